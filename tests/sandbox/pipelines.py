@@ -76,6 +76,7 @@ _WRONG = (
     "SELECT ?99999", "SELECT zeroblob(100000000000)", "COMMIT", "ROLLBACK", "RELEASE nope",
     "ATTACH 'x.db' AS y", "DETACH main", "VACUUM", "VACUUM INTO 'x'", "ANALYZE", "CREATE TEMP TABLE z (a)",
     "CREATE TEMP VIEW z AS SELECT 1", "SELECT load_extension('x')", "ALTER TABLE nope ADD COLUMN a",
+    "SELECT '\0'; SELECT 2",
 )  # fmt: skip
 _PRAGMAS = (
     "foreign_keys", "defer_foreign_keys", "journal_mode", "table_info(t)", "table_xinfo(t)", "index_list(t)",
@@ -195,9 +196,23 @@ PIPELINES: tuple[tuple[Request, ...], ...] = (
     (*TABLE, sequence("INSERT INTO t (n) VALUES ('s'); SELECT 1"), execute("SELECT count(*) FROM t"), CLOSE),
     (*TABLE, sequence("INSERT INTO t (n) VALUES ('s'); SELECT nope"), execute("SELECT count(*) FROM t"), CLOSE),
     (sequence(""), CLOSE),
-)
+    # Statements end at the semicolons that end them, and parameters are numbered as SQLite does.
+    *(
+        (sequence(sql), execute(sql), CLOSE)
+        for sql in (
+            " ;; -- nothing\n ; /* at all */", "SELECT ';'; SELECT \";\" ; SELECT `;`",
+            "SELECT 1 -- ; \n; SELECT /* ; */ 2", "SELECT 'it''s; fine'", "SELECT 'never ends; ",
+            "/* EXPLAIN */ SELECT 1",
+        )
+    ),
+    (
+        sequence("CREATE TABLE IF NOT EXISTS b (a); CREATE TRIGGER IF NOT EXISTS r AFTER INSERT ON b BEGIN "
+                 "SELECT CASE WHEN 1 THEN 2 END; DELETE FROM b; END; INSERT INTO b VALUES (1)"),
+        execute("SELECT count(*) FROM b"), execute("DROP TABLE b"), CLOSE,
+    ),
+)  # fmt: skip
 # Those whose answers no version of SQLite changes.
-STABLE = PIPELINES[-64:]
+STABLE = PIPELINES[-71:]
 BODIES = (
     "", "{", "[]", "{}", "null", '{"requests": null}', '{"requests": {}}', '{"requests": [], "unknown": 1}',
     '{"baton": "unknown", "requests": []}', '{"baton": 5, "requests": []}',

@@ -305,6 +305,8 @@ DATABASE = (
     *(f"POST /v3/cursor {FULL} {body}" for body in ("", "{}", '{"baton": "unknown", "batch": {"steps": []}}')),
     *(f"POST /v3/cursor {FULL} {json.dumps({'batch': {'steps': steps}})}" for steps in BATCHES),
     *(f"POST /v3/pipeline {FULL} {json.dumps({'requests': requests})}" for requests in STABLE),
+    # A libSQL server gives these parameters other names.
+    f"""POST /v2/pipeline {FULL} {{"requests": [{{"type": "describe", "sql": "SELECT ?, :a, ?, @b, :a, ?7, $c, '?' AS q"}}]}}""",
 )  # fmt: skip
 
 

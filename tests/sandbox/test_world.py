@@ -58,12 +58,6 @@ def test_the_example_ids_are_those_that_the_documentation_uses(world: World) -> 
     assert world.images()[0][:3] == ("dockerhub", "library", "nginx")
 
 
-def test_images_are_listed_also_if_their_registry_is_unreachable(world: World) -> None:
-    before = world.images()
-    world.registries.set_reachable("github", reachable=False)
-    assert world.images() == before
-
-
 def test_the_world_can_be_as_small_as_nothing() -> None:
     world = World(clock=WorldClock(0.0, speed=0.0), dns_zones=0, scripts=0, shield_zones=0)
     assert (len(world.dns.zones), world.rate_limit_ids(), world.access_list_ids()) == (0, [], [])
