@@ -72,23 +72,14 @@ class RecordScans:
 
     def status(self, zone_id: int) -> ScanStatus | None:
         """Return the state of a zone's latest scan; None if it was never scanned."""
-        now = self._clock.now()
-        forced = self._forced.get(zone_id)
-        if forced is not None:
-            return forced[0]
-        job = self._latest(zone_id, now)
-        return None if job is None else _state(job, now)
+        return self._shown(zone_id)[0]
 
     def answer(self, zone_id: int) -> dict[str, Any] | None:
         """Return a zone's latest scan as the platform sends it; None if it was never scanned."""
-        status = self.status(zone_id)
-        if status is None:
+        status, job = self._shown(zone_id)
+        if status is None or job is None:
             return None
         now = self._clock.now()
-        forced = self._forced.get(zone_id)
-        job = forced[1] if forced is not None else self._latest(zone_id, now)
-        if job is None:
-            return None
         write = iso_naive if zone_id % 2 else iso_long
         ended = status in (ScanStatus.COMPLETED, ScanStatus.FAILED)
         failed = status is ScanStatus.FAILED
@@ -103,6 +94,12 @@ class RecordScans:
             "Records": self._records(zone_id, job) if status is ScanStatus.COMPLETED else None,
             "Error": self._noise.choice(seed("scans", "errors"), zone_id, job.number) if failed else None,
         }
+
+    def _shown(self, zone_id: int) -> tuple[ScanStatus | None, _Job | None]:
+        """Return the state in which a zone's scan is held, or the state of its latest one."""
+        now = self._clock.now()
+        job = self._latest(zone_id, now)
+        return self._forced.get(zone_id) or (None if job is None else _state(job, now), job)
 
     def _check(self, zone_id: int) -> None:
         if zone_id not in self._zones:

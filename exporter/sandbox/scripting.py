@@ -38,7 +38,7 @@ class _Changes:
     modified: float | None = None
     deleted: bool | None = None
     fixed: tuple[float, Month, Month] | None = None
-    secrets: dict[str, tuple[int, float]] = field(default_factory=dict)
+    secrets: set[str] = field(default_factory=set)
 
 
 class Scripts:
@@ -50,7 +50,7 @@ class Scripts:
         self._clock = clock
         self._opening = clock.now()
         self._changes: dict[int, _Changes] = {}
-        self._next_secret = 1
+        self._last_secret = 0
 
     def add_script(self, name: str, script_id: int | None = None, *, growth: float = 1.0) -> int:
         """Add a script and return its id; with `growth=0` its month stays at zero until its values are set."""
@@ -102,12 +102,10 @@ class Scripts:
         """Return a script's true values of the month to date."""
         now = self._clock.now()
         natural = self._natural(script_id, now)
-        changes = self._changes.get(script_id)
-        if changes is None or changes.fixed is None:
+        fixed = self._changed(script_id).fixed
+        if fixed is None or month_start(fixed[0]) != month_start(now):
             return natural
-        since, wanted, then = changes.fixed
-        if month_start(since) != month_start(now):
-            return natural
+        _, wanted, then = fixed
         return Month(
             max(0.0, wanted.cost + (natural.cost - then.cost)),
             max(0, wanted.requests + natural.requests - then.requests),
@@ -116,10 +114,8 @@ class Scripts:
 
     def is_deleted(self, script_id: int) -> bool:
         """Return whether a script has the flag Deleted."""
-        changes = self._changes.get(script_id)
-        if changes is not None and changes.deleted is not None:
-            return changes.deleted
-        return self.scripts.place(script_id) % _VARIETY == _DELETED
+        deleted = self._changed(script_id).deleted
+        return self.scripts.place(script_id) % _VARIETY == _DELETED if deleted is None else deleted
 
     def update(self, script_id: int, name: str | None, script_type: int | None) -> dict[str, Any]:
         """Change the given settings of a script, and return it."""
@@ -135,9 +131,9 @@ class Scripts:
         secrets = self._change(script_id).secrets
         if name in secrets:
             return None
-        secrets[name] = (self._next_secret, self._clock.now())
-        self._next_secret += 1
-        return {"Id": secrets[name][0], "Name": name, "LastModified": iso_long(secrets[name][1])}
+        secrets.add(name)
+        self._last_secret += 1
+        return {"Id": self._last_secret, "Name": name, "LastModified": iso_long(self._clock.now())}
 
     def answer(self, script_id: int) -> dict[str, Any]:
         """Return a script as the platform sends it."""
@@ -145,8 +141,7 @@ class Scripts:
         place = self.scripts.place(script_id) % _VARIETY
         month = self.true_month(script_id)
         bare = place == _BARE
-        changes = self._changes.get(script_id)
-        modified = changes.modified if changes is not None else None
+        modified = self._changed(script_id).modified
         if modified is None:
             modified = self._opening - self._noise.between(1, 90, _MODIFIED, script_id) * _DAY
         write = iso_naive if place % 2 else iso_long
@@ -171,16 +166,11 @@ class Scripts:
         }
 
     def _script_type(self, script_id: int) -> int:
-        changes = self._changes.get(script_id)
-        if changes is not None and changes.script_type is not None:
-            return changes.script_type
-        return (1, 2, 0)[self.scripts.place(script_id) % 3]
+        script_type = self._changed(script_id).script_type
+        return (1, 2, 0)[self.scripts.place(script_id) % 3] if script_type is None else script_type
 
     def _natural(self, script_id: int, now: float) -> Month:
-        changes = self._changes.get(script_id)
-        growth = 1.0 if changes is None else changes.growth
-        if self.is_deleted(script_id):
-            growth = 0.0
+        growth = 0.0 if self.is_deleted(script_id) else self._changed(script_id).growth
         passed = now - month_start(now)
         # The integral of 1 + 0.5 sin: it always rises, faster by day than by night.
         busy = passed + 0.5 * _DAY / (2 * math.pi) * (1 - math.cos(2 * math.pi * passed / _DAY))
@@ -188,6 +178,9 @@ class Scripts:
         requests = int(a_second * busy)
         cpu_ms = round(requests * self._noise.between(1.5, 12, _CPU, script_id), 3)
         return Month(round(requests * _DOLLARS_A_REQUEST + cpu_ms * _DOLLARS_A_CPU_MS, 8), requests, cpu_ms)
+
+    def _changed(self, script_id: int) -> _Changes:
+        return self._changes.get(script_id) or _Changes()
 
     def _change(self, script_id: int) -> _Changes:
         if script_id not in self.scripts:

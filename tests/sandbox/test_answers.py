@@ -306,7 +306,7 @@ DATABASE = (
     *(f"POST /v3/cursor {FULL} {json.dumps({'batch': {'steps': steps}})}" for steps in BATCHES),
     *(f"POST /v3/pipeline {FULL} {json.dumps({'requests': requests})}" for requests in STABLE),
     # A libSQL server gives these parameters other names.
-    f"""POST /v2/pipeline {FULL} {{"requests": [{{"type": "describe", "sql": "SELECT ?, :a, ?, @b, :a, ?7, $c, '?' AS q"}}]}}""",
+    f'POST /v2/pipeline {FULL} {{"requests": [{{"type": "describe", "sql": "SELECT ?, :a, ?, @b, :a, ?7, $c"}}]}}',
 )  # fmt: skip
 
 
