@@ -10,7 +10,7 @@ import structlog
 from structlog.testing import capture_logs
 
 from exporter.counters.file_storage import FileStorage
-from exporter.counters.ledger import Entry, Ledger
+from exporter.counters.ledger import CONTINUED_AT_ONCE, Entry, Ledger
 from exporter.counters.series import advance_family
 from exporter.counters.state_file import StateFile
 from exporter.counters.storage import StateLockedError, Stored, pack, unpack
@@ -322,3 +322,30 @@ def test_a_large_row_is_logged_once(path: Path) -> None:
         assert served(driver, regions(1.0, {"region-1": 4.5}, day=2)) == {"region-1": 9.0}
         assert len(driver.ledger.remembered()[key_of("102")].data) < 200
         assert served(driver, regions(1.0, {"region-1": 4.5, "region-2": 9}, day=2)) == {"region-1": 9.0, "region-2": 9}
+
+
+def test_polls_of_one_commit_continue_in_order_and_a_few_at_a_time(path: Path) -> None:
+    """Whatever their number, the rest of the event loop has a turn after each few of them."""
+    zones = [str(zone) for zone in range(5000)]
+    continued: list[str] = []
+    between = [0]
+
+    async def poll(driver: LedgerDriver, zone: str) -> None:
+        await driver.ledger.record(poll_of(zone, today(1)))
+        continued.append(zone)
+        between[-1] += 1
+
+    async def watch() -> None:
+        while len(continued) < len(zones):
+            await asyncio.sleep(0)
+            between.append(0)
+
+    async def run(driver: LedgerDriver) -> None:
+        async with asyncio.timeout(PATIENCE):
+            await asyncio.gather(watch(), *(poll(driver, zone) for zone in zones))
+
+    with LedgerDriver(path, linger=30.0) as driver:
+        asyncio.run(run(driver))
+        assert driver.events.commits <= 2
+    assert continued == zones
+    assert max(between) <= CONTINUED_AT_ONCE

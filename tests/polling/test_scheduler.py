@@ -673,3 +673,35 @@ async def test_stopping_in_the_middle_of_a_tick_logs_nothing(
         await parts.schedule.stop()
         await asyncio.sleep(0)
     assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == []
+
+
+async def test_results_that_wait_for_a_stopped_ledger_have_a_bound_and_all_are_published_in_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("exporter.polling.poll.MOST_COUNTING", 5)
+    zones = Platform(zones=range(1, 41))
+    with running(zones) as platform:
+        # With a fault the first round is not waited for; this one is the sandbox's, which is not asked.
+        account = {**DNS_ONLY, "budget": {"requests_per_second": 10000, "max_in_flight": 2}}
+        only = {"dns_record_scans": {"enabled": False}}
+        async with exporter_parts(account=account, collectors=only, url=platform.url, fault={"kind": "stall"}) as parts:
+            record, resumed = parts.ledger.record, asyncio.Event()
+            held: list[str] = []
+
+            async def stopped(entry: Entry) -> Counted:
+                held.append(entry.key.target.id)
+                await resumed.wait()
+                return await record(entry)
+
+            parts.ledger.record = stopped  # type: ignore[method-assign]
+            # One of the five is the account's own; two more polls wait with their workers.
+            await until(lambda: platform.count("/statistics") == 4 + 2)
+            for _ in range(10):
+                parts.clock.now += 300
+                parts.schedule.tick("dns_statistics")
+                await asyncio.sleep(0.01)
+            assert (platform.count("/statistics"), len(held)) == (4 + 2, 5)
+            resumed.set()
+            await parts.settle()
+            assert len(parts.samples("edge_dns_window_queries")) == 40
+            assert {str(zone) for zone in zones.zones} <= set(held)
