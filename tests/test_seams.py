@@ -9,10 +9,11 @@ import pytest
 from structlog.testing import capture_logs
 
 from exporter.counters.storage import MemoryStorage
+from exporter.targets.target import Target
 from tests.endpoints.platform import Query, platform
 from tests.endpoints.test_engine import BUSY, OFF
 from tests.exporter_parts import ExporterParts, exporter_parts
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, until
 
 STATISTICS = "/dnszone/102/statistics"
 BOTS = "/shield/shield-zone/3/bot-detection"
@@ -51,14 +52,18 @@ async def test_a_resource_that_the_plan_lacks_is_said_again_where_it_was_there_i
     assert said == [1, 1, 1, 2, 2]
 
 
-async def test_series_keep_the_name_under_which_they_began() -> None:
+async def test_a_name_that_an_answer_gave_stays_with_a_target_that_fails() -> None:
     path = "/compute/script/7"
     answers: dict[str, object] = {path: {"Id": 7, "Name": None, "MonthlyRequestCount": 5}}
     async with polled("scripts", answers, {"scripts": {"discover": False, "ids": [7]}}) as parts:
         await parts.turn(ROUND)
+        assert parts.samples(UP, collector="scripts") == {("main", "", "script/7"): 1}
         answers[path] = {"Id": 7, "Name": "router", "MonthlyRequestCount": 6}
         await parts.turn(ROUND)
-        assert parts.samples("edge_script_monthly_requests") == {("main", "", "7"): 6}
+        assert parts.samples("edge_script_monthly_requests") == {("main", "router", "7"): 6}
+        answers.clear()
+        await parts.turn(ROUND)
+        assert parts.samples(UP, collector="scripts") == {("main", "router", "script/7"): 0}
 
 
 async def test_an_answer_that_was_the_same_renews_nothing_of_a_target_that_failed_before_it_was_on_disk(
@@ -66,6 +71,7 @@ async def test_an_answer_that_was_the_same_renews_nothing_of_a_target_that_faile
 ) -> None:
     chart = {"TotalQueriesServed": 7, "QueriesServedChart": {"2026-02-08T00:00:00Z": 7}}
     answers: dict[str, object] = {STATISTICS: chart}
+    zone = Target("main", "dns_zone", "102")
     written = threading.Event()
     commit = MemoryStorage.commit
 
@@ -79,14 +85,15 @@ async def test_an_answer_that_was_the_same_renews_nothing_of_a_target_that_faile
         before = parts.value(SUCCESS, collector="dns_statistics")
         with monkeypatch.context() as patched:
             patched.setattr(MemoryStorage, "commit", slow)
-            for body in (chart, None):
-                answers.pop(STATISTICS)
-                answers.update({} if body is None else {STATISTICS: body})
+            for has_come in (
+                lambda: parts.schedule.waits_for_ledger(zone.polled_by("dns_statistics")),
+                lambda: parts.store.board.is_failing("dns_statistics", zone),
+            ):
                 parts.clock.now += ROUND
                 parts.world.clock.advance(ROUND)
                 parts.schedule.tick("dns_statistics")
-                await parts.schedule.drained()
-                await parts.renderer.render()
+                await until(has_come)
+                answers.clear()
             written.set()
             await parts.settle()
         assert (parts.value(UP, collector="dns_statistics"), parts.value(SUCCESS, collector="dns_statistics")) == (

@@ -36,12 +36,15 @@ def docstrings() -> Iterator[str]:
 
 
 def logs() -> Iterator[str]:
-    """Yield the events of the log with their levels and keys."""
+    """Yield the events of the log with their levels."""
     for node in (node for module in SOURCES for node in module.nodes):
         match node:
-            case ast.Call(func=ast.Attribute(attr=level), args=[event, *_], keywords=keys) if level in _LEVELS:
+            case (
+                ast.Call(func=ast.Attribute(attr=level), args=[event, *_])
+                | ast.Call(func=ast.Name("report"), args=[ast.Attribute(attr=level), event])
+            ) if level in _LEVELS:
                 if text := text_of(event):
-                    yield f"{level} {text!r} {', '.join(sorted(key.arg or '**' for key in keys))}".rstrip()
+                    yield f"{level} {text!r}"
 
 
 def messages() -> Iterator[str]:
