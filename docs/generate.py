@@ -23,7 +23,7 @@ from pydantic_core import PydanticUndefined
 from deploy import generate_relabeling
 from exporter.cli import command as command_line
 from exporter.collectors.catalogue import CATALOGUE
-from exporter.commands.call.operations import names as callable_names
+from exporter.commands.call.operations import CALLABLE
 from exporter.commands.options import SettingsCommand
 from exporter.commands.output.help import Context
 from exporter.commands.reference import as_markdown
@@ -61,7 +61,7 @@ def interface() -> str:
             if any((one.method, one.path) == (operation.method, operation.path) for one in collector.operations)
             and f"`{collector.name}`" not in collectors
         ]
-        if operation.name in callable_names():
+        if operation.name in CALLABLE:
             calls.append(f"`{operation.name}`")
     for request, (collectors, calls) in rows.items():
         lines.append(f"| {request} | {', '.join(collectors) or 'none (writes)'} | {', '.join(calls)} |")

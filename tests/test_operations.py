@@ -3,7 +3,7 @@
 import re
 
 from exporter.collectors.catalogue import CATALOGUE
-from exporter.commands.call.operations import names as callable_names
+from exporter.commands.call.operations import CALLABLE
 from exporter.platform.api.catalogue import OPERATIONS
 from exporter.platform.operation import Operation
 from exporter.sandbox.operations import OPERATIONS as SERVED
@@ -46,4 +46,4 @@ def test_every_operation_that_reads_is_asked_for_by_a_collector() -> None:
 
 
 def test_every_documented_operation_can_be_called() -> None:
-    assert [row for row in DOCUMENTED if not any(operation.name in callable_names() for operation in named(*row))] == []
+    assert [row for row in DOCUMENTED if not any(operation.name in CALLABLE for operation in named(*row))] == []

@@ -1,13 +1,18 @@
-"""Parses and checks the parameters of an operation, written as `name=value`."""
+"""Parses and checks the parameters of an operation, written as `name=value`; click stops at the first fault."""
 
 import json
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Any
 
-from exporter.platform.operation import Operation, Parameter, Scalar
+import click
+
+from exporter.commands.output.printing import MisuseError
+from exporter.platform.operation import Operation, Parameter, Request, Scalar
+from exporter.regular_file import unreadable
 from exporter.validation.faults import suggestion
 
 _SHOWN = 60
@@ -15,79 +20,86 @@ _INTEGER = re.compile(r"[+-]?[0-9]{1,20}", re.ASCII)
 _INT64 = range(-(2**63), 2**63)
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _DATE_TIME = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?", re.ASCII)
-_BOOLEANS = {"true": True, "false": False}
 
 
-class Source(Protocol):
-    """Reads the text for `-` (standard input) or `@FILE`."""
+class WrongValueError(Exception):
+    """A value is not valid for its parameter, or cannot be read; the message says why."""
 
-    def __call__(self, text: str, *, secret: bool) -> str:
-        """Return the text.
+
+class Sources:
+    """Reads the values of `-` (standard input, at most once) and `@FILE`."""
+
+    def __init__(self) -> None:
+        self._is_spent = False
+
+    def read(self, word: str, *, secret: bool = False) -> str:
+        """Return the text that a word stands for, without the line break at its end.
+
+        Args:
+            word: `-` or `@FILE`.
+            secret: whether typed text is hidden.
 
         Raises:
-            SourceError: it cannot be read.
+            WrongValueError: it cannot be read.
         """
-        ...
+        name = "standard input" if word == "-" else word[1:]
+        try:
+            whole = self._standard_input(secret=secret) if word == "-" else Path(name).read_bytes().decode()
+        except UnicodeDecodeError:
+            raise WrongValueError(f"{name} is not UTF-8 text") from None
+        except OSError as error:
+            raise WrongValueError(f"{Path(name)} {unreadable(error)}") from None
+        except ValueError:
+            raise WrongValueError("is not the name of a file") from None
+        return whole.removesuffix("\n").removesuffix("\r")
+
+    def _standard_input(self, *, secret: bool) -> str:
+        if self._is_spent:
+            raise WrongValueError("another argument already takes standard input")
+        self._is_spent = True
+        if secret and sys.stdin.isatty():
+            typed: str = click.prompt("Secret", hide_input=True, err=True, default="", show_default=False)
+            return typed
+        return sys.stdin.buffer.read().decode()
 
 
-class SourceError(Exception):
-    """The text for `-` or `@FILE` cannot be read; the message says why."""
+def stands_for_something(text: str) -> bool:
+    """Return whether a text is `-` (standard input) or `@FILE`."""
+    return text == "-" or (text.startswith("@") and len(text) > 1)
 
 
-class ArgumentsError(Exception):
-    """The arguments are wrong; the message has a line for each fault."""
-
-    def __init__(self, faults: Sequence[str]) -> None:
-        super().__init__("\n".join(faults))
-
-
-@dataclass(frozen=True, slots=True)
-class Arguments:
-    """The parameters of a request by their places.
-
-    Attributes:
-        body: None if the operation has no body.
-        secrets: values that no output may show.
-    """
-
-    path: Mapping[str, Scalar] = field(default_factory=dict)
-    query: Mapping[str, Scalar] = field(default_factory=dict)
-    body: Mapping[str, Any] | None = None
-    secrets: tuple[str, ...] = ()
-
-
-def parse(operation: Operation[Any], words: Sequence[str], read: Source) -> Arguments:
-    """Parse the arguments of an operation.
+def parse(operation: Operation[Any], words: Sequence[str], sources: Sources) -> tuple[Request[Any], tuple[str, ...]]:
+    """Return the request of an operation, and the values in it that no output may show.
 
     Args:
         operation: the operation.
         words: the arguments, `name=value` each.
-        read: reads the text for `-` and `@FILE`.
+        sources: reads the text for `-` and `@FILE`.
 
     Raises:
-        ArgumentsError: some are wrong; the message names every fault.
+        MisuseError: some are wrong; the message has a line for each fault.
     """
-    known = {parameter.name: parameter for parameter in operation.parameters}
     given, faults = _sorted_out(operation, words)
     values: dict[str, dict[str, Any]] = {"path": {}, "query": {}, "body": {}}
     secrets: list[str] = []
-    for name, parameter in known.items():
+    for parameter in operation.parameters:
+        name = parameter.name
         if name not in given:
             if parameter.required:
                 faults.append(f"{name}: missing; expected {expectation(parameter)}: {parameter.help}")
             continue
         try:
-            value = _value(parameter, given[name], read)
-        except (_WrongError, SourceError) as error:
+            value = _value(parameter, given[name], sources)
+        except WrongValueError as error:
             faults.append(f"{name}: {error}")
             continue
         values[parameter.place][name] = value
         if parameter.secret:
             secrets.append(value)
     if faults:
-        raise ArgumentsError(faults)
-    has_body = operation.method != "GET"
-    return Arguments(values["path"], values["query"], values["body"] if has_body else None, tuple(secrets))
+        raise MisuseError("\n".join(faults))
+    body = values["body"] if operation.method != "GET" else None
+    return Request(operation, values["path"], values["query"], body), tuple(secrets)
 
 
 def _sorted_out(operation: Operation[Any], words: Sequence[str]) -> tuple[dict[str, str], list[str]]:
@@ -99,7 +111,8 @@ def _sorted_out(operation: Operation[Any], words: Sequence[str]) -> tuple[dict[s
         name, equals, text = word.partition("=")
         if not equals:
             # The text may be the secret itself, so it is not shown.
-            found = "an argument without '='" if _has_secret(operation) else _shown(word)
+            has_secret = any(parameter.secret for parameter in operation.parameters)
+            found = "an argument without '='" if has_secret else _shown(word)
             faults.append(f"found {found}, expected NAME=VALUE")
         elif name not in known:
             has = f"; it has {', '.join(known)}" if known else "; it has none"
@@ -111,47 +124,28 @@ def _sorted_out(operation: Operation[Any], words: Sequence[str]) -> tuple[dict[s
     return given, faults
 
 
-def _has_secret(operation: Operation[Any]) -> bool:
-    return any(parameter.secret for parameter in operation.parameters)
-
-
-class _WrongError(Exception):
-    """A value is not valid for its parameter."""
-
-
-def _value(parameter: Parameter, text: str, read: Source) -> Any:  # noqa: ANN401 - any JSON
+def _value(parameter: Parameter, text: str, sources: Sources) -> Any:  # noqa: ANN401 - any JSON
     if parameter.secret:
         if not stands_for_something(text):
-            raise _WrongError("a secret is taken from standard input (-) or a file (@FILE), never from an argument")
-        secret = read(text, secret=True)
-        if not secret:
-            raise _WrongError("is empty")
-        return secret
+            raise WrongValueError("a secret is taken from standard input (-) or a file (@FILE), never from an argument")
+        if secret := sources.read(text, secret=True):
+            return secret
+        raise WrongValueError("is empty")
     if parameter.type == "json":
-        return _array(read(text, secret=False) if stands_for_something(text) else text)
+        return _array(sources.read(text) if stands_for_something(text) else text)
     if any("\ud800" <= char <= "\udfff" for char in text):
-        raise _WrongError("is not UTF-8 text")
-    if parameter.allowed is not None:
-        value: Scalar | None = _enumerated(text, parameter.allowed)
-    else:
-        value = _PARSERS[parameter.type](text)
+        raise WrongValueError("is not UTF-8 text")
+    allowed = parameter.allowed
+    value = _enumerated(text, allowed) if allowed is not None else _TYPES[parameter.type][0](text)
     if value is None:
-        raise _WrongError(f"found {_shown(text)}, expected {expectation(parameter)}")
+        raise WrongValueError(f"found {_shown(text)}, expected {expectation(parameter)}")
     return value
 
 
 def _enumerated(text: str, allowed: Mapping[int, str]) -> int | None:
     """Return the number for its text, or for a name in upper or lower case; None if it is not allowed."""
-    number = _integer(text)
-    if number is not None:
-        return number if number in allowed else None
     wanted = text.casefold().replace("-", "_")
-    return next((value for value, name in allowed.items() if name == wanted), None)
-
-
-def stands_for_something(text: str) -> bool:
-    """Return whether a text is `-` (standard input) or `@FILE`."""
-    return text == "-" or (text.startswith("@") and len(text) > 1)
+    return next((value for value, name in allowed.items() if name == wanted or value == _integer(text)), None)
 
 
 def _array(text: str) -> list[Any]:
@@ -159,9 +153,9 @@ def _array(text: str) -> list[Any]:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
         place = f" (line {error.lineno}, column {error.colno})" if isinstance(error, json.JSONDecodeError) else ""
-        raise _WrongError(f"is not JSON{place}; expected a JSON array") from None
+        raise WrongValueError(f"is not JSON{place}; expected a JSON array") from None
     if not isinstance(value, list):
-        raise _WrongError(f"found {_shown(text)}, expected a JSON array")
+        raise WrongValueError(f"found {_shown(text)}, expected a JSON array")
     return value
 
 
@@ -171,23 +165,24 @@ def _integer(text: str) -> int | None:
 
 def _date_time(text: str) -> str | None:
     """Return a moment as it is sent: a day unchanged, a time in UTC; a time without a zone is UTC."""
-    if not _DATE.fullmatch(text) and not _DATE_TIME.fullmatch(text):
+    is_day = _DATE.fullmatch(text) is not None
+    if not is_day and not _DATE_TIME.fullmatch(text):
         return None
     try:
         moment = datetime.fromisoformat(text)
-        if _DATE.fullmatch(text):
-            return text
         aware = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
-    return aware.isoformat().replace("+00:00", "Z")
+    return text if is_day else aware.isoformat().replace("+00:00", "Z")
 
 
-_PARSERS: Mapping[str, Callable[[str], Scalar | None]] = {
-    "integer": _integer,
-    "boolean": _BOOLEANS.get,
-    "date-time": _date_time,
-    "string": str,
+# How the text of a value is parsed (None if it is wrong), and what is expected.
+_TYPES: Mapping[str, tuple[Callable[[str], Scalar | None], str]] = {
+    "integer": (_integer, "a whole number of 64 bits"),
+    "boolean": ({"true": True, "false": False}.get, "true or false"),
+    "date-time": (_date_time, "a date or a time such as 2026-02-06 or 2026-02-06T12:00:00Z"),
+    "json": (str, "a JSON array, - (standard input) or @FILE"),
+    "string": (str, "text"),
 }
 
 
@@ -197,13 +192,7 @@ def expectation(parameter: Parameter) -> str:
         return "- (standard input) or @FILE"
     if parameter.allowed is not None:
         return "one of " + ", ".join(f"{name} ({number})" for number, name in parameter.allowed.items())
-    return {
-        "integer": "a whole number of 64 bits",
-        "boolean": "true or false",
-        "date-time": "a date or a time such as 2026-02-06 or 2026-02-06T12:00:00Z",
-        "json": "a JSON array, - (standard input) or @FILE",
-        "string": "text",
-    }[parameter.type]
+    return _TYPES[parameter.type][1]
 
 
 def _shown(text: str) -> str:

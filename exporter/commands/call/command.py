@@ -9,15 +9,14 @@ from click.shell_completion import CompletionItem
 from exporter.commands.completing import complete_account, complete_database
 from exporter.commands.loading import loading
 from exporter.commands.options import AccountCommand, config_option, form_option
-from exporter.commands.output.printing import MISUSE, complain
 from exporter.commands.output.table import terminal_width
 
 
 def _complete_operation(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     from exporter.commands.call import operations  # noqa: PLC0415 - the platform's models; not for the help
 
-    found = (name for name in operations.names() if name.startswith(incomplete))
-    return [CompletionItem(name, help=operations.help_of(name)) for name in found]
+    found = (one for name, one in operations.CALLABLE.items() if name.startswith(incomplete))
+    return [CompletionItem(one.name, help=one.help) for one in found]
 
 
 def _complete_argument(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -99,10 +98,7 @@ def command(
         from exporter.commands.call import operations  # noqa: PLC0415 - see above
     if helps and operation is not None:
         formatter = context.make_formatter()
-        try:
-            operations.explain(operation, formatter)
-        except operations.UnknownOperationError as error:
-            complain(str(error), MISUSE)
+        operations.explain(operations.find(operation), formatter)
         click.echo(formatter.getvalue(), nl=False)
         return
     if lists:
@@ -111,7 +107,15 @@ def command(
     if operation is None:
         raise click.UsageError("Missing argument 'OPERATION'; 'edge-exporter call --list' lists them.")
     with loading():
-        from exporter.commands.call.choice import Choice  # noqa: PLC0415 - with the work, below
-        from exporter.commands.call.work import call  # noqa: PLC0415 - neither for the help nor for the list
-    choice = Choice(account, database)
-    call(operation, arguments, config, given, choice, yes=yes, dry_run=dry_run, compact=compact)
+        from exporter.commands.call.sending import call  # noqa: PLC0415 - neither for the help nor for the list
+    call(
+        operation,
+        arguments,
+        config,
+        given,
+        account=account,
+        database=database,
+        yes=yes,
+        dry_run=dry_run,
+        compact=compact,
+    )

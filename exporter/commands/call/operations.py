@@ -2,58 +2,49 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import click
 
 from exporter.commands.call.arguments import expectation
+from exporter.commands.output.printing import MisuseError
 from exporter.commands.output.table import lay_out, natural_width
 from exporter.platform.api import database, scripting
 from exporter.platform.api.catalogue import OPERATIONS
 from exporter.platform.operation import Operation, Parameter
 from exporter.validation.faults import suggestion
 
-SQL = "sql"
-SQL_HELP = "Executes SQL statements on a database, and gives their rows."
+# Several statements in one pipeline request, in place of its own parameter.
+SQL = replace(
+    database.PIPELINE,
+    name="sql",
+    help="Executes SQL statements on a database, and gives their rows.",
+    parameters=(),
+)
 _SQL_NOTES = (
     "A statement is SQL, - (standard input) or @FILE. All of them go in one request, and each gives its columns and "
     "rows, or its own error. A statement that may write needs a confirmation."
 )
 _COLUMNS = ("OPERATION", "REQUEST", "PARAMETERS", "DOES")
 
-# The update with an empty body is not listed: it is `script_update` without a name.
-_CALLABLE: Mapping[str, Operation[Any]] = {
-    operation.name: operation for operation in OPERATIONS if operation is not scripting.READ_BY_UPDATE
+# The operations that can be called, by name. The update with an empty body is not one: it is `script_update` without a
+# name.
+CALLABLE: Mapping[str, Operation[Any]] = {
+    operation.name: operation for operation in (*OPERATIONS, SQL) if operation is not scripting.READ_BY_UPDATE
 }
-
-
-class UnknownOperationError(Exception):
-    """There is no operation of this name."""
-
-    def __init__(self, name: str) -> None:
-        near = suggestion(name, names()) or "; 'edge-exporter call --list' lists them"
-        super().__init__(f"there is no operation {name[:60]!r}{near}")
-
-
-def names() -> list[str]:
-    """Return the names of all operations, including `sql`."""
-    return [*_CALLABLE, SQL]
 
 
 def find(name: str) -> Operation[Any]:
     """Return an operation.
 
     Raises:
-        UnknownOperationError: there is none of this name.
+        MisuseError: there is none of this name.
     """
-    if name not in _CALLABLE:
-        raise UnknownOperationError(name)
-    return _CALLABLE[name]
-
-
-def help_of(name: str) -> str:
-    """Return what an operation does, in a sentence."""
-    return SQL_HELP if name == SQL else _CALLABLE[name].help
+    if name not in CALLABLE:
+        near = suggestion(name, list(CALLABLE)) or "; 'edge-exporter call --list' lists them"
+        raise MisuseError(f"there is no operation {name[:60]!r}{near}")
+    return CALLABLE[name]
 
 
 def _does(operation: Operation[Any]) -> str:
@@ -65,22 +56,14 @@ def _does(operation: Operation[Any]) -> str:
     return operation.help + (f" ({', '.join(marks)})" if marks else "")
 
 
-def _written(parameter: Parameter) -> str:
-    return parameter.name if parameter.required else f"[{parameter.name}]"
+def _parameters(operation: Operation[Any]) -> str:
+    names = (one.name if one.required else f"[{one.name}]" for one in operation.parameters)
+    return "STATEMENT…" if operation is SQL else " ".join(names)
 
 
 def listing(width: int | None) -> str:
     """Return a table of the operations for a terminal of this width; with None, for a program."""
-    rows = [
-        (
-            operation.name,
-            f"{operation.method} {operation.path}",
-            " ".join(_written(parameter) for parameter in operation.parameters),
-            _does(operation),
-        )
-        for operation in _CALLABLE.values()
-    ]
-    rows.append((SQL, f"{database.PIPELINE.method} {database.PIPELINE.path}", "STATEMENT…", SQL_HELP))
+    rows = [(one.name, f"{one.method} {one.path}", _parameters(one), _does(one)) for one in CALLABLE.values()]
     if width is None or natural_width(_COLUMNS, rows) <= width:
         return lay_out(_COLUMNS, rows, None)
     narrow = [(name, f"{does}\n{request}\n{parameters}".rstrip()) for name, request, parameters, does in rows]
@@ -89,60 +72,45 @@ def listing(width: int | None) -> str:
 
 def as_json() -> str:
     """Return the operations as JSON."""
-    found: list[dict[str, object]] = [
-        {
-            "name": operation.name,
-            "method": operation.method,
-            "path": operation.path,
-            "help": operation.help,
-            "writes": operation.writes,
-            "documented": operation.documented,
-            "parameters": [_plain(parameter) for parameter in operation.parameters],
-        }
-        for operation in _CALLABLE.values()
-    ]
-    pipeline = database.PIPELINE
-    found.append(
-        {"name": SQL, "method": pipeline.method, "path": pipeline.path, "help": SQL_HELP, "parameters": "STATEMENT…"}
-    )
-    return json.dumps(found, indent=2, ensure_ascii=False)
+    return json.dumps([_plain(operation) for operation in CALLABLE.values()], indent=2, ensure_ascii=False)
 
 
-def _plain(parameter: Parameter) -> dict[str, object]:
-    plain: dict[str, object] = {
-        "name": parameter.name,
-        "in": parameter.place,
-        "type": parameter.type,
-        "required": parameter.required,
-        "secret": parameter.secret,
-        "help": parameter.help,
+def _plain(operation: Operation[Any]) -> dict[str, object]:
+    plain: dict[str, object] = {key: getattr(operation, key) for key in ("name", "method", "path", "help")}
+    if operation is SQL:
+        return plain | {"parameters": _parameters(SQL)}
+    return plain | {
+        "writes": operation.writes,
+        "documented": operation.documented,
+        "parameters": [
+            {
+                "name": one.name,
+                "in": one.place,
+                "type": one.type,
+                "required": one.required,
+                "secret": one.secret,
+                "help": one.help,
+            }
+            | ({"values": one.allowed} if one.allowed is not None else {})
+            for one in operation.parameters
+        ],
     }
-    return plain | ({"values": parameter.allowed} if parameter.allowed is not None else {})
 
 
-def explain(name: str, formatter: click.HelpFormatter) -> None:
-    """Write the help of an operation: its summary, its request and its parameters.
-
-    Raises:
-        UnknownOperationError: there is none of this name.
-    """
-    is_sql = name == SQL
-    operation = database.PIPELINE if is_sql else find(name)
-    parameters = () if is_sql else operation.parameters
-    usage = "STATEMENT..." if is_sql else " ".join(_usage(one) for one in parameters)
-    formatter.write_usage(f"edge-exporter call {name}", f"[OPTIONS] {usage}".rstrip())
+def explain(operation: Operation[Any], formatter: click.HelpFormatter) -> None:
+    """Write the help of an operation: its summary, its request and its parameters."""
+    usage = "STATEMENT..." if operation is SQL else " ".join(_usage(one) for one in operation.parameters)
+    formatter.write_usage(f"edge-exporter call {operation.name}", f"[OPTIONS] {usage}".rstrip())
     formatter.write_paragraph()
     formatter.indent()
-    formatter.write_text(SQL_HELP if is_sql else _does(operation))
-    if is_sql:
+    formatter.write_text(_does(operation))
+    if operation is SQL:
         formatter.write_paragraph()
-        formatter.write_text(_SQL_NOTES)
-    else:
-        formatter.write_text(f"\b\n{operation.method} {operation.path}")
+    formatter.write_text(_SQL_NOTES if operation is SQL else f"\b\n{operation.method} {operation.path}")
     formatter.dedent()
-    if parameters:
+    if operation.parameters:
         with formatter.section("Parameters"):
-            formatter.write_dl([(one.name, f"{one.help} It takes {expectation(one)}.") for one in parameters])
+            formatter.write_dl([(one.name, f"{one.help} It takes {expectation(one)}.") for one in operation.parameters])
     formatter.write_paragraph()
     formatter.write_text("Options and exit codes: 'edge-exporter call --help'")
 
@@ -161,7 +129,7 @@ def completions(name: str, words: Sequence[str], incomplete: str) -> Iterator[tu
             no `=` where nothing is typed behind it.
         incomplete: what is typed of this one.
     """
-    parameters = {one.name: one for one in _CALLABLE[name].parameters} if name in _CALLABLE else {}
+    parameters = {one.name: one for one in CALLABLE[name].parameters} if name in CALLABLE else {}
     broken = [word for word in words if word != "="]
     is_value = bool(words) and (words[-1] == "=" or not incomplete)
     if broken and is_value and broken[-1] in parameters:

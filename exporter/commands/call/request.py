@@ -1,13 +1,17 @@
 """Checks the operation and the arguments of a call, and prepares its request."""
 
+import base64
 import json
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from exporter.commands.call import operations, sql
-from exporter.commands.call.arguments import ArgumentsError, Source, SourceError, parse, stands_for_something
+from exporter.collectors.database import is_single, leads_with_reading
+from exporter.commands.call import operations
+from exporter.commands.call.arguments import Sources, WrongValueError, parse, stands_for_something
+from exporter.commands.output.printing import MisuseError
 from exporter.platform.api import database
+from exporter.platform.api.database import Cell, Rows
 from exporter.platform.errors import NotFound, StatementError
 from exporter.platform.operation import Caller, Request
 
@@ -16,6 +20,8 @@ _ABSENT = {
     "dns_record_scan": "the zone was never scanned, or does not exist",
     "shield_zone_rate_limits": "there is no such zone, or the platform has no such listing",
 }
+# Requests of a pipeline that never change anything.
+_HARMLESS = frozenset({"close", "describe", "close_sql", "get_autocommit"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,72 +44,90 @@ class Task:
     Attributes:
         name: the operation's name.
         does: a sentence about the operation.
-        writes: whether it changes something, or may do so.
-        is_sql: whether it calls a database, and not the management API.
+        request: what is sent; an operation that may change something is marked as a write, so that it is not retried.
         secrets: values that no output may show.
         carry_out: makes the call; raises PlatformError.
     """
 
     name: str
     does: str
-    writes: bool
-    is_sql: bool
+    request: Request[Any]
     secrets: tuple[str, ...]
     carry_out: Callable[[Caller], Awaitable[Result]]
 
 
-def prepare(name: str, words: Sequence[str], read: Source) -> Task:
+def prepare(name: str, words: Sequence[str], sources: Sources) -> Task:
     """Check the operation and its arguments.
 
     Raises:
-        UnknownOperationError: there is no such operation.
-        ArgumentsError: its arguments are wrong.
+        MisuseError: there is no such operation, or its arguments are wrong.
     """
-    return _of_statements(words, read) if name == operations.SQL else _of_operation(name, words, read)
-
-
-def _of_operation(name: str, words: Sequence[str], read: Source) -> Task:
     operation = operations.find(name)
-    arguments = parse(operation, words, read)
-    is_sql = operation is database.PIPELINE
-    writes = operation.writes
-    if is_sql and arguments.body is not None:
-        writes = not sql.pipeline_reads(arguments.body["requests"])
+    if operation is operations.SQL:
+        return _of_statements(words, sources)
+    request, secrets = parse(operation, words, sources)
+    if operation is database.PIPELINE and not all(map(_request_reads, (request.body or {})["requests"])):
+        request = replace(request, operation=replace(operation, writes=True))
 
     async def carry_out(caller: Caller) -> Result:
-        answer = await caller.find(Request(operation, path=arguments.path, query=arguments.query, body=arguments.body))
+        answer = await caller.find(request)
         if answer.value is None:
-            raise NotFound(f"the platform answered 404: {_ABSENT[operation.name]}", status=404)
+            raise NotFound(f"the platform answered 404: {_ABSENT[name]}", status=404)
         return Result(json.loads(answer.raw.decode("utf-8", "replace")))
 
-    return Task(name, operation.help, writes, is_sql, arguments.secrets, carry_out)
+    return Task(name, operation.help, request, secrets, carry_out)
 
 
-def _of_statements(words: Sequence[str], read: Source) -> Task:
+def _of_statements(words: Sequence[str], sources: Sources) -> Task:
     faults: list[str] = []
     texts: list[str] = []
     for number, word in enumerate(words, start=1):
         try:
-            text = read(word, secret=False) if stands_for_something(word) else word
-        except SourceError as error:
+            texts.append(sources.read(word) if stands_for_something(word) else word)
+        except WrongValueError as error:
             faults.append(f"statement {number}: {error}")
             continue
-        if not text.strip():
+        if not texts[-1].strip():
             faults.append(f"statement {number}: is empty")
-        texts.append(text)
     if not words:
         faults.append("statement: missing; expected SQL, - (standard input) or @FILE")
     if faults:
-        raise ArgumentsError(faults)
+        raise MisuseError("\n".join(faults))
+    writes = not all(map(_reads, texts))
 
     async def carry_out(caller: Caller) -> Result:
-        answer = await database.execute(caller, texts)
+        answer = await database.execute(caller, texts, writes=writes)
         failed = tuple(
             f"statement {number}: {outcome}" + (f" ({outcome.error_key})" if outcome.error_key else "")
             for number, outcome in enumerate(answer.value, start=1)
             if isinstance(outcome, StatementError)
         )
-        return Result([sql.as_json(outcome) for outcome in answer.value], failed)
+        return Result([_as_json(outcome) for outcome in answer.value], failed)
 
-    writes = not all(sql.reads(text) for text in texts)
-    return Task(operations.SQL, operations.SQL_HELP, writes, is_sql=True, secrets=(), carry_out=carry_out)
+    return Task("sql", operations.SQL.help, database.execution(texts, writes=writes), (), carry_out)
+
+
+def _reads(sql: str) -> bool:
+    """Return whether a statement is known to change nothing."""
+    return is_single(sql) and leads_with_reading(sql)
+
+
+def _request_reads(request: object) -> bool:
+    """Return whether a request of a pipeline is known to change nothing."""
+    match request:
+        case {"type": "execute", "stmt": {"sql": str(sql)}}:
+            return _reads(sql)
+        case {"type": str(kind)}:
+            return kind in _HARMLESS
+        case _:
+            return False
+
+
+def _as_json(outcome: Rows | StatementError) -> Mapping[str, Any]:
+    if isinstance(outcome, StatementError):
+        return {"error": {"message": str(outcome), "code": outcome.error_key}}
+    return {"columns": list(outcome.columns), "rows": [[_plain(cell) for cell in row] for row in outcome.rows]}
+
+
+def _plain(cell: Cell) -> Any:  # noqa: ANN401 - a value of JSON
+    return {"base64": base64.b64encode(cell).decode()} if isinstance(cell, bytes) else cell

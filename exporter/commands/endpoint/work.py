@@ -10,14 +10,13 @@ from typing import Any
 
 import click
 
-from exporter.commands.call.choice import Choice, ChoiceError, choose
+from exporter.commands.call.sending import choose_account
 from exporter.commands.endpoint.attempt import Attempt, shortened
 from exporter.commands.endpoint.proposal import propose
 from exporter.commands.options import flag_values
 from exporter.commands.output import interruptible
 from exporter.commands.output.printing import FAULT, MISUSE, complain, echo
 from exporter.platform.http.mask import mask_secrets
-from exporter.settings.account import AccountSettings
 from exporter.settings.endpoint_files import read_endpoint_file
 from exporter.settings.endpoint_names import misnamed
 from exporter.settings.flag import ACCOUNT_FLAGS
@@ -39,10 +38,9 @@ def try_file(file: Path, config: Path | None, given: Mapping[str, Any], *, accou
     """
     try:
         settings = load_with_endpoints([file], config, flag_values(given, ACCOUNT_FLAGS), os.environ)
-        chosen = choose(settings, Choice(account=account, database=None), is_sql=False).settings
-    except (SettingsError, ChoiceError) as error:
+    except SettingsError as error:
         complain(str(error), MISUSE)
-    assert isinstance(chosen, AccountSettings)  # noqa: S101 - an account was chosen
+    chosen = choose_account(settings, account)
     marked = read_endpoint_file(file)
     for path, message in misnamed(settings.endpoints):
         echo(f"warning: {Fault(marked.source, marked.line(path), written(path), message)}", err=True)

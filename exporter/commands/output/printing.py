@@ -1,7 +1,7 @@
 """Prints messages, in which foreign text cannot control the terminal, and ends commands after a fault."""
 
 import sys
-from typing import NoReturn
+from typing import IO, Any, NoReturn
 
 import click
 
@@ -9,6 +9,16 @@ from exporter.terminal import escape
 
 FAULT = 1
 MISUSE = 2
+
+
+class MisuseError(click.ClickException):
+    """Ends a command with a message that says what the command line has wrong."""
+
+    exit_code = MISUSE
+
+    def show(self, file: IO[Any] | None = None) -> None:  # noqa: ARG002 - click's
+        """Print the message."""
+        echo(self.message, err=True)
 
 
 def echo(message: str, *, err: bool = False) -> None:

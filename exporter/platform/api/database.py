@@ -132,23 +132,31 @@ _RESULT = TypeAdapter(StatementResult)
 _DESCRIPTION = TypeAdapter(Description)
 
 
+def execution(
+    statements: Sequence[str], most_rows: int | None = None, *, writes: bool = False
+) -> Request[PipelineResponse]:
+    """Return the request with which `execute` executes statements."""
+    # One row more than the limit shows that there are too many.
+    items = Items(_ROW_PATH, read_row, None if most_rows is None else most_rows + 1)
+    requests = [{"type": "execute", "stmt": {"sql": sql}} for sql in statements]
+    return _pipeline_of(requests, replace(PIPELINE, items=items, writes=writes))
+
+
 async def execute(
-    caller: Caller, statements: Sequence[str], most_rows: int | None = None
+    caller: Caller, statements: Sequence[str], most_rows: int | None = None, *, writes: bool = False
 ) -> Answer[list[Rows | StatementError]]:
-    """Execute reading statements in one request; return the rows or the error of each.
+    """Execute statements in one request; return the rows or the error of each.
 
     Args:
         caller: makes the call.
         statements: the SQL.
         most_rows: reading ends with the first row beyond this number; None reads all.
+        writes: whether a statement may write; the request is then not retried.
 
     Raises:
         PlatformError: there is no usable answer to the whole request.
     """
-    # One row more than the limit shows that there are too many.
-    items = Items(_ROW_PATH, read_row, None if most_rows is None else most_rows + 1)
-    requests = [{"type": "execute", "stmt": {"sql": sql}} for sql in statements]
-    answer = await _pipeline(caller, requests, replace(PIPELINE, items=items))
+    answer = await _answers(caller, execution(statements, most_rows, writes=writes), len(statements))
     outcomes = [
         result if isinstance(result, StatementError) else await _rows(result, most_rows) for result in answer.value
     ]
@@ -162,7 +170,7 @@ async def is_readonly(caller: Caller, sql: str) -> bool | None:
         StatementError: the statement is not valid.
         PlatformError: there is no usable answer.
     """
-    answer = await _pipeline(caller, [{"type": "describe", "sql": sql}], PIPELINE)
+    answer = await _answers(caller, _pipeline_of([{"type": "describe", "sql": sql}], PIPELINE), 1)
     result = answer.value[0]
     if isinstance(result, StatementError):
         raise result
@@ -172,16 +180,21 @@ async def is_readonly(caller: Caller, sql: str) -> bool | None:
         raise WrongShape("a description does not have the protocol's shape", status=200) from None
 
 
-async def _pipeline(
-    caller: Caller, requests: Sequence[Mapping[str, Any]], operation: Operation[PipelineResponse]
+def _pipeline_of(
+    requests: Sequence[Mapping[str, Any]], operation: Operation[PipelineResponse]
+) -> Request[PipelineResponse]:
+    return Request(operation, body={"baton": None, "requests": [*requests, {"type": "close"}]})
+
+
+async def _answers(
+    caller: Caller, request: Request[PipelineResponse], number: int
 ) -> Answer[list[Mapping[str, Any] | StatementError]]:
-    body = {"baton": None, "requests": [*requests, {"type": "close"}]}
-    answer = await caller.call(Request(operation, body=body))
+    answer = await caller.call(request)
     results = answer.value.results
-    if len(results) < len(requests):
-        raise WrongShape(f"the database answered {len(requests)} requests with {len(results)} results", status=200)
+    if len(results) < number:
+        raise WrongShape(f"the database answered {number} requests with {len(results)} results", status=200)
     outcomes: list[Mapping[str, Any] | StatementError] = []
-    for result in results[: len(requests)]:
+    for result in results[:number]:
         # If reading ended within the rows, the type may be missing.
         is_good = result.type in ("ok", None)
         if is_good and result.response is not None and result.response.result is not None:

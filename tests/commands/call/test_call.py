@@ -228,6 +228,52 @@ def test_sql_that_does_not_surely_read_asks_first(platform: Platform, environ: d
     assert json.loads(invoke("call", "sql", "SELECT count(*) FROM orders", environ=environ).out)[0]["rows"] == [[0]]
 
 
+@pytest.mark.parametrize(
+    ("operation", "word", "is_reading"),
+    [
+        *(
+            ("sql", sql, is_reading)
+            for sql, is_reading in (
+                (" values (1);", True),
+                ("WITH a AS (SELECT 1) SELECT * FROM a", True),
+                ("/* x */ select 1", True),
+                ("SELECT 1; DROP TABLE a", False),
+                ("PRAGMA user_version = 2", False),
+                ("WITH a AS (SELECT 1) DELETE FROM b", False),
+            )
+        ),
+        *(
+            ("database_pipeline", f"requests=[{request}]", is_reading)
+            for request, is_reading in (
+                ('{"type":"close"}', True),
+                ('{"type":"describe","sql":"DROP TABLE a"}', True),
+                ('{"type":"execute","stmt":{"sql":"SELECT 1"}}', True),
+                ('{"type":"close"},{"type":"execute","stmt":{"sql":"DROP TABLE a"}}', False),
+                ('{"type":"execute","stmt":{"sql_id":1}}', False),
+                ('{"type":"execute","stmt":null}', False),
+                ('{"type":"batch","batch":{"steps":[]}}', False),
+                ('{"type":"sequence","sql":"SELECT 1"}', False),
+                ('"close"', False),
+            )
+        ),
+    ],
+)
+def test_what_does_not_surely_read_may_write(
+    platform: Platform,
+    environ: dict[str, str],
+    operation: str,
+    word: str,
+    is_reading: bool,  # noqa: FBT001
+) -> None:
+    ended = invoke("call", operation, word, environ=environ)
+    assert (bool(platform.requests), "changes something" in ended.err) == (is_reading, not is_reading)
+
+
+def test_cells_of_every_type_are_json(environ: dict[str, str]) -> None:
+    ended = invoke("call", "sql", "SELECT 9007199254740993 AS a, 1.5 AS b, x'00ff' AS c, '' AS d", environ=environ)
+    assert json.loads(ended.out)[0]["rows"] == [[9007199254740993, 1.5, {"base64": "AP8="}, ""]]
+
+
 def test_a_statement_that_may_write_is_never_sent_twice(platform: Platform, environ: dict[str, str]) -> None:
     platform.fail(kind="reset", point="headers")
     assert invoke("call", "sql", "DELETE FROM orders", "--yes", environ=environ).code == 3

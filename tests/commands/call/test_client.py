@@ -2,7 +2,7 @@
 
 import pytest
 
-from exporter.commands.call.client import description, exit_code
+from exporter.commands.call.sending import description, exit_code
 from exporter.platform import errors
 from exporter.platform.errors import PlatformError
 

@@ -1,0 +1,209 @@
+"""Asks before a change, sends the request of a call, and prints its answer or what a dry run would send."""
+
+import json
+import os
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from exporter.commands.call.arguments import Sources
+from exporter.commands.call.request import Result, Task, prepare
+from exporter.commands.loading import loading
+from exporter.commands.options import flag_values
+from exporter.commands.output.printing import FAULT, MISUSE, MisuseError, complain, echo
+from exporter.platform.api import database as database_api
+from exporter.platform.errors import (
+    MASK,
+    CredentialError,
+    Forbidden,
+    NotFound,
+    PlatformError,
+    RateLimited,
+    TransportError,
+    Unauthorized,
+)
+from exporter.platform.http.mask import Mask, mask_secrets
+from exporter.platform.http.request import address_of, headers_of
+from exporter.settings.account import AccountSettings, DatabaseSettings
+from exporter.settings.flag import ACCOUNT_FLAGS
+from exporter.settings.loading import SettingsError, load
+from exporter.settings.model import Settings
+from exporter.terminal import escape
+from exporter.validation.secrets import SecretFileError
+
+T = TypeVar("T", AccountSettings, DatabaseSettings)
+
+# Fields of the interface that hold secrets (interface document, EdgeScript).
+_SECRET_FIELDS = frozenset({"DeploymentKey", "DefaultValue", "Secret"})
+_NOT_FOUND = 5
+_EXIT_CODES = ((TransportError, 3), ((Unauthorized, Forbidden, CredentialError), 4), (NotFound, 5), (RateLimited, 6))
+_NOT_FOUND_STATUS = 404
+_NOT_FOUND_KEY = "not_found"
+# The time limit of a call, as a number of attempts; a longer wait that the platform asks for is not made.
+_MOST_ATTEMPTS = 3
+
+
+def call(
+    operation: str,
+    arguments: tuple[str, ...],
+    config: Path | None,
+    given: Mapping[str, Any],
+    *,
+    account: str | None,
+    database: str | None,
+    yes: bool,
+    dry_run: bool,
+    compact: bool,
+) -> None:
+    """Carry out one operation, and print what it answers.
+
+    Args:
+        operation: its name.
+        arguments: its parameters, `name=value` each.
+        config: the configuration file.
+        given: the texts of flags, by their parameters' names.
+        account: the account to call; None for the only one.
+        database: the database to call; None for the only one.
+        yes: send what changes something without asking.
+        dry_run: print the request, and send nothing.
+        compact: print JSON on one line on a terminal, too.
+    """
+    try:
+        task = prepare(operation, arguments, Sources())
+        settings = load(config, flag_values(given, ACCOUNT_FLAGS), os.environ)
+    except SettingsError as error:
+        complain(str(error), MISUSE)
+    except click.Abort:
+        complain("nothing was sent", MISUSE)
+    callee = _callee(settings, task, account, database)
+    is_compact = compact or not sys.stdout.isatty()
+    if dry_run:
+        click.echo(_as_text(_shown_request(task, callee), compact=is_compact))
+        return
+    if task.request.operation.writes and not yes:
+        _ask(task, callee)
+    _carry_out(task, callee, compact=is_compact)
+
+
+def _callee(
+    settings: Settings, task: Task, account: str | None, database: str | None
+) -> AccountSettings | DatabaseSettings:
+    if task.request.operation.name == database_api.PIPELINE.name:
+        if account is not None:
+            raise MisuseError("--account is for the management API; --database names a database")
+        variables = "PLATFORM_DATABASE_URL and PLATFORM_DATABASE_AUTH_TOKEN"
+        return _one(settings.databases, database, "database", variables)
+    if database is not None:
+        raise MisuseError("--database is for sql and database_pipeline; --account names an account")
+    return choose_account(settings, account)
+
+
+def choose_account(settings: Settings, name: str | None) -> AccountSettings:
+    """Return the account that is named, or the only one.
+
+    Raises:
+        MisuseError: there is none, or several and none is named.
+    """
+    return _one(settings.accounts, name, "account", "EDGE_EXPORTER_BASE_URL and EDGE_EXPORTER_API_KEY")
+
+
+def _one(known: Sequence[T], name: str | None, what: str, variables: str) -> T:
+    names = ", ".join(one.name for one in known)
+    found = [one for one in known if name in (None, one.name)]
+    if name is not None and not found:
+        raise MisuseError(f"there is no {what} {name!r}; the configuration has {names or 'none'}")
+    if not known:
+        raise MisuseError(f"the configuration has no {what}; {variables} suffice")
+    if len(found) > 1:
+        raise MisuseError(f"there are {len(known)} {what}s: {names}; --{what} selects one of them")
+    return found[0]
+
+
+def _carry_out(task: Task, callee: AccountSettings | DatabaseSettings, *, compact: bool) -> None:
+    try:
+        try:
+            secrets = (callee.credential().get_secret_value(), *task.secrets)
+        except SecretFileError as error:
+            raise CredentialError(f"the key cannot be read: {error}") from None
+        with loading():
+            # A dry run does not load the modules that contact the platform.
+            from exporter.commands.output import interruptible  # noqa: PLC0415
+        result = interruptible.run(_send(task, callee))
+    except PlatformError as error:
+        for secret in task.secrets:
+            error.redact(secret)
+        complain(description(error), exit_code(error))
+    click.echo(_as_text(result.value, Mask(secrets), compact=compact))
+    if result.faults:
+        complain("\n".join(result.faults), FAULT)
+
+
+async def _send(task: Task, callee: AccountSettings | DatabaseSettings) -> Result:
+    with loading():
+        from exporter.clients import client_of  # noqa: PLC0415 - see above
+        from exporter.platform.http.observer import Deaf  # noqa: PLC0415
+    # A single call has the whole budget.
+    client = client_of(callee, Deaf(), 1)
+    try:
+        return await task.carry_out(client.until(time.monotonic() + _MOST_ATTEMPTS * callee.timeout))
+    finally:
+        await client.aclose()
+
+
+def exit_code(error: PlatformError) -> int:
+    """Return the exit code of an error."""
+    code = next((code for kinds, code in _EXIT_CODES if isinstance(error, kinds)), FAULT)
+    is_absent = error.status == _NOT_FOUND_STATUS or error.error_key.startswith(_NOT_FOUND_KEY)
+    return _NOT_FOUND if code == FAULT and is_absent else code
+
+
+def description(error: PlatformError) -> str:
+    """Return the text of an error: the platform's message, its error key and the wrong fields."""
+    message = str(error)
+    lines = [message]
+    if error.error_key and error.error_key not in message:
+        lines.append(f"  error key: {error.error_key}")
+    lines.extend(f"  {name}: {said}" for name, said in error.fields if f"{name}: {said}" not in message)
+    return "\n".join(lines)
+
+
+def _shown_request(task: Task, callee: AccountSettings | DatabaseSettings) -> Mapping[str, Any]:
+    """Return the request that would be sent, with a copy of its body, which will be masked."""
+    url = callee.base_url if isinstance(callee, AccountSettings) else callee.url
+    has_own_header = isinstance(callee, AccountSettings) and callee.auth == "access_key"
+    return {
+        "method": task.request.operation.method,
+        "url": address_of(url, task.request),
+        "headers": headers_of(task.request)
+        | ({"AccessKey": MASK} if has_own_header else {"Authorization": f"Bearer {MASK}"}),
+        "body": deepcopy(task.request.body),
+    }
+
+
+def _ask(task: Task, callee: AccountSettings | DatabaseSettings) -> None:
+    """Print what would change, and continue only after a confirmation."""
+    request = _shown_request(task, callee)
+    what = f"{task.name} on {callee.name} changes something on the platform: {task.does}"
+    what += f"\n  {request['method']} {request['url']}\n  {_as_text(request['body'], compact=True)}"
+    if not sys.stdin.isatty():
+        complain(f"{what}\nNo terminal to ask on: --yes sends it. Nothing was sent.", MISUSE)
+    echo(what, err=True)
+    try:
+        is_wanted = click.confirm("Send it?", err=True)
+    except click.Abort:
+        is_wanted = False
+    if not is_wanted:
+        complain("Nothing was sent.", MISUSE)
+
+
+def _as_text(value: Any, mask: Mask | None = None, *, compact: bool) -> str:  # noqa: ANN401 - any JSON
+    """Return JSON as text without secrets, in which no character controls a terminal."""
+    layout: dict[str, Any] = {"separators": (",", ":")} if compact else {"indent": 2}
+    shown = [value]
+    mask_secrets(shown, _SECRET_FIELDS.__contains__, (mask or Mask()).text)
+    return escape(json.dumps(shown[0], ensure_ascii=False, **layout), keep="\n")
