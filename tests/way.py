@@ -1,0 +1,131 @@
+"""Follows one zone's polls, and the scrapes of the exporter, through the package: which files and functions run.
+
+python -m tests.way    poll and scrape for 16 seconds, and print them
+"""
+
+import asyncio
+import sys
+import tempfile
+import threading
+import urllib.request
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from types import FrameType
+
+import exporter
+from exporter.daemon.daemon import Daemon
+from exporter.settings.model import Settings
+from tests.polling.platform import Platform, running
+
+PACKAGE = f"{Path(exporter.__file__).parent}/"
+SECONDS = 16
+# The task or thread in which a function runs → the part of the way that it belongs to.
+PARTS = {"run_coroutine_job": "poll", "poll": "poll", "count": "poll", "ledger": "poll", "render": "render"}
+
+
+class Growing(Platform):
+    """A platform on which every answer differs from the one before."""
+
+    def answer(self, target: str, body: bytes) -> object:
+        """Return a chart whose newest day has grown."""
+        if not target.endswith("/statistics"):
+            return super().answer(target, body)
+        count = len(self.seen)
+        days = {f"{datetime.now(UTC):%Y-%m-%d}T00:00:00Z": count}
+        charts = ("QueriesServedChart", "NormalQueriesServedChart", "SmartQueriesServedChart")
+        return {"TotalQueriesServed": count, **dict.fromkeys(charts, days), "QueriesByTypeChart": {"1": count}}
+
+
+class Way:
+    """Records the functions of the package that run: part → file → their names."""
+
+    def __init__(self) -> None:
+        self.parts: defaultdict[str, defaultdict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+
+    @contextmanager
+    def followed(self) -> Iterator[None]:
+        """Record what runs on this thread; threads that were started with `threading.setprofile` record, too."""
+        sys.setprofile(self.note)
+        try:
+            yield
+        finally:
+            sys.setprofile(None)
+
+    def note(self, frame: FrameType, event: str, _argument: object) -> None:
+        """Record a call, as a profile function does."""
+        code = frame.f_code
+        if event == "call" and code.co_filename.startswith(PACKAGE) and not code.co_name.startswith("<"):
+            self.parts[_part()][code.co_filename.removeprefix(PACKAGE)].add(f"{code.co_qualname}:{code.co_firstlineno}")
+
+    def functions(self) -> int:
+        """Return how many functions ran in any part."""
+        return len({(file, name) for files in self.parts.values() for file, names in files.items() for name in names})
+
+
+def _part() -> str:
+    thread = threading.current_thread()
+    if thread is not threading.main_thread():
+        return PARTS.get(thread.name.partition("_")[0], "scrape and the rest")
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:
+        task = None
+    names = (task.get_name(), getattr(task.get_coro(), "__name__", "")) if task is not None else ()
+    return next((PARTS[name] for name in names if name in PARTS), "scrape and the rest")
+
+
+async def follow(seconds: float, folder: Path) -> Mapping[str, Mapping[str, set[str]]]:
+    """Poll one zone each second, and scrape as often; return part → file → functions, without the start."""
+    way = Way()
+    is_on = False
+    threading.setprofile(lambda *event: way.note(*event) if is_on else None)
+    off = {"discover": False}
+    with running(Growing(zones=range(1, 2))) as platform:
+        account = {"name": "main", "base_url": platform.url, "api_key": "k" * 20, "scripts": off, "shield_zones": off}
+        account["dns_zones"] = {**off, "ids": [1]}
+        only = {
+            "dns_statistics": {"interval": 1},
+            "dns_record_scans": {"enabled": False},
+            "discovery": {"enabled": False},
+        }
+        web, state, log = {"listen": "127.0.0.1:0"}, {"path": folder / "state.db"}, {"level": "error"}
+        given = {"accounts": [account], "collectors": only, "web": web, "state": state, "log": log}
+        settings = Settings.model_validate(given)
+        daemon = Daemon(settings, lambda: settings)
+        await daemon.start()
+        threading.setprofile(None)  # type: ignore[arg-type] # as documented
+        await _scrape(daemon, 3)
+        is_on = True
+        with way.followed():
+            await _scrape(daemon, seconds)
+        is_on = False
+        await daemon.stop()
+    return way.parts
+
+
+async def _scrape(daemon: Daemon, seconds: float) -> None:
+    request = urllib.request.Request(f"{daemon.server.url}/metrics")  # noqa: S310 - loopback
+    for _ in range(round(seconds)):
+        await asyncio.to_thread(lambda: urllib.request.urlopen(request, timeout=30).read())  # noqa: S310
+        await asyncio.sleep(1)
+
+
+def main() -> None:
+    """Print the files of each part, with their functions."""
+    with tempfile.TemporaryDirectory() as folder:
+        parts = asyncio.run(follow(SECONDS, Path(folder)))
+    for part, files in parts.items():
+        sys.stdout.write(f"{part}: {sum(map(len, files.values()))} functions in {len(files)} files\n")
+        for file, names in sorted(files.items()):
+            sys.stdout.write(
+                f"  {file:45s} {len(names):3d}  {' '.join(sorted(name.partition(':')[0] for name in names))}\n"
+            )
+    both = {(file, name) for files in parts.values() for file, names in files.items() for name in names}
+    sys.stdout.write(f"all: {len(both)} functions in {len({file for file, _ in both})} files\n")
+
+
+if __name__ == "__main__":
+    main()
