@@ -96,7 +96,7 @@ async def follow(seconds: float, folder: Path) -> Mapping[str, Mapping[str, set[
         settings = Settings.model_validate(given)
         daemon = Daemon(settings, lambda: settings)
         await daemon.start()
-        threading.setprofile(None)  # type: ignore[arg-type] # as documented
+        threading.setprofile(None)
         await _scrape(daemon, 3)
         is_on = True
         with way.followed():
