@@ -15,7 +15,6 @@ from prometheus_client import (
     ProcessCollector,
 )
 
-from exporter.causes import Cause
 from exporter.metric import FamilyInfo, Kind
 
 _OPERATION = ("account", "operation")
@@ -329,7 +328,7 @@ class Telemetry:
         """Count falls of values that a counter of the family did not follow."""
         self.corrections.labels(family).inc(times)
 
-    def show_absent(self, counts: Mapping[tuple[str, Cause], int]) -> None:
+    def show_absent(self, counts: Mapping[tuple[str, str], int]) -> None:
         """Expose the numbers of absent families by collector and cause, in place of the former ones."""
         self.absent.clear()
         for (collector, cause), number in counts.items():

@@ -4,15 +4,15 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
-from exporter.causes import Cause
 from exporter.collectors import discovery
 from exporter.collectors.catalogue import with_queries
+from exporter.collectors.causes import Cause
 from exporter.collectors.collector import Collector
 from exporter.collectors.database import DatabaseQuery
 from exporter.collectors.endpoints import build
 from exporter.collectors.endpoints.endpoint import Endpoint
 from exporter.collectors.endpoints.listing import EndpointListCollector
-from exporter.explain.scope import Scope
+from exporter.explain.candidates import Scope
 from exporter.polling.intervals import Plan
 from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.model import Settings

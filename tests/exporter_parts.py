@@ -18,7 +18,7 @@ from exporter.counters.file_storage import FileStorage
 from exporter.counters.ledger import Entry, Ledger
 from exporter.counters.storage import MemoryStorage
 from exporter.daemon.account_observer import AccountObserver
-from exporter.explain.explainer import Absence, Explainer, Sources, Wanted
+from exporter.explain.explainer import Absence, AbsenceFilter, Explainer, Sources
 from exporter.exposition.exposition import Exposition, Format
 from exporter.exposition.renderer import Renderer
 from exporter.exposition.status_board import HEALTH, StatusBoard
@@ -114,7 +114,7 @@ class ExporterParts:
 
     def absences(self, **wanted: object) -> list[Absence]:
         """Return the absences that a question selects."""
-        found = self.explainer().absences(replace(Wanted(), **wanted))  # type: ignore[arg-type] # fields by name
+        found = self.explainer().absences(replace(AbsenceFilter(), **wanted))  # type: ignore[arg-type] # fields by name
         return [absence for absence in found if absence is not None]
 
     def text(self) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from exporter.causes import Cause
+from exporter.collectors.causes import Cause
 from exporter.collectors.collector import Outcome
 from exporter.exposition.store import Store
 from exporter.metric import Family

@@ -19,7 +19,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"terminal"}),
     frozenset({"assets", "clock", "cooperative", "event_loop", "log", "metric", "patterns", "regular_file", "runtime"}),
     frozenset({"platform", "http_server"}),
-    frozenset({"targets", "sandbox", "causes", "validation"}),
+    frozenset({"targets", "sandbox", "validation"}),
     frozenset({"collectors", "counters", "telemetry"}),
     frozenset({"settings", "exposition", "backfill"}),
     frozenset({"polling", "explain"}),

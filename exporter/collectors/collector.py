@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Generic, Protocol, TypeVar
 
-from exporter.causes import NO_VALUES, Cause, Lack
+from exporter.collectors.causes import NO_VALUES, Cause, Lack
 from exporter.collectors.measure import measure
 from exporter.metric import Count, Family, FamilyInfo, Metric, label_value
 from exporter.platform.errors import PlatformError, WrongShape

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 from pydantic_core import InitErrorDetails
 
-from exporter.causes import Cause, Lack
+from exporter.collectors.causes import Cause, Lack
 from exporter.collectors.collector import Context, Defaults, Outcome, Polled
 from exporter.cooperative import unhurried
 from exporter.metric import Family, FamilyInfo, Kind, LabelValues, Sample, label_value

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from exporter.causes import Cause, Lack
+from exporter.collectors.causes import Cause, Lack
 from exporter.collectors.collector import ACCOUNT, Context, Defaults, Outcome, Polled, describe
 from exporter.collectors.measure import measure
 from exporter.cooperative import unhurried

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 
-from exporter.causes import Cause
+from exporter.collectors.causes import Cause
 from exporter.collectors.collector import ACCOUNT, Context, Label, TargetCollector
 from exporter.collectors.measure import enum_samples
 from exporter.metric import Metric

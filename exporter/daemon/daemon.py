@@ -15,8 +15,7 @@ from exporter.daemon.background import Background
 from exporter.daemon.polling import Polling
 from exporter.daemon.shards import Shards
 from exporter.event_loop import watch_lag
-from exporter.explain.counting import keep_counting
-from exporter.explain.explainer import Explainer, Sources
+from exporter.explain.explainer import Explainer, Sources, keep_counting
 from exporter.exposition.exposition import Exposition
 from exporter.exposition.renderer import Renderer
 from exporter.exposition.status_board import HEALTH

@@ -9,7 +9,7 @@ from exporter.cooperative import in_slices
 from exporter.counters.storage import Stored
 from exporter.daemon.accounts import Accounts
 from exporter.daemon.shards import Shards
-from exporter.explain.scope import Scope
+from exporter.explain.candidates import Scope
 from exporter.exposition.status_board import StatusBoard
 from exporter.exposition.store import Store
 from exporter.polling.intervals import Account, Plan

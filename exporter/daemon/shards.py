@@ -7,7 +7,7 @@ from contextlib import suppress
 from exporter.clock import Clocks
 from exporter.counters.ledger import Ledger
 from exporter.counters.storage import Stored
-from exporter.explain.words import moment
+from exporter.explain.evidence import moment
 from exporter.polling.script_budgets import BUDGET_ROWS
 from exporter.settings.model import Settings
 from exporter.state_storage import database_storage, file_storage

@@ -3,20 +3,35 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import Protocol
 
-from exporter.causes import Cause
 from exporter.collectors import discovery
+from exporter.collectors.causes import Cause
 from exporter.collectors.collector import Collector
 from exporter.collectors.endpoints.listing import EndpointListCollector
-from exporter.explain.scope import Scope
-from exporter.explain.words import cause_of_failure
-from exporter.exposition.status_board import Status
+from exporter.explain.evidence import cause_of_failure
+from exporter.exposition.status_board import StatusBoard
 from exporter.targets.registry import Registry, Selection
 from exporter.targets.target import PollKey, Target
 
 # The id of a candidate that stands for all targets of a kind, if none is known.
 ANY = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The families that the configuration exposes or excludes.
+
+    Attributes:
+        collectors: every collector, run or not, in the order of the exposition.
+        disabled: sections of the configuration whose collectors are disabled.
+        refusal: family → the cause and the pattern for which it is excluded; None if it is admitted.
+        state_path: the file of the ledger; empty if the ledger is in memory.
+    """
+
+    collectors: tuple[Collector, ...]
+    disabled: frozenset[str]
+    refusal: Callable[[str], tuple[Cause, str] | None]
+    state_path: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +48,6 @@ class Candidate:
     evidence: str = ""
 
 
-class Board(Protocol):
-    """The part of the status board that is used here."""
-
-    def find(self, key: PollKey) -> Status | None:
-        """Return the status of a collector's polls of a target; None if there is none."""
-        ...
-
-
 class Candidates:
     """Finds the candidates of a kind.
 
@@ -55,7 +62,7 @@ class Candidates:
     def __init__(
         self,
         registry: Registry,
-        board: Board,
+        board: StatusBoard,
         accepted: Callable[[str], float],
         holders: Callable[[], Mapping[int, str]],
         waits: Callable[[], str],

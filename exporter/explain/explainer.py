@@ -18,28 +18,33 @@ platform come before those from its answers, and causes that concern a whole tar
 A target of a list, such as a shield zone, is explained by the poll of its list if it has none of its own.
 """
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from exporter.causes import Cause
 from exporter.clock import Clocks
 from exporter.collectors import discovery
+from exporter.collectors.causes import Cause
 from exporter.collectors.collector import Collector
-from exporter.explain.candidates import ANY, Board, Candidate, Candidates
-from exporter.explain.scope import Scope
-from exporter.explain.sources import source_fields
-from exporter.explain.words import cause_of_failure, moment
-from exporter.exposition.status_board import Failure, Status
+from exporter.cooperative import in_slices
+from exporter.explain.candidates import ANY, Candidate, Candidates, Scope
+from exporter.explain.evidence import cause_of_failure, moment, source_fields
+from exporter.exposition.status_board import Failure, Status, StatusBoard
 from exporter.metric import FamilyInfo
 from exporter.targets.registry import Registry
 from exporter.targets.target import PollKey, Target, account_of
 
 # These causes of a failure are reported instead of STALE and FAILING.
 _ROOTS = frozenset({Cause.KEY_REFUSED, Cause.KEY_FORBIDDEN, Cause.OUT_OF_RANGE})
+# The first count comes soon after the start, because users look at it then; later counts become rarer.
+FIRST_SECONDS = 5.0
+EVERY_SECONDS = 60.0
+# A count uses at most this share of the time: with 100,000 targets there is one every few minutes.
+LARGEST_SHARE = 0.01
 
 
-class Timetable(Protocol):
+class PollTimes(Protocol):
     """The part of the schedule that the explanation reads."""
 
     def due_at(self, collector: str, target: Target) -> float | None:
@@ -70,8 +75,8 @@ class Sources:
 
     scope: Callable[[], Scope]
     registry: Registry
-    board: Board
-    schedule: Callable[[], Timetable]
+    board: StatusBoard
+    schedule: Callable[[], PollTimes]
     is_capped: Callable[[str, PollKey], bool]
     accepted: Callable[[str], float]
     ledger_fault: Callable[[], str]
@@ -101,7 +106,7 @@ class Absence:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class AbsenceFilter:
     """Selects the absences to explain; an empty set selects all.
 
     Attributes:
@@ -122,7 +127,7 @@ class Wanted:
         return not self.targets or target.key.label in self.targets or target.name in self.targets
 
 
-ALL = Wanted()
+ALL = AbsenceFilter()
 _Finding = tuple[Cause, str]
 
 
@@ -145,7 +150,7 @@ class Explainer:
         """Return the names of all collectors, enabled or not."""
         return tuple(collector.name for collector in self._sources.scope().collectors)
 
-    def absences(self, wanted: Wanted = ALL) -> Iterator[Absence | None]:
+    def absences(self, wanted: AbsenceFilter = ALL) -> Iterator[Absence | None]:
         """Return the selected absences, collector by collector; a None between them is a place to pause."""
         scope = self._sources.scope()
         for collector in scope.collectors:
@@ -154,7 +159,9 @@ class Explainer:
             for kind in collector.kinds:
                 yield from self._of_kind(scope, collector, kind, wanted)
 
-    def _of_kind(self, scope: Scope, collector: Collector, kind: str, wanted: Wanted) -> Iterator[Absence | None]:
+    def _of_kind(
+        self, scope: Scope, collector: Collector, kind: str, wanted: AbsenceFilter
+    ) -> Iterator[Absence | None]:
         if wanted.families and not wanted.families & {info.name for info in collector.families}:
             return
         unseen = {label for label in wanted.targets if label.startswith(f"{kind}/")}
@@ -171,7 +178,7 @@ class Explainer:
             yield from self._of_candidate(scope, collector, candidate, wanted)
 
     def _of_candidate(
-        self, scope: Scope, collector: Collector, candidate: Candidate, wanted: Wanted
+        self, scope: Scope, collector: Collector, candidate: Candidate, wanted: AbsenceFilter
     ) -> Iterator[Absence]:
         target = candidate.target
         if wanted.accounts and account_of(target) not in wanted.accounts:
@@ -289,9 +296,9 @@ class Explainer:
         return f"writing {path} fails: {fault}" if fault else f"the write to {path} has not ended"
 
 
-def tally(absences: Iterable[Absence | None]) -> Generator[None, None, dict[tuple[str, Cause], int]]:
+def tally(absences: Iterable[Absence | None]) -> Generator[None, None, dict[tuple[str, str], int]]:
     """Count absent families by collector and cause, a target at a time; returns the counts."""
-    counts: dict[tuple[str, Cause], int] = {}
+    counts: dict[tuple[str, str], int] = {}
     for absence in absences:
         if absence is None:
             yield
@@ -299,3 +306,27 @@ def tally(absences: Iterable[Absence | None]) -> Generator[None, None, dict[tupl
             key = (absence.collector, absence.cause)
             counts[key] = counts.get(key, 0) + len(absence.families)
     return counts
+
+
+async def keep_counting(
+    explainer: Explainer,
+    show: Callable[[Mapping[tuple[str, str], int]], object],
+    monotonic: Callable[[], float],
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> None:
+    """Count absent families by collector and cause, again and again.
+
+    Args:
+        explainer: finds them.
+        show: takes the counts.
+        monotonic: a clock in seconds.
+        sleep: waits for a number of seconds by that clock.
+    """
+    wait = FIRST_SECONDS
+    while True:
+        await sleep(wait)
+        began = monotonic()
+        show(await in_slices(tally(explainer.absences()), monotonic))
+        took = monotonic() - began
+        # Each wait is at least twice as long as the one before, so that counts are frequent only after the start.
+        wait = max(min(EVERY_SECONDS, wait * 2), took / LARGEST_SHARE)

@@ -4,7 +4,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from exporter.causes import NO_VALUES, Cause, Lack
+from exporter.collectors.causes import NO_VALUES, Cause, Lack
 from exporter.collectors.collector import Outcome
 from exporter.metric import Family, FamilyInfo, Kind, Sample, label_value
 from exporter.targets.target import PollKey, Target

@@ -7,8 +7,8 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from exporter.causes import Cause, Lack, cause_of
 from exporter.clock import Clocks
+from exporter.collectors.causes import Cause, Lack, cause_of
 from exporter.collectors.collector import Collector, Outcome, Polled
 from exporter.collectors.poll import Poller, failed
 from exporter.cooperative import unhurried

@@ -3,9 +3,9 @@
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from exporter.causes import Cause
+from exporter.collectors.causes import Cause
 from exporter.cooperative import unhurried
-from exporter.explain.explainer import Absence, Wanted
+from exporter.explain.explainer import Absence, AbsenceFilter
 from exporter.metric import label_value
 from exporter.web.status import View
 from exporter.web.target_query import Known, check, read_fields, read_number
@@ -28,7 +28,7 @@ PARAMETERS: Mapping[str, str] = {
 class Question:
     """A question about absent families, and the page of its answer."""
 
-    wanted: Wanted
+    wanted: AbsenceFilter
     offset: int = 0
     limit: int = DEFAULT_ROWS
 
@@ -78,7 +78,7 @@ def parse_question(fields: Iterable[tuple[str, str]], known: Known, families: Co
         QueryError: a field is unknown or has an invalid value.
     """
     given = read_fields(fields, PARAMETERS, ("limit", "offset"))
-    wanted = Wanted(
+    wanted = AbsenceFilter(
         families=frozenset(check("family", given.get("family", []), families, is_listed=False)),
         targets=frozenset(given.get("target", [])),
         accounts=frozenset(check("account", given.get("account", []), known.accounts)),

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from exporter.causes import Cause
+from exporter.collectors.causes import Cause
 from exporter.targets.sharding import Shard, owner
 from tests.explain.scripted import Situation, after, status, whole
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from exporter.causes import Cause
+from exporter.collectors.causes import Cause
 from exporter.sandbox import keys
 from exporter.targets.sharding import Shard, owner
 from tests.exporter_parts import ExporterParts

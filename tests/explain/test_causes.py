@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from exporter.causes import MEANINGS, Cause, cause_of
 from exporter.collectors.catalogue import families
-from exporter.explain.sources import source_fields
+from exporter.collectors.causes import MEANINGS, Cause, cause_of
+from exporter.explain.evidence import source_fields
 from exporter.platform import errors
 
 PAGE = Path(__file__).parents[2] / "docs" / "explain.md"

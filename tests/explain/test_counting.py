@@ -1,7 +1,7 @@
 import pytest
 
-from exporter.causes import Cause
-from exporter.explain.counting import EVERY_SECONDS, FIRST_SECONDS, keep_counting
+from exporter.collectors.causes import Cause
+from exporter.explain.explainer import EVERY_SECONDS, FIRST_SECONDS, keep_counting
 from tests.exporter_parts import exporter_parts
 from tests.turned_clock import TurnedClock
 

@@ -1,8 +1,7 @@
 """The explanation for a target whose shard is held by another exporter, or by none."""
 
-from exporter.causes import Cause
-from exporter.explain.candidates import Candidates
-from exporter.explain.scope import Scope
+from exporter.collectors.causes import Cause
+from exporter.explain.candidates import Candidates, Scope
 from exporter.exposition.status_board import StatusBoard
 from exporter.targets.registry import Registry, Selection
 from exporter.targets.sharding import Share

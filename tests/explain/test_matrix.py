@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from exporter.causes import Cause
 from exporter.collectors.catalogue import CATALOGUE
+from exporter.collectors.causes import Cause
 from exporter.targets.sharding import Shard, owner
 from exporter.wiring import scope
 from tests.explain.configured import configured_scenes

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from exporter.causes import Cause
+from exporter.collectors.causes import Cause
 from exporter.counters.ledger import Counted, Entry
 from exporter.polling.backoff import FIRST_WAIT
 from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, FIRST_TRIES

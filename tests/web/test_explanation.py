@@ -1,4 +1,4 @@
-from exporter.causes import Cause
+from exporter.collectors.causes import Cause
 from tests.web.view_setup import SCANS, STATISTICS, endpoints_client, view_setup, zone
 
 UNPOLLED = ("dns_zone/101", "dns_zone/102")

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from exporter.causes import Cause, cause_of
 from exporter.collectors.catalogue import CATALOGUE
+from exporter.collectors.causes import Cause, cause_of
 from exporter.commands.check.results import AccountResult, TargetResult
 from exporter.commands.output.printing import counted
 from exporter.platform.errors import (

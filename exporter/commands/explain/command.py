@@ -5,7 +5,7 @@ from typing import TextIO
 
 import click
 
-from exporter.causes import Cause
+from exporter.collectors.causes import Cause
 from exporter.commands.loading import loading
 from exporter.commands.options import form_option
 from exporter.commands.output.help import Command

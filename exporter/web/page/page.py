@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from exporter.cooperative import unhurried
-from exporter.explain.words import moment
+from exporter.explain.evidence import moment
 from exporter.web.explanation import Explanation, Question
 from exporter.web.page import wording
 from exporter.web.page.assets import Asset

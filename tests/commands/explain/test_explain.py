@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import pytest
 
-from exporter.causes import Cause
+from exporter.collectors.causes import Cause
 from exporter.sandbox import keys
 from tests.commands.conftest import Configure
 from tests.commands.platform import Platform

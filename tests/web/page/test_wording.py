@@ -1,4 +1,4 @@
-from exporter.explain.words import moment
+from exporter.explain.evidence import moment
 from exporter.web.page.wording import ago, ahead, compact, interval, lapse, plural, rate
 
 

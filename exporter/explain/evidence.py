@@ -1,9 +1,17 @@
-"""Formats evidence: moments and failures."""
+"""Finds and formats evidence: moments, failures, and the source fields of families."""
 
+import re
 from datetime import UTC, datetime
+from functools import lru_cache
 
-from exporter.causes import Cause
+from exporter.collectors.causes import Cause
 from exporter.exposition.status_board import Failure, Status
+
+_PARENTHESES = re.compile(r"\(([^()]*)\)")
+# A field within the parentheses, alone or as in `(Type of all search results)`.
+_FIELD = re.compile(r"\s*([A-Za-z]\w*(?:\.\w+)*)(?:\s+of\s.*|\s*)")
+# Names of fields have a capital letter inside, such as `wafEnabled` or `MonthlyCost`.
+_INNER_CAPITAL = re.compile(r"\b\w*[a-z][A-Z][a-z]\w*\b")
 
 
 def moment(seconds: float) -> str:
@@ -37,3 +45,16 @@ def cause_of_failure(status: Status, failure: Failure, accepted: float) -> tuple
         # The platform has accepted the same key for other calls since this failure began.
         return Cause.KEY_FORBIDDEN, f"{words}; the key is accepted for other calls"
     return failure.cause, words
+
+
+@lru_cache(maxsize=1024)
+def source_fields(help_text: str) -> tuple[str, ...]:
+    """Return the source fields that a help text names: `(MonthlyCost)`, or `counted from MonthlyCost`.
+
+    Returns:
+        The names in the interface, with dots for fields of an object; empty if the text names none.
+    """
+    inside = ",".join(_PARENTHESES.findall(help_text))
+    named = [found[1] for part in re.split("[,;]", inside) if (found := _FIELD.fullmatch(part))]
+    outside = _INNER_CAPITAL.findall(_PARENTHESES.sub("", help_text))
+    return tuple(dict.fromkeys((*named, *outside)))
