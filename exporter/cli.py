@@ -108,9 +108,7 @@ def _print_version(context: click.Context, _parameter: click.Parameter, value: b
         context.exit()
 
 
-@click.group(
-    "edge-exporter", cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
-)
+@click.group("edge-exporter", cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--version",
     is_flag=True,

@@ -55,7 +55,7 @@ SERVES = HEAVY - {"aiohttp", "fastapi", "jinja2", "psycopg"}
         ("call --help", set()),
         ("config --help", set()),
         ("config init --help", set()),
-        ("call --list", MODELS),
+        ("call --list", MODELS | {"rich.console"}),
         ("call --list -o json", MODELS),
         ("call dns_statistics --help", MODELS),
         ("run --help", SETTINGS),

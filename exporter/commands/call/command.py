@@ -9,7 +9,7 @@ from click.shell_completion import CompletionItem
 from exporter.commands.completing import complete_account, complete_database
 from exporter.commands.loading import loading
 from exporter.commands.options import AccountCommand, config_option, form_option
-from exporter.commands.output.table import terminal_width
+from exporter.commands.output.printing import terminal_width
 
 
 def _complete_operation(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -81,15 +81,10 @@ def command(
     The configuration is that of `run`: flags, EDGE_EXPORTER_ variables, a file. Keys are in variables or files.
     A database is one of the file, or the one that PLATFORM_DATABASE_URL and PLATFORM_DATABASE_AUTH_TOKEN name.
 
-    \b
-    Exit codes
-      0  the platform did it
-      1  the platform refused or failed, or a statement did
-      2  misuse, a wrong configuration, or not confirmed; nothing was sent
-      3  the platform was not reached, or gave no answer in time
-      4  not authorised: the key is refused, may not do this, or is unreadable
-      5  there is no such thing
-      6 the platform limits the rate (429)
+    Exit codes: 0 the platform did it; 1 the platform refused or failed, or a statement did; 2 misuse, a wrong
+    configuration, or not confirmed, and nothing was sent; 3 the platform was not reached, or gave no answer in time;
+    4 not authorised: the key is refused, may not do this, or is unreadable; 5 there is no such thing; 6 the platform
+    limits the rate (429).
     """  # noqa: D301 - click reads the \b
     if helps and operation is None:
         click.echo(context.get_help())

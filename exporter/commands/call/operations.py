@@ -9,7 +9,7 @@ import click
 
 from exporter.commands.call.arguments import expectation
 from exporter.commands.output.printing import MisuseError
-from exporter.commands.output.table import lay_out, natural_width
+from exporter.commands.output.table import lay_out
 from exporter.platform.api import database, scripting
 from exporter.platform.api.catalogue import OPERATIONS
 from exporter.platform.operation import Operation, Parameter
@@ -64,10 +64,12 @@ def _parameters(operation: Operation[Any]) -> str:
 def listing(width: int | None) -> str:
     """Return a table of the operations for a terminal of this width; with None, for a program."""
     rows = [(one.name, f"{one.method} {one.path}", _parameters(one), _does(one)) for one in CALLABLE.values()]
-    if width is None or natural_width(_COLUMNS, rows) <= width:
-        return lay_out(_COLUMNS, rows, None)
-    narrow = [(name, f"{does}\n{request}\n{parameters}".rstrip()) for name, request, parameters, does in rows]
-    return lay_out((_COLUMNS[0], "DOES, REQUEST, PARAMETERS"), narrow, width, folded=("DOES, REQUEST, PARAMETERS",))
+
+    def narrow() -> str:
+        joined = [(name, f"{does}\n{request}\n{parameters}".rstrip()) for name, request, parameters, does in rows]
+        return lay_out((_COLUMNS[0], "DOES, REQUEST, PARAMETERS"), joined, width, folded=("DOES, REQUEST, PARAMETERS",))
+
+    return lay_out(_COLUMNS, rows, width, narrow=narrow)
 
 
 def as_json() -> str:

@@ -17,8 +17,8 @@ from exporter.commands.check.unmatched import idle
 from exporter.commands.configuration import read_with_lines
 from exporter.commands.loading import loading
 from exporter.commands.options import flag_values
-from exporter.commands.output.printing import FAULT, complain, counted
-from exporter.commands.output.table import lay_out, natural_width, terminal_width
+from exporter.commands.output.printing import FAULT, complain, counted, terminal_width
+from exporter.commands.output.table import lay_out
 from exporter.platform.errors import one_line
 from exporter.settings import exposure
 from exporter.settings.endpoint_files import with_endpoint_files
@@ -136,18 +136,20 @@ def render(rows: Sequence[Row], width: int | None) -> str:
     """
     cells = [row.cells() for row in rows]
     colours = None if width is None else _COLOURS
-    if width is None or natural_width(COLUMNS, cells) <= width:
-        return lay_out(COLUMNS, cells, None, colours=colours)
-    columns, folded = ("COLLECTOR", "TARGET", "RESULT", "DETAIL"), ("TARGET", "DETAIL")
-    parts = []
-    for account in dict.fromkeys(row.account for row in rows):
-        narrow = [
-            (collector, f"{target}\n{name}" if name and name not in target else target, result, detail)
-            for owner, collector, target, name, result, detail in cells
-            if owner == account
-        ]
-        parts.append(f"account {account}\n{lay_out(columns, narrow, width, folded=folded, colours=colours)}")
-    return "\n\n".join(parts)
+
+    def narrow() -> str:
+        columns, folded = ("COLLECTOR", "TARGET", "RESULT", "DETAIL"), ("TARGET", "DETAIL")
+        parts = []
+        for account in dict.fromkeys(row.account for row in rows):
+            own = [
+                (collector, f"{target}\n{name}" if name and name not in target else target, result, detail)
+                for owner, collector, target, name, result, detail in cells
+                if owner == account
+            ]
+            parts.append(f"account {account}\n{lay_out(columns, own, width, folded=folded, colours=colours)}")
+        return "\n\n".join(parts)
+
+    return lay_out(COLUMNS, cells, width, colours=colours, narrow=narrow)
 
 
 @contextmanager

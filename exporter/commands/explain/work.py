@@ -8,8 +8,7 @@ from urllib.parse import urlsplit
 
 from exporter.commands.explain.client import Access, NoAnswerError, ask
 from exporter.commands.explain.report import details, summary
-from exporter.commands.output.printing import MISUSE, complain, echo
-from exporter.commands.output.table import terminal_width
+from exporter.commands.output.printing import MISUSE, complain, echo, terminal_width
 
 _FAMILY = "edge_"
 

@@ -1,5 +1,6 @@
 """Prints messages, in which foreign text cannot control the terminal, and ends commands after a fault."""
 
+import shutil
 import sys
 from typing import IO, Any, NoReturn
 
@@ -29,6 +30,11 @@ def echo(message: str, *, err: bool = False) -> None:
         err: print on standard error instead of standard output.
     """
     click.echo(escape(message, keep="\n"), err=err)
+
+
+def terminal_width() -> int | None:
+    """Return the width of the terminal; None if standard output is not one."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:

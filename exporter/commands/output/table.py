@@ -1,25 +1,14 @@
-"""Formats tables: as wide as the terminal, or as wide as needed where a program reads them."""
+"""Formats tables with rich: as wide as the terminal, or as wide as needed where a program reads them."""
 
+import io
 import os
-import shutil
-import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import zip_longest
-
-import click
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from exporter.terminal import escape
 
 _GAP = 2
 # The smallest width of a column that may be broken; in narrower tables each row becomes a paragraph.
 _LEAST_FOLDED = 16
-
-Cells = Sequence[Sequence[str]]
-
-
-def terminal_width() -> int | None:
-    """Return the width of the terminal; None if standard output is not one."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def lay_out(
@@ -29,6 +18,7 @@ def lay_out(
     *,
     folded: Sequence[str] = (),
     colours: Mapping[str, str] | None = None,
+    narrow: Callable[[], str] | None = None,
 ) -> str:
     """Return a table as text, without trailing blanks; control characters other than line breaks are escaped.
 
@@ -39,102 +29,40 @@ def lay_out(
             table, each row is a paragraph: its first cell, and the others below it.
         folded: columns whose cells may be broken into lines if the width does not suffice; the others are never broken.
         colours: a cell's text → its colour; for terminals.
+        narrow: makes the text in place of a table that the width does not suffice for.
     """
-    cells = _escaped(rows)
+    # Rich takes longer to import than most commands take; completion and `call` with an operation print no table.
+    from rich.cells import cell_len  # noqa: PLC0415
+    from rich.console import Console  # noqa: PLC0415
+    from rich.padding import Padding  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
     shown = colours if colours and os.environ.get("TERM") != "dumb" and not os.environ.get("NO_COLOR") else {}
-    widths = _widths([columns, *cells])
-    can_fold = [column in folded for column in columns]
-    if width is not None and not _fits(widths, can_fold, width):
-        return "\n".join(line for row in cells for line in _paragraph(row, width, shown))
-    if width is not None:
-        _narrow(widths, can_fold, width)
-    heading = "".join(_padded(column, size + _GAP) for column, size in zip(columns, widths, strict=True)).rstrip()
-    lines = [click.style(heading, bold=True) if shown else heading]
-    for row in cells:
-        folds = [list(_fold(cell, size)) for cell, size in zip(row, widths, strict=True)]
-        styles = [shown.get(cell) for cell in row]
-        for parts in zip_longest(*folds, fillvalue=""):
-            padded = (
-                _padded(part, size + _GAP, colour) for part, size, colour in zip(parts, widths, styles, strict=True)
-            )
-            lines.append("".join(padded).rstrip())
-    return "\n".join(lines)
-
-
-def natural_width(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> int:
-    """Return the width of a table in which no cell is broken."""
-    return _total(_widths([columns, *_escaped(rows)]))
-
-
-def _escaped(rows: Iterable[Sequence[str]]) -> list[list[str]]:
-    return [[escape(cell, keep="\n") for cell in row] for row in rows]
-
-
-def _widths(cells: Cells) -> list[int]:
-    return [
-        max(_cell_width(line) for cell in column for line in cell.split("\n")) for column in zip(*cells, strict=True)
-    ]
-
-
-def _total(widths: Sequence[int]) -> int:
-    return sum(widths) + _GAP * (len(widths) - 1)
-
-
-def _fits(widths: Sequence[int], can_fold: Sequence[bool], width: int) -> bool:
-    """Return whether each column that may be broken stays wide enough to read."""
-    least = [min(size, _LEAST_FOLDED) if folds else size for size, folds in zip(widths, can_fold, strict=True)]
-    return _total(least) <= width
-
-
-def _narrow(widths: list[int], can_fold: Sequence[bool], width: int) -> None:
-    """Take from the widest of the columns that may be broken until the table fits."""
-    foldable = [place for place, folds in enumerate(can_fold) if folds]
-    while _total(widths) > width:
-        widths[max(foldable, key=widths.__getitem__)] -= 1
-
-
-def _paragraph(row: Sequence[str], width: int, colours: Mapping[str, str]) -> Iterator[str]:
-    for place, cell in enumerate(row):
-        indent = _GAP if place else 0
-        if cell or not place:
-            for line in _fold(cell, width - indent):
-                yield " " * indent + _padded(line, 0, colours.get(cell))
-
-
-def _fold(text: str, width: int) -> Iterator[str]:
-    """Break a text at blanks into lines of this width; a word that is wider is broken itself."""
-    for line in text.split("\n"):
-        if _cell_width(line) <= width:
-            yield line
-            continue
-        folded = ""
-        for word in line.split():
-            joined = f"{folded} {word}" if folded else word
-            if _cell_width(joined) <= width:
-                folded = joined
-                continue
-            if folded:
-                yield folded
-            *whole, folded = _chopped(word, width)
-            yield from whole
-        yield folded
-
-
-def _cell_width(text: str) -> int:
-    """Return how many columns of a terminal a text takes; some characters take two."""
-    if text.isascii():
-        return len(text)
-    from rich.cells import cell_len  # noqa: PLC0415 - for names beyond ASCII alone
-
-    return cell_len(text)
-
-
-def _chopped(word: str, width: int) -> list[str]:
-    from rich.cells import chop_cells  # noqa: PLC0415 - for words that are wider than their column
-
-    return chop_cells(word, width)
-
-
-def _padded(text: str, width: int, colour: str | None = None) -> str:
-    styled = click.style(text, fg=colour) if colour and text else text
-    return styled + " " * (width - _cell_width(text))
+    cells = [[Text(escape(cell, keep="\n"), style=shown.get(cell, "")) for cell in row] for row in rows]
+    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
+    natural = least = -_GAP
+    for place, column in enumerate(columns):
+        lines = [column, *(line for row in cells for line in row[place].plain.split("\n"))]
+        size = max(map(cell_len, lines))
+        natural += size + _GAP
+        least += (min(size, _LEAST_FOLDED) if column in folded else size) + _GAP
+        table.add_column(column, no_wrap=column not in folded, overflow="fold")
+    if narrow is not None and width is not None and natural > width:
+        return narrow()
+    console = Console(
+        file=io.StringIO(),
+        width=width or natural,
+        height=25,
+        force_terminal=bool(shown),
+        color_system="standard" if shown else None,
+    )
+    with console.capture() as capture:
+        if width is None or least <= width:
+            for row in cells:
+                table.add_row(*row)
+            console.print(table)
+        else:
+            for place, cell in ((place, cell) for row in cells for place, cell in enumerate(row) if cell or not place):
+                console.print(Padding(cell, (0, 0, 0, _GAP if place else 0), expand=False))
+    return "\n".join(line.rstrip() for line in capture.get().splitlines())
