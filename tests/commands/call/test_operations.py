@@ -54,7 +54,8 @@ def test_an_operation_explains_itself() -> None:
     assert ended.out == dedent("""\
         Usage: edge-exporter call shield_bot_category_action [OPTIONS]
                                                              shieldZoneId=INTEGER
-                                                             category=INTEGER action=INTEGER
+                                                             category=INTEGER
+                                                             action=INTEGER
 
           Sets the action for a category of bots. (writes)
           PUT /shield/shield-zone/{shieldZoneId}/bot-categorization/categories/{category}
