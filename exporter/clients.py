@@ -9,8 +9,7 @@ from exporter.platform.http.client import Client
 from exporter.platform.http.credential import Credential
 from exporter.platform.http.observer import Observer
 from exporter.platform.http.platform_time import PlatformTime
-from exporter.platform.http.rate_limiter import Pause, RateLimiter
-from exporter.platform.http.retry import Retry
+from exporter.platform.http.rate_limiter import Pause, RateLimiter, Retry
 from exporter.platform.http.transport import AiohttpTransport
 from exporter.polling.capacity import Capacity
 from exporter.polling.intervals import Account

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from exporter.collectors.collector import ACCOUNT, Context, Label, TargetCollector
-from exporter.collectors.day_chart import Days, buckets, days_of, newest, newest_start
+from exporter.collectors.measure import Days, buckets, days_of, newest, newest_start
 from exporter.metric import Metric, as_count
 from exporter.platform.api import dns
-from exporter.platform.api.rr_types import record_type
+from exporter.platform.api.dns import record_type
 from exporter.platform.operation import Answer
 from exporter.targets.target import Target
 

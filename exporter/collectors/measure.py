@@ -1,14 +1,18 @@
-"""Computes families and counts from a payload, as the metrics declare."""
+"""Computes families and counts from a payload, as the metrics declare, and UTC days from a chart."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import TypeVar
 
-from exporter.metric import Count, Family, FamilyInfo, LabelValues, Metric, Sample, label_value
+from exporter.metric import Count, DayBuckets, Family, FamilyInfo, LabelValues, Metric, Sample, label_value
+from exporter.platform.api.charts import daily
 from exporter.platform.errors import OutOfRange, WrongShape
 from exporter.platform.wire import UNKNOWN, known
 
 P = TypeVar("P")
+# The ordinal of a UTC day → its count.
+Days = Mapping[int, float]
 
 
 def measure(
@@ -78,3 +82,28 @@ def enum_samples(value: int | None, names: Mapping[int, str]) -> dict[str, float
     """Return 1 for the name of an enum's value and 0 for its other names; nothing if there is no value."""
     current = known(value, names)
     return {} if current is None else {name: float(name == current) for name in (*names.values(), UNKNOWN)}
+
+
+def days_of(chart: Mapping[str, float | None] | None) -> Days | None:
+    """Return a chart's days; None if there is no chart, or if none of its buckets can be read.
+
+    Raises:
+        WrongShape: the buckets are longer than a day.
+    """
+    days = None if chart is None else daily(chart)
+    return None if chart and not days else days
+
+
+def newest(days: Days | None) -> float | None:
+    """Return the count of a chart's newest day."""
+    return days[max(days)] if days else None
+
+
+def newest_start(days: Days | None) -> float | None:
+    """Return the beginning of a chart's newest day, in unix seconds."""
+    return datetime.fromordinal(max(days)).replace(tzinfo=UTC).timestamp() if days else None
+
+
+def buckets(days: Days | None) -> DayBuckets:
+    """Return a chart's days as the source of a counter."""
+    return DayBuckets(days or {}, charted=days is not None)

@@ -43,8 +43,7 @@ from exporter.counters import state_file
 from exporter.platform.errors import NotFound
 from exporter.platform.http.client import Client
 from exporter.platform.http.credential import Credential
-from exporter.platform.http.rate_limiter import RateLimiter
-from exporter.platform.http.retry import Retry
+from exporter.platform.http.rate_limiter import RateLimiter, Retry
 from exporter.sandbox.app import create_app
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.dns import Chart, KeyFormat, Shape

@@ -11,8 +11,7 @@ import httpx
 from exporter.clock import Clocks
 from exporter.platform.http.client import Client
 from exporter.platform.http.credential import Credential
-from exporter.platform.http.rate_limiter import RateLimiter
-from exporter.platform.http.retry import Retry
+from exporter.platform.http.rate_limiter import RateLimiter, Retry
 from exporter.platform.http.transport import AiohttpTransport
 
 KEY = "0f3c1a52-not-a-key-91d4"

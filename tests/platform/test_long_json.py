@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 
 from exporter.platform.api.document import Document
 from exporter.platform.errors import NotJson
-from exporter.platform.http.body import LONG_BODY
+from exporter.platform.http.responses import LONG_BODY
 from exporter.platform.long_json import (
     DEEPEST,
     MOST_ITEMS,

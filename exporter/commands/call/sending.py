@@ -28,7 +28,7 @@ from exporter.platform.errors import (
     Unauthorized,
 )
 from exporter.platform.http.mask import Mask, mask_secrets
-from exporter.platform.http.request import address_of, headers_of
+from exporter.platform.operation import address_of, headers_of
 from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.flag import ACCOUNT_FLAGS
 from exporter.settings.loading import SettingsError, load

@@ -15,7 +15,7 @@ import httpx
 from aiohttp.http_exceptions import HttpProcessingError
 from yarl import URL
 
-from exporter.platform.http.request import ADDRESS
+from exporter.platform.operation import ADDRESS
 
 KEEPALIVE_SECONDS = 75.0
 _PIECE = 64 * 1024

@@ -19,16 +19,14 @@ from exporter.platform.errors import (
     TransportError,
     Unauthorized,
 )
-from exporter.platform.http import faults, responses
-from exporter.platform.http.body import Content, read_body
+from exporter.platform.http import responses, transport
 from exporter.platform.http.credential import Credential
 from exporter.platform.http.mask import Mask
 from exporter.platform.http.observer import Observer
-from exporter.platform.http.rate_limiter import Paused, RateLimiter
+from exporter.platform.http.rate_limiter import Paused, RateLimiter, Retry, http_date, retry_after_seconds
 from exporter.platform.http.recognition import Recognition, UnchangedError
-from exporter.platform.http.request import ADDRESS, address_of, content_of, headers_of
-from exporter.platform.http.retry import Retry, http_date, retry_after_seconds
-from exporter.platform.operation import Answer, Operation, Request
+from exporter.platform.http.responses import Content, read_body
+from exporter.platform.operation import ADDRESS, Answer, Operation, Request, address_of, content_of, headers_of
 from exporter.platform.wire import unexpected_in
 
 T = TypeVar("T")
@@ -142,7 +140,7 @@ class Client:
                 extensions={ADDRESS: address},
             )
         except httpx.InvalidURL as error:
-            raise faults.fault_of(error, self._host) from None
+            raise transport.fault_of(error, self._host) from None
         secrets = (secret, *_secrets(request))
         if not self._mask.is_of(secrets):
             self._mask = Mask(secrets)
@@ -240,7 +238,7 @@ class Client:
                     content = await read_body(came, operation.items, self._turns, mask)
                 finally:
                     await came.aclose()
-        except (TimeoutError, *faults.CAUGHT) as error:
+        except (TimeoutError, *transport.CAUGHT) as error:
             # With an error status, the body is not needed.
             if came is None or came.is_success:
                 raise self._fault(error, came, deadline) from None
@@ -251,7 +249,7 @@ class Client:
             late = "no answer" if came is None else "the body did not end"
             fault: PlatformError = Deadline(f"{late} within {deadline:.3g} s ({self._host})")
         else:
-            fault = faults.fault_of(error, self._host)
+            fault = transport.fault_of(error, self._host)
         fault.status = came.status_code if came is not None else 0
         return fault
 

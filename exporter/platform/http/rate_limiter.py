@@ -4,17 +4,21 @@ A 429 may concern a single resource or the whole account; the answer does not sa
 account *suspect*: calls are sent one at a time until an answer decides. If a call is answered, only that resource was
 limited, or the limit is over, and all calls continue. If a call for another path gets a 429, too, the account is
 limited: all calls wait as long as the platform asked (or an exponentially growing time if it did not say), and the rate
-is halved. The rate rises again with each answered call.
+is halved. The rate rises again with each answered call. A failed read is retried after a growing, random wait.
 """
 
 import asyncio
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from functools import lru_cache
 
 from exporter.clock import SYSTEM, Clocks
-from exporter.platform.http.retry import LONGEST_PAUSE
 
+# A longer wait in seconds that the platform asks for is shortened to this one.
+LONGEST_PAUSE = 3600.0
 # The pauses after a 429 that does not say how long to wait.
 FIRST_GUESS = 1.0
 LONGEST_GUESS = 60.0
@@ -256,3 +260,62 @@ class RateLimiter:
         if self._probe is permit:
             self._probe = None
             self._settled.set()
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """Exponential backoff with full jitter.
+
+    Attributes:
+        attempts: the number of attempts of a read, including the first.
+        base: the upper bound of the first wait, in seconds; it doubles with each attempt.
+        cap: the upper bound of any wait that the platform did not ask for.
+        patience: the longest wait within a call, in seconds. If the platform asks for a longer one, the call fails with
+            its length, so that the worker can make other calls in the meantime.
+        shortest: a retry is made only if at least this time, in seconds, is left for it; otherwise it would probably be
+            interrupted.
+        random: returns a number in [0, 1).
+    """
+
+    random: Callable[[], float]
+    attempts: int = 3
+    base: float = 0.5
+    cap: float = 10.0
+    patience: float = 30.0
+    shortest: float = 1.0
+
+    def wait(self, attempt: int, retry_after: float | None) -> float:
+        """Return the seconds to wait after attempt `attempt` (from 1); at least as long as the platform asked for."""
+        jitter = self.random() * min(self.cap, self.base * float(1 << (attempt - 1)))
+        return jitter if retry_after is None else retry_after + jitter
+
+
+@lru_cache(maxsize=64)
+def http_date(text: str | None) -> datetime | None:
+    """Return a date of an HTTP header (RFC 9110, section 5.6.7) in UTC; None if it is missing or unreadable.
+
+    Results are cached, because all answers of a second have the same date.
+    """
+    if not text:
+        return None
+    try:
+        moment = parsedate_to_datetime(text)
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, TypeError, OverflowError, IndexError):
+        return None
+
+
+def retry_after_seconds(value: str | None, now: datetime) -> float | None:
+    """`Retry-After` in either form, as seconds from `now` on, at most an hour; None if it is missing or unreadable.
+
+    Args:
+        value: the header: a number of seconds or an HTTP date.
+        now: the sender's own clock, so that a difference between its clock and this machine's does not matter.
+    """
+    if value is None:
+        return None
+    text = value.strip()
+    if text.isascii() and text.isdigit():
+        return min(LONGEST_PAUSE, float(text[:9]))
+    moment = http_date(text)
+    return None if moment is None else min(LONGEST_PAUSE, max(0.0, (moment - now).total_seconds()))

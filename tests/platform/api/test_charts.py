@@ -3,7 +3,7 @@ from datetime import UTC, date, datetime
 import pytest
 
 from exporter.platform.api.charts import bucket_time, calendar_day, daily
-from exporter.platform.api.rr_types import record_type
+from exporter.platform.api.dns import record_type
 from exporter.platform.errors import WrongShape
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from exporter.platform.api import dns, shield
 from exporter.platform.errors import NotAvailable, NotFound, PlatformError, RateLimited, ServerError
-from exporter.platform.http.body import BODY_LIMIT, ERROR_BODY_LIMIT
+from exporter.platform.http.responses import BODY_LIMIT, ERROR_BODY_LIMIT
 from tests.platform.clients import client_of
 from tests.platform.raw_server import Line, RawRequest, json_reply, raw_server, reply, saying
 from tests.waiting import until

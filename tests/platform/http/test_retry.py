@@ -18,7 +18,7 @@ from exporter.platform.errors import (
     Reset,
     ServerError,
 )
-from exporter.platform.http.retry import Retry, http_date, retry_after_seconds
+from exporter.platform.http.rate_limiter import Retry, http_date, retry_after_seconds
 from exporter.platform.operation import Request
 from tests.platform.clients import Kit, client_of
 from tests.platform.raw_server import (

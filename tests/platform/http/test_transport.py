@@ -30,8 +30,7 @@ from exporter.platform.errors import (
     TransportError,
 )
 from exporter.platform.http.aiohttp_session import CAUGHT, translate
-from exporter.platform.http.faults import fault_of
-from exporter.platform.http.transport import AiohttpTransport
+from exporter.platform.http.transport import AiohttpTransport, fault_of
 from tests.platform.clients import KEY, client_of
 from tests.platform.raw_server import Line, json_reply, listening, raw_server, reply, saying
 
