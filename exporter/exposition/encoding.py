@@ -28,7 +28,7 @@ class Format(Enum):
     OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
 
-class Registry(Protocol):
+class MetricSource(Protocol):
     """The interface that prometheus-client's encoders read."""
 
     def collect(self) -> Iterable[WireMetric]:
@@ -37,7 +37,7 @@ class Registry(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _One:
+class _SingleFamily:
     metric: WireMetric
 
     def collect(self) -> Iterable[WireMetric]:
@@ -52,9 +52,9 @@ def _wire(info: FamilyInfo) -> WireMetric:
 
 def _encode(metric: WireMetric, form: Format) -> bytes:
     if form is Format.TEXT:
-        text: bytes = encode_text(_One(metric))
+        text: bytes = encode_text(_SingleFamily(metric))
         return text
-    whole: bytes = encode_openmetrics(_One(metric))  # type: ignore[no-untyped-call]
+    whole: bytes = encode_openmetrics(_SingleFamily(metric))  # type: ignore[no-untyped-call]
     return whole.removesuffix(EOF_LINE)
 
 
@@ -130,14 +130,14 @@ def _fill(family: Family) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class Own:
+class OwnFamily:
     """A family of the program's own metrics: its header in each format, and its lines, which are the same in both."""
 
     headers: dict[Format, bytes]
     lines: bytes
 
 
-def encode_own(registry: Registry, admits: Callable[[str], bool]) -> Iterator[Own]:
+def encode_own(registry: MetricSource, admits: Callable[[str], bool]) -> Iterator[OwnFamily]:
     """Yield the program's own families, each encoded once for both formats.
 
     Args:
@@ -147,7 +147,7 @@ def encode_own(registry: Registry, admits: Callable[[str], bool]) -> Iterator[Ow
     for metric in registry.collect():
         if admits(exposed_name(metric)):
             bare = WireMetric(metric.name, metric.documentation, metric.type, metric.unit)
-            yield Own({form: _encode(bare, form) for form in Format}, _sample_lines(metric, Format.TEXT))
+            yield OwnFamily({form: _encode(bare, form) for form in Format}, _sample_lines(metric, Format.TEXT))
 
 
 def exposed_name(metric: WireMetric) -> str:
@@ -156,10 +156,10 @@ def exposed_name(metric: WireMetric) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedFamilies:
     """A part of a registry, selected by names: whole families, or single samples of them."""
 
-    registry: Registry
+    registry: MetricSource
     names: frozenset[str]
 
     def collect(self) -> Iterator[WireMetric]:

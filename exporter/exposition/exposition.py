@@ -8,7 +8,7 @@ segments of one moment in both formats, which differ only in their headers.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from exporter.exposition.encoding import EOF_LINE, Format, Named, Registry, encode_own, header, render
+from exporter.exposition.encoding import EOF_LINE, Format, MetricSource, NamedFamilies, encode_own, header, render
 from exporter.exposition.segments import Body, FamilyChunks, Part, join
 from exporter.exposition.store import Update
 from exporter.log import logger
@@ -114,7 +114,7 @@ class Exposition:
 
     def __init__(
         self,
-        own: Registry,
+        own: MetricSource,
         *,
         cap: int = 1_000_000,
         admits: Callable[[str], bool] = lambda _: True,
@@ -255,7 +255,7 @@ class Exposition:
                 pieces.append(block.headers[form].plain)
                 pieces.extend(chunks)
         if wanted.wants_own:
-            registry = Named(self._own, wanted.names) if wanted.names else self._own
+            registry = NamedFamilies(self._own, wanted.names) if wanted.names else self._own
             for family in encode_own(registry, self._admits):
                 pieces += (family.headers[form], family.lines)
         pieces.append(self._ends[form].plain)

@@ -8,10 +8,10 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 
 from exporter.cooperative import unhurried
 from exporter.web import explanation
-from exporter.web.explanation import Question
+from exporter.web.explanation import AbsenceQuery
 from exporter.web.status import View
 from exporter.web.status_models import State, status_as_json, target_as_json
-from exporter.web.target_query import MOST_ROWS, SORTS, Query
+from exporter.web.target_query import MOST_ROWS, SORTS, TargetQuery
 
 DEFAULT_ROWS = 1000
 
@@ -57,7 +57,7 @@ async def status(view: View) -> AsyncIterator[str]:
     yield encode(status_as_json(await view.status())) + "\n"
 
 
-async def targets(view: View, query: Query) -> AsyncIterator[str]:
+async def targets(view: View, query: TargetQuery) -> AsyncIterator[str]:
     """Answer `/api/v1/targets`, piece by piece."""
     found = await view.targets(query)
     head = {"total": found.total, "matched": found.matched, "offset": found.offset, "limit": found.limit}
@@ -65,7 +65,7 @@ async def targets(view: View, query: Query) -> AsyncIterator[str]:
         yield piece
 
 
-async def explain(view: View, question: Question) -> AsyncIterator[str]:
+async def explain(view: View, question: AbsenceQuery) -> AsyncIterator[str]:
     """Answer `/api/v1/explain`, piece by piece."""
     found = await explanation.explain(view, question)
     rows = map(explanation.absence_as_json, found.absences)

@@ -10,18 +10,16 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route, Router
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from exporter.exposition.renderer import Renderer
 from exporter.web import api
-from exporter.web.auth.headers import PAGE_POLICY, SecurityHeaders
-from exporter.web.explanation import Question, explain, parse_question
-from exporter.web.metrics import Fence, MetricsEndpoint, Straight
-from exporter.web.negotiation import accepts_gzip
+from exporter.web.explanation import AbsenceQuery, explain, parse_question
+from exporter.web.headers import PAGE_POLICY, SecurityHeaders, accepts_gzip
+from exporter.web.metrics import Fence, MetricsEndpoint
 from exporter.web.page.assets import Asset, load_assets
-from exporter.web.page.links import PAGE_ROWS, PAGE_SORT
 from exporter.web.status import View
-from exporter.web.target_query import Known, Query, QueryError, parse_query
+from exporter.web.target_query import PAGE_ROWS, PAGE_SORT, FilterValues, QueryError, TargetQuery, parse_query
 
 if TYPE_CHECKING:
     from exporter.web.page.page import Pages
@@ -32,6 +30,7 @@ Reload = Callable[[], Awaitable[tuple[str, ...]]]
 _HTML = "text/html; charset=utf-8"
 _JSON = "application/json"
 _LEAST_COMPRESSED = 1024
+_READING = frozenset({"GET", "HEAD"})
 _BODY = frozenset({"content-length", "transfer-encoding"})
 
 
@@ -116,12 +115,12 @@ class _Endpoints:
             self._pages = await asyncio.to_thread(_load_pages, self._view.clocks.monotonic, self._assets)
         return self._pages
 
-    def _question(self, request: Request) -> Question:
+    def _question(self, request: Request) -> AbsenceQuery:
         explainer = self._view.explainer
-        known = Known(explainer.collectors(), self._view.known().accounts)
+        known = FilterValues(explainer.collectors(), self._view.known().accounts)
         return parse_question(request.query_params.multi_items(), known, explainer.families())
 
-    def _query(self, request: Request, default_limit: int, default_sort: str = "target") -> Query:
+    def _query(self, request: Request, default_limit: int, default_sort: str = "target") -> TargetQuery:
         fields, known = request.query_params.multi_items(), self._view.known()
         return parse_query(fields, known, default_limit=default_limit, default_sort=default_sort)
 
@@ -215,4 +214,11 @@ def create_app(
     app = Starlette(routes=routes, exception_handlers=dict.fromkeys((HTTPException, QueryError, Exception), _refusal))
     # A redirect to the path without its last slash would contain the host of the request, which can be false.
     app.router.redirect_slashes = False
-    return Straight(metrics, f"{prefix}/metrics", SecurityHeaders(app))
+    rest = SecurityHeaders(app)
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        # A scrape goes without routing and the middleware of the pages.
+        is_scrape = scope["type"] == "http" and scope["path"] == f"{prefix}/metrics" and scope["method"] in _READING
+        await (metrics if is_scrape else rest)(scope, receive, send)
+
+    return serve

@@ -8,7 +8,7 @@ from exporter.cooperative import unhurried
 from exporter.explain.explainer import Absence, AbsenceFilter
 from exporter.metric import label_value
 from exporter.web.status import View
-from exporter.web.target_query import Known, check, read_fields, read_number
+from exporter.web.target_query import FilterValues, check, read_fields, read_number
 
 MOST_ROWS = 10_000
 DEFAULT_ROWS = 1000
@@ -25,7 +25,7 @@ PARAMETERS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class AbsenceQuery:
     """A question about absent families, and the page of its answer."""
 
     wanted: AbsenceFilter
@@ -66,7 +66,7 @@ class Explanation:
     unknown: tuple[str, ...]
 
 
-def parse_question(fields: Iterable[tuple[str, str]], known: Known, families: Collection[str]) -> Question:
+def parse_question(fields: Iterable[tuple[str, str]], known: FilterValues, families: Collection[str]) -> AbsenceQuery:
     """Read a question from a URL's fields.
 
     Args:
@@ -85,14 +85,14 @@ def parse_question(fields: Iterable[tuple[str, str]], known: Known, families: Co
         collectors=frozenset(check("collector", given.get("collector", []), known.collectors)),
         causes=frozenset(Cause(cause) for cause in check("cause", given.get("cause", []), list(Cause))),
     )
-    return Question(
+    return AbsenceQuery(
         wanted,
         offset=read_number("offset", given, 0, least=0, most=10**9),
         limit=read_number("limit", given, DEFAULT_ROWS, least=0, most=MOST_ROWS),
     )
 
 
-async def explain(view: View, question: Question) -> Explanation:
+async def explain(view: View, question: AbsenceQuery) -> Explanation:
     """Answer a question; the event loop runs between small pieces of the work."""
     counts: dict[tuple[str, Cause], list[int]] = {}
     page: list[Absence] = []
@@ -122,7 +122,7 @@ async def explain(view: View, question: Question) -> Explanation:
     )
 
 
-def as_json(explanation: Explanation, question: Question) -> dict[str, object]:
+def as_json(explanation: Explanation, question: AbsenceQuery) -> dict[str, object]:
     """Convert the answer to plain values, without its absences."""
     return {
         "now": explanation.now,

@@ -9,13 +9,12 @@ from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from exporter.exposition.exposition import Filter, Format
 from exporter.exposition.renderer import Renderer
 from exporter.targets.target import PollKey
-from exporter.web.auth.headers import ALWAYS, SecurityHeaders
-from exporter.web.negotiation import accepts_gzip, choose_format
+from exporter.web.headers import ALWAYS, SecurityHeaders, accepts_gzip, choose_format
 
 PARAMETERS = ("name[]", "collect[]", "target")
 MOST_VALUES = 1000
@@ -118,26 +117,6 @@ class MetricsEndpoint:
             )
             return PlainTextResponse(words, status_code=404)
         return Filter(names, collectors, targets)
-
-
-class Straight:
-    """ASGI middleware that answers scrapes directly, without routing and the middleware of the pages.
-
-    Args:
-        metrics: answers scrapes, with all headers of an answer.
-        path: the path of scrapes.
-        rest: answers all other requests.
-    """
-
-    def __init__(self, metrics: MetricsEndpoint, path: str, rest: ASGIApp) -> None:
-        self._metrics = metrics
-        self._path = path
-        self._rest = rest
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request."""
-        is_scrape = scope["type"] == "http" and scope["path"] == self._path and scope["method"] in {"GET", "HEAD"}
-        await (self._metrics if is_scrape else self._rest)(scope, receive, send)
 
 
 def _is_of(shards: Collection[int], shard_of: Callable[[PollKey], int | None], key: PollKey) -> bool:

@@ -11,8 +11,7 @@ from exporter.http_server.connections import Connections
 from exporter.http_server.server import LoopServer, bind
 from exporter.log import logger
 from exporter.web.auth.access import AccessControl, WebConfig, load_web_config, slow_check
-from exporter.web.auth.pem import TlsFileError
-from exporter.web.auth.tls import ServerTls, prefers_curve_unset
+from exporter.web.auth.tls import ServerTls, TlsFileError, prefers_curve_unset
 
 MOST_CONNECTIONS = 512
 LEAST_CONNECTIONS = 16

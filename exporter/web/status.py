@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from exporter.clock import Clocks
 from exporter.cooperative import unhurried
+from exporter.counters.lease import Leases
 from exporter.explain.explainer import Explainer
 from exporter.exposition.status_board import StatusBoard
 from exporter.metric import label_value
-from exporter.polling.intervals import Account, Plan
+from exporter.polling.scheduler import Schedule
 from exporter.targets.registry import Registry
 from exporter.targets.target import account_of
 from exporter.web.status_models import (
@@ -25,101 +25,13 @@ from exporter.web.status_models import (
     TargetView,
     credential_of,
 )
-from exporter.web.target_query import Known, Pair, Query, state_of
+from exporter.web.target_query import FilterValues, Pair, TargetQuery, state_of
 
 SLOWEST_TICK = 30.0
 MOST_FAILURES = 50
 MOST_REFUSALS = 3
 
 _UNWELL = (State.FAILING, State.STALE)
-
-
-class IntervalsView(Protocol):
-    """The part of the intervals that the pages show."""
-
-    def demand(self, account: str) -> float:
-        """Return the requests a second that an account's targets need."""
-        ...
-
-    def slowest(self, collector: str) -> float:
-        """Return the longest effective interval of a collector, in seconds."""
-        ...
-
-
-class ScheduleView(Protocol):
-    """The part of the schedule that the pages show."""
-
-    @property
-    def plans(self) -> Mapping[str, Plan]:
-        """The enabled collectors by name."""
-        ...
-
-    @property
-    def accounts(self) -> Mapping[str, Account]:
-        """The accounts and databases that are polled."""
-        ...
-
-    @property
-    def last_tick(self) -> float:
-        """The time of the last tick, on the monotonic clock."""
-        ...
-
-    @property
-    def next_due(self) -> Mapping[str, float]:
-        """Collector → the time at which its next target is due, on the monotonic clock."""
-        ...
-
-    @property
-    def durations(self) -> Mapping[str, float]:
-        """Collector → the seconds of its last poll."""
-        ...
-
-    def all_discovered(self, silent: Collection[str] = ()) -> bool:
-        """Return whether each account's first discovery has ended; for silent accounts, its first attempt."""
-        ...
-
-    @property
-    def intervals(self) -> IntervalsView:
-        """The intervals of targets."""
-        ...
-
-
-class LeaseView(Protocol):
-    """The part of a lease that the pages show."""
-
-    @property
-    def shard(self) -> int:
-        """The shard's number."""
-        ...
-
-    @property
-    def shards(self) -> int:
-        """The number of shards in the holder's configuration."""
-        ...
-
-    @property
-    def holder(self) -> str:
-        """The process that holds it."""
-        ...
-
-    @property
-    def epoch(self) -> int:
-        """How often the shard has been claimed."""
-        ...
-
-
-class LeasesView(Protocol):
-    """The part of the leases that the pages show."""
-
-    @property
-    def holdings(self) -> Sequence[LeaseView]:
-        """All leases that have not ended."""
-        ...
-
-    @property
-    def has_answered(self) -> bool:
-        """Whether the database has answered a renewal."""
-        ...
 
 
 @dataclass(slots=True)
@@ -186,7 +98,7 @@ class View:
 
     board: StatusBoard
     registry: Registry
-    schedule: Callable[[], ScheduleView]
+    schedule: Callable[[], Schedule]
     account_up: Callable[[], Mapping[str, bool]]
     is_authenticated: Callable[[], bool]
     ledger_alive: Callable[[], bool]
@@ -199,7 +111,7 @@ class View:
     started: float
     explainer: Explainer
     blocked: Callable[[], str] = str
-    leases: LeasesView | None = None
+    leases: Leases | None = None
     ledger: Callable[[], LedgerView | None] = lambda: None
     _was_ready: bool = False
 
@@ -248,10 +160,10 @@ class View:
         reason = next((reason for reason in reasons if reason in ("unauthorized", "credential")), "unauthorized")
         return "is not accepted" if reason == "unauthorized" else "cannot be used"
 
-    def known(self) -> Known:
+    def known(self) -> FilterValues:
         """Return the collectors and accounts that a query may name."""
         schedule = self.schedule()
-        return Known(tuple(schedule.plans), tuple(schedule.accounts))
+        return FilterValues(tuple(schedule.plans), tuple(schedule.accounts))
 
     def is_target(self, key: str) -> bool:
         """Return whether a target of this key is polled."""
@@ -268,16 +180,16 @@ class View:
         """Return the state of the whole exporter."""
         return await self._status(list(self.board.statuses()))
 
-    async def targets(self, query: Query) -> TargetsView:
+    async def targets(self, query: TargetQuery) -> TargetsView:
         """Return the targets that a query finds."""
         return (await self._targets(list(self.board.statuses()), query))[0]
 
-    async def both(self, query: Query) -> tuple[StatusView, TargetsView, TargetCounts]:
+    async def both(self, query: TargetQuery) -> tuple[StatusView, TargetsView, TargetCounts]:
         """Return the whole state, the targets that a query finds, and their counts in every state."""
         pairs = list(self.board.statuses())
         return await self._status(pairs), *await self._targets(pairs, query)
 
-    async def _targets(self, pairs: Sequence[Pair], query: Query) -> tuple[TargetsView, TargetCounts]:
+    async def _targets(self, pairs: Sequence[Pair], query: TargetQuery) -> tuple[TargetsView, TargetCounts]:
         found: list[Pair] = []
         census = Census()
         async for pair in unhurried(pairs, self.clocks.monotonic):
@@ -332,9 +244,7 @@ class View:
             holder, epoch = ("", 0) if lease is None else (lease.holder, lease.epoch)
             yield ShardView(shard, holder, epoch, shard in share.held)
 
-    def _accounts(
-        self, schedule: ScheduleView, census: Census, failures: Sequence[FailureView]
-    ) -> Iterator[AccountView]:
+    def _accounts(self, schedule: Schedule, census: Census, failures: Sequence[FailureView]) -> Iterator[AccountView]:
         known = self.account_up()
         for name, account in schedule.accounts.items():
             budget = account.client.rate_limiter
@@ -354,7 +264,7 @@ class View:
                 failing=failing,
             )
 
-    def _collectors(self, schedule: ScheduleView, census: Census) -> Iterator[CollectorView]:
+    def _collectors(self, schedule: Schedule, census: Census) -> Iterator[CollectorView]:
         now = self.clocks.monotonic()
         for name, plan in schedule.plans.items():
             yield CollectorView(

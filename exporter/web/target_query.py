@@ -10,6 +10,9 @@ from exporter.targets.target import PollKey, account_of
 from exporter.web.status_models import State
 
 MOST_ROWS = 10_000
+# The status page begins with these rows; failing targets come first.
+PAGE_ROWS = 100
+PAGE_SORT = "state"
 LONGEST_SEARCH = 200
 MOST_WORDS = 10
 _DECIMALS = 9
@@ -48,7 +51,7 @@ SORTS: Mapping[str, Callable[[Pair], _Rank]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class TargetQuery:
     """A query about the targets.
 
     Attributes:
@@ -92,7 +95,7 @@ class Query:
             return sorted(pairs, key=SORTS[self.sort], reverse=self.descending)
         return pairs[::-1] if self.descending else pairs
 
-    def but(self, **changes: object) -> "Query":
+    def but(self, **changes: object) -> "TargetQuery":
         """Return a copy with these changes, at its first page."""
         return replace(self, **{"offset": 0, **changes})  # type: ignore[arg-type]
 
@@ -114,7 +117,7 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class FilterValues:
     """The collectors and accounts that a query may name."""
 
     collectors: Collection[str]
@@ -122,8 +125,8 @@ class Known:
 
 
 def parse_query(
-    fields: Iterable[tuple[str, str]], known: Known, *, default_limit: int, default_sort: str = "target"
-) -> Query:
+    fields: Iterable[tuple[str, str]], known: FilterValues, *, default_limit: int, default_sort: str = "target"
+) -> TargetQuery:
     """Read a query from a URL's fields; empty fields are ignored.
 
     Raises:
@@ -137,7 +140,7 @@ def parse_query(
     check("sort", [sort], SORTS)
     order = given.get("order", ["asc"])[0]
     check("order", [order], ("asc", "desc"))
-    return Query(
+    return TargetQuery(
         search=search,
         collectors=check("collector", given.get("collector", []), known.collectors),
         accounts=check("account", given.get("account", []), known.accounts),

@@ -11,7 +11,6 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 from prometheus_client import CollectorRegistry
-from starlette.applications import Starlette
 
 from exporter import runtime
 from exporter.collectors.dns_statistics import COLLECTOR
@@ -20,7 +19,7 @@ from exporter.exposition.renderer import Renderer
 from exporter.exposition.status_board import StatusBoard
 from exporter.exposition.store import Store
 from exporter.telemetry import Telemetry
-from exporter.web.metrics import MetricsEndpoint, Straight
+from exporter.web.metrics import MetricsEndpoint
 from exporter.web.server import WebServer
 from tests.bench.feed import FAMILIES, Feed, publish
 
@@ -41,7 +40,7 @@ async def serving(feed: Feed, port: int = 0) -> AsyncIterator[tuple[WebServer, S
     server = WebServer("127.0.0.1", port, None)
     server.bind()
     endpoint = MetricsEndpoint(renderer, lambda: (COLLECTOR.name,), lambda _: True)
-    await server.start(Straight(endpoint, "/metrics", Starlette()))
+    await server.start(endpoint)
     try:
         yield server, store, renderer
     finally:

@@ -10,7 +10,7 @@ from prometheus_client.exposition import generate_latest as encode_text
 from prometheus_client.openmetrics.exposition import generate_latest as encode_openmetrics
 
 from exporter.daemon.account_observer import AccountObserver
-from exporter.exposition.encoding import EOF_LINE, Format, Named, encode_own, header, render
+from exporter.exposition.encoding import EOF_LINE, Format, NamedFamilies, encode_own, header, render
 from exporter.metric import Family, FamilyInfo, Kind, Sample
 from exporter.telemetry import Telemetry, WithoutCreated
 
@@ -20,7 +20,7 @@ COUNTER = FamilyInfo("edge_dns_queries_total", "Queries.", Kind.COUNTER, "", ("z
 TIMESTAMP = FamilyInfo("edge_dns_day_start_timestamp_seconds", "A day.", Kind.GAUGE, "seconds", ("zone_id",))
 
 
-def plain(registry: CollectorRegistry | WithoutCreated | Named, form: Format) -> bytes:
+def plain(registry: CollectorRegistry | WithoutCreated | NamedFamilies, form: Format) -> bytes:
     """Return each of the program's own families with its header."""
     return b"".join(family.headers[form] + family.lines for family in encode_own(registry, lambda _: True))
 
@@ -108,7 +108,7 @@ def test_own_families_are_what_the_client_library_writes_in_either_format() -> N
 def test_the_program_s_own_metrics_are_what_the_client_library_writes() -> None:
     telemetry = Telemetry(CollectorRegistry(), "1")
     AccountObserver(telemetry, "main", lambda: 1.0).attempted("search", "200", 0.1, None)
-    own = Named(telemetry.exposed(), frozenset(info.name for info in telemetry.families()))
+    own = NamedFamilies(telemetry.exposed(), frozenset(info.name for info in telemetry.families()))
     assert plain(own, Format.TEXT) == encode_text(own)
     assert plain(own, Format.OPENMETRICS) + EOF_LINE == encode_openmetrics(own)  # type: ignore[no-untyped-call]
 
@@ -120,7 +120,7 @@ def test_own_families_go_by_either_name_and_by_their_samples_names() -> None:
     own = WithoutCreated(registry)
 
     def lines(*names: str) -> list[bytes]:
-        text = plain(Named(own, frozenset(names)), Format.TEXT)
+        text = plain(NamedFamilies(own, frozenset(names)), Format.TEXT)
         return [line for line in text.splitlines() if not line.startswith(b"#")]
 
     assert lines("edge_b") == lines("edge_b_total") == [b"edge_b_total 1.0"]

@@ -4,8 +4,7 @@ import re
 from html.parser import HTMLParser
 
 from exporter.web.page.assets import load_assets
-from exporter.web.page.links import asking
-from exporter.web.page.page import Pages
+from exporter.web.page.page import Pages, asking
 from tests.web.view_setup import ViewSetup
 
 HOSTILE = {

@@ -94,6 +94,7 @@ async def test_the_status_comes_as_json() -> None:
         "now",
         "ready",
         "waits_for",
+        "blocked",
         "healthy",
         "ailment",
         "shard",

@@ -3,7 +3,7 @@
 import pytest
 
 from exporter.exposition.exposition import Format
-from exporter.web.negotiation import accepts_gzip, choose_format
+from exporter.web.headers import accepts_gzip, choose_format
 
 PROMETHEUS_2 = (
     "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,"

@@ -10,7 +10,7 @@ from exporter.metric import Family, Sample
 from exporter.targets.sharding import Shard
 from exporter.targets.target import Target
 from exporter.web.status_models import FailureView, LedgerView, State, TargetCounts
-from exporter.web.target_query import Query
+from exporter.web.target_query import TargetQuery
 from tests.exporter_parts import START
 from tests.polled import succeed
 from tests.web.view_setup import SCANS, STATISTICS, ViewSetup, view_setup, zone
@@ -125,7 +125,9 @@ async def test_targets_are_found_ordered_and_paged(wanted: dict[str, object], fo
 async def test_a_page_has_the_numbers_of_all_and_of_found_targets() -> None:
     async with view_setup("main", "other") as setup:
         await _three(setup)
-        status, page, counts = await setup.view().both(Query(search="shop", states=(State.OK,), limit=1, offset=1))
+        status, page, counts = await setup.view().both(
+            TargetQuery(search="shop", states=(State.OK,), limit=1, offset=1)
+        )
     assert (page.total, page.matched, page.offset, page.limit, len(page.targets)) == (4, 3, 1, 1, 1)
     assert counts == TargetCounts(ok=3, failing=0, stale=0, pending=0)
     assert status.targets == TargetCounts(ok=3, failing=1, stale=0, pending=0)
@@ -333,6 +335,6 @@ async def test_a_page_of_many_targets_lets_the_loop_turn() -> None:
         view = setup.view()
         view.clocks = replace(view.clocks, monotonic=ticking)
         task = asyncio.create_task(others())
-        await view.both(Query())
+        await view.both(TargetQuery())
         task.cancel()
     assert turns > 150

@@ -1,18 +1,18 @@
 import pytest
 
 from exporter.web.status_models import State
-from exporter.web.target_query import Known, Query, QueryError, parse_query
+from exporter.web.target_query import FilterValues, QueryError, TargetQuery, parse_query
 
-KNOWN = Known(("dns_statistics", "scripts"), ("main", "database:orders"))
+KNOWN = FilterValues(("dns_statistics", "scripts"), ("main", "database:orders"))
 
 
-def parsed(*fields: tuple[str, str]) -> Query:
+def parsed(*fields: tuple[str, str]) -> TargetQuery:
     """Parse a query from a URL's fields."""
     return parse_query(fields, KNOWN, default_limit=100)
 
 
 def test_no_field_asks_for_everything() -> None:
-    assert parsed() == Query(limit=100)
+    assert parsed() == TargetQuery(limit=100)
 
 
 def test_every_field_is_read() -> None:
@@ -27,7 +27,7 @@ def test_every_field_is_read() -> None:
         ("order", "desc"),
         ("limit", "7"),
         ("offset", "14"),
-    ) == Query(
+    ) == TargetQuery(
         search="prod shop",
         collectors=("scripts", "dns_statistics"),
         accounts=("main",),
@@ -40,7 +40,7 @@ def test_every_field_is_read() -> None:
 
 
 def test_empty_fields_of_a_form_ask_for_nothing() -> None:
-    assert parsed(("search", " "), ("collector", ""), ("account", ""), ("limit", "")) == Query(limit=100)
+    assert parsed(("search", " "), ("collector", ""), ("account", ""), ("limit", "")) == TargetQuery(limit=100)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_what_cannot_be_understood_is_said(fields: list[tuple[str, str]], words:
 
 
 def test_a_query_is_read_back_from_the_link_that_it_makes() -> None:
-    query = Query(
+    query = TargetQuery(
         search="a&b <c>",
         collectors=("scripts",),
         accounts=("database:orders",),
@@ -87,9 +87,9 @@ def test_a_query_is_read_back_from_the_link_that_it_makes() -> None:
 
 
 def test_a_query_for_everything_makes_an_empty_link() -> None:
-    assert Query(limit=100).encoded(100) == ""
+    assert TargetQuery(limit=100).encoded(100) == ""
 
 
 def test_another_question_begins_at_the_first_page() -> None:
-    assert Query(offset=300).but(sort="name") == Query(sort="name")
-    assert Query(offset=300).but(offset=400) == Query(offset=400)
+    assert TargetQuery(offset=300).but(sort="name") == TargetQuery(sort="name")
+    assert TargetQuery(offset=300).but(offset=400) == TargetQuery(offset=400)

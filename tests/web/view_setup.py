@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import cast
 
 import httpx
 from prometheus_client import CollectorRegistry
@@ -19,6 +20,7 @@ from exporter.exposition.renderer import Renderer
 from exporter.exposition.status_board import HEALTH, StatusBoard
 from exporter.exposition.store import Store
 from exporter.polling.intervals import Account, Plan
+from exporter.polling.scheduler import Schedule
 from exporter.settings.model import Settings
 from exporter.targets.registry import Registry, Selection
 from exporter.targets.sharding import Shard
@@ -27,7 +29,7 @@ from exporter.telemetry import Telemetry
 from exporter.web.app import create_app
 from exporter.web.status import View
 from exporter.web.status_models import LedgerView, TargetView
-from exporter.web.target_query import Query
+from exporter.web.target_query import TargetQuery
 from tests.exporter_parts import START, at_once
 from tests.polled import fail, succeed
 from tests.turned_clock import TurnedClock
@@ -111,7 +113,7 @@ class ViewSetup:
         return View(
             board=self.store.board,
             registry=self.registry,
-            schedule=lambda: self.schedule,
+            schedule=lambda: cast("Schedule", self.schedule),
             account_up=lambda: self.up,
             is_authenticated=lambda: self.is_authenticated,
             ledger_alive=lambda: self.is_ledger_alive,
@@ -168,7 +170,7 @@ class ViewSetup:
 
     async def rows(self, **wanted: object) -> list[TargetView]:
         """Return the targets that a query finds."""
-        return list((await self.view().targets(Query().but(**wanted))).targets)
+        return list((await self.view().targets(TargetQuery().but(**wanted))).targets)
 
     def turn(self, seconds: float) -> None:
         """Advance the clocks."""

@@ -12,8 +12,7 @@ from exporter.validation.faults import ConfigurationError, Fault, KeyPath
 from exporter.validation.messages import faults_of
 from exporter.validation.section import Section, at, expected, refused
 from exporter.validation.yaml_file import file_names_resolved, read_marked
-from exporter.web.auth.pem import TlsFileError
-from exporter.web.auth.tls import server_context
+from exporter.web.auth.tls import TlsFileError, server_context
 from exporter.web.auth.tls_settings import TlsSettings
 
 # The last letter of a salt has only two significant bits.

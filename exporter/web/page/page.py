@@ -1,19 +1,19 @@
 """Renders the HTML pages from templates; they work without their script."""
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from typing import NamedTuple
+from urllib.parse import urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from exporter.cooperative import unhurried
 from exporter.explain.evidence import moment
-from exporter.web.explanation import Explanation, Question
+from exporter.web.explanation import AbsenceQuery, Explanation
 from exporter.web.page import wording
 from exporter.web.page.assets import Asset
-from exporter.web.page.links import PAGE_ROWS, PAGE_SORT, asking, to_explanation, to_targets
-from exporter.web.page.sparkline import sparkline
-from exporter.web.page.verdict import verdict
+from exporter.web.page.wording import compact, count, plural
 from exporter.web.status_models import FailureView, State, StatusView, TargetCounts, TargetsView, credential_of
-from exporter.web.target_query import LONGEST_SEARCH, MOST_ROWS, Known, Query
+from exporter.web.target_query import LONGEST_SEARCH, MOST_ROWS, PAGE_ROWS, PAGE_SORT, FilterValues, TargetQuery
 
 # How often an open page reloads; longer pages cost more, and reload less often.
 REFRESH_SECONDS = 5
@@ -21,6 +21,98 @@ LONG_REFRESH_SECONDS = 60
 LONG_PAGE = 250
 # The number of template pieces that are joined before the event loop may run.
 BUFFERED = 10
+_CHART_WIDTH = 120
+_CHART_TOP = 3
+_CHART_BOTTOM = 25
+
+
+def to_targets(query: TargetQuery) -> str:
+    """Link to the status page with the answer to a query in view."""
+    asked = query.encoded(PAGE_ROWS, PAGE_SORT)
+    return f"./?{asked}#targets" if asked else "./#targets"
+
+
+def to_explanation(account: str, target: str) -> str:
+    """Link to the page that names the absent families of a target and their causes."""
+    return "explain?" + urlencode([("target", target), ("account", account)], errors="replace")
+
+
+def asking(**wanted: object) -> TargetQuery:
+    """Make a query of the page's default size and order."""
+    return TargetQuery(limit=PAGE_ROWS, sort=PAGE_SORT).but(**wanted)
+
+
+class Sparkline(NamedTuple):
+    """The drawing: the points of the line, the end of the last whole day, and the dot of the newest day."""
+
+    title: str
+    line: str
+    over: str
+    x: str
+    y: str
+
+
+def sparkline(chart: Sequence[float]) -> Sparkline:
+    """Draw a chart of at least two days, 120 by 28 pixels.
+
+    The line begins at zero, so that half the height is half the count. The newest day, which has not ended, is a
+    separate dot.
+    """
+    highest = max(chart)
+    scale = (_CHART_BOTTOM - _CHART_TOP) / highest if highest > 0 else 0.0
+    step = (_CHART_WIDTH - 8) / (len(chart) - 1)
+    places = [f"{4 + index * step:.0f} {_CHART_BOTTOM - value * scale:.0f}" for index, value in enumerate(chart)]
+    x, y = places[-1].split()
+    return Sparkline(describe(chart), "L".join(places[:-1]), places[-2].split()[0], x, y)
+
+
+def describe(chart: Sequence[float]) -> str:
+    """Describe the chart in words."""
+    over = chart[:-1]
+    return (
+        f"{plural(len(chart), 'day')}: {compact(min(over))} to {compact(max(over))} a day, "
+        f"{compact(chart[-1])} so far on the newest"
+    )
+
+
+class Verdict(NamedTuple):
+    """The sentence, and its kind: `ok`, `warn` or `bad`."""
+
+    kind: str
+    sentence: str
+
+
+def verdict(status: StatusView) -> Verdict:
+    """Choose the sentence about the worst part of the state."""
+    counts = status.targets
+    unwell = counts.failing + counts.stale
+    if status.ailment:
+        return Verdict("bad", f"Unhealthy: {status.ailment}.")
+    if unwell:
+        return Verdict("bad", f"{count(unwell)} of {plural(counts.total, 'target')} {_fail(unwell, counts.stale)}.")
+    if status.waits_for or status.blocked:
+        waits = f"Not ready: {status.waits_for}" if status.waits_for else f"Holds no shard and waits: {status.blocked}"
+        return Verdict("warn", f"{waits}.")
+    if counts.pending:
+        verb = "waits" if counts.pending == 1 else "wait"
+        pending = f"{count(counts.pending)} of {plural(counts.total, 'target')}"
+        return Verdict("warn", f"{pending} {verb} for the first poll.")
+    if not counts.total:
+        return Verdict("warn", "There is nothing to poll.")
+    all_targets = (
+        "The one target answered its" if counts.total == 1 else f"All {count(counts.total)} targets answered their"
+    )
+    return Verdict("ok", f"{all_targets} last poll.")
+
+
+def _fail(unwell: int, stale: int) -> str:
+    """Return the end of the sentence: that targets fail, and how many of them are stale."""
+    if unwell == 1:
+        return "is stale" if stale else "fails"
+    if not stale:
+        return "fail"
+    return f"fail, {count(stale) if stale < unwell else 'all'} of them stale"
+
 
 _FILTERS = (
     wording.ago,
@@ -89,7 +181,7 @@ class Pages:
         self._explanation = environment.get_template("explanation.html")
 
     def status(
-        self, status: StatusView, found: TargetsView, counts: TargetCounts, query: Query, known: Known
+        self, status: StatusView, found: TargetsView, counts: TargetCounts, query: TargetQuery, known: FilterValues
     ) -> AsyncIterator[str]:
         """Render the status page, piece by piece.
 
@@ -118,7 +210,7 @@ class Pages:
         stream.enable_buffering(BUFFERED)
         return unhurried(stream, self._monotonic)
 
-    def explanation(self, found: Explanation, question: Question) -> AsyncIterator[str]:
+    def explanation(self, found: Explanation, question: AbsenceQuery) -> AsyncIterator[str]:
         """Render the page of absent families, piece by piece.
 
         Args:
@@ -143,8 +235,8 @@ def _words(found: TargetsView) -> str:
     """Describe which of the found targets the page shows."""
     if not found.targets:
         return "No target matches." if found.total else "There are no targets yet."
-    matched = wording.plural(found.matched, "target")
+    matched = plural(found.matched, "target")
     if len(found.targets) == found.matched:
         return matched
     first, last = found.offset + 1, found.offset + len(found.targets)
-    return f"{wording.count(first)} to {wording.count(last)} of {matched}"
+    return f"{count(first)} to {count(last)} of {matched}"

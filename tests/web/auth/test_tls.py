@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from exporter.http_server.connections import Acceptor, Connections
-from exporter.web.auth.pem import TlsFileError
 from exporter.web.auth.tls import (
     ServerTls,
+    TlsFileError,
     prefers_curve_unset,
     server_context,
 )

@@ -4,7 +4,7 @@ from collections.abc import Callable
 import pytest
 
 from exporter.targets.target import Target
-from exporter.web.page.sparkline import describe, sparkline
+from exporter.web.page.page import describe, sparkline
 from exporter.web.page.wording import foreign
 from exporter.web.status_models import LedgerView, State
 from tests.exporter_parts import START

@@ -1,7 +1,10 @@
-"""Content negotiation (RFC 9110, section 12): the exposition's format, and gzip."""
+"""What the headers of a request accept (RFC 9110, section 12), and the security headers of each answer."""
 
 from collections.abc import Iterator
 from functools import lru_cache
+
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from exporter.exposition.exposition import Format
 
@@ -11,6 +14,20 @@ _TEXT = ("text/plain", "text/*", "*/*")
 _GZIP = ("gzip", "x-gzip", "*")
 
 MOST_REMEMBERED = 64
+
+PAGE_POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+)
+ALWAYS = (
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cache-control", b"no-store"),
+)
 
 
 def _preferences(header: str) -> Iterator[tuple[str, dict[str, str], float]]:
@@ -46,3 +63,22 @@ def accepts_gzip(accept_encoding: str) -> bool:
     """Return whether the client accepts gzip."""
     qualities = {value: quality for value, _, quality in _preferences(accept_encoding)}
     return next((qualities[name] > 0 for name in _GZIP if name in qualities), False)
+
+
+class SecurityHeaders:
+    """ASGI middleware that adds the security headers to every answer that does not set them itself."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request, and add the headers to its answer."""
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in ALWAYS:
+                    headers.setdefault(name.decode(), value.decode())
+            await send(message)
+
+        await self._app(scope, receive, send_with_headers)
