@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Literal, TextIO
 
-from exporter.terminal import escape
+from exporter.foreign.terminal import escape
 
 
 @contextlib.contextmanager

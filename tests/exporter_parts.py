@@ -10,8 +10,6 @@ from pathlib import Path
 from prometheus_client import CollectorRegistry
 from prometheus_client.parser import text_string_to_metric_families
 
-from exporter import wiring
-from exporter.clients import account_entry, client_of
 from exporter.clock import Clocks
 from exporter.collectors.catalogue import families
 from exporter.counters.file_storage import FileStorage
@@ -35,6 +33,8 @@ from exporter.targets.registry import Change, Registry
 from exporter.targets.sharding import Shard
 from exporter.targets.target import DATABASE_PREFIX, PollKey, Target
 from exporter.telemetry import Telemetry
+from exporter.wiring import from_settings
+from exporter.wiring.clients import account_entry, client_of
 from tests.turned_clock import TurnedClock
 
 START = datetime(2026, 2, 8, 12, 0, tzinfo=UTC).timestamp()
@@ -97,7 +97,7 @@ class ExporterParts:
         """Return an explainer of the present absences."""
         return Explainer(
             Sources(
-                scope=lambda: wiring.scope(self.settings),
+                scope=lambda: from_settings.scope(self.settings),
                 registry=self.registry,
                 board=self.store.board,
                 schedule=lambda: self.schedule,
@@ -207,7 +207,7 @@ async def exporter_parts(
     store = Store(StatusBoard(clocks.wall), clock, lifetime)
     series = settings.series
     exposition = Exposition(telemetry.exposed(), cap=series.max_per_family, admits=series.serves)
-    plans = wiring.plans(settings)
+    plans = from_settings.plans(settings)
     exposition.declare([*families([plan.collector for plan in plans]), *HEALTH])
     renderer = Renderer(exposition, store, telemetry, clock)
     observers = {account.name: AccountObserver(telemetry, account.name, clock) for account in settings.accounts}
@@ -226,7 +226,7 @@ async def exporter_parts(
         for target in change.removed:
             store.remove(target)
 
-    registry.configure(wiring.selections(settings))
+    registry.configure(from_settings.selections(settings))
     schedule = Schedule(
         plans,
         accounts,

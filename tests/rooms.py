@@ -16,14 +16,14 @@ PACKAGE = Path(exporter.__file__).parent
 
 # Low to high. What stands on one line may be imported by what stands below it, and not by its neighbours.
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"terminal"}),
-    frozenset({"assets", "clock", "cooperative", "event_loop", "log", "metric", "patterns", "regular_file", "runtime"}),
+    frozenset({"foreign"}),
+    frozenset({"assets", "clock", "log", "metric", "responsive"}),
     frozenset({"platform", "http_server"}),
     frozenset({"targets", "sandbox", "validation"}),
     frozenset({"collectors", "counters", "telemetry"}),
     frozenset({"settings", "exposition", "backfill"}),
     frozenset({"polling", "explain"}),
-    frozenset({"web", "wiring", "clients", "state_storage"}),
+    frozenset({"web", "wiring"}),
     frozenset({"daemon"}),
     frozenset({"commands"}),
     frozenset({"cli"}),

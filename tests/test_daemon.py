@@ -15,10 +15,10 @@ import httpx
 import pytest
 from structlog.testing import capture_logs
 
-from exporter import runtime
 from exporter.counters.ledger import Counted, Entry
 from exporter.daemon.daemon import Daemon
 from exporter.exposition.exposition import Exposition
+from exporter.responsive import runtime
 from exporter.sandbox import keys
 from exporter.sandbox.app import create_app
 from exporter.sandbox.clock import WorldClock

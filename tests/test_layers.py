@@ -6,7 +6,7 @@ from tests.for_each import for_each
 from tests.rooms import LAYERS, MODULES, Module, layer_of, unit_of
 
 # Everyone else receives values.
-MAY_READ_SETTINGS = {"daemon", "wiring", "clients", "state_storage", "cli", "commands"}
+MAY_READ_SETTINGS = {"daemon", "wiring", "cli", "commands"}
 MUTABLE = {"list", "dict", "set", "defaultdict", "deque", "Counter", "bytearray", "OrderedDict"}
 MUTATORS = {
     "append", "appendleft", "add", "update", "pop", "popleft", "popitem", "setdefault", "clear", "extend", "insert",

@@ -13,12 +13,12 @@ from dashboards.generator import variables
 from dashboards.generator.grafana import generate
 from dashboards.generator.page import NEUTRAL, Lines, Page, Panel, Query, Row, table
 from dashboards.generator.promql import ACCOUNT, gauge, highest, rate, top
-from exporter import wiring
 from exporter.collectors.collector import Collector
 from exporter.metric import FamilyInfo, Kind
 from exporter.settings.loading import load_with_endpoints
 from exporter.settings.model import Settings
 from exporter.validation.types import format_duration
+from exporter.wiring import from_settings
 
 FOLDER = Path("deploy/endpoints")
 UID = "edge-endpoints"
@@ -49,7 +49,7 @@ def _row(file: Path) -> Row:
 
 def _collectors(settings: Settings) -> Iterator[Collector]:
     names = {endpoint.name for endpoint in settings.endpoints}
-    return (collector for collector in wiring.collectors(settings) if collector.name in names)
+    return (collector for collector in from_settings.collectors(settings) if collector.name in names)
 
 
 def _panel(info: FamilyInfo, collector: Collector) -> Panel:

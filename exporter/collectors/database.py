@@ -11,7 +11,6 @@ from pydantic_core import InitErrorDetails
 
 from exporter.collectors.causes import Cause, Lack
 from exporter.collectors.collector import Context, Defaults, Outcome, Polled
-from exporter.cooperative import unhurried
 from exporter.metric import Family, FamilyInfo, Kind, LabelValues, Sample, label_value
 from exporter.platform.api import database
 from exporter.platform.api.database import Cell, Rows
@@ -25,6 +24,7 @@ from exporter.platform.errors import (
     WrongShape,
 )
 from exporter.platform.operation import Operation
+from exporter.responsive.slices import unhurried
 from exporter.targets.target import Target
 from exporter.validation.section import Section, at, duplicates, expected, items, refused
 from exporter.validation.types import OptionalInterval, Text, parse_label_name

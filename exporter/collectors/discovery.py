@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 from exporter.collectors.causes import Cause, Lack
 from exporter.collectors.collector import ACCOUNT, Context, Defaults, Outcome, Polled, describe
 from exporter.collectors.measure import measure
-from exporter.cooperative import unhurried
 from exporter.metric import FamilyInfo, Metric
 from exporter.platform.api import search, shield
 from exporter.platform.api.search import SearchListing
@@ -24,6 +23,7 @@ from exporter.platform.errors import (
 )
 from exporter.platform.operation import Answer, Operation
 from exporter.platform.wire import Unusable
+from exporter.responsive.slices import unhurried
 from exporter.targets.target import Inventory, Resource, ResourceList, Target, TargetKey
 
 T = TypeVar("T")

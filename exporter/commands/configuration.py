@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from exporter.regular_file import unreadable
+from exporter.foreign.regular_file import unreadable
 from exporter.settings.flag import variable_of
 from exporter.settings.loading import SettingsError, load_with_origins, read_file
 from exporter.settings.model import Settings

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 from prometheus_client import CollectorRegistry
 
-from exporter import __version__, wiring
+from exporter import __version__
 from exporter.collectors.catalogue import CATALOGUE
 from exporter.collectors.collector import Collector
 from exporter.collectors.database import QUERY_PREFIX
@@ -21,6 +21,7 @@ from exporter.metric import FamilyInfo
 from exporter.settings.loading import SettingsError, load
 from exporter.telemetry import Telemetry
 from exporter.validation.types import format_duration
+from exporter.wiring import from_settings
 
 # Operations that are only called if a setting enables them.
 _OPT_IN = {"script_read_by_update": "read: update"}
@@ -179,7 +180,7 @@ def command(form: str, config: Path | None) -> None:
     collectors: Sequence[Collector] = CATALOGUE
     if config is not None:
         try:
-            collectors = wiring.collectors(load(config, {}, os.environ))
+            collectors = from_settings.collectors(load(config, {}, os.environ))
         except SettingsError as error:
             complain(str(error), MISUSE)
     click.echo(as_markdown(collectors) if form == "markdown" else as_json(collectors), nl=False)

@@ -50,7 +50,7 @@ class LeaseTable:
     Args:
         database: a connection.
         group: this process, and the exporters with which it shares the shards.
-        configuration: the fingerprint of its configuration, from `exporter.wiring.fingerprint`.
+        configuration: the fingerprint of its configuration, from `exporter.wiring.from_settings.fingerprint`.
 
     Raises:
         StorageError: by all methods: the database cannot be used.

@@ -3,19 +3,19 @@
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
-from exporter import wiring
-from exporter.clients import account_entry, client_of
 from exporter.clock import Clocks
 from exporter.counters.ledger import Ledger
 from exporter.daemon.account_observer import AccountObserver
-from exporter.event_loop import Turns
 from exporter.platform.api import database
 from exporter.polling.intervals import Account, Intervals, Plan
+from exporter.responsive.event_loop import Turns
 from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.model import Settings
 from exporter.targets.registry import Registry
 from exporter.targets.target import TargetKey
 from exporter.telemetry import Telemetry
+from exporter.wiring import from_settings
+from exporter.wiring.clients import account_entry, client_of
 
 _IN_DATABASES = ("database", "query")
 
@@ -59,7 +59,7 @@ class Accounts:
             OSError: a file of trusted certificates cannot be read.
         """
         built: dict[str, Account] = {}
-        for name, configured in wiring.named(settings).items():
+        for name, configured in from_settings.named(settings).items():
             if self._configured.get(name) == configured:
                 built[name] = self.entries[name]
             else:
@@ -80,7 +80,7 @@ class Accounts:
 
     def use(self, settings: Settings, entries: Mapping[str, Account], plans: Iterable[Plan]) -> None:
         """Replace the accounts by those that were built from these settings, and start their series."""
-        self.entries, self._configured = entries, wiring.named(settings)
+        self.entries, self._configured = entries, from_settings.named(settings)
         collectors = [plan.collector for plan in plans if plan.collector.polls not in _IN_DATABASES]
         operations = sorted({operation.name for collector in collectors for operation in collector.operations})
         for name, configured in self._configured.items():

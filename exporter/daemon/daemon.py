@@ -7,14 +7,13 @@ from contextlib import suppress
 
 from prometheus_client import CollectorRegistry
 
-from exporter import __version__, runtime, wiring
+from exporter import __version__
 from exporter.clock import SYSTEM, Clocks
 from exporter.collectors.catalogue import families
 from exporter.counters.storage import LeaseLostError, StateLockedError, Stored
 from exporter.daemon.background import Background
 from exporter.daemon.polling import Polling
 from exporter.daemon.shards import Shards
-from exporter.event_loop import watch_lag
 from exporter.explain.explainer import Explainer, Sources, keep_counting
 from exporter.exposition.exposition import Exposition
 from exporter.exposition.renderer import Renderer
@@ -23,6 +22,8 @@ from exporter.log import configure, logger
 from exporter.metric import FamilyInfo
 from exporter.polling.intervals import Account, Plan
 from exporter.polling.scheduler import Schedule
+from exporter.responsive import runtime
+from exporter.responsive.event_loop import watch_lag
 from exporter.settings.endpoint_names import misnamed
 from exporter.settings.exposure import exposed
 from exporter.settings.model import Settings
@@ -33,6 +34,7 @@ from exporter.web.app import create_app
 from exporter.web.server import WebServer
 from exporter.web.status import View
 from exporter.web.status_models import LedgerView
+from exporter.wiring import from_settings
 
 STOP_SECONDS = 4.5
 CLEANING_SECONDS = 3600.0
@@ -211,7 +213,7 @@ class Daemon:
         former = self.schedule
         series = settings.series
         await self.renderer.govern(series.max_per_family, series.serves, created=series.created)
-        plans = await asyncio.to_thread(wiring.plans, settings)
+        plans = await asyncio.to_thread(from_settings.plans, settings)
         await self.renderer.declare(_all_families(plans))
         await former.stop()
         # There is no await from here to the end of the change: a scrape or a page shows either the old or the new

@@ -2,10 +2,8 @@
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
-from exporter import wiring
 from exporter.clock import Clocks
 from exporter.collectors import discovery
-from exporter.cooperative import in_slices
 from exporter.counters.storage import Stored
 from exporter.daemon.accounts import Accounts
 from exporter.daemon.shards import Shards
@@ -15,11 +13,13 @@ from exporter.exposition.store import Store
 from exporter.polling.intervals import Account, Plan
 from exporter.polling.scheduler import Schedule, ScheduleState
 from exporter.polling.script_budgets import BUDGET_ROWS, ConfiguredBudgets, ScriptBudgets
+from exporter.responsive.slices import in_slices
 from exporter.settings.model import Settings
 from exporter.targets.registry import Change
 from exporter.targets.sharding import Share
 from exporter.targets.target import PollKey, Target
 from exporter.telemetry import Telemetry
+from exporter.wiring import from_settings
 
 
 class Polling:
@@ -60,7 +60,7 @@ class Polling:
         """
         self._configure(settings)
         self._shards.begin()
-        self._build(settings, self.accounts.build(settings), wiring.plans(settings), None)
+        self._build(settings, self.accounts.build(settings), from_settings.plans(settings), None)
         self.budgets.show()
 
     def replace(self, settings: Settings, accounts: Mapping[str, Account], plans: Sequence[Plan]) -> None:
@@ -125,12 +125,12 @@ class Polling:
 
     def _configure(self, settings: Settings) -> Change:
         """Apply settings to the targets, the scope and the budgets of scripts; return the change of targets."""
-        self.scope = wiring.scope(settings)
+        self.scope = from_settings.scope(settings)
         self.budgets.configured = {
             account.name: ConfiguredBudgets(account.scripts.monthly_budget_dollars, account.scripts.discover)
             for account in settings.accounts
         }
-        return self._registry.configure(wiring.selections(settings))
+        return self._registry.configure(from_settings.selections(settings))
 
     def _build(
         self, settings: Settings, accounts: Mapping[str, Account], plans: Sequence[Plan], left: ScheduleState | None

@@ -10,12 +10,12 @@ from exporter.counters.storage import Stored
 from exporter.explain.evidence import moment
 from exporter.polling.script_budgets import BUDGET_ROWS
 from exporter.settings.model import Settings
-from exporter.state_storage import database_storage, file_storage
 from exporter.targets.registry import Change, Registry
 from exporter.targets.sharding import Share
 from exporter.targets.target import PollKey
 from exporter.telemetry import Telemetry
-from exporter.wiring import fingerprint
+from exporter.wiring.from_settings import fingerprint
+from exporter.wiring.state_storage import database_storage, file_storage
 
 
 class Shards:

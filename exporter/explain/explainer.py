@@ -27,11 +27,11 @@ from exporter.clock import Clocks
 from exporter.collectors import discovery
 from exporter.collectors.causes import Cause
 from exporter.collectors.collector import Collector
-from exporter.cooperative import in_slices
 from exporter.explain.candidates import ANY, Candidate, Candidates, Scope
 from exporter.explain.evidence import cause_of_failure, moment, source_fields
 from exporter.exposition.status_board import Failure, Status, StatusBoard
 from exporter.metric import FamilyInfo
+from exporter.responsive.slices import in_slices
 from exporter.targets.registry import Registry
 from exporter.targets.target import PollKey, Target, account_of
 

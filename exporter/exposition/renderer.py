@@ -12,7 +12,7 @@ from isal import igzip
 from exporter.exposition.exposition import Exposition, Filter, Format, Generation
 from exporter.exposition.store import Store
 from exporter.metric import FamilyInfo
-from exporter.runtime import YieldToOthers
+from exporter.responsive.runtime import YieldToOthers
 from exporter.targets.target import PollKey
 from exporter.telemetry import Telemetry
 

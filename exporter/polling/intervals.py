@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from exporter.collectors import discovery
 from exporter.collectors.collector import Collector
-from exporter.cooperative import at_once
 from exporter.polling.capacity import Capacity
+from exporter.responsive.slices import at_once
 from exporter.targets.sharding import Share
 from exporter.targets.target import Target, account_of
 

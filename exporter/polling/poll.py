@@ -11,7 +11,6 @@ from exporter.clock import Clocks
 from exporter.collectors.causes import Cause, Lack, cause_of
 from exporter.collectors.collector import Collector, Outcome, Polled
 from exporter.collectors.poll import Poller, failed
-from exporter.cooperative import unhurried
 from exporter.counters.ledger import Entry, Ledger
 from exporter.exposition.status_board import GONE
 from exporter.exposition.store import Store
@@ -23,6 +22,7 @@ from exporter.polling.failure_log import FailureLog
 from exporter.polling.intervals import Account
 from exporter.polling.timetable import DueTimes
 from exporter.polling.worker_pool import Run
+from exporter.responsive.slices import unhurried
 from exporter.targets.registry import Registry
 from exporter.targets.target import Inventory, PollKey, Target, account_of
 from exporter.telemetry import Telemetry

@@ -10,7 +10,6 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from exporter.clock import Clocks
 from exporter.collectors import discovery
-from exporter.cooperative import at_once, in_slices
 from exporter.counters.ledger import Ledger
 from exporter.exposition.store import Store
 from exporter.log import logger
@@ -20,6 +19,7 @@ from exporter.polling.intervals import Account, Intervals, Plan
 from exporter.polling.poll import PollMemory, Polls
 from exporter.polling.timetable import DueTimes, KeptDueTimes
 from exporter.polling.worker_pool import Run, WorkerPool
+from exporter.responsive.slices import at_once, in_slices
 from exporter.targets.registry import Change, Registry
 from exporter.targets.target import DATABASE_PREFIX, Inventory, PollKey, Target, account_of
 from exporter.telemetry import Telemetry

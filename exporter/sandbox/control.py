@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from exporter.patterns import Pattern
+from exporter.foreign.patterns import Pattern
 from exporter.sandbox.answers import payload
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.fault_kinds import KINDS, Fault

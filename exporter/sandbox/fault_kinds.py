@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, Literal, Self, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model, model_validator
 
-from exporter.patterns import Pattern, PatternError
+from exporter.foreign.patterns import Pattern, PatternError
 from exporter.sandbox.answers import encode, refused
 from exporter.sandbox.exchange import Exchange
 from exporter.sandbox.timestamps import http_date

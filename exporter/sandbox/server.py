@@ -7,7 +7,7 @@ from starlette.applications import Starlette
 
 from exporter.http_server.connections import Connections
 from exporter.http_server.server import LoopServer, bind
-from exporter.runtime import file_limit
+from exporter.responsive.runtime import file_limit
 
 MOST_CONNECTIONS = 512
 LEAST_CONNECTIONS = 16

@@ -19,7 +19,7 @@ from pydantic import (
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from exporter.collectors.database import Query
-from exporter.regular_file import read_regular, unreadable
+from exporter.foreign.regular_file import read_regular, unreadable
 from exporter.settings.flag import API_KEY_FILE, AUTH, BASE_URL
 from exporter.validation.faults import KeyPath
 from exporter.validation.secrets import Secret, SecretFile, one_of, stored_secret

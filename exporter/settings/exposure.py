@@ -6,7 +6,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from exporter.regular_file import may_be_read_by_others
+from exporter.foreign.regular_file import may_be_read_by_others
 from exporter.settings.endpoint_names import misnamed
 from exporter.settings.model import Settings
 from exporter.validation.faults import KeyPath

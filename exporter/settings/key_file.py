@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from exporter.foreign.regular_file import check_regular, unreadable
 from exporter.log import logger
 from exporter.platform.errors import CredentialError
-from exporter.regular_file import check_regular, unreadable
 from exporter.validation.secrets import SecretFileError, read_secret
 
 # A changed key is found at most this many seconds later.

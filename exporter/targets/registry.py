@@ -4,8 +4,8 @@ from array import array
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from exporter.cooperative import at_once
-from exporter.patterns import Pattern
+from exporter.foreign.patterns import Pattern
+from exporter.responsive.slices import at_once
 from exporter.targets.sharding import Share
 from exporter.targets.target import NAMED_BY_SEARCH, Inventory, Resource, ResourceList, Target, TargetKey
 

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import BeforeValidator, SecretStr
 from pydantic_core import InitErrorDetails
 
-from exporter.regular_file import read_regular, unreadable
+from exporter.foreign.regular_file import read_regular, unreadable
 from exporter.validation.section import at, refused
 from exporter.validation.types import Metavar, parse_path
 

@@ -10,9 +10,9 @@ from urllib.parse import SplitResult, urlsplit, urlunsplit
 from pydantic import BeforeValidator, Field, PlainSerializer, PlainValidator
 from pydantic_core import InitErrorDetails
 
-from exporter.patterns import Pattern, PatternError
+from exporter.foreign.patterns import Pattern, PatternError
+from exporter.foreign.regular_file import check_regular, unreadable
 from exporter.platform.http.mask import is_ambiguous
-from exporter.regular_file import check_regular, unreadable
 from exporter.validation.faults import KeyPath
 from exporter.validation.section import at, expected, refused
 

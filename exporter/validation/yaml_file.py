@@ -10,7 +10,7 @@ from pathlib import Path
 
 import yaml
 
-from exporter.regular_file import read_regular, unreadable
+from exporter.foreign.regular_file import read_regular, unreadable
 from exporter.validation.faults import Fault, KeyPath, written
 
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})

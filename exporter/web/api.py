@@ -6,7 +6,7 @@ Fields are added and never removed. Times are unix seconds, durations are second
 import json
 from collections.abc import AsyncIterator, Iterable, Mapping
 
-from exporter.cooperative import unhurried
+from exporter.responsive.slices import unhurried
 from exporter.web import explanation
 from exporter.web.explanation import AbsenceQuery
 from exporter.web.status import View

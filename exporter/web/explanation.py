@@ -4,9 +4,9 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from exporter.collectors.causes import Cause
-from exporter.cooperative import unhurried
 from exporter.explain.explainer import Absence, AbsenceFilter
 from exporter.metric import label_value
+from exporter.responsive.slices import unhurried
 from exporter.web.status import View
 from exporter.web.target_query import FilterValues, check, read_fields, read_number
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from starlette.types import ASGIApp
 
-from exporter import runtime
 from exporter.http_server.connections import Connections
 from exporter.http_server.server import LoopServer, bind
 from exporter.log import logger
+from exporter.responsive import runtime
 from exporter.web.auth.access import AccessControl, WebConfig, load_web_config, slow_check
 from exporter.web.auth.tls import ServerTls, TlsFileError, prefers_curve_unset
 

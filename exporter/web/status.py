@@ -4,12 +4,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from exporter.clock import Clocks
-from exporter.cooperative import unhurried
 from exporter.counters.lease import Leases
 from exporter.explain.explainer import Explainer
 from exporter.exposition.status_board import StatusBoard
 from exporter.metric import label_value
 from exporter.polling.scheduler import Schedule
+from exporter.responsive.slices import unhurried
 from exporter.targets.registry import Registry
 from exporter.targets.target import account_of
 from exporter.web.status_models import (

@@ -9,13 +9,11 @@ from pathlib import Path
 
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from exporter import wiring
 from exporter.backfill.baselines import open_file_baselines
 from exporter.backfill.charts import BUILT_IN, families
 from exporter.backfill.job import Backfill, Report, Selected
 from exporter.backfill.output import Spool
 from exporter.backfill.samples import STEPS
-from exporter.clients import client_of
 from exporter.clock import Clocks
 from exporter.collectors import discovery, dns_statistics, shield_rate_limits
 from exporter.collectors.collector import Context
@@ -31,6 +29,8 @@ from exporter.sandbox.server import SandboxServer
 from exporter.sandbox.world import World
 from exporter.targets.registry import Registry
 from exporter.targets.sharding import Shard
+from exporter.wiring import from_settings
+from exporter.wiring.clients import client_of
 from tests.counters.ledger_driver import LedgerEvents
 from tests.exporter_parts import START, at_once, configuration
 
@@ -93,7 +93,7 @@ class BackfillSetup:
         settings = configuration(self.url, {}, **{"timeout": 5, **self.account})
         client = client_of(settings.accounts[0], Deaf(), 1, self._clocks())
         registry = Registry(Shard())
-        registry.configure(wiring.selections(settings))
+        registry.configure(from_settings.selections(settings))
         try:
             yield registry, client
         finally:

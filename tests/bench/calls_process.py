@@ -14,12 +14,12 @@ import aiohttp
 import httpx
 from prometheus_client import CollectorRegistry
 
-from exporter.clients import client_of
 from exporter.daemon.account_observer import AccountObserver
 from exporter.platform.api import dns
 from exporter.platform.api.dns import DnsZoneStatistics
 from exporter.settings.model import Settings
 from exporter.telemetry import Telemetry
+from exporter.wiring.clients import client_of
 
 ZONES = 5000
 KEY = "bench-key"

@@ -12,12 +12,12 @@ from contextlib import asynccontextmanager
 
 from prometheus_client import CollectorRegistry
 
-from exporter import runtime
 from exporter.collectors.dns_statistics import COLLECTOR
 from exporter.exposition.exposition import Exposition
 from exporter.exposition.renderer import Renderer
 from exporter.exposition.status_board import StatusBoard
 from exporter.exposition.store import Store
+from exporter.responsive import runtime
 from exporter.telemetry import Telemetry
 from exporter.web.metrics import MetricsEndpoint
 from exporter.web.server import WebServer

@@ -6,7 +6,6 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry
 
-from exporter.clients import account_entry
 from exporter.clock import Clocks
 from exporter.collectors.collector import Polled, TargetCollector
 from exporter.counters.ledger import Ledger, LedgerObserver
@@ -25,6 +24,7 @@ from exporter.targets.registry import Registry, Selection
 from exporter.targets.sharding import Shard
 from exporter.targets.target import PollKey, Target
 from exporter.telemetry import Telemetry
+from exporter.wiring.clients import account_entry
 from tests.waiting import PATIENCE
 
 FOREVER = 1e12

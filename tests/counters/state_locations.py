@@ -14,8 +14,8 @@ from exporter.counters.file_storage import FileStorage
 from exporter.counters.state_database import Group, StateDatabase
 from exporter.counters.state_file import StateFile
 from exporter.counters.storage import Storage, StorageError, Stored
-from exporter.state_storage import Unobserved
 from exporter.targets.target import PollKey
+from exporter.wiring.state_storage import Unobserved
 
 LEASE = 15.0
 

@@ -14,8 +14,8 @@ from exporter.counters.database_storage import DatabaseStorage
 from exporter.counters.lease_table import LeaseTable
 from exporter.counters.state_database import Group, StateDatabase
 from exporter.counters.storage import LeaseHeldError, LeaseLostError, StorageError, Stored
-from exporter.state_storage import Unobserved
 from exporter.targets.target import PollKey
+from exporter.wiring.state_storage import Unobserved
 from tests.counters.ledger_driver import WALL, LedgerDriver, key_of
 from tests.counters.state_locations import DatabaseLocation
 from tests.postgres import PASSWORD, Postgres

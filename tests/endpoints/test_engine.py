@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from exporter import clients, wiring
 from exporter.collectors.catalogue import CATALOGUE
 from exporter.collectors.collector import Context
 from exporter.platform.http.observer import Deaf
 from exporter.polling.first_discovery import FIRST_TRIES
 from exporter.targets.target import Target
+from exporter.wiring import clients, from_settings
 from tests.collectors.polls import KnownNames
 from tests.endpoints.platform import Query, good, platform
 from tests.exporter_parts import ExporterParts, configuration, exporter_parts
@@ -300,7 +300,9 @@ async def test_a_list_makes_no_more_calls_than_the_budget_gives() -> None:
     async with platform(made.answer) as place:
         account = {**QUIET, "budget": {"requests_per_second": rate, "max_in_flight": 8}}
         settings = configuration(place.url, OFF, {"endpoints": [things()]}, **account)
-        lister = next(plan.collector for plan in wiring.plans(settings) if plan.collector.name == "thing_stats_list")
+        lister = next(
+            plan.collector for plan in from_settings.plans(settings) if plan.collector.name == "thing_stats_list"
+        )
         client = clients.client_of(settings.accounts[0], Deaf(), 1)
         began = time.monotonic()
         polled = await lister.poll(Context(client, KnownNames(), datetime.now(UTC)), Target("main", "account", "main"))

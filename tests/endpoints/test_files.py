@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from exporter import wiring
 from exporter.collectors.collector import TargetCollector
 from exporter.metric import differing
 from exporter.settings.endpoint_names import misnamed
+from exporter.wiring import from_settings
 from tests.commands.shell import invoke
 from tests.endpoints.configured import file_of
 from tests.settings.configurations import ACCOUNT, load_text, refusal, write
@@ -86,7 +86,7 @@ def test_a_counter_counts_something_else_where_more_than_its_spelling_differs(
         text = ACCOUNT.replace("https://api.example.net", url)
         metric = f"{{name: edge_a_total, {expression}, {rest}}}"
         text += f"endpoints: [{{name: a, path: '{path}', ids: [1], metrics: [{metric}]}}]\n"
-        found = next(one for one in wiring.collectors(load_text(tmp_path, text)) if one.name == "a")
+        found = next(one for one in from_settings.collectors(load_text(tmp_path, text)) if one.name == "a")
         assert isinstance(found, TargetCollector)
         return found.metrics[0].declared("main")
 

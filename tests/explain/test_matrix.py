@@ -8,7 +8,7 @@ import pytest
 from exporter.collectors.catalogue import CATALOGUE
 from exporter.collectors.causes import Cause
 from exporter.targets.sharding import Shard, owner
-from exporter.wiring import scope
+from exporter.wiring.from_settings import scope
 from tests.explain.configured import configured_scenes
 from tests.explain.conftest import FAMILIES, MISSES
 from tests.explain.scripted import Situation

@@ -17,7 +17,7 @@ from exporter.exposition.renderer import EAGER_SECONDS, LONGEST_GAP, LONGEST_SIL
 from exporter.exposition.status_board import HEALTH, StatusBoard
 from exporter.exposition.store import Store
 from exporter.metric import Family, FamilyInfo, Kind, Sample
-from exporter.runtime import LONGEST_STRETCH
+from exporter.responsive.runtime import LONGEST_STRETCH
 from exporter.targets.target import Target
 from exporter.telemetry import Telemetry
 from tests.polled import succeed

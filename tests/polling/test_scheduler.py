@@ -666,7 +666,7 @@ async def test_stopping_in_the_middle_of_a_tick_logs_nothing(
         monkeypatch.setattr(Schedule, "tick", lambda *_: None)
         monkeypatch.setattr(Timetable, "pop", endless)
         monkeypatch.setattr(WorkerPool, "offer", lambda *_: True)
-        monkeypatch.setattr("exporter.cooperative.SLICE_SECONDS", 0.0)
+        monkeypatch.setattr("exporter.responsive.slices.SLICE_SECONDS", 0.0)
         parts.schedule.start()
         async with asyncio.timeout(PATIENCE):
             await began.wait()

@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from exporter.collectors.database import Query
-from exporter.patterns import Pattern
+from exporter.foreign.patterns import Pattern
 from exporter.settings.account import (
     AccessListSettings,
     BudgetSettings,

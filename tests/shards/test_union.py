@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from exporter import wiring
 from exporter.collectors import discovery
 from exporter.settings.model import Settings
 from exporter.targets.registry import Registry
 from exporter.targets.sharding import Shard
 from exporter.targets.target import Inventory, Resource, ResourceList, Target, TargetKey
+from exporter.wiring import from_settings
 from tests.shards.sharded_daemons import MEANWHILE, sharded_daemons
 
 KINDS = (
@@ -81,7 +81,7 @@ def random_inventory(dice: random.Random) -> Inventory:
 def targets_of(shard: Shard, settings: Settings, inventories: dict[str, Inventory]) -> Counter[Target]:
     """Return the targets that a shard polls as its own."""
     registry = Registry(shard)
-    registry.configure(wiring.selections(settings))
+    registry.configure(from_settings.selections(settings))
     for account, inventory in inventories.items():
         listed = inventory
         if shard.total > 1:
@@ -116,7 +116,7 @@ def test_every_shard_lists_what_an_account_has_and_one_speaks_of_it(total: int) 
         speaking = 0
         for index in range(total):
             registry = Registry(Shard(index, total))
-            registry.configure(wiring.selections(settings))
+            registry.configure(from_settings.selections(settings))
             (target,) = (target for target in registry.targets("account") if target.account == account.name)
             assert discovery.COLLECTOR.wants(target)
             assert target.scouted != registry.holds(target.key)
@@ -127,7 +127,7 @@ def test_every_shard_lists_what_an_account_has_and_one_speaks_of_it(total: int) 
 def test_nothing_is_kept_of_what_is_another_shards() -> None:
     registry = Registry(Shard(0, 4))
     settings = Settings.model_validate({"accounts": [{"name": "a", "base_url": "http://127.0.0.1:1", "api_key": "k"}]})
-    registry.configure(wiring.selections(settings))
+    registry.configure(from_settings.selections(settings))
     registry.apply(
         "a", Inventory({"dns_zone": ResourceList(tuple(Resource(str(one), "n") for one in range(1000)), complete=True)})
     )
@@ -137,7 +137,7 @@ def test_nothing_is_kept_of_what_is_another_shards() -> None:
 def test_a_listing_that_tells_nothing_new_changes_nothing() -> None:
     registry = Registry(Shard())
     settings = Settings.model_validate({"accounts": [{"name": "a", "base_url": "http://127.0.0.1:1", "api_key": "k"}]})
-    registry.configure(wiring.selections(settings))
+    registry.configure(from_settings.selections(settings))
     listing = Inventory({"dns_zone": ResourceList((Resource("1", "n"), Resource("2", "m")), complete=True)})
     registry.apply("a", listing)
     version = registry.version

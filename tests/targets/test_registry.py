@@ -1,7 +1,7 @@
 """The registry of targets."""
 
-from exporter.cooperative import at_once
-from exporter.patterns import Pattern
+from exporter.foreign.patterns import Pattern
+from exporter.responsive.slices import at_once
 from exporter.targets.registry import Registry, Selection
 from exporter.targets.sharding import Shard, Share
 from exporter.targets.target import Inventory, Resource, ResourceList, Target, TargetKey

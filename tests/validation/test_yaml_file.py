@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.regular_file import unreadable
+from exporter.foreign.regular_file import unreadable
 from exporter.validation.faults import KeyPath
 from exporter.validation.yaml_file import MarkedFile, file_names_resolved, parse_marked, read_marked
 

@@ -4,9 +4,9 @@ from dataclasses import replace
 import pytest
 
 from exporter.collectors.collector import Outcome
-from exporter.cooperative import at_once
 from exporter.exposition.status_board import HEALTH
 from exporter.metric import Family, Sample
+from exporter.responsive.slices import at_once
 from exporter.targets.sharding import Shard
 from exporter.targets.target import Target
 from exporter.web.status_models import FailureView, LedgerView, State, TargetCounts

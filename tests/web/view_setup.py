@@ -8,7 +8,6 @@ from typing import cast
 import httpx
 from prometheus_client import CollectorRegistry
 
-from exporter.clients import account_entry, client_of
 from exporter.clock import Clocks
 from exporter.collectors.catalogue import CATALOGUE, families
 from exporter.collectors.collector import Outcome
@@ -30,6 +29,7 @@ from exporter.web.app import create_app
 from exporter.web.status import View
 from exporter.web.status_models import LedgerView, TargetView
 from exporter.web.target_query import TargetQuery
+from exporter.wiring.clients import account_entry, client_of
 from tests.exporter_parts import START, at_once
 from tests.polled import fail, succeed
 from tests.turned_clock import TurnedClock

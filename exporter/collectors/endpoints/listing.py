@@ -10,11 +10,11 @@ from pydantic import TypeAdapter
 from exporter.collectors.collector import Context, Defaults, Outcome, Polled
 from exporter.collectors.endpoints.endpoint import LONGEST_ID, TargetList
 from exporter.collectors.endpoints.expression import Expression, ExpressionError
-from exporter.cooperative import unhurried
 from exporter.metric import FamilyInfo
 from exporter.platform.api.document import Document
 from exporter.platform.errors import PlatformError, WrongShape
 from exporter.platform.operation import Operation, Request, Scalar
+from exporter.responsive.slices import unhurried
 from exporter.targets.target import Inventory, Resource, ResourceList, Target
 
 PAGE_SIZE = 1000

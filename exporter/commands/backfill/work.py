@@ -15,14 +15,12 @@ from typing import Any
 
 import click
 
-from exporter import wiring
 from exporter.backfill.baselines import BaselineError, NoBaselines, RecordedBaselines
 from exporter.backfill.charts import BUILT_IN, History, families
 from exporter.backfill.endpoints import history_of, limits_of
 from exporter.backfill.job import Backfill, Failure, Report, Selected, SpanError
 from exporter.backfill.output import Spool, SpoolError, parts_of
 from exporter.backfill.samples import STEPS, Span
-from exporter.clients import client_of
 from exporter.clock import SYSTEM
 from exporter.collectors.collector import TargetCollector
 from exporter.collectors.endpoints.listing import EndpointListCollector
@@ -30,13 +28,15 @@ from exporter.commands.configuration import read_configuration
 from exporter.commands.options import flag_values
 from exporter.commands.output import interruptible
 from exporter.commands.output.printing import FAULT, MISUSE, complain, echo
+from exporter.foreign.terminal import escape
 from exporter.platform.http.observer import Deaf
 from exporter.settings.flags import flags
 from exporter.settings.model import Settings
-from exporter.state_storage import baselines as baselines_of
 from exporter.targets.registry import Registry
-from exporter.terminal import escape
 from exporter.validation.faults import ConfigurationError, suggestion
+from exporter.wiring import from_settings
+from exporter.wiring.clients import client_of
+from exporter.wiring.state_storage import baselines as baselines_of
 
 INTERRUPTED = 130
 SAY_SECONDS = 10.0
@@ -140,7 +140,7 @@ class Job:
 async def _run(settings: Settings, job: Job, progressed: Progressed) -> tuple[Report, int]:
     share = settings.shard.own(socket.gethostname())
     registry = Registry(share)
-    registry.configure(wiring.selections(settings))
+    registry.configure(from_settings.selections(settings))
     clients = {account.name: client_of(account, Deaf(), settings.shard.parts) for account in settings.accounts}
     baselines = baselines_of(settings.state, share)
     try:
@@ -163,7 +163,7 @@ async def _run(settings: Settings, job: Job, progressed: Progressed) -> tuple[Re
             step=STEPS[job.step],
             selected=job.selected,
             histories=histories,
-            lists=[one for one in wiring.collectors(settings) if isinstance(one, EndpointListCollector)],
+            lists=[one for one in from_settings.collectors(settings) if isinstance(one, EndpointListCollector)],
             clocks=SYSTEM,
             progressed=progressed,
         )
@@ -195,8 +195,8 @@ async def _run(settings: Settings, job: Job, progressed: Progressed) -> tuple[Re
 
 def _endpoint_histories(settings: Settings) -> Iterator[History]:
     """Return the histories of the configured endpoints that are polled."""
-    polled = {plan.collector.name: plan.collector for plan in wiring.plans(settings)}
-    for endpoint in wiring.endpoints(settings):
+    polled = {plan.collector.name: plan.collector for plan in from_settings.plans(settings)}
+    for endpoint in from_settings.endpoints(settings):
         collector = polled.get(endpoint.name)
         history = history_of(endpoint, collector) if isinstance(collector, TargetCollector) else None
         if history is not None:
@@ -204,7 +204,7 @@ def _endpoint_histories(settings: Settings) -> Iterator[History]:
 
 
 def _limits(settings: Settings) -> Iterator[str]:
-    return (f"{one.name}: {limit}" for one in wiring.endpoints(settings) for limit in limits_of(one))
+    return (f"{one.name}: {limit}" for one in from_settings.endpoints(settings) for limit in limits_of(one))
 
 
 def _sorted_out(report: Report) -> tuple[list[Failure], list[Failure]]:

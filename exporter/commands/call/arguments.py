@@ -11,8 +11,8 @@ from typing import Any
 import click
 
 from exporter.commands.output.printing import MisuseError
+from exporter.foreign.regular_file import unreadable
 from exporter.platform.operation import Operation, Parameter, Request, Scalar
-from exporter.regular_file import unreadable
 from exporter.validation.faults import suggestion
 
 _SHOWN = 60

@@ -16,6 +16,7 @@ from exporter.commands.call.request import Result, Task, prepare
 from exporter.commands.loading import loading
 from exporter.commands.options import flag_values
 from exporter.commands.output.printing import FAULT, MISUSE, MisuseError, complain, echo
+from exporter.foreign.terminal import escape
 from exporter.platform.api import database as database_api
 from exporter.platform.errors import (
     MASK,
@@ -33,7 +34,6 @@ from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.flag import ACCOUNT_FLAGS
 from exporter.settings.loading import SettingsError, load
 from exporter.settings.model import Settings
-from exporter.terminal import escape
 from exporter.validation.secrets import SecretFileError
 
 T = TypeVar("T", AccountSettings, DatabaseSettings)
@@ -145,8 +145,8 @@ def _carry_out(task: Task, callee: AccountSettings | DatabaseSettings, *, compac
 
 async def _send(task: Task, callee: AccountSettings | DatabaseSettings) -> Result:
     with loading():
-        from exporter.clients import client_of  # noqa: PLC0415 - see above
         from exporter.platform.http.observer import Deaf  # noqa: PLC0415
+        from exporter.wiring.clients import client_of  # noqa: PLC0415 - see above
     # A single call has the whole budget.
     client = client_of(callee, Deaf(), 1)
     try:

@@ -3,13 +3,13 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from exporter import state_storage, wiring
 from exporter.collectors.collector import TargetCollector
 from exporter.commands.check.results import AccountResult
 from exporter.counters.storage import StorageError, facts_key, unpack_facts
 from exporter.metric import differing
 from exporter.settings.model import Settings
 from exporter.validation.faults import KeyPath
+from exporter.wiring import from_settings, state_storage
 
 
 def changed_counters(settings: Settings, verdicts: Sequence[AccountResult]) -> Iterator[tuple[KeyPath, str]]:
@@ -20,7 +20,7 @@ def changed_counters(settings: Settings, verdicts: Sequence[AccountResult]) -> I
     stored = state_storage.recorded(settings.state)
     if stored is None:
         return
-    collectors = {one.name: one for one in wiring.collectors(settings) if isinstance(one, TargetCollector)}
+    collectors = {one.name: one for one in from_settings.collectors(settings) if isinstance(one, TargetCollector)}
     found: Counter[tuple[KeyPath, str, str]] = Counter()
     try:
         for place, endpoint in enumerate(settings.endpoints):

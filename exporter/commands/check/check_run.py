@@ -2,8 +2,6 @@
 
 import asyncio
 
-from exporter import wiring
-from exporter.clients import client_of
 from exporter.clock import Clocks
 from exporter.commands.check.check_account import AccountCheck, Progress
 from exporter.commands.check.results import AccountResult, configured_registry, load_of
@@ -11,6 +9,8 @@ from exporter.platform.http.observer import Deaf
 from exporter.polling.capacity import Capacity
 from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.model import Settings
+from exporter.wiring import from_settings
+from exporter.wiring.clients import client_of
 
 
 class _Stopwatch(Deaf):
@@ -40,12 +40,12 @@ class CheckRun:
         self._settings = settings
         self._clocks = clocks
         self._progressed = progressed
-        self._plans = wiring.plans(settings)
+        self._plans = from_settings.plans(settings)
         self._registry = configured_registry(settings)
 
     async def run(self) -> list[AccountResult]:
         """Check all accounts and databases at once, each within its budget."""
-        works = [self._of(name, asked) for name, asked in wiring.named(self._settings).items()]
+        works = [self._of(name, asked) for name, asked in from_settings.named(self._settings).items()]
         return list(await asyncio.gather(*works))
 
     async def _of(self, name: str, asked: AccountSettings | DatabaseSettings) -> AccountResult:

@@ -10,6 +10,7 @@ from exporter.collectors.catalogue import CATALOGUE
 from exporter.collectors.causes import Cause, cause_of
 from exporter.commands.check.results import AccountResult, TargetResult
 from exporter.commands.output.printing import counted
+from exporter.foreign.terminal import escape
 from exporter.platform.errors import (
     MESSAGE_LIMIT,
     CredentialError,
@@ -22,7 +23,6 @@ from exporter.platform.errors import (
 )
 from exporter.polling.capacity import SHARE
 from exporter.targets.target import DATABASE_PREFIX, Target
-from exporter.terminal import escape
 
 OK, NOT_TRIED, FAILED = "ok", "not tried", "failed"
 # The message is the same as in `explain`.

@@ -4,7 +4,6 @@ import socket
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from exporter import wiring
 from exporter.collectors import discovery
 from exporter.platform.errors import PlatformError
 from exporter.polling.capacity import Capacity
@@ -12,6 +11,7 @@ from exporter.polling.intervals import Plan
 from exporter.settings.model import Settings
 from exporter.targets.registry import Registry
 from exporter.targets.target import DATABASE_PREFIX, ResourceList, Target, account_of
+from exporter.wiring import from_settings
 
 Poll = tuple[Plan, Target]
 
@@ -85,7 +85,7 @@ class AccountResult:
 def configured_registry(settings: Settings) -> Registry:
     """Return the targets of this machine's shard that a configuration names."""
     registry = Registry(settings.shard.own(socket.gethostname()))
-    registry.configure(wiring.selections(settings))
+    registry.configure(from_settings.selections(settings))
     return registry
 
 
@@ -103,9 +103,9 @@ def load_of(plans: Iterable[Plan], registry: Registry, name: str, capacity: Capa
 
 def foresee(settings: Settings) -> list[AccountResult]:
     """Compute the load of the configured targets; contacts and discovers nothing."""
-    plans, registry = wiring.plans(settings), configured_registry(settings)
+    plans, registry = from_settings.plans(settings), configured_registry(settings)
     results = []
-    for name, asked in wiring.named(settings).items():
+    for name, asked in from_settings.named(settings).items():
         shards = 1 if name.startswith(DATABASE_PREFIX) else settings.shard.parts
         capacity = Capacity(asked.budget.requests_per_second / shards, asked.budget.max_in_flight)
         results.append(AccountResult(name, (), load_of(plans, registry, name, capacity)))

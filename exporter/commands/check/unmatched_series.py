@@ -4,13 +4,14 @@ from collections.abc import Iterator, Sequence
 
 from prometheus_client import CollectorRegistry
 
-from exporter import __version__, wiring
+from exporter import __version__
 from exporter.collectors.catalogue import families
 from exporter.exposition.encoding import exposed_name
 from exporter.exposition.status_board import HEALTH
 from exporter.settings.model import Settings
 from exporter.telemetry import Telemetry
 from exporter.validation.faults import KeyPath, suggestion
+from exporter.wiring import from_settings
 
 _PREFIX = "edge_"
 
@@ -27,7 +28,7 @@ def of_series(settings: Settings) -> Iterator[tuple[KeyPath, str]]:
 
 def _families(settings: Settings) -> set[str]:
     """Return all possible families, including the exporter's own and those of configured queries."""
-    polled = families(wiring.collectors(settings))
+    polled = families(from_settings.collectors(settings))
     own = Telemetry(CollectorRegistry(), __version__).exposed().collect()
     return {info.name for info in (*polled, *HEALTH)} | {exposed_name(metric) for metric in own}
 

@@ -19,12 +19,12 @@ from exporter.commands.loading import loading
 from exporter.commands.options import flag_values
 from exporter.commands.output.printing import FAULT, complain, counted, terminal_width
 from exporter.commands.output.table import lay_out
+from exporter.foreign.terminal import escape
 from exporter.platform.errors import one_line
 from exporter.settings import exposure
 from exporter.settings.endpoint_files import with_endpoint_files
 from exporter.settings.flags import flags
 from exporter.settings.model import Settings
-from exporter.terminal import escape
 from exporter.validation.faults import ConfigurationError, Fault, KeyPath, written
 from exporter.validation.yaml_file import MarkedFile
 
@@ -105,7 +105,7 @@ def _state_faults(settings: Settings, file: MarkedFile) -> Iterator[Fault]:
     if not settings.state.is_shared:
         return
     with loading():
-        from exporter.state_storage import problem_of  # noqa: PLC0415 - for a database alone
+        from exporter.wiring.state_storage import problem_of  # noqa: PLC0415 - for a database alone
     if problem := problem_of(settings.state):
         path = ("state", "url" if settings.state.url_file is None else "url_file")
         yield Fault(file.source, file.line(path), written(path), problem)

@@ -4,10 +4,10 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
+from exporter.foreign.terminal import escape
 from exporter.settings.account import AccountSettings
 from exporter.settings.flags import flags
 from exporter.targets.target import ResourceList
-from exporter.terminal import escape
 
 # Of more resources of a kind than this, the first are shown.
 MOST_LINES = 1000

@@ -9,8 +9,6 @@ from typing import Any
 
 import click
 
-from exporter import wiring
-from exporter.clients import client_of
 from exporter.collectors.collector import Context
 from exporter.collectors.discovery import COLLECTOR
 from exporter.commands.config.document import document
@@ -26,6 +24,8 @@ from exporter.targets.registry import Registry, Selection
 from exporter.targets.sharding import Shard
 from exporter.targets.target import ResourceList, Target
 from exporter.validation.faults import ConfigurationError
+from exporter.wiring import from_settings
+from exporter.wiring.clients import client_of
 
 # The time limit for listing, in timeouts of a single call.
 _PATIENCE = 60
@@ -81,7 +81,7 @@ async def _listed(account: AccountSettings) -> tuple[Mapping[str, ResourceList],
     """Return what discovery finds in an account, including what its settings exclude, and the error, if any."""
     whole = account.model_copy(update={key: type(getattr(account, key)).model_construct() for key in _EVERYTHING})
     registry = Registry(Shard(0, 1))
-    selections: list[Selection] = list(wiring.account_selections(whole))
+    selections: list[Selection] = list(from_settings.account_selections(whole))
     registry.configure(selections)
     target: Target = next(iter(registry.targets("account")))
     client = client_of(account, Deaf(), 1)

@@ -14,12 +14,12 @@ from pydantic.fields import FieldInfo
 
 from exporter.commands.options import flag_values
 from exporter.commands.output.printing import complain
-from exporter.patterns import Pattern
+from exporter.foreign.patterns import Pattern
+from exporter.foreign.terminal import escape
 from exporter.platform.errors import MASK
 from exporter.settings.account import IdsFile
 from exporter.settings.flags import flags
 from exporter.settings.loading import load_with_origins, read_file
-from exporter.terminal import escape
 from exporter.validation.faults import ConfigurationError, KeyPath, written
 from exporter.validation.section import Section
 from exporter.validation.types import Metavar, format_duration

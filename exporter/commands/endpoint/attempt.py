@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from exporter import clients, wiring
 from exporter.collectors.collector import Collector, Context, Outcome
 from exporter.collectors.endpoints.endpoint import Endpoint, EndpointMetric
 from exporter.collectors.endpoints.expression import Expression, ExpressionError
@@ -24,6 +23,7 @@ from exporter.settings.model import Settings
 from exporter.targets.registry import Registry
 from exporter.targets.sharding import Shard
 from exporter.targets.target import Target
+from exporter.wiring import clients, from_settings
 
 T = TypeVar("T")
 
@@ -76,9 +76,9 @@ class Attempt:
         self._settings = settings
         self._account = account
         self._target_id = target_id
-        self._collectors = {collector.name: collector for collector in wiring.collectors(settings)}
+        self._collectors = {collector.name: collector for collector in from_settings.collectors(settings)}
         self._registry = Registry(Shard())
-        self._registry.configure(wiring.selections(settings))
+        self._registry.configure(from_settings.selections(settings))
 
     async def run(self) -> list[str]:
         """Try all endpoints, and return the lines to print."""

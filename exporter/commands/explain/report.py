@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from exporter.commands.output.table import lay_out
-from exporter.terminal import escape
+from exporter.foreign.terminal import escape
 
 MOST_TARGETS = 5
 _COLUMNS = ("FAMILIES", "TARGETS", "COLLECTOR", "CAUSE", "MEANING")

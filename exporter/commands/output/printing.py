@@ -6,7 +6,7 @@ from typing import IO, Any, NoReturn
 
 import click
 
-from exporter.terminal import escape
+from exporter.foreign.terminal import escape
 
 FAULT = 1
 MISUSE = 2

@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any
 
-from exporter import runtime
 from exporter.commands.output.deadline import ends_in_time
 from exporter.commands.output.printing import complain
 from exporter.counters.storage import LeaseLostError, StateLockedError
 from exporter.platform.errors import PlatformError
+from exporter.responsive import runtime
 from exporter.validation.faults import ConfigurationError
 
 

@@ -4,7 +4,7 @@ import io
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from exporter.terminal import escape
+from exporter.foreign.terminal import escape
 
 _GAP = 2
 # The smallest width of a column that may be broken; in narrower tables each row becomes a paragraph.

@@ -12,8 +12,8 @@ from exporter.counters.copying import CopyError, WholeFile, copy_state
 from exporter.counters.storage import Storage
 from exporter.platform.http.mask import is_ambiguous
 from exporter.settings.service import StateSettings
-from exporter.state_storage import lone_storage
 from exporter.targets.sharding import Shard
+from exporter.wiring.state_storage import lone_storage
 
 
 def copy_between(source: str, target: str, installation: str) -> None:

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 from pydantic import Field, TypeAdapter
 
-from exporter.cooperative import unhurried
 from exporter.platform.errors import PlatformError, Rejected
 from exporter.platform.long_json import Items
 from exporter.platform.operation import Answer, Caller, Operation, Parameter, Request
 from exporter.platform.wire import Each, Identity, Integer, PascalWire, usable
+from exporter.responsive.slices import unhurried
 
 PAGE_SIZE = 1000
 DEFAULT_PAGE_SIZE = 20

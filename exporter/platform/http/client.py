@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 import httpx
 
 from exporter.clock import SYSTEM, Clocks
-from exporter.event_loop import Turns
 from exporter.platform.errors import (
     Deadline,
     NotAvailable,
@@ -28,6 +27,7 @@ from exporter.platform.http.recognition import Recognition, UnchangedError
 from exporter.platform.http.responses import Content, read_body
 from exporter.platform.operation import ADDRESS, Answer, Operation, Request, address_of, content_of, headers_of
 from exporter.platform.wire import unexpected_in
+from exporter.responsive.event_loop import Turns
 
 T = TypeVar("T")
 

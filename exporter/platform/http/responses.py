@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 import httpx
 from pydantic import TypeAdapter, ValidationError
 
-from exporter.event_loop import Turns
 from exporter.platform.errors import (
     BodyTooLarge,
     EnvelopeError,
@@ -25,6 +24,7 @@ from exporter.platform.http.mask import Mask
 from exporter.platform.long_json import Items, LongJson, NotWholeJsonError, Step, TooManyValuesError, without_surrogates
 from exporter.platform.operation import Operation
 from exporter.platform.wire import EnvelopeFault, Wire, describe, is_out_of_range
+from exporter.responsive.event_loop import Turns
 
 T = TypeVar("T")
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from exporter.regular_file import read_regular, unreadable
+from exporter.foreign.regular_file import read_regular, unreadable
 from exporter.web.auth.tls_settings import TlsSettings, openssl_ciphers
 
 _VERSIONS = {"TLS12": ssl.TLSVersion.TLSv1_2, "TLS13": ssl.TLSVersion.TLSv1_3}

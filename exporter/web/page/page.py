@@ -6,8 +6,8 @@ from urllib.parse import urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from exporter.cooperative import unhurried
 from exporter.explain.evidence import moment
+from exporter.responsive.slices import unhurried
 from exporter.web.explanation import AbsenceQuery, Explanation
 from exporter.web.page import wording
 from exporter.web.page.assets import Asset

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from exporter import wiring
 from exporter.collectors.collector import TargetCollector
 from exporter.counters.ledger import Entry
 from exporter.metric import Count, MonthToDate
 from exporter.sandbox import keys
 from exporter.settings.loading import load
 from exporter.targets.target import PollKey
+from exporter.wiring import from_settings
 from tests.commands.check.test_check import ACCOUNT, FIXED
 from tests.commands.conftest import Configure, UnusedAddress
 from tests.commands.platform import Platform, running
@@ -180,7 +180,9 @@ def test_a_counter_that_counts_something_else_than_the_state_has_is_a_warning(
         return [line for line in warnings(invoke("check", "--config", path), path) if "something else" in line]
 
     assert checked("1") == []
-    collector = next(one for one in wiring.collectors(load(tmp_path / "config.yml", {}, {})) if one.name == "bills")
+    collector = next(
+        one for one in from_settings.collectors(load(tmp_path / "config.yml", {}, {})) if one.name == "bills"
+    )
     assert isinstance(collector, TargetCollector)
     declared = collector.metrics[0].declared("main")
     count = Count(collector.families[0], ("main",), (((), MonthToDate(3.0)),), declared)

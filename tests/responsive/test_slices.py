@@ -3,8 +3,8 @@ from collections.abc import Generator
 
 import pytest
 
-from exporter.cooperative import SLICE_SECONDS, at_once, in_slices, unhurried
-from exporter.event_loop import Turns, watch_lag
+from exporter.responsive.event_loop import Turns, watch_lag
+from exporter.responsive.slices import SLICE_SECONDS, at_once, in_slices, unhurried
 from tests.turned_clock import TurnedClock
 
 

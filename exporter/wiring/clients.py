@@ -4,7 +4,6 @@ import random
 from pathlib import Path
 
 from exporter.clock import SYSTEM, Clocks
-from exporter.event_loop import Turns
 from exporter.platform.http.client import Client
 from exporter.platform.http.credential import Credential
 from exporter.platform.http.observer import Observer
@@ -13,6 +12,7 @@ from exporter.platform.http.rate_limiter import Pause, RateLimiter, Retry
 from exporter.platform.http.transport import AiohttpTransport
 from exporter.polling.capacity import Capacity
 from exporter.polling.intervals import Account
+from exporter.responsive.event_loop import Turns
 from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.key_file import KeyFile
 

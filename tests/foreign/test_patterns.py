@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from exporter.patterns import Pattern, PatternError
+from exporter.foreign.patterns import Pattern, PatternError
 
 
 @pytest.mark.parametrize(

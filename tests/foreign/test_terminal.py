@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.terminal import escape
+from exporter.foreign.terminal import escape
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.regular_file import NotRegularFileError, may_be_read_by_others, read_regular
+from exporter.foreign.regular_file import NotRegularFileError, may_be_read_by_others, read_regular
 
 
 def test_a_regular_file_is_read_through_links_too(tmp_path: Path) -> None:

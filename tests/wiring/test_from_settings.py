@@ -2,13 +2,13 @@
 
 import pytest
 
-from exporter import wiring
 from exporter.settings.model import Settings
+from exporter.wiring import from_settings
 
 
 def run(**settings: object) -> set[str]:
     """Return the collectors that these settings enable."""
-    return {plan.collector.name for plan in wiring.plans(configured(**settings))}
+    return {plan.collector.name for plan in from_settings.plans(configured(**settings))}
 
 
 def configured(**settings: object) -> Settings:
@@ -41,5 +41,5 @@ def test_a_collector_that_is_switched_off_is_not_run() -> None:
 
 def test_each_collector_is_polled_as_often_as_it_is_told() -> None:
     settings = configured(collectors={"scripts": {"interval": "7m", "stale_after": "1h"}})
-    plan = next(plan for plan in wiring.plans(settings) if plan.collector.name == "scripts")
+    plan = next(plan for plan in from_settings.plans(settings) if plan.collector.name == "scripts")
     assert (plan.interval, plan.stale_after) == (420.0, 3600.0)

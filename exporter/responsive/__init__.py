@@ -1,0 +1,1 @@
+"""Keeps the event loop responsive: long work in slices, in turns, and with the process tuned for it."""
