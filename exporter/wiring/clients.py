@@ -10,8 +10,7 @@ from exporter.platform.http.observer import Observer
 from exporter.platform.http.platform_time import PlatformTime
 from exporter.platform.http.rate_limiter import Pause, RateLimiter, Retry
 from exporter.platform.http.transport import AiohttpTransport
-from exporter.polling.capacity import Capacity
-from exporter.polling.intervals import Account
+from exporter.polling.intervals import Account, Capacity
 from exporter.responsive.event_loop import Turns
 from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.key_file import KeyFile

@@ -2,7 +2,7 @@
 
 import pytest
 
-from exporter.polling.capacity import Capacity
+from exporter.polling.intervals import Capacity
 
 
 def test_the_demand_is_every_collector_s_polls_times_the_calls_of_one() -> None:

@@ -6,7 +6,7 @@ from exporter.clock import Clocks
 from exporter.commands.check.check_account import AccountCheck, Progress
 from exporter.commands.check.results import AccountResult, configured_registry, load_of
 from exporter.platform.http.observer import Deaf
-from exporter.polling.capacity import Capacity
+from exporter.polling.intervals import Capacity
 from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.model import Settings
 from exporter.wiring import from_settings

@@ -21,7 +21,7 @@ from exporter.platform.errors import (
     TransportError,
     Unauthorized,
 )
-from exporter.polling.capacity import SHARE
+from exporter.polling.intervals import SHARE
 from exporter.targets.target import DATABASE_PREFIX, Target
 
 OK, NOT_TRIED, FAILED = "ok", "not tried", "failed"
