@@ -18,7 +18,7 @@ TARGETS = {
     "shield_zone": Target("main", "shield_zone", "3", "shop"),
     "access_list": Target("main", "access_list", "11", "office", {"shield_zone_id": "3"}),
     "waf_custom_rule": Target("main", "waf_custom_rule", "21", "login"),
-    "image": Target("main", "image", "dockerhub/library/nginx", "nginx", IMAGE, ("stable",)),
+    "image": Target("main", "image", "dockerhub/library/nginx", "nginx", IMAGE, ("stable", "1.27", "edge")),
     "search": Target("main", "search", "prod", "prod"),
     "database": Target("", "database", "orders", "orders"),
     "query": QUERY.target(),

@@ -57,7 +57,7 @@ def lists(polled: Polled) -> Any:
 
 async def test_what_an_account_has() -> None:
     polled = await poll(COLLECTOR, account(SEARCH), FOUND)
-    assert_as_in_file(exposed(COLLECTOR, polled), "discovery")
+    assert_as_in_file(exposed(COLLECTOR, polled), "discovery_types")
     assert polled.found == Inventory(
         {
             "dns_zone": ResourceList((Resource("102", "example.com"), Resource("103")), complete=True),
@@ -163,7 +163,7 @@ async def test_one_list_that_fails_spoils_no_other() -> None:
     assert (list(lists(no_search)), no_search.outcomes[0].error) == (["shield_zone"], fault)
     no_zones = await poll(COLLECTOR, account(SEARCH, SHIELD_ZONES), FOUND, fault)
     assert (sorted(lists(no_zones)), no_zones.outcomes[0].error) == (["cdn", "dns_zone", "script"], fault)
-    assert_as_in_file(exposed(COLLECTOR, no_zones), "discovery")
+    assert_as_in_file(exposed(COLLECTOR, no_zones), "discovery_types")
 
 
 async def test_an_account_without_resources_has_whole_lists_of_none() -> None:

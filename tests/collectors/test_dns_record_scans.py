@@ -7,19 +7,11 @@ from exporter.targets.target import Target
 from tests.collectors.polls import assert_as_in_file, exposed, poll, samples
 
 ZONE = Target("main", "dns_zone", "102", "example.com")
-SCAN = """{"JobId": "5b0f2c8e-6a43-4f0e-9d0e-0a3b1c2d3e4f", "ZoneId": 102, "Domain": "example.com", "AccountId": "8c1d",
-  "Status": 2, "CreatedAt": "2026-02-06T09:27:36.7357793Z", "CompletedAt": "2026-02-06T09:27:41", "Error": null,
-  "Records": [{"Type": 0, "IsProxied": true}, {"Type": 0, "IsProxied": false}, {"Type": 5}, {"Type": 16}, {"Type": 99},
-    {"Type": null, "IsProxied": true}]}"""
 LABELS = 'account="main",domain="example.com"'
 
 
 async def scan(**fields: object) -> str:
     return exposed(COLLECTOR, await poll(COLLECTOR, ZONE, json.dumps(fields)))
-
-
-async def test_a_scan_that_is_completed() -> None:
-    assert_as_in_file(exposed(COLLECTOR, await poll(COLLECTOR, ZONE, SCAN)), "dns_record_scans")
 
 
 async def test_a_zone_that_was_never_scanned_is_no_failure() -> None:

@@ -32,7 +32,7 @@ async def traffic(**charts: object) -> str:
 
 async def test_a_zones_statistics() -> None:
     polls = [await poll(COLLECTOR, ZONE, body) for body in (FIRST, SECOND)]
-    assert_as_in_file(exposed(COLLECTOR, *polls), "dns_statistics")
+    assert_as_in_file(exposed(COLLECTOR, *polls), "dns_statistics_two_polls")
 
 
 async def test_null_and_absent_charts_yield_no_samples_and_counters_at_0() -> None:

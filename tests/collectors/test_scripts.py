@@ -35,7 +35,7 @@ NULLS = dict.fromkeys(
 
 async def test_a_script_and_what_it_cost() -> None:
     polls = [await poll(COLLECTOR, SCRIPT, ANSWER % figures) for figures in ((1.25, 120000, 5300), (1.5, 150000, 6300))]
-    assert_as_in_file(exposed(COLLECTOR, *polls), "scripts")
+    assert_as_in_file(exposed(COLLECTOR, *polls), "scripts_two_polls")
 
 
 async def test_a_script_that_is_nulls_but_for_its_id() -> None:

@@ -41,7 +41,7 @@ async def test_a_rate_limits_breaches() -> None:
     first = await poll(COLLECTOR, LIMIT, metrics(counts(9, 3, 3), days))
     later = days | {"08-02-2026": counts(6, 3, 7)}
     second = await poll(COLLECTOR, LIMIT, metrics(counts(11, 3, 8), later))
-    assert_as_in_file(exposed(COLLECTOR, first, second), "shield_rate_limits")
+    assert_as_in_file(exposed(COLLECTOR, first, second), "shield_rate_limits_two_polls")
 
 
 @pytest.mark.parametrize("key", ["08-02-2026", "2026-02-08", "2026-02-08T00:00:00Z", "2026-02-08T00:00:00"])

@@ -3,16 +3,11 @@ import json
 from exporter.collectors.shield_zones import COLLECTOR
 from exporter.platform.errors import WrongShape
 from exporter.targets.target import Target
-from tests.collectors.polls import assert_as_in_file, exposed, poll, samples
+from tests.collectors.polls import exposed, poll, samples
+from tests.platform.payloads import GOOD
 
 ACCOUNT = Target("main", "account", "main", "main", watched=("shield_zone",))
-ZONE = """{"shieldZoneId": 3, "pullZoneId": 9, "learningMode": true, "learningModeUntil": "2026-02-20T00:00:00",
-  "wafEnabled": true, "wafExecutionMode": 1, "wafDisabledRules": ["941100", "941110"], "wafLogOnlyRules": [],
-  "wafCustomRuleOrder": [21, 22, 23], "wafRequestHeaderLoggingEnabled": false, "requestBodyLoggingEnabled": true,
-  "wafRequestIgnoredHeaders": ["x-ignored"], "wafRealtimeThreatIntelligenceEnabled": false, "wafProfileId": 1,
-  "wafEngineConfig": [{"name": "paranoia", "valueEncoded": "Mg=="}], "wafRequestBodyLimitAction": 0,
-  "wafResponseBodyLimitAction": 2, "rateLimitRulesLimit": 10, "customWafRulesLimit": 5, "planType": 2,
-  "dDoSShieldSensitivity": 3, "dDoSExecutionMode": 0, "dDoSChallengeWindow": 1800, "whitelabelResponsePages": true}"""
+ZONE = json.dumps(GOOD["shield_zones"]["data"][0])
 PAGE = '{"totalCount": %d, "totalPages": 1, "currentPage": 1, "nextPage": null, "pageSize": 1000}'
 
 
@@ -25,7 +20,6 @@ async def zone(**fields: object) -> str:
 async def test_an_accounts_shield_zones() -> None:
     body = f'{{"data": [{ZONE}, {{"shieldZoneId": 4}}], "page": {PAGE % 2}}}'
     polled = await poll(COLLECTOR, ACCOUNT, body, names={("cdn", "9"): "shop"})
-    assert_as_in_file(exposed(COLLECTOR, polled), "shield_zones")
     assert [outcome.target.key.label for outcome in polled.outcomes] == [
         "account/main",
         "shield_zone/3",

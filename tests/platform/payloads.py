@@ -38,23 +38,47 @@ _ZONE = {
     "learningModeUntil": "2026-02-20T00:00:00",
     "wafEnabled": True,
     "wafExecutionMode": 1,
-    "wafDisabledRules": ["941100"],
+    "wafDisabledRules": ["941100", "941110"],
     "wafLogOnlyRules": [],
-    "wafCustomRuleOrder": [21, 22],
+    "wafCustomRuleOrder": [21, 22, 23],
     "wafRequestHeaderLoggingEnabled": False,
+    "requestBodyLoggingEnabled": True,
+    "wafRequestIgnoredHeaders": ["x-ignored"],
+    "wafRealtimeThreatIntelligenceEnabled": False,
+    "wafProfileId": 1,
     "wafEngineConfig": [{"name": "paranoia", "valueEncoded": "Mg=="}],
+    "wafRequestBodyLimitAction": 0,
+    "wafResponseBodyLimitAction": 2,
     "rateLimitRulesLimit": 10,
     "customWafRulesLimit": 5,
     "planType": 2,
     "dDoSShieldSensitivity": 3,
-    "dDoSExecutionMode": 1,
-    "whitelabelResponsePages": False,
+    "dDoSExecutionMode": 0,
+    "dDoSChallengeWindow": 1800,
+    "whitelabelResponsePages": True,
+}
+_GUARDED = {
+    "requestMethod": "GET",
+    "isEnabled": True,
+    "validateRequestBodySchema": True,
+    "validateResponseBodySchema": False,
+    "validateAuthorization": True,
+    "detectParameterXss": True,
+    "detectParameterSqli": False,
+    "rateLimitingEnabled": True,
+    "authSchemes": [{"schemeName": "bearer"}],
+    "responseBodySchemasYaml": {"200": "type: array"},
+    "availableParameters": {"Path": ["id"]},
 }
 _CHART = {"2026-02-06T00:00:00Z": 12, "2026-02-07T00:00:00Z": 15.5, "2026-02-08T00:00:00Z": None}
 
 
 def _enveloped(data: Any) -> dict[str, Any]:
     return {"data": data, "error": {"statusCode": 0, "success": False, "message": None, "errorKey": None}}
+
+
+def _rules(count: int) -> dict[str, Any]:
+    return {"id": 1, "rules": [{"ruleId": "941100"}] * count}
 
 
 GOOD: dict[str, Any] = {
@@ -73,55 +97,63 @@ GOOD: dict[str, Any] = {
         "Status": 2,
         "CreatedAt": "2026-02-06T09:27:36.7357793Z",
         "CompletedAt": "2026-02-06T09:27:41",
-        "Records": [{"Name": "www", "Type": 0, "Ttl": 300, "Value": "192.0.2.1", "IsProxied": True}],
+        "Records": [
+            {"Name": "www", "Type": 0, "Ttl": 300, "Value": "192.0.2.1", "IsProxied": True},
+            {"Type": 0, "IsProxied": False},
+            *({"Type": kind} for kind in (5, 16, 99)),
+            {"Type": None, "IsProxied": True},
+        ],
         "Error": None,
     },
     "script_update": _SCRIPT,
     "script_add_secret": {"Id": 3, "Name": "TOKEN", "LastModified": "2026-02-08"},
-    "container_tags": [{"name": "1.27"}, {"name": "stable"}],
+    "container_tags": [{"name": "1.27"}, {"name": "stable"}, {"name": "stable"}, {}],
     "shield_bot_category_action": _enveloped({"category": 2, "action": 1}),
     "shield_access_list_switch": _enveloped({"isEnabled": True}),
     "shield_access_list": _enveloped(
         {
             "id": 11,
             "name": "office",
-            "content": "192.0.2.1",
-            "checksum": "ab",
-            "entryCount": 1,
-            "lastModified": "2026-02-08",
+            "description": "d",
+            "content": "192.0.2.1\n192.0.2.2",
+            "checksum": "9f86d081884c7d65",
+            "entryCount": 2,
+            "lastModified": "2026-02-06T09:27:36",
         }
     ),
     "shield_api_guardian": _enveloped(
         {
             "configuration": {
+                "shieldZoneId": 3,
                 "isEnabled": True,
                 "title": "Shop",
-                "version": "1",
+                "version": "1.4",
                 "maxEndpoints": 100,
-                "updatedAt": "2026-02-08",
+                "maxFieldsPerType": 50,
+                "maxNestingDepth": 8,
+                "maxTotalSchemaNodes": 4000,
+                "maxTotalRegexLength": 9000,
+                "createdAt": "2026-01-01T00:00:00Z",
+                "updatedAt": "2026-01-02T00:00:00",
             },
             "endpoints": [
-                {
-                    "requestMethod": "GET",
-                    "isEnabled": True,
-                    "validateAuthorization": True,
-                    "authSchemes": [{"schemeName": "bearer"}],
-                    "responseBodySchemasYaml": {"200": "type: array"},
-                    "availableParameters": {"Path": ["id"]},
-                }
+                _GUARDED,
+                _GUARDED | {"rateLimitingEnabled": None},
+                _GUARDED | {"isEnabled": False},
+                {"isEnabled": None},
             ],
         }
     ),
     "shield_bot_detection": _enveloped(
         {
-            "requestIntegrity": {"sensitivity": 1},
-            "ipAddress": {"sensitivity": 0},
-            "browserFingerprint": {"sensitivity": 3, "aggression": 2, "complexEnabled": True},
+            "requestIntegrity": {"sensitivity": 0},
+            "ipAddress": {"sensitivity": 2},
+            "browserFingerprint": {"sensitivity": 3, "aggression": 1, "complexEnabled": True},
             "executionMode": 1,
         }
     ),
     "shield_zones": {
-        "data": [_ZONE, _ZONE | {"shieldZoneId": 4}],
+        "data": [_ZONE, {"shieldZoneId": 4}],
         "page": {"totalCount": 2, "totalPages": 1, "currentPage": 1, "nextPage": None, "pageSize": 1000},
     },
     "shield_rate_limit_metrics": _enveloped(_LIMIT),
@@ -129,7 +161,10 @@ GOOD: dict[str, Any] = {
         "id": 21,
         "shieldZoneId": 3,
         "ruleName": "login",
-        "ruleConfiguration": {"variableTypes": {"ARGS": "a"}, "chainedRuleConditions": [{"value": "y"}]},
+        "ruleConfiguration": {
+            "variableTypes": {"ARGS": "a"},
+            "chainedRuleConditions": [{"value": "x"}, {"value": "y"}],
+        },
         "errorResponse": None,
     },
     "shield_waf_plan_segmentation": _enveloped(
@@ -138,9 +173,14 @@ GOOD: dict[str, Any] = {
                 "planValue": 0,
                 "planName": "Basic",
                 "rules": [
-                    {"name": "Core", "ruleset": "OWASP", "ruleGroups": [{"id": 1, "rules": [{"ruleId": "941100"}]}]}
+                    {"name": "Core", "ruleset": "OWASP", "ruleGroups": [_rules(2), _rules(3)]},
+                    {"name": "More", "ruleset": "OWASP", "ruleGroups": [_rules(1)]},
+                    {"name": "Bots", "ruleset": None, "ruleGroups": []},
+                    {"name": "Null", "ruleset": None, "ruleGroups": [{"rules": None}]},
                 ],
-            }
+            },
+            {"planValue": 1, "planName": None, "rules": [{"name": None, "ruleset": "OWASP", "ruleGroups": None}]},
+            {"planValue": None, "planName": None, "rules": None},
         ]
     ),
     "search": {

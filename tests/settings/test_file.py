@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from exporter.collectors.catalogue import CATALOGUE
 from exporter.collectors.database import Query
 from exporter.foreign.patterns import Pattern
 from exporter.settings.account import (
@@ -148,20 +149,7 @@ def test_what_is_not_set_has_its_default(tmp_path: Path) -> None:
 def test_every_collector_has_its_own_interval(tmp_path: Path) -> None:
     collectors = load_text(tmp_path, ACCOUNT).collectors.by_name()
     assert {name: collector.interval for name, collector in collectors.items()} == {
-        "dns_statistics": 300.0,
-        "dns_record_scans": 600.0,
-        "scripts": 900.0,
-        "shield_rate_limits": 60.0,
-        "shield_zones": 300.0,
-        "shield_api_guardian": 900.0,
-        "shield_bot_detection": 900.0,
-        "shield_access_lists": 900.0,
-        "shield_waf_custom_rules": 900.0,
-        "shield_waf_plans": 3600.0,
-        "container_tags": 900.0,
-        "search": 600.0,
-        "database": 60.0,
-        "discovery": 600.0,
+        collector.section: collector.interval for collector in CATALOGUE
     }
     assert {(collector.enabled, collector.stale_after) for collector in collectors.values()} == {(True, None)}
 
