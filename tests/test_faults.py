@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import pytest
 from structlog.testing import capture_logs
 
+from exporter.polling.first_discovery import FIRST_RETRY_SECONDS
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.world import World
 from tests.exporter_parts import START, ExporterParts, exporter_parts
@@ -122,6 +123,9 @@ async def test_a_platform_that_refuses_connections_is_one_failure_a_target() -> 
     async with exporter_parts(
         account={**ZONES, "dns_zones": {"discover": False, "ids": [101]}}, url="http://127.0.0.1:1", world=small_world()
     ) as parts:
+        # Until then it waits for the zone's name, which search would give.
+        assert parts.samples("edge_target_up", collector="dns_statistics") == {}
+        await parts.turn(FIRST_RETRY_SECONDS)
         assert parts.samples("edge_target_up", collector="dns_statistics") == {("main", "", "dns_zone/101"): 0.0}
         refused = parts.samples("edge_api_request_failures_total", operation="dns_statistics", reason="refused")
         assert refused == {("main",): 3.0}

@@ -190,6 +190,7 @@ def sample(family: str, labels: Labels, moment: datetime) -> float | None:
         "edge_shield_rate_limit_window_breaches_overall": lambda: 28 * 96 * 45.0,
         "edge_target_up": lambda: float(not (trouble and labels["target"] == "dns_zone/101")),
         "edge_target_last_success_timestamp_seconds": lambda: at - 60,
+        "edge_exporter_shard_waiting": lambda: float(trouble),
         "edge_exporter_ledger_set_aside_timestamp_seconds": lambda: midnight if trouble else 0.0,
         "edge_exporter_config_last_reload_success_timestamp_seconds": lambda: (
             (END - timedelta(minutes=20)).timestamp() if trouble else BEGIN.timestamp()

@@ -90,6 +90,7 @@ OF_TIME = {
 }
 OF_THE_EXPORTER = {
     "a family exceeds series.max_per_family, or is denied",
+    "an exporter waits for others",
 }
 AT_THE_START = "the exporter is started"
 # It does so at its start, too.

@@ -129,7 +129,11 @@ REFUSED_ROWS = _of_hour("edge_exporter_ledger_refused_rows_total")
 SHARDS = Query(highest(series("edge_exporter_shard_info", INSTANCE), "instance", "shard", "shards"))
 # With the state in a file, a process holds its shard as long as it runs.
 SHARDS_HELD = Query(count(f"{series('edge_exporter_shard_held')} == 1"), "held")
-EXPORTERS_WAITING = Query(count(f"{series('edge_exporter_shard_waiting')} == 1"), "exporters that wait for others")
+EXPORTERS_WAITING = Query(
+    count(f"{series('edge_exporter_shard_waiting')} == 1"),
+    "exporters that wait for others",
+    quiet="an exporter waits for others",
+)
 SHARDS_PRESENT = Query(count(count(series("edge_exporter_shard_info"), "shards", "shard"), "shards"), "of {{shards}}")
 SHARD_VERSION = Query(highest(_BUILD, "instance", "version"))
 RELOADED = Query(
