@@ -88,5 +88,5 @@ class Poller:
             outcome: one outcome of that poll.
         """
         if outcome.target == target:
-            return self._registry.holds(target.key)
+            return self._registry.is_polled(target.key)
         return self._registry.admits(outcome.target)

@@ -156,7 +156,7 @@ class Polling:
 
     async def _poll_shards(self, shards: Iterable[int]) -> Change:
         share = Share(frozenset(shards), self._registry.share.total, may_change=True)
-        change = await in_slices(self._registry.holding(share), self._clocks.monotonic)
+        change = await in_slices(self._registry.resharding(share), self._clocks.monotonic)
         self._targets_changed(change)
         return change
 

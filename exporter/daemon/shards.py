@@ -103,7 +103,7 @@ class Shards:
         if settled:
             self._unsettled -= settled
             rows = [key for key in list(self.ledger.remembered()) if (key.target.account, key.target.kind) in settled]
-            self.ledger.leave([key for key in rows if not self.registry.holds(key.target)])
+            self.ledger.leave([key for key in rows if not self.registry.is_polled(key.target)])
 
     def holders(self) -> dict[int, str]:
         """Return the exporter that holds each shard, where shards are held by leases."""

@@ -81,7 +81,7 @@ class Candidates:
             if scouted is not None:
                 yield self._other_shard(scouted, "")
                 continue
-            held = self._registry.held(account, kind)
+            held = self._registry.polled(account, kind)
             there_are = bool(held)
             for target in tuple(held.values()):
                 yield Candidate(target)

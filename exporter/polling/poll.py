@@ -52,8 +52,8 @@ class PollMemory:
 
     def forget_removed(self, registry: Registry) -> None:
         """Forget removed targets, so that one that returns is treated as new."""
-        self.gone = {target for target in self.gone if registry.holds(target.key)}
-        self.unavailable = {key for key in self.unavailable if registry.holds(key.target)}
+        self.gone = {target for target in self.gone if registry.is_polled(target.key)}
+        self.unavailable = {key for key in self.unavailable if registry.is_polled(key.target)}
 
     def counted(self, key: PollKey, _task: "asyncio.Task[None]") -> None:
         """Make room for another result, when the task of one has ended."""
@@ -319,7 +319,7 @@ class Polls:
     def _is_current(self, collector: Collector, target: Target) -> bool:
         """Return whether a target is still polled by a collector."""
         return collector.name in self._memory.collectors and (
-            self._registry.holds(target.key) or (target.kind != collector.polls and self._registry.admits(target))
+            self._registry.is_polled(target.key) or (target.kind != collector.polls and self._registry.admits(target))
         )
 
 

@@ -1,4 +1,4 @@
-"""Holds the configured and the discovered targets, their names, and which of them this process polls."""
+"""The configured and the discovered targets, their names, and which of them this process polls."""
 
 from array import array
 from collections.abc import Generator, Iterable, Iterator, Mapping
@@ -68,7 +68,7 @@ class Change:
 
 
 class Registry:
-    """Holds the targets by account and kind.
+    """The targets by account and kind.
 
     Names are stable, because a new name would start new series: a known name stays until the platform reports another.
 
@@ -125,7 +125,7 @@ class Registry:
         for key, name in names.items():
             self._known.setdefault(key, name)
 
-    def holding(self, share: Share) -> Generator[None, None, Change]:
+    def resharding(self, share: Share) -> Generator[None, None, Change]:
         """Change the shards that this process polls; yields after each target, and returns what changed."""
         self._share = share
         return (yield from self._rebuild(set(self._selections) | set(self._targets)))
@@ -170,7 +170,7 @@ class Registry:
         self._complete |= {(account, kind): False for kind in inventory.failed if (account, kind) in self._complete}
         change = (yield from self._rebuild(changed)) if changed else Change()
         for kind, names in (inventory.names or {}).items():
-            for target in list(self.held(account, kind).values()):
+            for target in list(self.polled(account, kind).values()):
                 yield
                 if not target.name:
                     self.learn(target, names.get(target.id, ""))
@@ -274,31 +274,31 @@ class Registry:
         """Record a name from the target's own answer, and return the target with its known name."""
         self._rename(target.key, name)
         name = self.name_of(target.key)
-        held = self._targets.get((target.account, target.kind), {})
-        if target.id in held and held[target.id].name != name:
-            held[target.id] = replace(held[target.id], name=name)
+        polled = self._targets.get((target.account, target.kind), {})
+        if target.id in polled and polled[target.id].name != name:
+            polled[target.id] = replace(polled[target.id], name=name)
         return target if target.name == name else replace(target, name=name)
 
     def current(self, target: Target) -> Target:
         """Return a target as it is polled now, with a name that was learnt since; the same if it is not polled."""
-        return self.held(target.account, target.kind).get(target.id, target)
+        return self.polled(target.account, target.kind).get(target.id, target)
 
     def lacking(self, account: str) -> frozenset[str]:
         """Return the kinds of which configured ids have no name, unless a whole search did not contain them."""
         if account in self._searched:
             return frozenset()
-        kinds = ((kind, self.held(account, kind), self._fixed.get((account, kind), {})) for kind in NAMED_BY_SEARCH)
+        kinds = ((kind, self.polled(account, kind), self._fixed.get((account, kind), {})) for kind in NAMED_BY_SEARCH)
         return frozenset(
-            kind for kind, held, fixed in kinds if any(one in held and not held[one].name for one in fixed)
+            kind for kind, polled, fixed in kinds if any(one in polled and not polled[one].name for one in fixed)
         )
 
-    def holds(self, key: TargetKey) -> bool:
+    def is_polled(self, key: TargetKey) -> bool:
         """Return whether a target is polled."""
         return key.id in self._targets.get((key.account, key.kind), {})
 
     def admits(self, target: Target) -> bool:
         """Return whether a target that another target's answer contains is polled here."""
-        if self.holds(target.key):
+        if self.is_polled(target.key):
             return True
         selection = self._selections.get((target.account, target.kind))
         return selection is not None and selection.rejection(target.name) is None and self.owns(target.key)
@@ -315,7 +315,7 @@ class Registry:
         found = (self._selections.get((account, kind)) for account in self._accounts)
         return [selection for selection in found if selection is not None]
 
-    def held(self, account: str, kind: str) -> Mapping[str, Target]:
+    def polled(self, account: str, kind: str) -> Mapping[str, Target]:
         """Return the targets of a kind in an account, by id. A change replaces the mapping, so it may be kept."""
         return self._targets.get((account, kind), {})
 
@@ -327,10 +327,10 @@ class Registry:
     def elsewhere(self, account: str, kind: str, name: str) -> list[str]:
         """Return the ids of the listed resources with this name that belong to other shards."""
         listed = self._listed.get((account, kind), {}).values()
-        unheld = [entry.resource for entry in listed if entry.shard not in self._share.held]
+        elsewhere = [entry.resource for entry in listed if entry.shard not in self._share.held]
         hashes, ids = self._elsewhere.get((account, kind), (array("q"), ""))
         others = zip(hashes, ids.split("\n"), strict=False) if hash(name) in hashes else ()
-        return [one.id for one in unheld if one.name == name] + [one for key, one in others if key == hash(name)]
+        return [one.id for one in elsewhere if one.name == name] + [one for key, one in others if key == hash(name)]
 
     def is_listed_whole(self, account: str, kind: str) -> bool | None:
         """Return whether the last list of a kind in an account was complete; None before the first list."""

@@ -93,7 +93,7 @@ def targets_of(shard: Shard, settings: Settings, inventories: dict[str, Inventor
             )
             listed = Inventory({**inventory.lists, "rate_limit": ResourceList(own, complete=True)})
         registry.apply(account, listed)
-    return Counter(target for kind in KINDS for target in registry.targets(kind) if registry.holds(target.key))
+    return Counter(target for kind in KINDS for target in registry.targets(kind) if registry.is_polled(target.key))
 
 
 @pytest.mark.parametrize("total", range(1, 17))
@@ -119,8 +119,8 @@ def test_every_shard_lists_what_an_account_has_and_one_speaks_of_it(total: int) 
             registry.configure(from_settings.selections(settings))
             (target,) = (target for target in registry.targets("account") if target.account == account.name)
             assert discovery.COLLECTOR.wants(target)
-            assert target.scouted != registry.holds(target.key)
-            speaking += registry.holds(target.key)
+            assert target.scouted != registry.is_polled(target.key)
+            speaking += registry.is_polled(target.key)
         assert speaking == 1
 
 

@@ -164,7 +164,7 @@ def test_targets_come_and_go_with_the_shards_that_are_held() -> None:
     held: set[str] = set()
     for shards in ({0}, {0, 1}, {0, 1, 2, 3}, {2}):
         share = Share(frozenset(shards), 4, may_change=True)
-        change = at_once(made.holding(share))
+        change = at_once(made.resharding(share))
         own = {target.id for target in made.targets("dns_zone")}
         assert own == {resource.id for resource in listed.resources if share.owns(zone_key(resource.id))}
         assert {target.id for target in change.added if target.kind == "dns_zone"} == own - held

@@ -296,7 +296,7 @@ async def test_the_status_has_the_remaining_fields() -> None:
     async with view_setup() as setup:
         setup.faults = ("config.yml:3: wrong",)
         setup.ledger = LedgerView(durable=True, saves=False, set_aside=START - 5)
-        at_once(setup.registry.holding(Shard(1, 3)))
+        at_once(setup.registry.resharding(Shard(1, 3)))
         status = await setup.view().status()
     assert (status.version, status.series, status.shard, status.shards) == ("1.2.3", 4321, 1, 3)
     assert (status.started, status.now) == (START - 7200, START)
