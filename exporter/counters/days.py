@@ -64,7 +64,7 @@ class DaySeries:
         return [highs[day] - baselines.get(day, 0.0) for day in days if day >= first or day in baselines]
 
     def count(self, source: DayBuckets, poll: "Poll", *, first: bool) -> int:
-        """Count a poll.
+        """Update the counter from the days that a poll returned.
 
         Args:
             source: the days in the platform's answer.

@@ -212,7 +212,7 @@ class Ledger:
         return self._pauses.setdefault(account, Pause(self._clocks, self.wake))
 
     async def record(self, entry: Entry) -> Counted:
-        """Count a poll, and wait for the attempt to commit it.
+        """Update the counters from a poll's result, and wait for the attempt to commit them.
 
         The polls of one commit continue in the order in which they were recorded.
         """
@@ -395,7 +395,7 @@ class Ledger:
         return families
 
     def _follow(self, entry: Entry, count: Count, states: States, sight: Sight | None) -> tuple[Sight, int]:
-        """Count a poll of a configured family; log once for each account if it counts something else now."""
+        """Update a configured family's counters; log once for each account if it counts something else now."""
         said = (entry.key.collector, entry.key.target.account, count.info.name, count.declared)
         if sight is not None and sight.declared != count.declared and said not in self._said:
             self._said.add(said)

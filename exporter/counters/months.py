@@ -64,7 +64,7 @@ class MonthSeries:
         return math.fsum((self.closed, self.high, -self.baseline))
 
     def count(self, source: MonthToDate, now: datetime, wall: float) -> int:
-        """Count a poll.
+        """Update the counter from the month-to-date value of a poll.
 
         Args:
             source: the month-to-date value.

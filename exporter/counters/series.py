@@ -63,7 +63,7 @@ def _begin(source: Source, poll: Poll) -> Series:
 
 
 def _advance(series: Series | None, source: Source, poll: Poll, *, again: bool) -> tuple[Series, int]:
-    """Count a poll in a series, or begin one; return the series and the number of corrections.
+    """Update a series from a poll's source, or begin one; return the series and the number of corrections.
 
     If the source changes between days and months, or counts something else (`again`), the series begins again and the
     counter continues from its value.
@@ -88,7 +88,7 @@ def advance_family(
     since: int | None = None,
     stale: Iterable[LabelValues] = (),
 ) -> int:
-    """Count a poll in the series of one family of a target, and begin new series.
+    """Update the series of one family of a target from a poll's sources, and begin new series.
 
     Args:
         states: label values → series; changed in place.
@@ -120,7 +120,7 @@ def follow_family(
     wall: float,
     retention: float,
 ) -> tuple[Sight, int]:
-    """Count a poll of a configured family as `advance_family` does, which may have new or no longer shown label values.
+    """Update a configured family as `advance_family` does; label values may appear and disappear.
 
     Args:
         states: label values → series; changed in place.

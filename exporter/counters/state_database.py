@@ -125,7 +125,7 @@ class StateDatabase:
 
         version = self.run("check", read, self.lease)
         if version > SCHEMA_VERSION:
-            raise StorageError(f"it has schema {version} of a newer version; this one supports {SCHEMA_VERSION}")
+            raise StorageError(f"its schema is {version}, of a newer exporter; this one reads up to {SCHEMA_VERSION}")
         return version
 
     def rows(self, group: Group, shards: Collection[int]) -> dict[PollKey, Stored]:

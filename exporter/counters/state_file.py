@@ -65,7 +65,7 @@ class StateFile:
     def _prepare(self) -> None:
         version = int(self._pragma("user_version"))
         if version > SCHEMA_VERSION:
-            raise ValueError(f"it has schema {version} of a newer version; this one supports {SCHEMA_VERSION}")
+            raise ValueError(f"its schema is {version}, of a newer exporter; this one reads up to {SCHEMA_VERSION}")
         if self._pragma("quick_check(1)") != "ok":
             raise ValueError("its pages are damaged")
         if not version or int(self._pragma("application_id")) != APPLICATION_ID:

@@ -209,7 +209,7 @@ class Daemon:
     async def _take_over(self, settings: Settings, accounts: Mapping[str, Account]) -> None:
         fixed = [name for name in ("web", "state", "shard") if getattr(settings, name) != getattr(self.settings, name)]
         if fixed:
-            self._log.warning("settings that take a restart have changed", sections=fixed)
+            self._log.warning("restart needed: changed settings are not applied", sections=fixed)
         former = self.schedule
         series = settings.series
         await self.renderer.govern(series.max_per_family, series.serves, created=series.created)

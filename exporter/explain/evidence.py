@@ -15,7 +15,7 @@ _INNER_CAPITAL = re.compile(r"\b\w*[a-z][A-Z][a-z]\w*\b")
 
 
 def moment(seconds: float) -> str:
-    """Write a moment for people, in UTC."""
+    """Return a time in UTC, for people."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 

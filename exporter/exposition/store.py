@@ -17,7 +17,7 @@ class Expiry:
         status: the status of the target.
         believed: when the served values were polled, on the monotonic clock.
         expires: when the series are removed if no poll succeeds until then, on the same clock.
-        is_final: whether a longer interval no longer extends this, because a poll has failed since.
+        is_final: whether a poll has failed since; a longer interval then no longer moves `expires`.
     """
 
     status: Status

@@ -42,7 +42,7 @@ class Connections:
         self._waiting: dict[object, None] = {}
 
     def opened(self, connection: object, abort: Callable[[], None]) -> None:
-        """Count a connection, or replace the way to close one that is counted."""
+        """Count a new connection, or change how a counted one is closed."""
         if connection not in self._open:
             self._waiting[connection] = None
         self._open[connection] = abort

@@ -155,10 +155,10 @@ class DueTimes:
                 self._timetables[name].known = {target: (at, next(self._sequence)) for target, (at, _) in known.items()}
 
     def kept(self, starts_again: Callable[[str, Target], bool]) -> KeptDueTimes:
-        """Return what a reload keeps.
+        """Return the due times that a reload keeps.
 
         Args:
-            starts_again: returns whether a target of a collector is polled at once instead.
+            starts_again: returns whether a target of a collector must be polled at once instead.
         """
         due = {
             name: (

@@ -35,7 +35,7 @@ def _header_value(text: str) -> str:
 
 def _header_name(text: str) -> str:
     if _TOKEN.fullmatch(text) is None:
-        raise ValueError("a header's name is a token")
+        raise ValueError("a header's name has only letters, digits and !#$%&'*+-.^_`|~")
     if text.lower() in _FRAMING:
         raise ValueError(f"the header {text} is set by the server")
     return text

@@ -44,7 +44,7 @@ _METHODS: Final = {
 
 
 class Events:
-    """The events, by name."""
+    """The events that a user of the sandbox can start, by name."""
 
     def __init__(self, world: World) -> None:
         self._events = _events(world)

@@ -125,7 +125,7 @@ _INVALID: Final = "ARGS_INVALID"
 class Statement:
     """One statement, and the names of its parameters in the order of their numbers; None for one without a name.
 
-    `verb` is the first word, or in a statement that begins WITH the word after the common table expressions.
+    `verb` is the first word; after `WITH`, the word that follows the common table expressions.
     """
 
     text: str

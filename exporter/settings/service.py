@@ -280,11 +280,12 @@ class ShardSettings(Section):
             return self.index
         found = _ORDINAL.search(host_name.partition(".")[0])
         if found is None:
-            raise ShardOrdinalError(f"the host name '{host_name}' does not end in an ordinal, as in 'exporter-0'")
+            raise ShardOrdinalError(f"host name '{host_name}' does not end in a number, as 'exporter-0' does")
         ordinal = int(found.group())
         if ordinal >= self.total:
             raise ShardOrdinalError(
-                f"the host name '{host_name}' says {ordinal}, expected less than the total ({self.total})"
+                f"host name '{host_name}' ends in {ordinal}, but shard.total is {self.total} "
+                f"(0 to {self.total - 1} are allowed)"
             )
         return ordinal
 
@@ -293,7 +294,7 @@ class ShardSettings(Section):
         """Require an index below the total."""
         index, total = (_whole(raw.get(key, default)) for key, default in (("index", 0), ("total", 1)))
         if index is not None and total is not None and index >= total >= 1:
-            yield at(("index",), refused(f"found {index}, expected less than the total ({total})"))
+            yield at(("index",), refused(f"found {index}, but shard.total is {total} (0 to {total - 1} are allowed)"))
 
 
 def _whole(value: object) -> int | None:

@@ -292,7 +292,7 @@ def test_a_shard_deletes_no_row_that_another_shard_of_the_total_has_written(data
 
 def test_a_newer_schema_is_refused(location: DatabaseLocation, database: StateDatabase) -> None:
     location.execute("UPDATE edge_exporter_schema SET version = 3")
-    with pytest.raises(StorageError, match="schema 3 of a newer version; this one supports 2"):
+    with pytest.raises(StorageError, match="schema is 3, of a newer exporter; this one reads up to 2"):
         database.prepare()
     database.close()
 

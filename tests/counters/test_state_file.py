@@ -206,7 +206,7 @@ def test_a_newer_schema_is_refused(path: Path) -> None:
     newer = sqlite3.connect(path)
     newer.execute("PRAGMA user_version = 2")
     newer.close()
-    with pytest.raises(ValueError, match="schema 2 of a newer version; this one supports 1"):
+    with pytest.raises(ValueError, match="schema is 2, of a newer exporter; this one reads up to 1"):
         StateFile(path)
 
 

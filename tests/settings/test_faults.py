@@ -79,7 +79,7 @@ def test_every_fault_of_a_file_is_told_at_once(tmp_path: Path) -> None:
         "config.yml:10: accounts[1].name: duplicate 'main', first in accounts[0]",
         "config.yml:13: accounts[1].api_key_file: b does not exist",
         "config.yml:15: web.listen: found '9877', expected host:port, [::1]:9877 or :9877",
-        "config.yml:16: shard.index: found 3, expected less than the total (2)",
+        "config.yml:16: shard.index: found 3, but shard.total is 2 (0 to 1 are allowed)",
         "config.yml:18: databases[0].queries[0].max_row: unknown key; did you mean 'max_rows'?",
         "config.yml:19: databases[1].queries[0].name: duplicate 'n', first in databases[0].queries[0]",
         "--log.level: log.level: found 'loud', expected one of debug, info, warning, error",
@@ -101,8 +101,8 @@ def test_the_ordinal_of_the_host_name_is_the_shard(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("host_name", "message"),
     [
-        ("laptop", "the host name 'laptop' does not end in an ordinal, as in 'exporter-0'"),
-        ("exporter-3", "the host name 'exporter-3' says 3, expected less than the total (3)"),
+        ("laptop", "host name 'laptop' does not end in a number, as 'exporter-0' does"),
+        ("exporter-3", "host name 'exporter-3' ends in 3, but shard.total is 3 (0 to 2 are allowed)"),
     ],
 )
 def test_a_host_name_without_a_fitting_ordinal_is_a_fault(tmp_path: Path, host_name: str, message: str) -> None:

@@ -82,7 +82,7 @@ def test_a_fault_of_the_file_that_is_overridden_is_no_fault(tmp_path: Path) -> N
 def test_a_fault_between_keys_of_two_sources_is_placed_at_the_key(tmp_path: Path) -> None:
     text = f"{ACCOUNT}shard: {{index: 2, total: 4}}\n"
     assert refusal(tmp_path, text, {"--shard.total": "2"}) == [
-        "config.yml:5: shard.index: found 2, expected less than the total (2)"
+        "config.yml:5: shard.index: found 2, but shard.total is 2 (0 to 1 are allowed)"
     ]
 
 

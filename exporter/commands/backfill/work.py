@@ -229,7 +229,7 @@ def _summarize(report: Report, samples: int, output: Path) -> None:
     if output.exists():
         echo(f"{output}: {report.span}, {report.targets} targets{again}, {samples} samples, {_size(output)}.")
     else:
-        echo(f"{output}: nothing of {report.span} is written.")
+        echo(f"{output} is not written: there is nothing of {report.span}.")
     if report.live:
         echo(f"{report.live} targets were counted live before {report.span}, which adds nothing to them.")
     unread, unknown = _sorted_out(report)

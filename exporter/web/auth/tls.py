@@ -147,7 +147,7 @@ def _load_certificate(context: ssl.SSLContext, settings: TlsSettings) -> None:
         if error.reason == "KEY_VALUES_MISMATCH":
             message = f"{key} is not the key of the certificate in {certificate}"
             raise TlsFileError(key.name, message) from None
-        raise TlsFileError(certificate.name, f"{certificate} or its key is broken") from None
+        raise TlsFileError(certificate.name, f"cannot read {certificate} or its key") from None
 
 
 def _load_authorities(context: ssl.SSLContext, settings: TlsSettings) -> None:

@@ -80,7 +80,7 @@ def plural(number: int, noun: str) -> str:
 
 
 def instant(seconds: float) -> str:
-    """Write a moment for machines, as ISO 8601 in UTC."""
+    """Return a time as ISO 8601 in UTC, for programs."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

@@ -261,7 +261,7 @@ def test_each_wrong_file_is_named_with_the_key_that_names_it(
     assert reported == {
         "none": ("cert_file", "none does not exist"),
         "text": ("cert_file", "text holds no certificate in PEM form"),
-        "broken": ("cert_file", "broken or its key is broken"),
+        "broken": ("cert_file", "cannot read broken or its key"),
         "directory": ("key_file", f"{tmp_path} is a directory, expected a file"),
         "no key": ("key_file", "server.crt holds no private key in PEM form"),
         "another key": ("key_file", "other.key is not the key of the certificate in server.crt"),
