@@ -1,28 +1,16 @@
-"""Runs the benchmark: tables on standard output, and everything as JSON in a file."""
+"""Measures the exporter against the peers that are installed: tables on standard output, and all as JSON in a file."""
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from tests.bench import calls, polls, scrapes, whole
-from tests.bench.peers import PEERS
-from tests.bench.plan import QUICK, Plan
-from tests.bench.report import Report
-
-SECTIONS: dict[str, Callable[[Plan, Report], None]] = {
-    "scrape": scrapes.measure,
-    "repoll": scrapes.measure_repoll,
-    "calls": calls.measure,
-    "polls": polls.measure,
-    "memory": whole.measure_memory,
-    "start": whole.measure_start,
-    "idle": whole.measure_idle,
-}
+from tests.bench.peers import NGINX, PEERS
+from tests.bench.report import Table, machine, save
+from tests.bench.sections import ON_NGINX, QUICK, SECTIONS, Plan
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main() -> None:
     """Run the measurements that the command line selects."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument(
@@ -31,7 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--quick", action="store_true", help="about a minute in all: small sizes, short runs")
     parser.add_argument("--sizes", help="numbers of series, with commas between")
     parser.add_argument("--json", type=Path, default=Path("bench.json"), help="where the JSON goes (%(default)s)")
-    given = parser.parse_args(arguments)
+    given = parser.parse_args()
     unknown = sorted(set(given.sections) - set(SECTIONS))
     if unknown:
         parser.error(f"no section is named {', '.join(unknown)}; there are: {', '.join(SECTIONS)}")
@@ -40,12 +28,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
         plan = replace(plan, sizes=tuple(int(size) for size in given.sizes.split(",")))
     for peer in PEERS:
         if not peer.is_installed:
-            sys.stderr.write(f"{peer.name} is not installed, and left out (apt-get install {peer.program})\n")
-    report = Report(sys.stdout)
+            without = f"; so are {', '.join(sorted(ON_NGINX))}, which need it" if peer is NGINX else ""
+            sys.stderr.write(f"{peer.name} is not installed, and left out (apt-get install {peer.program}){without}\n")
+    tables: list[Table] = []
+    sys.stdout.write(f"{machine()}\n\n")
     for name, measure in SECTIONS.items():
-        if not given.sections or name in given.sections:
-            measure(plan, report)
-            report.save(given.json)
+        if (not given.sections or name in given.sections) and (NGINX.is_installed or name not in ON_NGINX):
+            for table in measure(plan):
+                table.show()
+                tables.append(table)
+                save(given.json, tables)
 
 
 if __name__ == "__main__":

@@ -1,45 +1,100 @@
-"""Measures how many calls a second the platform client makes on one core."""
+"""Makes platform calls in a process of its own, with a number in flight: `CLIENT URL IN_FLIGHT SECONDS CORE`.
 
+The clients are the exporter's, plain httpx and plain aiohttp with the same models, and a bare loop: aiohttp and
+`json.loads`.
+"""
+
+import asyncio
 import json
 import os
-import subprocess
+import random
+import sys
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 
-from tests.bench.calls_process import CLIENTS
-from tests.bench.child import own, started
-from tests.bench.plan import Plan
-from tests.bench.report import Report, Table, ratio
+import aiohttp
+import httpx
+from prometheus_client import CollectorRegistry
 
-TURNS = 3
+from exporter.daemon.account_observer import AccountObserver
+from exporter.platform.api import dns
+from exporter.platform.api.dns import DnsZoneStatistics
+from exporter.settings.model import Settings
+from exporter.telemetry import Telemetry
+from exporter.wiring.clients import client_of
 
+ZONES = 5000
+KEY = "bench-key"
 
-def measure(plan: Plan, report: Report) -> None:
-    """Measure each client on the same platform, one after another."""
-    table = Table(
-        "Platform calls on one core, models parsed",
-        ("in flight", "client", "calls/s", "CPU ms a call", "times plain httpx"),
-    )
-    cores = sorted(os.sched_getaffinity(0))
-    server_core, client_core = cores[0], cores[-1]
-    with started(own("tests.bench.platform_process", "--core", str(server_core))) as platform:
-        for in_flight in plan.in_flight:
-            seen: dict[str, list[dict[str, float]]] = {name: [] for name in CLIENTS}
-            for _ in range(TURNS):
-                for name in CLIENTS:
-                    seen[name].append(_call(name, platform.url, in_flight, plan.call_seconds / TURNS, client_core))
-            best = {name: sorted(turns, key=lambda turn: turn["rate"])[TURNS // 2] for name, turns in seen.items()}
-            for name, reported in best.items():
-                table.add(
-                    in_flight,
-                    name,
-                    reported["rate"],
-                    reported["cpu_ms"],
-                    ratio(reported["rate"], best["httpx"]["rate"]),
-                )
-    report.add(table)
+Call = Callable[[int], Awaitable[object]]
 
 
-def _call(name: str, url: str, in_flight: int, seconds: float, core: int) -> dict[str, float]:
-    arguments = (name, url, "--in-flight", str(in_flight), "--seconds", str(seconds), "--core", str(core))
-    ran = subprocess.run(own("tests.bench.calls_process", *arguments), capture_output=True, text=True, check=True)
-    reported: dict[str, float] = json.loads(ran.stdout)
-    return reported
+@asynccontextmanager
+async def by_exporter(url: str, in_flight: int) -> AsyncIterator[Call]:
+    """Call with the exporter's own client, as the daemon creates it."""
+    budget = {"requests_per_second": 100_000, "max_in_flight": in_flight}
+    account = {"name": "bench", "base_url": url, "api_key": KEY, "budget": budget}
+    settings = Settings.model_validate({"accounts": [account]})
+    observer = AccountObserver(Telemetry(CollectorRegistry(), "bench"), "bench", time.monotonic)
+    client = client_of(settings.accounts[0], observer, 1)
+    try:
+        yield lambda zone: dns.statistics(client, zone)
+    finally:
+        await client.aclose()
+
+
+@asynccontextmanager
+async def by_httpx(url: str, in_flight: int) -> AsyncIterator[Call]:
+    """Call with plain httpx."""
+    limits = httpx.Limits(max_connections=in_flight, max_keepalive_connections=in_flight)
+    async with httpx.AsyncClient(base_url=url, limits=limits, headers={"AccessKey": KEY}) as client:
+
+        async def call(zone: int) -> object:
+            return DnsZoneStatistics.model_validate_json((await client.get(f"/dnszone/{zone}/statistics")).content)
+
+        yield call
+
+
+@asynccontextmanager
+async def by_aiohttp(
+    url: str, in_flight: int, read: Callable[[bytes], object] = DnsZoneStatistics.model_validate_json
+) -> AsyncIterator[Call]:
+    """Call with plain aiohttp."""
+    connector = aiohttp.TCPConnector(limit=in_flight)
+    async with aiohttp.ClientSession(connector=connector, headers={"AccessKey": KEY}) as session:
+
+        async def call(zone: int) -> object:
+            async with session.get(f"{url}/dnszone/{zone}/statistics") as response:
+                return read(await response.read())
+
+        yield call
+
+
+CLIENTS = {"exporter": by_exporter, "httpx": by_httpx, "aiohttp": by_aiohttp}
+
+
+async def measure(client: str, url: str, in_flight: int, seconds: float) -> dict[str, float]:
+    """Call for a number of seconds; return calls a second, and milliseconds of processor time for each call."""
+    connected = CLIENTS[client](url, in_flight) if client in CLIENTS else by_aiohttp(url, in_flight, json.loads)
+    async with connected as call:
+        await asyncio.gather(*(call(zone) for zone in range(1, in_flight + 1)))
+        made = 0
+        until = time.monotonic() + seconds
+
+        async def work() -> None:
+            nonlocal made
+            while time.monotonic() < until:
+                await call(random.randrange(1, ZONES))  # noqa: S311 - figures for a benchmark
+                made += 1
+
+        began, used = time.monotonic(), time.process_time()
+        await asyncio.gather(*(work() for _ in range(in_flight)))
+        passed, used = time.monotonic() - began, time.process_time() - used
+    return {"rate": made / passed, "cpu_ms": used / made * 1e3}
+
+
+if __name__ == "__main__":
+    client, url, in_flight, seconds, core = sys.argv[1:]
+    os.sched_setaffinity(0, {int(core)})
+    sys.stdout.write(json.dumps(asyncio.run(measure(client, url, int(in_flight), float(seconds)))) + "\n")

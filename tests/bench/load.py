@@ -7,15 +7,18 @@ import shutil
 import statistics
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 from urllib.parse import urlsplit
+
+from tests.bench.process import Child
 
 # A server that answers faster than this is scraped several times in its turn.
 FAST = 0.05
 BURST = 10
 FEWEST_ROUNDS = 3
+_UNITS = {"us": 1e-3, "ms": 1.0, "s": 1e3, "m": 60e3}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +31,7 @@ class Latency:
     worst: float
 
     @classmethod
-    def of(cls, seconds: list[float]) -> Self:
+    def of(cls, seconds: Sequence[float]) -> Self:
         """Summarise the durations of single scrapes."""
         ordered = sorted(seconds)
         last = ordered[min(len(ordered) - 1, int(len(ordered) * 0.99))]
@@ -56,57 +59,34 @@ class Scraper:
         return seconds, body
 
 
-def interleaved(urls: Mapping[str, str], encoding: str, seconds: float) -> dict[str, Latency]:
+def in_turn(servers: Mapping[str, Child], encoding: str, seconds: float, pause: float = 0.0) -> dict[str, Latency]:
     """Scrape several servers in turn, repeatedly, for about a number of seconds.
 
     The order changes with each round: some servers are still busy after an answer, which would always slow down the
-    same next server.
+    same next server. With pauses, scrapes also coincide with the servers' own background work.
     """
-    scrapers = {name: Scraper(url, encoding) for name, url in urls.items()}
-    taken: dict[str, list[float]] = {name: [] for name in urls}
-    for scraper in scrapers.values():
+    turns = [(name, Scraper(server.url, encoding)) for name, server in servers.items()]
+    taken: dict[str, list[float]] = {name: [] for name in servers}
+    for _, scraper in turns:
         scraper.scrape()
     until = time.monotonic() + seconds
-    rounds, turns, chance = 0, list(scrapers.items()), random.Random(1)  # noqa: S311 - repeatable
+    rounds, chance = 0, random.Random(1)  # noqa: S311 - repeatable
     while rounds < FEWEST_ROUNDS or time.monotonic() < until:
         rounds += 1
         chance.shuffle(turns)
         for name, scraper in turns:
             first, _ = scraper.scrape()
             taken[name].append(first)
-            for _ in range(BURST - 1 if first < FAST else 0):
-                taken[name].append(scraper.scrape()[0])
-    return {name: Latency.of(each) for name, each in taken.items()}
-
-
-def paced(urls: Mapping[str, str], encoding: str, seconds: float, pause: float) -> dict[str, Latency]:
-    """Scrape servers in turn with pauses, so that scrapes also coincide with the servers' own background work."""
-    scrapers = {name: Scraper(url, encoding) for name, url in urls.items()}
-    taken: dict[str, list[float]] = {name: [] for name in urls}
-    for scraper in scrapers.values():
-        scraper.scrape()
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        for name, scraper in scrapers.items():
-            taken[name].append(scraper.scrape()[0])
+            taken[name] += [scraper.scrape()[0] for _ in range(BURST - 1 if first < FAST and not pause else 0)]
             time.sleep(pause)
     return {name: Latency.of(each) for name, each in taken.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class Crowd:
-    """The results of wrk: milliseconds, and answers a second."""
+def crowd(url: str, encoding: str, seconds: int, clients: int = 8) -> tuple[float, float, float] | None:
+    """Scrape with many clients at once; return the median and 99th percentile in milliseconds, and scrapes a second.
 
-    median: float
-    p99: float
-    rate: float
-
-
-_UNITS = {"us": 1e-3, "ms": 1.0, "s": 1e3, "m": 60e3}
-
-
-def crowd(url: str, encoding: str, seconds: int, clients: int = 8) -> Crowd | None:
-    """Scrape with many clients at once; return None if wrk is missing or no scrape ended in time."""
+    None if wrk is missing or no scrape ended in time.
+    """
     if shutil.which("wrk") is None:
         return None
     command = ["wrk", "-t1", f"-c{clients}", f"-d{seconds}s", "--latency", "--timeout", "60s"]
@@ -118,4 +98,4 @@ def crowd(url: str, encoding: str, seconds: int, clients: int = 8) -> Crowd | No
     rate = re.search(r"Requests/sec:\s+([\d.]+)", reported)
     if rate is None or "99" not in spread:
         raise RuntimeError(f"wrk reported nothing of {url}:\n{reported}")
-    return Crowd(spread["50"], spread["99"], float(rate.group(1))) if float(rate.group(1)) else None
+    return (spread["50"], spread["99"], float(rate[1])) if float(rate[1]) else None

@@ -10,7 +10,8 @@ import termios
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -140,3 +141,15 @@ class Exporter:
             self._reader.join()
             assert self._process.stderr is not None
             self._process.stderr.close()
+
+
+@contextmanager
+def exporter_running(settings: Mapping[str, Any], folder: Path) -> Iterator[Exporter]:
+    """Run an exporter until the block ends, whatever the block did to it."""
+    exporter = Exporter(settings, folder)
+    try:
+        yield exporter
+    finally:
+        if exporter.is_running():
+            exporter.send(signal.SIGCONT)
+            exporter.end()

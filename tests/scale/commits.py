@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
@@ -11,6 +10,7 @@ from exporter.counters.state_database import Group, StateDatabase
 from exporter.counters.state_file import StateFile
 from exporter.counters.storage import Stored
 from exporter.targets.target import PollKey
+from tests.bench.report import Table
 from tests.postgres import Postgres
 
 SIZES = (20, 1000, 5000)
@@ -21,32 +21,12 @@ LEASE_SECONDS = 600.0
 Rows = Mapping[PollKey, Stored]
 
 
-@dataclass(frozen=True, slots=True)
-class Commits:
-    """The median time of commits with a number of rows each.
-
-    Attributes:
-        rows: the number of rows of a commit.
-        file_seconds: into a state file.
-        database_seconds: into a PostgreSQL.
-    """
-
-    rows: int
-    file_seconds: float
-    database_seconds: float
-
-    def __str__(self) -> str:
-        return (
-            f"{self.rows:>6,} rows: {self.file_seconds * 1e3:,.1f} ms into a file,"
-            f" {self.database_seconds * 1e3:,.1f} ms into a PostgreSQL,"
-            f" {self.rows / self.file_seconds:,.0f} and {self.rows / self.database_seconds:,.0f} rows/s"
-        )
-
-
-def measure_commits(folder: Path, postgres: Postgres) -> list[Commits]:
+def measure_commits(folder: Path, postgres: Postgres) -> Table:
     """Write each size several times over the same rows, as polls of the same zones do."""
     url = postgres.new_database()
     file, database = StateFile(folder / "commits.db"), StateDatabase(lambda: url, LEASE_SECONDS)
+    columns = ("rows", "ms into a file", "ms into a PostgreSQL", "rows/s into a file", "rows/s into a PostgreSQL")
+    table = Table("A commit, the median of several", columns)
     try:
         database.prepare()
         group = Group("commits", 1, "scale/1")
@@ -55,10 +35,13 @@ def measure_commits(folder: Path, postgres: Postgres) -> list[Commits]:
         def to_database(rows: Rows) -> object:
             return database.commit({key: (0, row) for key, row in rows.items()}, group, held)
 
-        return [Commits(size, _median(file.commit, size), _median(to_database, size)) for size in SIZES]
+        for size in SIZES:
+            took = [_median(commit, size) for commit in (file.commit, to_database)]
+            table.add(size, *(seconds * 1e3 for seconds in took), *(size / seconds for seconds in took))
     finally:
         file.close()
         database.close()
+    return table
 
 
 def _median(commit: Callable[[Rows], object], size: int) -> float:
