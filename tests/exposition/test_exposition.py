@@ -113,11 +113,6 @@ def test_openmetrics_byte_by_byte(line: str, *, created: bool) -> None:
     )
 
 
-def test_an_empty_exposition_is_a_whole_one() -> None:
-    generation = exposition().build()
-    assert [text(generation, form) for form in Format] == ["", "# EOF\n"]
-
-
 @st.composite
 def changes(draw: st.DrawFn) -> tuple[PollKey, Update]:
     """Return a change: a target that was polled, that failed, or that was removed."""
@@ -287,12 +282,6 @@ def test_created_is_taken_up_without_losing_a_sample_and_left_again() -> None:
     assert text(made.build(), Format.OPENMETRICS) == before
 
 
-def test_families_stand_in_the_order_in_which_they_are_declared() -> None:
-    made = exposition()
-    made.take({key(9): Update(tuple(family(info, "9", count=1) for info in reversed(INFOS)))})
-    assert names(text(made.build())) == [info.name for info in INFOS]
-
-
 def test_a_family_that_is_declared_no_more_is_gone_and_others_stand() -> None:
     made = exposition()
     made.take({key(9): Update((family(WINDOW, "9"), family(DAY, "9")))})
@@ -314,21 +303,6 @@ def test_a_family_whose_help_changes_has_the_new_one_from_its_targets_next_polls
         "# TYPE edge_window_queries gauge\n"
         'edge_window_queries{zone_id="9"} 2.0\n'
     )
-
-
-def test_a_target_whose_name_changes_has_no_series_under_the_old_one() -> None:
-    made = exposition()
-    for name in ("before", "after"):
-        made.take({key(9): Update((family(WINDOW, name),))})
-    assert 'zone_id="before"' not in text(made.build())
-
-
-def test_a_partial_update_leaves_the_other_families_alone() -> None:
-    made = exposition()
-    made.take({key(9): Update((family(WINDOW, "9"), family(DAY, "9")))})
-    made.take({key(9): Update((family(WINDOW, "9", 2.0),), whole=False)})
-    assert names(text(made.build())) == ["edge_window_queries", "edge_day_start_timestamp_seconds"]
-    assert 'edge_window_queries{zone_id="9"} 2.0\n' in text(made.build())
 
 
 def test_the_cap_leaves_whole_targets_out_and_says_how_many_series() -> None:
@@ -362,14 +336,6 @@ def test_what_the_cap_left_out_comes_back_with_its_next_poll_once_there_is_room(
     assert (after.series, after.dropped) == (2, {})
 
 
-def test_a_target_that_is_gone_is_not_counted_as_left_out() -> None:
-    made = exposition(cap=1)
-    made.take({key(1): Update((family(TYPES, "1", count=2),))})
-    assert made.build().dropped == {TYPES.name: 2}
-    made.take({key(1): GONE})
-    assert made.build().dropped == {}
-
-
 def test_a_family_that_cannot_be_rendered_takes_nothing_else_with_it() -> None:
     made = exposition()
     broken = Family(WINDOW, (Sample(("9", "one too many"), 1.0),))
@@ -389,3 +355,29 @@ def test_others_are_given_way_between_targets_and_between_segments() -> None:
     made.build(lambda: times.append(1))
     assert taken == 5
     assert len(times) > taken
+
+
+def test_only_segments_that_changed_are_joined_again_and_both_formats_share_them() -> None:
+    with (
+        patch("exporter.exposition.segments.SEGMENT_BYTES", 1000),
+        patch("exporter.exposition.segments.SMALL_BYTES", 250),
+    ):
+        made = exposition()
+        bodies = []
+        for value in (1.0, 1.0, 2.0):
+            made.take({key(number): Update((family(WINDOW, str(number), 1.0),)) for number in range(100)})
+            made.take({key(50): Update((family(WINDOW, "50", value),))})
+            bodies.append(made.build().bodies)
+    # Smaller pieces hold the headers.
+    segments = [{id(piece) for piece in each[Format.TEXT].pieces if len(piece) >= 250} for each in bodies]
+    assert len(segments[0]) > 3
+    assert segments[0] <= {id(piece) for piece in bodies[0][Format.OPENMETRICS].pieces}
+    assert (len(segments[1] - segments[0]), len(segments[2] - segments[1])) == (0, 1)
+
+
+def test_a_target_that_is_gone_is_not_counted_as_left_out() -> None:
+    made = exposition(cap=1)
+    made.take({key(1): Update((family(TYPES, "1", count=2),))})
+    assert made.build().dropped == {TYPES.name: 2}
+    made.take({key(1): GONE})
+    assert made.build().dropped == {}
