@@ -139,7 +139,8 @@ def test_a_wrong_configuration_is_refused_as_what_was_asked_for_is(config: Path)
 def test_a_zone_that_nobody_has_is_refused_and_nothing_is_left(config: Path, zone: str, near: str) -> None:
     result = backfill(config, "--zone", zone)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr == f"--zone: no selected account has a zone {zone!r}{near}\n"
+    # The proposed labels of the shipped scrape configuration come before it.
+    assert result.stderr.splitlines()[1:] == [f"--zone: no selected account has a zone {zone!r}{near}"]
     assert list(config.parent.glob("history.om*")) == []
 
 
@@ -233,7 +234,7 @@ def test_beside_a_daemon_its_state_is_only_read(config: Path) -> None:
     finally:
         lock.release()
     assert result.exit_code == 0
-    assert result.stderr == "A daemon runs: its state is read, and not written.\n"
+    assert result.stderr.splitlines()[0] == "A daemon runs: its state is read, and not written."
     assert (config.parent / "state.db").read_bytes() == before
 
 
@@ -250,7 +251,8 @@ def test_a_database_beside_a_daemon_is_only_read_and_is_written_where_none_runs(
     assert before
     LeaseTable(database, Group("default", 1, "daemon")).claim(0)
     result = backfill(config)
-    assert (result.exit_code, result.stderr) == (0, "A daemon runs: its state is read, and not written.\n")
+    assert result.exit_code == 0
+    assert result.stderr.splitlines()[0] == "A daemon runs: its state is read, and not written."
     assert database.all_rows("default") == before
     database.close()
     assert (config.parent / "history.om").read_text() == history
