@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
+from tests.bench.process import memory
+
 STEP = 0.01
-PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 @dataclass
@@ -21,19 +22,13 @@ class Gauges:
     Attributes:
         lags: seconds by which the event loop came late by the exporter's own doing.
         waits: seconds by which it came late because the machine ran something else.
-        memory: resident bytes, a reading a second.
-        handles: open file handles, a reading a second.
-        threads: threads, a reading a second.
-        tasks: tasks of the event loop, a reading a second.
+        readings: resident bytes, open file handles, threads and tasks of the event loop, a reading a second.
     """
 
     # As bare numbers: they are many, and must not themselves be the growth that is measured.
     lags: "array[float]" = field(default_factory=lambda: array("d"))
     waits: "array[float]" = field(default_factory=lambda: array("d"))
-    memory: list[int] = field(default_factory=list)
-    handles: list[int] = field(default_factory=list)
-    threads: list[int] = field(default_factory=list)
-    tasks: list[int] = field(default_factory=list)
+    readings: list[tuple[int, int, int, int]] = field(default_factory=list)
 
     async def measure(self) -> None:
         """Measure repeatedly, until cancelled."""
@@ -50,14 +45,9 @@ class Gauges:
             self.waits.append(wait)
             if now >= due:
                 due = now + 1.0
-                self.read()
-
-    def read(self) -> None:
-        """Read the present values."""
-        self.memory.append(int(Path("/proc/self/statm").read_text().split()[1]) * PAGE)
-        self.handles.append(len(os.listdir("/proc/self/fd")))  # noqa: PTH208 - a handle of its own is part of either
-        self.threads.append(threading.active_count())
-        self.tasks.append(len(asyncio.all_tasks()))
+                handles = len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - a handle of its own is part of either
+                tasks = len(asyncio.all_tasks())
+                self.readings.append((memory(os.getpid())[0], handles, threading.active_count(), tasks))
 
 
 def waited_for_processor() -> float:
@@ -72,7 +62,7 @@ def share(readings: Sequence[float], part: float) -> float:
     return ordered[min(len(ordered) - 1, int(len(ordered) * part))]
 
 
-def levels(readings: list[int]) -> tuple[float, float]:
+def levels(readings: Sequence[int]) -> tuple[float, float]:
     """Return the levels of readings in their second quarter and in their last; the first quarter is for warming up."""
     quarter = max(1, len(readings) // 4)
     return median(readings[quarter : 2 * quarter]), median(readings[-quarter:])

@@ -80,102 +80,80 @@ class Seen:
     loop_lag: dict[str, float] = field(default_factory=dict)
 
 
-class Troublemaker:
-    """Scripts faults, changes the clock, and adds and removes zones."""
+def mend(faults: Faults, seen: Seen) -> None:
+    """End all faults."""
+    seen.hits += sum(fault.hits for fault in faults.all())
+    faults.clear()
 
-    def __init__(self, world: World, faults: Faults, chance: random.Random, seen: Seen) -> None:
-        self._world = world
-        self._faults = faults
-        self._chance = chance
-        self._seen = seen
-        self._visitors: list[int] = []
 
-    async def make(self) -> None:
-        """Cause faults repeatedly, with some pauses between them."""
-        moved = time.monotonic()
+async def make_trouble(world: World, faults: Faults, chance: random.Random, seen: Seen) -> None:
+    """Cause faults repeatedly, with some pauses between them; change the clock, and add and remove zones."""
+    moved = time.monotonic()
+    visitors: list[int] = []
+    while True:
+        await asyncio.sleep(chance.uniform(0.2, 2.0))
+        if chance.random() < 0.25 or len(faults.all()) > 4:
+            mend(faults, seen)
+            continue
+        fault = dict(chance.choice(KINDS), path_regex=chance.choice(PATHS))
+        faults.add(fault | {"probability": chance.choice((0.05, 0.2, 0.5, 1.0))})
+        seen.faults += 1
+        if time.monotonic() - moved > EVENT_SECONDS:
+            moved = time.monotonic()
+            zone = chance.choice(world.dns.zones.slice(0, ZONES))
+            match chance.randrange(5):
+                case 0:
+                    world.clock.advance(chance.choice((60.0, 3600.0, 30 * 3600.0)))
+                case 1:
+                    visitors.append(world.dns.add_zone(f"visitor-{chance.randrange(10**9)}.example"))
+                case 2 if visitors:
+                    world.dns.remove_zone(visitors.pop(0))
+                case 3:
+                    world.dns.rename_zone(zone, f"renamed-{chance.randrange(10**9)}.example")
+                case _:
+                    world.dns.add_queries(zone, chance.randint(-5_000, 50_000))
+
+
+async def scrape(url: str, seen: Seen) -> None:
+    """Scrape like Prometheus, and compare every counter of the platform with its earlier values."""
+    highest: dict[tuple[str, tuple[str, ...]], float] = {}
+    async with httpx.AsyncClient(base_url=url, trust_env=False, timeout=10) as client:
         while True:
-            await asyncio.sleep(self._chance.uniform(0.2, 2.0))
-            if self._chance.random() < 0.25 or len(self._faults.all()) > 4:
-                self.mend()
-                continue
-            fault = dict(self._chance.choice(KINDS), path_regex=self._chance.choice(PATHS))
-            fault["probability"] = self._chance.choice((0.05, 0.2, 0.5, 1.0))
-            self._faults.add(fault)
-            self._seen.faults += 1
-            if time.monotonic() - moved > EVENT_SECONDS:
-                moved = time.monotonic()
-                self._happen()
-
-    def mend(self) -> None:
-        """End all faults."""
-        self._seen.hits += sum(fault.hits for fault in self._faults.all())
-        self._faults.clear()
-
-    def _happen(self) -> None:
-        dns = self._world.dns
-        zone = self._chance.choice(dns.zones.slice(0, ZONES))
-        match self._chance.randrange(5):
-            case 0:
-                self._world.clock.advance(self._chance.choice((60.0, 3600.0, 30 * 3600.0)))
-            case 1:
-                self._visitors.append(dns.add_zone(f"visitor-{self._chance.randrange(10**9)}.example"))
-            case 2 if self._visitors:
-                dns.remove_zone(self._visitors.pop(0))
-            case 3:
-                dns.rename_zone(zone, f"renamed-{self._chance.randrange(10**9)}.example")
-            case _:
-                dns.add_queries(zone, self._chance.randint(-5_000, 50_000))
+            began = time.monotonic()
+            try:
+                answer = await client.get("/metrics", headers={"Accept-Encoding": "gzip"})
+                answer.raise_for_status()
+            except httpx.HTTPError:
+                seen.failed_scrapes += 1
+            else:
+                seen.slowest_scrape = max(seen.slowest_scrape, time.monotonic() - began)
+                seen.scrapes += 1
+                # Reading takes as long as 30 scrapes; one in five is read whole.
+                if seen.scrapes % 5 == 0:
+                    read(answer.text, highest, seen)
+            await asyncio.sleep(max(0.0, SCRAPE_SECONDS - (time.monotonic() - began)))
 
 
-class Scraper:
-    """Scrapes like Prometheus, and compares every counter of the platform with its earlier values."""
-
-    def __init__(self, url: str, seen: Seen) -> None:
-        self._url = url
-        self._seen = seen
-        self._highest: dict[tuple[str, tuple[str, ...]], float] = {}
-
-    async def scrape(self) -> None:
-        """Scrape repeatedly, until cancelled."""
-        async with httpx.AsyncClient(base_url=self._url, trust_env=False, timeout=10) as client:
-            while True:
-                began = time.monotonic()
-                try:
-                    answer = await client.get("/metrics", headers={"Accept-Encoding": "gzip"})
-                    answer.raise_for_status()
-                except httpx.HTTPError:
-                    self._seen.failed_scrapes += 1
-                else:
-                    self._seen.slowest_scrape = max(self._seen.slowest_scrape, time.monotonic() - began)
-                    self._seen.scrapes += 1
-                    # Reading takes as long as 30 scrapes; one in five is read whole.
-                    if self._seen.scrapes % 5 == 0:
-                        self._read(answer.text)
-                await asyncio.sleep(max(0.0, SCRAPE_SECONDS - (time.monotonic() - began)))
-
-    def _read(self, text: str) -> None:
-        failing: list[str] = []
-        series = 0
-        for family in text_string_to_metric_families(text):
-            for sample in family.samples:
-                series += 1
-                if sample.name == "edge_target_up" and not sample.value:
-                    failing.append(f"{sample.labels['collector']} {sample.labels['target']}")
-                if sample.name == "edge_exporter_loop_lag_seconds_bucket":
-                    self._seen.loop_lag[sample.labels["le"]] = sample.value
-                if family.type == "counter" and not sample.name.startswith(("edge_exporter_", "edge_api_", "process_")):
-                    self._hold(sample.name, sample.labels, sample.value)
-        self._seen.series, self._seen.failing = series, failing
-        self._seen.counted = sum(
-            value for (name, _), value in self._highest.items() if name == "edge_dns_queries_total"
-        )
-
-    def _hold(self, name: str, labels: dict[str, str], value: float) -> None:
-        # By ids alone: a zone may be renamed.
-        ids = tuple(text for label, text in sorted(labels.items()) if label not in {"domain", "script", "rate_limit"})
-        if value < self._highest.get((name, ids), 0.0) and name.startswith("edge_"):
-            self._seen.falls.append(f"{name}{ids}: {self._highest[name, ids]} to {value}")
-        self._highest[name, ids] = max(value, self._highest.get((name, ids), 0.0))
+def read(text: str, highest: dict[tuple[str, tuple[str, ...]], float], seen: Seen) -> None:
+    """Note what a scrape tells."""
+    failing: list[str] = []
+    families = list(text_string_to_metric_families(text))
+    for family in families:
+        is_counted = family.type == "counter" and not family.name.startswith(("edge_exporter_", "edge_api_"))
+        for sample in family.samples:
+            if sample.name == "edge_target_up" and not sample.value:
+                failing.append(f"{sample.labels['collector']} {sample.labels['target']}")
+            if sample.name == "edge_exporter_loop_lag_seconds_bucket":
+                seen.loop_lag[sample.labels["le"]] = sample.value
+            if is_counted and sample.name.startswith("edge_"):
+                # By ids alone: a zone may be renamed.
+                names = {"domain", "script", "rate_limit"}
+                key = sample.name, tuple(text for label, text in sorted(sample.labels.items()) if label not in names)
+                if sample.value < highest.get(key, 0.0):
+                    seen.falls.append(f"{key}: {highest[key]} to {sample.value}")
+                highest[key] = max(sample.value, highest.get(key, 0.0))
+    seen.series, seen.failing = sum(len(family.samples) for family in families), failing
+    seen.counted = sum(value for (name, _), value in highest.items() if name == "edge_dns_queries_total")
 
 
 def make_world(seed: int) -> World:
@@ -193,12 +171,11 @@ async def main(seed: int) -> None:
     say({"url": sandbox.url})
     exporter = (await asyncio.to_thread(sys.stdin.readline)).strip()
     seen = Seen()
-    trouble, scraper = Troublemaker(world, faults, chance, seen), Scraper(exporter, seen)
-    making = asyncio.create_task(trouble.make())
-    scraping = asyncio.create_task(scraper.scrape())
+    making = asyncio.create_task(make_trouble(world, faults, chance, seen))
+    scraping = asyncio.create_task(scrape(exporter, seen))
     await asyncio.to_thread(sys.stdin.readline)
     making.cancel()
-    trouble.mend()
+    mend(faults, seen)
     seen.failing = None
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(MENDED_SECONDS):
