@@ -24,9 +24,9 @@ from deploy import generate_relabeling
 from exporter.cli import command as command_line
 from exporter.collectors.catalogue import CATALOGUE
 from exporter.commands.call.operations import CALLABLE
+from exporter.commands.metrics import as_markdown
 from exporter.commands.options import SettingsCommand
 from exporter.commands.output.help import Context
-from exporter.commands.reference import as_markdown
 from exporter.platform.api.catalogue import OPERATIONS
 from exporter.settings.flag import ACCOUNT_VARIABLES, CONFIG_VARIABLE, DATABASE_VARIABLES, FIRST_ACCOUNT, Flag
 from exporter.settings.flags import flags

@@ -1,6 +1,5 @@
 """The command line: its commands, each of which is loaded when it is called."""
 
-from dataclasses import dataclass
 from importlib import import_module
 
 import click
@@ -13,43 +12,21 @@ from exporter.validation.faults import suggestion
 INTERRUPTED = 130
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A command: the module with its `command`, and one sentence.
-
-    The sentence is here so that help and completion need not load the command's module.
-    """
-
-    module: str
-    help: str
-
-
+# A command's name, which is that of its module, and one sentence: help and completion need not load the module.
 COMMANDS = {
-    "run": Entry("exporter.commands.run.command", "Run the daemon."),
-    "demo": Entry("exporter.commands.demo.command", "Run the exporter on a local platform, with nothing to configure."),
-    "check": Entry(
-        "exporter.commands.check.command", "Validate the configuration, then try every credential and target once."
-    ),
-    "config": Entry("exporter.commands.config.command", "Write a configuration file, or show the settings in force."),
-    "explain": Entry("exporter.commands.explain.command", "Ask a running exporter why families have no series."),
-    "backfill": Entry(
-        "exporter.commands.backfill.command", "Write history from the charts as OpenMetrics with timestamps."
-    ),
-    "call": Entry(
-        "exporter.commands.call.command", "Carry out one documented operation, and print the answer as JSON."
-    ),
-    "endpoint": Entry(
-        "exporter.commands.endpoint.command",
-        "Try your own endpoints: the call, the values that are read, and the metrics.",
-    ),
-    "sandbox": Entry("exporter.commands.sandbox.command", "Serve the local platform alone."),
-    "metrics": Entry("exporter.commands.reference", "Print the reference of every metric."),
-    "assets": Entry(
-        "exporter.commands.assets",
-        "Write the dashboards, alert rules, Alertmanager configuration or runbooks to a folder.",
-    ),
-    "state": Entry("exporter.commands.state.command", "Copy the counters' state between a file and a database."),
-    "completion": Entry("exporter.commands.completion", "Print the completion script of a shell."),
+    "run": "Run the daemon.",
+    "demo": "Run the exporter on a local platform, with nothing to configure.",
+    "check": "Validate the configuration, then try every credential and target once.",
+    "config": "Write a configuration file, or show the settings in force.",
+    "explain": "Ask a running exporter why families have no series.",
+    "backfill": "Write history from the charts as OpenMetrics with timestamps.",
+    "call": "Carry out one documented operation, and print the answer as JSON.",
+    "endpoint": "Try your own endpoints: the call, the values that are read, and the metrics.",
+    "sandbox": "Serve the local platform alone.",
+    "metrics": "Print the reference of every metric.",
+    "assets": "Write the dashboards, alert rules, Alertmanager configuration or runbooks to a folder.",
+    "state": "Copy the counters' state between a file and a database.",
+    "completion": "Print the completion script of a shell.",
 }
 
 
@@ -64,11 +41,10 @@ class LazyGroup(click.Group):
 
     def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Load a command; return None if no command has this name."""
-        entry = COMMANDS.get(cmd_name)
-        if entry is None:
+        if cmd_name not in COMMANDS:
             return None
         with loading():
-            loaded: click.Command = import_module(entry.module).command
+            loaded: click.Command = import_module(f"exporter.commands.{cmd_name}").command
         return loaded
 
     def resolve_command(
@@ -83,12 +59,12 @@ class LazyGroup(click.Group):
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands in the help text."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, entry.help) for name, entry in COMMANDS.items()])
+            formatter.write_dl(list(COMMANDS.items()))
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Return the commands and the options that begin with the typed text."""
         names = [
-            CompletionItem(name, help=entry.help) for name, entry in COMMANDS.items() if name.startswith(incomplete)
+            CompletionItem(name, help=sentence) for name, sentence in COMMANDS.items() if name.startswith(incomplete)
         ]
         return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
 

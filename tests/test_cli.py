@@ -23,7 +23,7 @@ def test_the_version_is_the_package_s_own() -> None:
 def test_help_lists_every_command_with_a_sentence(word: str) -> None:
     ended = invoke(word)
     listed = " ".join(ended.out[ended.out.index("Commands:") :].split())
-    assert listed == "Commands: " + " ".join(f"{name} {entry.help}" for name, entry in COMMANDS.items())
+    assert listed == "Commands: " + " ".join(f"{name} {sentence}" for name, sentence in COMMANDS.items())
     assert (ended.err, ended.code) == ("", 0)
 
 
@@ -141,7 +141,7 @@ def test_ctrl_c_while_a_command_is_loaded_ends_it_without_a_word() -> None:
         "import os, signal, sys; from importlib.abc import MetaPathFinder\n"
         "class Interrupting(MetaPathFinder):\n"
         "    def find_spec(self, name, path, target=None):\n"
-        "        if name == 'exporter.commands.check.command': os.kill(os.getpid(), signal.SIGINT)\n"
+        "        if name == 'exporter.commands.check': os.kill(os.getpid(), signal.SIGINT)\n"
         "sys.meta_path.insert(0, Interrupting()); sys.argv = ['edge-exporter', 'check', '--help']\n"
         "from exporter.__main__ import main; main()\n"
     )

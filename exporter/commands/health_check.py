@@ -15,7 +15,7 @@ from urllib.request import HTTPSHandler, ProxyHandler, build_opener
 DEFAULT_LISTEN = "127.0.0.1:9877"
 LISTEN_FLAGS = frozenset({"--listen", "--web.listen"})
 # Addresses that a server can listen on, but that a client cannot connect to.
-LOOPBACK = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "[::]": "[::1]"}  # noqa: S104 - nothing listens here
+LOOPBACK = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "[::1]", "[::]": "[::1]"}  # noqa: S104 - nothing listens here
 TIMEOUT_SECONDS = 4
 
 

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from exporter.backfill.job import Report
 from exporter.backfill.samples import Span
 from exporter.cli import command
-from exporter.commands.backfill.work import progress_lines
+from exporter.commands.backfill.writing import progress_lines
 from exporter.counters.lease_table import LeaseTable
 from exporter.counters.state_database import Group, StateDatabase
 from exporter.counters.state_file import StateLock
@@ -61,7 +61,7 @@ def platform() -> Iterator[Platform]:
 @pytest.fixture
 def config(tmp_path: Path, platform: Platform, monkeypatch: pytest.MonkeyPatch) -> Path:
     # A machine may be so busy that there would be a line of progress.
-    monkeypatch.setattr("exporter.commands.backfill.work.SAY_SECONDS", math.inf)
+    monkeypatch.setattr("exporter.commands.backfill.writing.SAY_SECONDS", math.inf)
     file = tmp_path / "config.yml"
     file.write_text(f"""
 accounts:

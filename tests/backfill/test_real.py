@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from exporter.backfill.samples import STEPS
-from exporter.commands.backfill.work import SHIPPED_LABELS
+from exporter.commands.backfill.writing import SHIPPED_LABELS
 from exporter.counters.days import DaySeries
 from exporter.counters.storage import Families, unpack
 from exporter.daemon.daemon import Daemon

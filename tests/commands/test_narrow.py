@@ -4,8 +4,8 @@ import pytest
 
 from exporter.cli import COMMANDS
 from exporter.commands.call.operations import listing
+from exporter.commands.check.findings import render
 from exporter.commands.check.report import Row
-from exporter.commands.check.work import render
 from tests.commands.shell import invoke
 
 # Commands to copy, and names that cannot be broken, stay whole.

@@ -3,7 +3,7 @@
 import json
 
 from exporter.collectors.catalogue import CATALOGUE, families
-from exporter.commands.reference import as_markdown, own_families
+from exporter.commands.metrics import as_markdown, own_families
 from exporter.exposition.status_board import HEALTH
 from tests.commands.shell import invoke
 

@@ -3,3 +3,32 @@
 In: the configuration. Out: a table of what answers and what does not, and exit code 1 where anything is wrong.
 It polls with the collectors of the daemon and writes neither state nor metrics.
 """
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from exporter.commands.loading import loading
+from exporter.commands.options import SettingsCommand, config_option, form_option
+
+
+@click.command("check", cls=SettingsCommand)
+@click.option("--offline", is_flag=True, help="Only validate the configuration; contact nothing.")
+@form_option("text", "json")
+@config_option
+def command(config: Path | None, *, offline: bool, form: str, **given: Any) -> None:  # noqa: ANN401 - the flags' texts
+    """Validate the configuration, then try every credential and every target once.
+
+    It polls as the daemon would, within the budget of each account: ten thousand targets at ten requests a second
+    take a quarter of an hour. A state database is connected to, and not changed. A zone that was never scanned, or that
+    lacks a resource, is not a fault. Nor is a budget that is too small for the intervals: the daemon then polls less
+    often, and the last lines say by how much. They warn of what selects nothing, too, and is likely misspelt: a
+    script's budget, an include pattern, a family of the series lists.
+
+    Exit codes: 0 all is well; 1 something is wrong: a target or a credential, and the table says which, or the
+    configuration, and standard error says where; 2 a flag does not exist.
+    """
+    with loading():
+        from exporter.commands.check.findings import check  # noqa: PLC0415 - not for the help
+    check(config, given, offline=offline, is_json=form == "json")

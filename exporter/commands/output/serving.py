@@ -1,7 +1,8 @@
 """Runs a server until it receives a signal."""
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from exporter.commands.output.deadline import ends_in_time
@@ -15,9 +16,15 @@ from exporter.validation.faults import ConfigurationError
 class ListenError(Exception):
     """An address cannot be used to listen on; the message names it, and the flag that changes it."""
 
-    def __init__(self, address: str, error: OSError, flag: str) -> None:
+
+@contextmanager
+def listening(address: str, flag: str) -> Iterator[None]:
+    """Raise ListenError if the block cannot listen on an address, which a flag changes."""
+    try:
+        yield
+    except OSError as error:
         reason = error.strerror or str(error)
-        super().__init__(f"cannot listen on {address}: {reason} ({flag} chooses another address)")
+        raise ListenError(f"cannot listen on {address}: {reason} ({flag} chooses another address)") from error
 
 
 def serve(coroutine: Coroutine[Any, Any, None]) -> None:

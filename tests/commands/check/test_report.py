@@ -7,9 +7,9 @@ from textwrap import dedent
 import pytest
 
 from exporter.commands.check import report
+from exporter.commands.check.findings import render
 from exporter.commands.check.report import Row
 from exporter.commands.check.results import AccountResult, Load, TargetResult
-from exporter.commands.check.work import render
 from exporter.platform.errors import Forbidden, NotAvailable, PlatformError
 from exporter.targets.target import Target
 

@@ -1,12 +1,14 @@
-"""Copies the counters' state between the places that two arguments name."""
+"""`state`: copies the counters' state. In: two places. Out: the second contains what the first contains."""
 
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
+import click
 from pydantic import ValidationError
 
+from exporter.commands.output.help import Command, Group
 from exporter.commands.output.printing import MISUSE, complain, echo
 from exporter.counters.copying import CopyError, WholeFile, copy_state
 from exporter.counters.storage import Storage
@@ -16,13 +18,27 @@ from exporter.targets.sharding import Shard
 from exporter.wiring.state_storage import lone_storage
 
 
-def copy_between(source: str, target: str, installation: str) -> None:
-    """Copy a state to an empty one, and report how many rows it has.
+@click.group("state", cls=Group)
+def command() -> None:
+    """Copy the counters' state between a state file and a state database.
 
-    Args:
-        source: what is copied: a file's name, an address without a password, or @FILE.
-        target: where it is copied to, in the same form.
-        installation: the name of the exporters in a database.
+    Exit codes: 0 it is copied; 1 it is not, and standard error says why; 2 misuse.
+    """
+
+
+@command.command("copy", cls=Command)
+@click.argument("source", metavar="FROM")
+@click.argument("target", metavar="TO")
+@click.option("--installation", default="default", show_default=True, help="The name in state.installation.")
+def copy(source: str, target: str, installation: str) -> None:
+    """Copy every counter from one state to another that is empty, exactly.
+
+    FROM and TO are each a state file's name, the address of a PostgreSQL without a password (which then comes from
+    PGPASSWORD or ~/.pgpass), or @FILE, a file that holds the address with its password.
+
+    No exporter may run on either. The copy is read again and compared; FROM is not changed.
+
+    Exit codes: 0 all of it is copied; 1 it is not, and standard error says why; 2 an argument is wrong.
     """
     origin = _storage("FROM", source, installation, may_be_made=False)
     goal = _storage("TO", target, installation, may_be_made=True)

@@ -1,14 +1,16 @@
 """`demo`: runs a sandbox and the daemon on it, with nothing to configure."""
 
 from contextlib import AsyncExitStack
+from typing import get_args
 
 import click
 
 from exporter.collectors.catalogue import CATALOGUE
 from exporter.commands import prometheus
+from exporter.commands.output.help import Command
 from exporter.commands.output.printing import complain
-from exporter.commands.output.serving import ListenError, serve
-from exporter.commands.sandbox.work import FAST
+from exporter.commands.output.serving import listening, serve
+from exporter.commands.sandbox import FAST
 from exporter.daemon.daemon import Daemon
 from exporter.log import Level, configure
 from exporter.sandbox import keys
@@ -85,27 +87,73 @@ def _budgets(world: World) -> dict[str, float]:
     return {scripts.name(script_id): 500.0 for script_id in scripts}
 
 
-async def run_demo(
+@click.command("demo", cls=Command)
+@click.option(
+    "--listen",
+    default="127.0.0.1:9877",
+    show_default=True,
+    metavar="HOST:PORT",
+    help="The exporter's address.",
+)
+@click.option(
+    "--sandbox-port",
+    type=click.IntRange(0, 65_535),
+    default=9878,
+    show_default=True,
+    help="The sandbox's port on 127.0.0.1; 0 takes a free one.",
+)
+@click.option(
+    "--prometheus",
+    "with_prometheus",
+    is_flag=True,
+    help="Run an installed Prometheus with the shipped rules on it, so that alerts can be seen firing.",
+)
+@click.option(
+    "--prometheus-port",
+    type=click.IntRange(0, 65_535),
+    default=9090,
+    show_default=True,
+    help="With --prometheus: its port on 127.0.0.1; 0 takes a free one.",
+)
+@click.option("--fast", is_flag=True, help="Let simulated time run 240 times as fast: a day in six minutes.")
+@click.option("--seed", type=int, default=1, show_default=True, help="The state of the simulated account.")
+@click.option(
+    "--log-level",
+    type=click.Choice(get_args(Level)),
+    default="warning",
+    show_default=True,
+    help="The lowest logged level.",
+)
+def command(
     listen: str,
     sandbox_port: int,
-    prometheus_port: int | None = None,
-    *,
-    fast: bool,
+    prometheus_port: int,
     seed: int,
-    log_level: Level = "warning",
+    log_level: Level,
+    *,
+    with_prometheus: bool,
+    fast: bool,
 ) -> None:
-    """Serve a sandbox, and the exporter on it, until SIGTERM or SIGINT; with a port for Prometheus, run that, too.
+    """Run the exporter on a local platform, with nothing to configure.
 
-    Raises:
-        ListenError: an address cannot be used.
-        PrometheusError: Prometheus is requested and cannot run.
+    SIGTERM and SIGINT (Ctrl-C) end it within five seconds with exit code 0.
     """
-    world = World(seed, WorldClock(speed=FAST if fast else 1.0), healthy=True)
-    sandbox = SandboxServer(create_app(world), host=HOST, port=sandbox_port)
     try:
+        address = str(parse_listen(listen))
+    except ValueError as error:
+        raise click.BadParameter(f"found {listen!r}, {error}", param_hint="'--listen'") from None
+    configure(log_level, "auto")
+    world = World(seed, WorldClock(speed=FAST if fast else 1.0), healthy=True)
+    try:
+        serve(_run(world, address, sandbox_port, prometheus_port if with_prometheus else None, log_level))
+    except prometheus.PrometheusError as error:
+        complain(str(error))
+
+
+async def _run(world: World, listen: str, sandbox_port: int, prometheus_port: int | None, log_level: Level) -> None:
+    sandbox = SandboxServer(create_app(world), host=HOST, port=sandbox_port)
+    with listening(f"{HOST}:{sandbox_port}", "--sandbox-port"):
         await sandbox.start()
-    except OSError as error:
-        raise ListenError(f"{HOST}:{sandbox_port}", error, "--sandbox-port") from error
     settings = demo_settings(world, sandbox.url, listen, log_level)
     daemon = Daemon(settings, lambda: settings)
     async with AsyncExitStack() as beside:
@@ -119,10 +167,8 @@ async def run_demo(
                 watcher.scrape(daemon.server.url.removeprefix("http://"))
             _print_urls(daemon.server.url, sandbox.url, watcher.url if watcher is not None else "", world)
 
-        try:
+        with listening(listen, "--listen"):
             await daemon.run(started)
-        except OSError as error:
-            raise ListenError(listen, error, "--listen") from error
 
 
 def _print_urls(exporter: str, sandbox: str, watcher: str, world: World) -> None:
@@ -139,28 +185,3 @@ def _print_urls(exporter: str, sandbox: str, watcher: str, world: World) -> None
             f"\n  {sandbox}/sandbox/world lists the other events.\n"
         )
     click.echo(f"{text}\n  Stop with Ctrl-C.\n")
-
-
-def demo(
-    listen: str,
-    sandbox_port: int,
-    prometheus_port: int | None,
-    *,
-    fast: bool,
-    seed: int,
-    log_level: Level,
-) -> None:
-    """Run the demonstration to its end; see `run_demo`.
-
-    Raises:
-        click.BadParameter: `listen` is no address.
-    """
-    try:
-        address = str(parse_listen(listen))
-    except ValueError as error:
-        raise click.BadParameter(f"found {listen!r}, {error}", param_hint="'--listen'") from None
-    configure(log_level, "auto")
-    try:
-        serve(run_demo(address, sandbox_port, prometheus_port, fast=fast, seed=seed, log_level=log_level))
-    except prometheus.PrometheusError as error:
-        complain(str(error))

@@ -1,12 +1,21 @@
-"""`run`: defines its options and its help."""
+"""`run`: runs the daemon. In: flags, environment and file. Out: a process that serves until SIGTERM or SIGINT."""
 
+import os
 from pathlib import Path
 from typing import Any
 
 import click
 
 from exporter.commands.loading import loading
-from exporter.commands.options import SettingsCommand, config_option, help_records, section_of, write_section
+from exporter.commands.options import (
+    SettingsCommand,
+    config_option,
+    flag_values,
+    help_records,
+    section_of,
+    write_section,
+)
+from exporter.commands.output.printing import complain
 
 _COLLECTORS = "--collectors."
 
@@ -55,6 +64,40 @@ def command(config: Path | None, **given: Any) -> None:  # noqa: ANN401 - the fl
 
     Exit codes: 0 ended by a signal; 1 it cannot start, and standard error says why; 2 there is no such flag.
     """
-    with loading():
-        from exporter.commands.run.work import run  # noqa: PLC0415 - not for the help
-    run(config, given)
+    with loading():  # not for the help
+        from exporter import __version__  # noqa: PLC0415
+        from exporter.commands.configuration import read_configuration  # noqa: PLC0415
+        from exporter.commands.output.serving import listening, serve  # noqa: PLC0415
+        from exporter.daemon.daemon import Daemon  # noqa: PLC0415
+        from exporter.log import configure, logger  # noqa: PLC0415
+        from exporter.settings.flags import flags  # noqa: PLC0415
+        from exporter.settings.loading import configuration_file  # noqa: PLC0415
+        from exporter.settings.model import Settings  # noqa: PLC0415
+        from exporter.validation.faults import ConfigurationError  # noqa: PLC0415
+
+    def read() -> Settings:
+        return read_configuration(config, flag_values(given, flags()), os.environ)
+
+    try:
+        settings = read()
+    except ConfigurationError as error:
+        complain(str(error))
+    configure(settings.log.level, settings.log.format)
+    daemon = Daemon(settings, read)
+    path = configuration_file(config, os.environ)
+
+    def started() -> None:
+        logger().info(
+            "started",
+            version=__version__,
+            config=None if path is None else str(path.absolute()),
+            state=daemon.state_location,
+            accounts=len(daemon.settings.accounts),
+            databases=len(daemon.settings.databases),
+        )
+
+    async def work() -> None:
+        with listening(str(settings.web.listen), "--web.listen"):
+            await daemon.run(started)
+
+    serve(work())

@@ -1,1 +1,0 @@
-"""`demo`: runs a sandbox and the daemon on it, with nothing to configure."""

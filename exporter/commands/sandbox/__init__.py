@@ -1,1 +1,0 @@
-"""`sandbox`: serves the local platform alone."""

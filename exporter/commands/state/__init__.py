@@ -1,1 +1,0 @@
-"""`state`: copies the counters' state. In: two places. Out: the second contains what the first contains."""
