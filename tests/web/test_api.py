@@ -1,3 +1,7 @@
+import pytest
+
+from exporter.responsive.slices import at_once
+from exporter.targets.sharding import Shard
 from exporter.web.status_models import LedgerView
 from tests.exporter_parts import START
 from tests.web.view_setup import SCANS, STATISTICS, endpoints_client, view_setup, zone
@@ -48,24 +52,6 @@ async def test_the_targets_come_as_json() -> None:
     }
 
 
-async def test_targets_are_filtered_sorted_and_paged_by_the_url() -> None:
-    async with view_setup() as setup, endpoints_client(setup) as client:
-        for number in range(5):
-            setup.succeed(zone(number, f"zone-{number}.example"))
-            setup.succeed(zone(number, f"zone-{number}.example"), SCANS)
-        setup.fail(zone(3, "zone-3.example"))
-
-        async def found(**params: str | list[str]) -> list[str]:
-            answer = (await client.get("/api/v1/targets", params=params)).json()
-            return [target["target"] for target in answer["targets"]]
-
-        assert await found(state=["failing", "stale"]) == ["dns_zone/3"]
-        assert await found(collector=SCANS, order="desc", limit="2") == ["dns_zone/4", "dns_zone/3"]
-        assert await found(collector=[SCANS, STATISTICS], search="zone-3") == ["dns_zone/3", "dns_zone/3"]
-        assert await found(collector=STATISTICS, limit="2", offset="4") == ["dns_zone/4"]
-        assert await found(account="main", search="nowhere") == []
-
-
 async def test_no_name_makes_the_json_unreadable() -> None:
     names = ["\ud800", "\0", '"\\', "\u2028", "x" * 10_240, "</script>"]
     async with view_setup() as setup, endpoints_client(setup) as client:
@@ -85,7 +71,9 @@ async def test_no_name_makes_the_json_unreadable() -> None:
 
 async def test_the_status_comes_as_json() -> None:
     async with view_setup() as setup, endpoints_client(setup) as client:
-        setup.ledger = LedgerView(durable=True, saves=True, set_aside=None)
+        setup.ledger = LedgerView(durable=True, saves=False, set_aside=START - 5)
+        setup.faults = ("config.yml:3: wrong",)
+        at_once(setup.registry.resharding(Shard(1, 3)))
         setup.fail(zone(1))
         status = (await client.get("/api/v1/status")).json()
     assert list(status) == [
@@ -112,7 +100,10 @@ async def test_the_status_comes_as_json() -> None:
         "failures",
     ]
     assert status["targets"] == {"ok": 0, "failing": 1, "stale": 0, "pending": 0}
-    assert status["ledger"] == {"durable": True, "saves": True, "set_aside": None}
+    assert status["ledger"] == {"durable": True, "saves": False, "set_aside": START - 5}
+    assert (status["version"], status["series"], status["shard"], status["shards"]) == ("1.2.3", 4321, 1, 3)
+    assert (status["started"], status["now"], status["config_loaded"]) == (START - 7200, START, START - 600)
+    assert status["config_faults"] == ["config.yml:3: wrong"]
     assert status["accounts"] == [
         {
             "account": "main",
@@ -147,3 +138,47 @@ async def test_the_api_describes_itself_and_what_it_describes_is_there() -> None
             params = {name: values.get(name, "") for name in endpoint["parameters"]}
             assert (await client.get(f"/api/v1/{endpoint['path']}", params=params)).status_code == 200
     assert [endpoint["path"] for endpoint in endpoints] == ["status", "targets", "explain"]
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("", "9s 10r 10s 200s"),
+        ("search=SHOP", "9s 10r 10s"),
+        ("search=+shop++prod+", "9s"),
+        ("search=dns_zone/10", "10r 10s"),
+        ("search=rate_limited", "200s"),
+        ("search=other", "200s"),
+        ("search=nowhere", ""),
+        (f"collector={SCANS}", "10r"),
+        (f"collector={SCANS}&collector={STATISTICS}", "9s 10r 10s 200s"),
+        ("account=other&search=&limit=", "200s"),
+        ("state=failing&state=stale", "200s"),
+        ("state=ok&search=dev", "10r 10s"),
+        ("order=desc", "200s 10s 10r 9s"),
+        ("sort=name", "10r 10s 200s 9s"),
+        ("sort=collector", "10r 9s 10s 200s"),
+        ("sort=account&order=desc", "200s 9s 10r 10s"),
+        ("sort=state", "200s 9s 10r 10s"),
+        ("sort=age", "10r 10s 9s 200s"),
+        ("sort=age&order=desc", "200s 9s 10r 10s"),
+        ("sort=duration", "10s 10r 200s 9s"),
+        ("sort=chart&order=desc", "10s 9s 10r 200s"),
+        ("limit=2", "9s 10r"),
+        ("limit=2&offset=3", "200s"),
+        ("offset=99", ""),
+    ],
+)
+async def test_targets_are_found_ordered_and_paged(query: str, found: str) -> None:
+    async with view_setup("main", "other") as setup, endpoints_client(setup) as client:
+        setup.succeed(zone(9, "prod-shop.example"), chart=[10, 10], took=0.3)
+        setup.turn(5)
+        setup.succeed(zone(10, "Dev-Shop.example"), chart=[90, 10], took=0.1)
+        setup.succeed(zone(10, "Dev-Shop.example"), SCANS, took=0.2)
+        setup.turn(5)
+        setup.fail(zone(200, "prod-api.example", "other"), reason="rate_limited")
+        answer = (await client.get(f"/api/v1/targets?{query}")).json()
+    letters = {STATISTICS: "s", SCANS: "r"}
+    rows = [row["target"].removeprefix("dns_zone/") + letters[row["collector"]] for row in answer["targets"]]
+    assert (rows, answer["total"]) == (found.split(), 4)
+    assert answer["matched"] == (len(rows) if "limit=2" not in query and "offset" not in query else 4)

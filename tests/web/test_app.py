@@ -90,28 +90,46 @@ async def test_the_page_may_load_its_own_files_and_nothing_else() -> None:
     )
 
 
-async def test_health_says_what_has_stalled() -> None:
+@pytest.mark.parametrize(
+    ("discovered", "authenticated", "ready"),
+    [
+        (False, False, "discovery has not ended"),
+        (False, True, "discovery has not ended"),
+        (True, False, "no authenticated answer has come"),
+        (True, True, ""),
+    ],
+)
+async def test_it_is_ready_after_discovery_and_an_authenticated_answer_and_then_remains(
+    ready: str, *, discovered: bool, authenticated: bool
+) -> None:
     async with view_setup() as setup, endpoints_client(setup) as client:
-        well = await client.get("/-/healthy")
-        setup.turn(31)
-        ill = await client.get("/-/healthy")
-    assert (well.status_code, well.text) == (200, "healthy\n")
-    assert (ill.status_code, ill.text) == (503, "the scheduler has stalled\n")
-
-
-async def test_readiness_names_what_it_waits_for_and_then_remains() -> None:
-    async with view_setup() as setup, endpoints_client(setup) as client:
-        setup.schedule.is_discovered = setup.is_authenticated = False
+        setup.schedule.is_discovered, setup.is_authenticated = discovered, authenticated
         first = await client.get("/-/ready")
-        setup.schedule.is_discovered = True
+        setup.schedule.is_discovered = setup.is_authenticated = bool(ready)
         second = await client.get("/-/ready")
-        setup.is_authenticated = True
-        third = await client.get("/-/ready")
-        setup.is_authenticated = False
-        fourth = await client.get("/-/ready")
-    assert (first.status_code, first.text) == (503, "not ready: discovery has not ended\n")
-    assert (second.status_code, second.text) == (503, "not ready: no authenticated answer has come\n")
-    assert (third.status_code, third.text) == (fourth.status_code, fourth.text) == (200, "ready\n")
+    expected = (503, f"not ready: {ready}\n") if ready else (200, "ready\n")
+    assert (first.status_code, first.text) == expected
+    assert (second.status_code, second.text) == (200, "ready\n")
+
+
+async def test_it_is_healthy_until_the_scheduler_the_ledger_or_the_renderer_stalls() -> None:
+    async with view_setup() as setup, endpoints_client(setup) as client:
+
+        async def health() -> tuple[int, str]:
+            answer = await client.get("/-/healthy")
+            status = (await client.get("/api/v1/status")).json()
+            assert (status["healthy"], status["ailment"] or "healthy") == (answer.is_success, answer.text.strip())
+            return answer.status_code, answer.text
+
+        setup.turn(29)
+        assert await health() == (200, "healthy\n")
+        setup.turn(1)
+        assert await health() == (503, "the scheduler has stalled\n")
+        setup.schedule.last_tick = setup.clock()
+        setup.is_ledger_alive = False
+        assert await health() == (503, "the ledger has stalled\n")
+        setup.is_ledger_alive, setup.is_renderer_alive = True, False
+        assert await health() == (503, "the exposition has stalled\n")
 
 
 async def test_a_successful_reload_is_confirmed() -> None:

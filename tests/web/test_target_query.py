@@ -11,38 +11,6 @@ def parsed(*fields: tuple[str, str]) -> TargetQuery:
     return parse_query(fields, KNOWN, default_limit=100)
 
 
-def test_no_field_asks_for_everything() -> None:
-    assert parsed() == TargetQuery(limit=100)
-
-
-def test_every_field_is_read() -> None:
-    assert parsed(
-        ("search", "  prod   shop "),
-        ("collector", "scripts"),
-        ("collector", "dns_statistics"),
-        ("account", "main"),
-        ("state", "failing"),
-        ("state", "stale"),
-        ("sort", "age"),
-        ("order", "desc"),
-        ("limit", "7"),
-        ("offset", "14"),
-    ) == TargetQuery(
-        search="prod shop",
-        collectors=("scripts", "dns_statistics"),
-        accounts=("main",),
-        states=(State.FAILING, State.STALE),
-        sort="age",
-        descending=True,
-        offset=14,
-        limit=7,
-    )
-
-
-def test_empty_fields_of_a_form_ask_for_nothing() -> None:
-    assert parsed(("search", " "), ("collector", ""), ("account", ""), ("limit", "")) == TargetQuery(limit=100)
-
-
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
@@ -84,12 +52,3 @@ def test_a_query_is_read_back_from_the_link_that_it_makes() -> None:
         "search=a%26b+%3Cc%3E&collector=scripts&account=database%3Aorders&state=ok&sort=name&order=desc"
         "&limit=1000&offset=200"
     )
-
-
-def test_a_query_for_everything_makes_an_empty_link() -> None:
-    assert TargetQuery(limit=100).encoded(100) == ""
-
-
-def test_another_question_begins_at_the_first_page() -> None:
-    assert TargetQuery(offset=300).but(sort="name") == TargetQuery(sort="name")
-    assert TargetQuery(offset=300).but(offset=400) == TargetQuery(offset=400)
