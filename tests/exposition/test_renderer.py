@@ -87,14 +87,6 @@ async def rendering(cap: int = 1_000_000, grown: Callable[[], None] = lambda: No
         renderer.close()
 
 
-async def test_what_changed_is_printed_with_the_next_step() -> None:
-    async with rendering() as setup:
-        setup.publish(101, 1)
-        await setup.renderer.step()
-        assert 'edge_poll_0{part="1",zone_id="101"} 1.0\n' in setup.text()
-        assert setup.renderer.current.series == 4 * 2 + 2
-
-
 async def test_nothing_is_printed_where_nothing_changed() -> None:
     async with rendering() as setup:
         before = setup.renderer.current
@@ -199,20 +191,6 @@ async def test_the_thread_gives_way_after_each_stretch_of_work() -> None:
         await setup.renderer.render()
         assert len(setup.clock.slept) > 5
         assert all(seconds > 0 for seconds in setup.clock.slept)
-
-
-async def test_a_filter_is_served_from_the_same_chunks_packed_or_not() -> None:
-    async with rendering() as setup:
-        setup.publish(101, 1)
-        setup.publish(102, 1)
-        await setup.renderer.render()
-        wanted = Filter(frozenset({"edge_poll_0"}), targets=frozenset({"dns_zone/102"}))
-        expected = (
-            b"# HELP edge_poll_0 Of a poll.\n# TYPE edge_poll_0 gauge\n"
-            b'edge_poll_0{part="0",zone_id="102"} 1.0\nedge_poll_0{part="1",zone_id="102"} 1.0\n'
-        )
-        assert await setup.renderer.select(wanted, Format.TEXT) == expected
-        assert gzip.decompress(await setup.renderer.select(wanted, Format.TEXT, gzip=True)) == expected
 
 
 async def test_families_can_be_declared_anew() -> None:

@@ -1,26 +1,22 @@
 import asyncio
 import base64
-import socket
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import bcrypt
 import httpx
 import pytest
-import uvicorn
 from pydantic import SecretStr
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.types import Message, Scope
+from structlog.testing import capture_logs
 
-from exporter.web.auth.access import AccessControl, PasswordCheck, WebConfig, load_web_config, slow_check
-from exporter.web.auth.tls import ServerTls
+from exporter.web.auth.access import AccessControl, PasswordCheck, WebConfig, WebConfigError, slow_check
+from exporter.web.server import WebServer
 from tests.turned_clock import TurnedClock
 from tests.waiting import until
-from tests.web.auth.test_tls import no_error
 from tests.web.certificates import Authority
 
 PASSWORD = "hunter2"
@@ -70,22 +66,20 @@ async def test_every_endpoint_asks_for_a_password(path: str) -> None:
     assert response.text == "a user name and a password are needed\n"
 
 
-@pytest.mark.parametrize("prefix", ["/", "/edge"])
-@pytest.mark.parametrize("path", ["/-/healthy", "/-/ready"])
-@pytest.mark.parametrize("method", ["GET", "HEAD"])
-async def test_the_health_endpoints_ask_for_none(prefix: str, path: str, method: str) -> None:
+@pytest.mark.parametrize(
+    ("prefix", "method", "path", "status"),
+    [
+        *(("/", method, path, 200) for method in ("GET", "HEAD") for path in ("/-/healthy", "/-/ready")),
+        *(("/edge", "GET", path, 200) for path in ("/edge/-/healthy", "/edge/-/ready")),
+        ("/", "POST", "/-/healthy", 401),
+        ("/edge", "GET", "/-/healthy", 401),
+    ],
+)
+async def test_the_health_endpoints_are_open_for_reading_alone(
+    prefix: str, method: str, path: str, status: int
+) -> None:
     async with client_of(USERS, prefix=prefix) as client:
-        assert (await client.request(method, prefix.rstrip("/") + path)).status_code == 200
-
-
-async def test_the_health_endpoints_are_open_for_reading_alone() -> None:
-    async with client_of(USERS) as client:
-        assert (await client.post("/-/healthy")).status_code == 401
-
-
-async def test_below_a_prefix_the_paths_without_it_are_not_open() -> None:
-    async with client_of(USERS, prefix="/edge") as client:
-        assert (await client.get("/-/healthy")).status_code == 401
+        assert (await client.request(method, path)).status_code == status
 
 
 async def test_the_right_password_is_accepted_from_any_address() -> None:
@@ -358,42 +352,44 @@ async def test_the_loop_turns_while_a_password_is_checked() -> None:
     assert (await checking, turns > 10) == (False, True)
 
 
-@asynccontextmanager
-async def running(app: AccessControl, tls: ServerTls) -> AsyncIterator[int]:
-    """Run the real server with TLS, and yield its port."""
-    config = uvicorn.Config(app, log_config=None, lifespan="off", ssl_context_factory=lambda *_: tls.context)
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        server = uvicorn.Server(config)
-        serving = asyncio.ensure_future(server.serve([listening]))
-        try:
-            yield listening.getsockname()[1]
-        finally:
-            server.should_exit = True
-            await serving
-
-
-async def test_the_real_server_applies_the_file(tmp_path: Path) -> None:
+async def test_the_real_server_applies_the_file_and_reads_it_again_at_a_reload(tmp_path: Path) -> None:
     authority = Authority(tmp_path)
     authority.issue()
     path = tmp_path / "web.yml"
-    path.write_text(
-        "tls_server_config: {cert_file: server.crt, key_file: server.key}\n"
-        f"basic_auth_users: {{prometheus: {HASH}}}\n"
-        "http_server_config: {headers: {X-Content-Type-Options: nosniff}}\n",
-        encoding="utf-8",
-    )
-    config = load_web_config(path)
-    settings = config.tls()
-    assert settings is not None
-    async with (
-        running(AccessControl(served(), config), ServerTls(settings, on_error=no_error)) as port,
-        httpx.AsyncClient(verify=authority.client(), base_url=f"https://localhost:{port}") as client,
-    ):
-        healthy = await client.get("/-/healthy")
-        refused = await client.get("/metrics")
-        answered = await client.get("/metrics", auth=("prometheus", PASSWORD))
-    assert [response.status_code for response in (healthy, refused, answered)] == [200, 401, 200]
+    tls = "tls_server_config: {cert_file: server.crt, key_file: server.key}\n"
+    headers = "http_server_config: {headers: {X-Content-Type-Options: nosniff}}\n"
+    path.write_text(f"{tls}{headers}basic_auth_users: {{prometheus: {HASH}}}\n")
+    server = WebServer("127.0.0.1", 0, path)
+    server.bind()
+    await server.start(served())
+    url = server.url.replace("127.0.0.1", "localhost")
+    try:
+        async with httpx.AsyncClient(verify=authority.client(), base_url=url, trust_env=False) as client:
+            healthy = await client.get("/-/healthy")
+            refused = await client.get("/metrics")
+            answered = await client.get("/metrics", auth=("prometheus", PASSWORD))
+            path.write_text("tls_server_config: {cert_file: none}\n")
+            with pytest.raises(WebConfigError):
+                await server.reload()
+            kept = await client.get("/metrics")
+            path.write_text(tls)
+            await server.reload()
+            opened = await client.get("/metrics")
+            path.write_text("")
+            with capture_logs() as logs:
+                await server.reload()
+    finally:
+        await server.stop()
+    assert url.startswith("https://")
+    assert [response.status_code for response in (healthy, refused, answered, kept, opened)] == [
+        200,
+        401,
+        200,
+        401,
+        200,
+    ]
     assert answered.headers["x-content-type-options"] == "nosniff"
+    assert [log["event"] for log in logs] == ["only a restart switches TLS on or off"]
 
 
 async def test_more_requests_than_the_limit_are_refused_until_there_is_room_again() -> None:

@@ -15,7 +15,7 @@ from exporter.web.auth.tls import (
     prefers_curve_unset,
     server_context,
 )
-from exporter.web.auth.tls_settings import TlsSettings, openssl_ciphers
+from exporter.web.auth.tls_settings import TlsSettings
 from tests.web.certificates import Authority
 
 GREETING = b"hello"
@@ -112,13 +112,6 @@ def test_the_cipher_suites_are_those_that_are_named(settings: TlsSettings) -> No
     }
 
 
-def test_every_suite_that_can_be_named_is_one_that_openssl_knows() -> None:
-    named = "ECDHE-RSA-AES128-SHA:AES256-GCM-SHA384"
-    assert openssl_ciphers(["TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA", "TLS_RSA_WITH_AES_256_GCM_SHA384"]) == named
-    assert openssl_ciphers(["TLS_AES_128_GCM_SHA256"]) == ""
-    assert openssl_ciphers(["RC4"]) is None
-
-
 @pytest.mark.parametrize("curve", ["CurveP256", "CurveP384", "CurveP521", "X25519"])
 async def test_the_curve_can_be_chosen(authority: Authority, settings: TlsSettings, curve: str) -> None:
     async with serving(ServerTls(replace(settings, curve_preferences=(curve,)), on_error=no_error)) as port:
@@ -208,13 +201,6 @@ async def test_a_broken_renewal_leaves_what_was_and_is_reported_once(
         (tmp_path / "server.crt").write_text("half a file")
         greetings = [await is_let_in(port, authority.client()) for _ in range(3)]
     assert (greetings, reported) == ([True] * 3, [f"{settings.cert_file} holds no certificate in PEM form"])
-
-
-def test_refresh_returns_whether_the_context_is_new(authority: Authority, settings: TlsSettings) -> None:
-    tls = ServerTls(settings, on_error=no_error)
-    first = tls.refresh()
-    authority.issue()
-    assert (first, tls.refresh(), tls.refresh()) == (False, True, False)
 
 
 async def test_other_settings_apply_to_the_next_connection(authority: Authority, settings: TlsSettings) -> None:

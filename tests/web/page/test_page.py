@@ -4,7 +4,6 @@ from collections.abc import Callable
 import pytest
 
 from exporter.targets.target import Target
-from exporter.web.page.page import describe, sparkline
 from exporter.web.page.wording import foreign
 from exporter.web.status_models import LedgerView, State
 from tests.exporter_parts import START
@@ -65,20 +64,12 @@ def test_a_hostile_name_is_shown_as_far_as_it_can_be() -> None:
     assert foreign(HOSTILE["long"]) == f"<bdi>{'x' * 299}…</bdi>"
 
 
-async def test_all_is_healthy_when_every_target_is() -> None:
-    async with view_setup() as setup:
-        setup.succeed(zone(1))
-        setup.succeed(zone(2))
-        page = await rendered(setup)
-    assert "All 2 targets answered their last poll." in page.text
-    assert "Nothing fails now." in page.text
-    assert "<title>edge-exporter</title>" in page.html
-
-
 @pytest.mark.parametrize(
     ("set_up", "sentence"),
     [
         (lambda _: None, "There is nothing to poll."),
+        (lambda setup: (setup.succeed(zone(1)), setup.succeed(zone(2))), "All 2 targets answered their last poll."),
+        (lambda setup: setup.succeed(zone(1)), "Nothing fails now."),
         (lambda setup: setup.succeed(zone(1)), "The one target answered its last poll."),
         (lambda setup: (setup.succeed(zone(1)), setup.fail(zone(2))), "1 of 2 targets fails."),
         (lambda setup: (setup.fail(zone(1)), setup.fail(zone(2)), setup.fail(zone(3))), "3 of 3 targets fail."),
@@ -161,31 +152,6 @@ async def test_a_row_of_a_failing_target_shows_the_reason() -> None:
     assert " ".join(page.rows[0].split()) == (
         "failing no name dns_zone/101 dns_statistics main never 200 ms the platform answered 500"
     )
-
-
-async def test_the_account_is_shown_where_there_are_several() -> None:
-    async with view_setup() as setup:
-        setup.succeed(zone(1))
-        assert (await rendered(setup)).having("a", id="sort-account") == []
-    async with view_setup("main", "other") as setup:
-        setup.succeed(zone(1))
-        assert len((await rendered(setup)).having("a", id="sort-account")) == 1
-
-
-async def test_equal_errors_are_grouped_with_the_newest_first() -> None:
-    async with view_setup() as setup:
-        setup.fail(zone(1, "one"))
-        setup.fail(zone(2, "two"))
-        setup.turn(10)
-        setup.fail(zone(3, "three"), SCANS, reason="forbidden", message="not yours")
-        page = await rendered(setup)
-    part = Page(page.html.partition('<ul class="errors">')[2].partition("</ul>")[0])
-    assert [line for line in part.text.splitlines() if line] == [
-        "forbidden three dns_zone/3 dns_record_scans now",
-        "not yours",
-        "server_error one dns_zone/1 and 1 more dns_statistics 10 s ago",
-        "it broke",
-    ]
 
 
 async def test_equal_failures_of_several_collectors_are_shown_once() -> None:
@@ -346,25 +312,25 @@ async def test_an_empty_result_has_a_sentence() -> None:
     assert "No target matches." in page.text
 
 
-def test_a_sparkline_draws_the_days_that_are_over_and_a_dot_for_the_newest() -> None:
-    assert sparkline([0.0, 50.0, 100.0, 25.0]) == (
-        "4 days: 0 to 100 a day, 25 so far on the newest",
-        *("4 25L41 14L79 3", "79", "116", "20"),
-    )
-
-
-def test_a_zone_without_traffic_has_a_line_on_the_ground() -> None:
-    assert sparkline([0.0, 0.0, 0.0]).line == "4 25L60 25"
-
-
-@pytest.mark.parametrize("chart", [[], [5.0]])
-async def test_no_line_is_drawn_for_less_than_two_days(chart: list[float]) -> None:
+@pytest.mark.parametrize(
+    ("chart", "drawn"),
+    [
+        ([], None),
+        ([5.0], None),
+        ([0.0, 0.0, 0.0], ("3 days: 0 to 0 a day, 0 so far on the newest", "M4 25L60 25", ("116", "25"))),
+        ([0, 50, 100, 25], ("4 days: 0 to 100 a day, 25 so far on the newest", "M4 25L41 14L79 3", ("116", "20"))),
+        ([1200, 3400, 900], ("3 days: 1.20k to 3.40k a day, 900 so far on the newest", "M4 17L60 3", ("116", "19"))),
+    ],
+)
+async def test_the_days_that_are_over_are_a_line_and_the_newest_is_a_dot(
+    chart: list[float], drawn: tuple[str, str, tuple[str, str]] | None
+) -> None:
     async with view_setup() as setup:
         setup.succeed(zone(1), chart=chart)
-        assert (await rendered(setup)).having("svg", **{"class": "spark"}) == []
-        setup.succeed(zone(1), chart=[5.0, 6.0])
-        assert len((await rendered(setup)).having("svg", **{"class": "spark"})) == 1
-
-
-def test_a_sparkline_is_described_in_words() -> None:
-    assert describe([1200.0, 3400.0, 900.0]) == "3 days: 1.20k to 3.40k a day, 900 so far on the newest"
+        page = await rendered(setup)
+    lines = page.having("path", **{"class": "line"})
+    dots = [(circle["cx"], circle["cy"]) for circle in page.having("circle", r="2")]
+    if drawn is None:
+        assert page.having("svg", **{"class": "spark"}) == []
+    else:
+        assert (drawn[0] in page.text, [line["d"] for line in lines], dots) == (True, [drawn[1]], [drawn[2]])
