@@ -5,12 +5,13 @@ Fields are added and never removed. Times are unix seconds, durations are second
 
 import json
 from collections.abc import AsyncIterator, Iterable, Mapping
+from dataclasses import asdict
 
 from exporter.responsive.slices import unhurried
 from exporter.web import explanation
 from exporter.web.explanation import AbsenceQuery
 from exporter.web.status import View
-from exporter.web.status_models import State, status_as_json, target_as_json
+from exporter.web.status_models import State, target_as_json
 from exporter.web.target_query import MOST_ROWS, SORTS, TargetQuery
 
 DEFAULT_ROWS = 1000
@@ -54,7 +55,7 @@ def encode(value: object) -> str:
 
 async def status(view: View) -> AsyncIterator[str]:
     """Answer `/api/v1/status`."""
-    yield encode(status_as_json(await view.status())) + "\n"
+    yield encode(asdict(await view.status())) + "\n"
 
 
 async def targets(view: View, query: TargetQuery) -> AsyncIterator[str]:

@@ -34,16 +34,6 @@ class AbsenceQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
-    """The number of a collector's families that are absent for one cause."""
-
-    collector: str
-    cause: Cause
-    families: int
-    targets: int
-
-
-@dataclass(frozen=True, slots=True)
 class Explanation:
     """The answer to a question.
 
@@ -51,7 +41,7 @@ class Explanation:
         now: unix seconds.
         series: the number of exposed series of targets, whatever the question.
         families: the number of absent families that match the question, counted for each target.
-        counts: the same by collector and cause, the greatest first.
+        summary: the same by collector and cause, the greatest first, as plain values.
         matched: the number of absences; an absence is the families of one target that one cause explains.
         absences: a page of them.
         unknown: targets of the question that do not exist.
@@ -60,7 +50,7 @@ class Explanation:
     now: float
     series: int
     families: int
-    counts: tuple[Count, ...]
+    summary: list[dict[str, object]]
     matched: int
     absences: tuple[Absence, ...]
     unknown: tuple[str, ...]
@@ -115,7 +105,10 @@ async def explain(view: View, question: AbsenceQuery) -> Explanation:
         now=view.clocks.wall(),
         series=view.series(),
         families=sum(number for number, _ in counts.values()),
-        counts=tuple(Count(collector, cause, *numbers) for (collector, cause), numbers in by_size),
+        summary=[
+            {"collector": collector, "cause": cause, "text": cause.text, "families": families, "targets": targets}
+            for (collector, cause), (families, targets) in by_size
+        ],
         matched=matched,
         absences=tuple(page),
         unknown=tuple(sorted(left - view.labels_and_names(left))) if left else (),
@@ -128,16 +121,7 @@ def as_json(explanation: Explanation, question: AbsenceQuery) -> dict[str, objec
         "now": explanation.now,
         "series": explanation.series,
         "absent_families": explanation.families,
-        "summary": [
-            {
-                "collector": count.collector,
-                "cause": count.cause,
-                "text": count.cause.text,
-                "families": count.families,
-                "targets": count.targets,
-            }
-            for count in explanation.counts
-        ],
+        "summary": explanation.summary,
         "unknown_targets": list(explanation.unknown),
         "matched": explanation.matched,
         "offset": question.offset,

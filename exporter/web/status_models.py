@@ -1,7 +1,7 @@
 """The data of the status page and of its JSON."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from enum import StrEnum
 
 
@@ -241,11 +241,6 @@ def credential_of(account: str) -> str:
     """Name the credential of an account or a database, on one line."""
     kind, _, name = " ".join(account.split()).partition(":")
     return f"token of database {name}" if kind == "database" and name else f"key of account {' '.join(account.split())}"
-
-
-def status_as_json(view: StatusView) -> dict[str, object]:
-    """Convert the status to plain values."""
-    return asdict(view)
 
 
 def target_as_json(view: TargetView) -> dict[str, object]:
