@@ -1,6 +1,7 @@
 import re
 from dataclasses import dataclass
 
+from dashboards.generator.queries.subject import PARTS
 from tests.dashboards.families import family_of
 from tests.for_each import for_each
 from tests.rules.rule_files import CASES, load_alerts, load_case, load_recordings, seconds, selected
@@ -60,6 +61,21 @@ def test_an_alert_on_accounts_has_a_case_with_two_and_one_on_instances_with_two(
     accounts = set(re.findall(r'\baccount="(\w+)"', given))
     instances = set(re.findall(r'\binstance="([^"]+)"', given))
     assert len(accounts) >= 2 or len(instances) >= 2
+
+
+@BY_NAME
+def test_a_summary_names_what_a_person_knows_and_no_id_where_a_name_is_known(name: str) -> None:
+    """Promtool compares the summaries of the cases with those that it renders."""
+    checks = [check for test in load_case(name)["tests"] for check in test.get("alert_rule_test", [])]
+    fired = [alert for check in checks for alert in check.get("exp_alerts", [])]
+    for identity, known in (part.labels for part in PARTS if len(part.labels) > 1):
+        of_kind = [alert for alert in fired if identity in alert["exp_labels"]]
+        named = [alert for alert in of_kind if alert["exp_labels"].get(known)]
+        assert named or not of_kind, f"no case has the label {known}"
+        for alert in named:
+            labels, summary = alert["exp_labels"], alert["exp_annotations"]["summary"]
+            assert labels[known] in summary
+            assert re.search(rf"(?<![\w/]){re.escape(labels[identity])}(?![\w/])", summary) is None, summary
 
 
 def test_every_case_file_is_one_of_an_alert_or_of_all() -> None:
