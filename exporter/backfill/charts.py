@@ -78,10 +78,6 @@ class _Windowed:
             request = replace(request, query=query)
         return await self.caller.call(request)
 
-    async def find(self, request: Request[Any]) -> Answer[Any]:
-        """Send a request whose value may be None, without a change."""
-        return await self.caller.find(request)
-
 
 # The collectors of the catalogue that have a history.
 BUILT_IN = (

@@ -7,7 +7,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from exporter.collectors.causes import NO_VALUES, Cause, Lack
 from exporter.collectors.measure import measure
-from exporter.metric import Count, Family, FamilyInfo, Metric, label_value
+from exporter.metric import Count, Family, FamilyInfo, Metric, MonthToDate, label_value
 from exporter.platform.errors import PlatformError, WrongShape
 from exporter.platform.operation import Answer, Caller, Operation
 from exporter.targets.target import Inventory, Names, Target, TargetKey
@@ -82,12 +82,26 @@ class Polled:
     found: Inventory | None = None
     unnamed: PlatformError | None = None
 
-    def noting(self, unexpected: frozenset[str]) -> "Polled":
-        """Return the same with unexpected fields: those of the polled target's answer, by their names in JSON."""
+    def noting(self, unexpected: frozenset[str], fingerprint: bytes) -> "Polled":
+        """Return the same with facts about the answer of the polled target.
+
+        The fingerprint is kept only if an equal answer would give an equal result: not for a list, which has many
+        targets, not for month-to-date values, whose count depends on the time of each poll, too, and not with
+        unexpected fields, which every poll reports.
+
+        Args:
+            unexpected: the fields with an unknown value, by their names in JSON.
+            fingerprint: identifies the answer; empty if it is not compared.
+        """
         if not self.outcomes:
             return self
         first, *others = self.outcomes
-        first = replace(first, lack=replace(first.lack, unexpected=unexpected))
+        if unexpected:
+            first = replace(first, lack=replace(first.lack, unexpected=unexpected))
+        elif fingerprint and not others and self.found is None and first.error is None:
+            sources = (source for count in first.counts for _, source in count.sources)
+            if not any(isinstance(source, MonthToDate) for source in sources):
+                first = replace(first, fingerprint=fingerprint)
         return replace(self, outcomes=(first, *others))
 
     @property

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from exporter.platform.http.client import Observer
 from exporter.telemetry import Telemetry
 
 # Tolerance for a late poll: a part of its interval, and the time between two ticks of the scheduler.
@@ -9,8 +10,8 @@ UP_SLACK = 1.5
 UP_UNEVENNESS = 1.0
 
 
-class AccountObserver:
-    """Counts the calls of one account; implements `exporter.platform.http.observer.Observer`.
+class AccountObserver(Observer):
+    """Counts the calls of one account.
 
     Args:
         telemetry: the metrics in which they are counted.

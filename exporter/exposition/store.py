@@ -91,13 +91,15 @@ class Store:
         self._expiries[key] = Expiry(status, now, now + lifetime)
         self._earliest = min(self._earliest, now + lifetime)
 
-    def renew(self, status: Status, lifetime: float) -> None:
+    def unchanged(self, status: Status, lifetime: float, *, duration: float) -> None:
         """Keep the platform families of a target after a poll with the same answer.
 
         Args:
             status: the status of the target.
             lifetime: seconds for which they are valid from now on.
+            duration: seconds that the poll took.
         """
+        self.board.unchanged(status, duration=duration)
         if status.key in self._expiries:
             now = self._monotonic()
             self._expiries[status.key] = Expiry(status, now, now + lifetime)

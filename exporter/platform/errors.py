@@ -59,6 +59,7 @@ class PlatformError(Exception):
         error_key: the platform's key for the error, if it sent one.
         retry_after: the seconds of the platform's `Retry-After`, if it sent one.
         fields: the platform's field errors, as (field, message).
+        seconds: how long the call took: its attempts and the waits between them.
     """
 
     reason: ClassVar[str] = "error"
@@ -78,6 +79,7 @@ class PlatformError(Exception):
         self.error_key = one_line(error_key)
         self.retry_after = retry_after
         self.fields = fields
+        self.seconds = 0.0
 
     def redact(self, secret: str) -> None:
         """Remove a secret from the message, for secrets that are too short to be masked in the answer."""

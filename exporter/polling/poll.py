@@ -17,7 +17,7 @@ from exporter.exposition.store import Store
 from exporter.log import logger
 from exporter.metric import Family
 from exporter.platform.errors import NotAvailable, NotFound, PlatformError
-from exporter.platform.http.recognition import Recognition
+from exporter.platform.operation import LastAnswer
 from exporter.polling.failure_log import FailureLog
 from exporter.polling.intervals import Account
 from exporter.polling.timetable import DueTimes
@@ -146,17 +146,12 @@ class Polls:
     async def call(self, run: Run) -> Polled:
         """Make the calls of a poll, and measure the answer."""
         account = self._accounts[account_of(run.target)]
-        recognition = self._recognition(run.collector, run.target)
-        caller = account.client.until(run.until, recognition)
+        calls = account.client.until(run.until, self._last_answer(run.collector, run.target))
         found = partial(self._found, run.target.account)
         now = account.client.present()
-        polled = await self._poller.poll(
-            run.collector, run.target, caller, found=found, recognition=recognition, now=now
-        )
-        if caller.unexpected:
-            polled = polled.noting(caller.unexpected)
-        account.capacity.note(run.collector.name, caller.calls, caller.seconds)
-        return polled
+        polled = await self._poller.poll(run.collector, run.target, calls, found=found, now=now)
+        account.capacity.note(run.collector.name, calls.number, calls.seconds)
+        return polled.noting(calls.unexpected, calls.fingerprint)
 
     async def record(self, run: Run, polled: Polled, seconds: float) -> None:
         """Record the result of a poll for each of its targets, and decide when those that failed are polled again."""
@@ -203,7 +198,7 @@ class Polls:
         status = self._store.board.find(target.polled_by(collector.name))
         if status is not None:
             # Until this outcome is published, the served values belong to an older answer, so no answer must be
-            # recognised.
+            # unchanged.
             status.fingerprint = b""
         if collector.owns_target:
             self._memory.gone.discard(target)
@@ -229,7 +224,10 @@ class Polls:
         if not self._is_current(collector, target):
             return
         if outcome.is_unchanged:
-            self._renew(key, outcome, seconds)
+            status = self._store.board.find(key)
+            # The series may have been removed while the ledger wrote; the next answer restores them.
+            if status is not None and status.fingerprint == outcome.fingerprint:
+                self._store.unchanged(status, self._due_times.lifetime(name, target), duration=seconds)
             return
         if target in self._memory.gone and not collector.owns_target:
             # Another collector's call has shown that this resource no longer exists: nothing is published.
@@ -241,14 +239,6 @@ class Polls:
         # After a failed commit, the older counters are published; a later poll publishes the new ones.
         fingerprint = b"" if counted.is_behind else outcome.fingerprint
         self._publish(name, outcome, counted.counters, seconds, fingerprint=fingerprint)
-
-    def _renew(self, key: PollKey, outcome: Outcome, seconds: float) -> None:
-        """Record a poll with the same answer as the last one: only its time changes, on disk and in the exposition."""
-        status = self._store.board.find(key)
-        # The series may have been removed while the ledger wrote; the next answer restores them.
-        if status is not None and status.fingerprint == outcome.fingerprint:
-            self._store.board.unchanged(status, duration=seconds)
-            self._store.renew(status, self._due_times.lifetime(key.collector, outcome.target))
 
     def _publish(
         self,
@@ -304,17 +294,16 @@ class Polls:
                     if other.polls == target.kind:
                         self._store.clear(other.name, target)
 
-    def _recognition(self, collector: Collector, target: Target) -> Recognition | None:
-        """Return what recognises the target's last answer; None for a collector whose answers are not compared.
+    def _last_answer(self, collector: Collector, target: Target) -> LastAnswer | None:
+        """Return what the target's answer is compared with; None for a collector whose answers are not compared.
 
-        While a cap excludes any series, no answer is recognised, because excluded series return only with a full poll.
+        While a cap excludes any series, no answer is unchanged, because excluded series return only with a full poll.
         """
         if collector.discovers:
             return None
         status = self._store.board.find(target.polled_by(collector.name))
         last = status.fingerprint if status is not None and self._store.is_exposed_whole else b""
-        asked = f"{target.name}\0{dict(target.attributes)}{target.watched}"
-        return Recognition(last, asked, self._clocks)
+        return LastAnswer(last, f"{target.name}\0{dict(target.attributes)}{target.watched}", self._clocks)
 
     def _is_current(self, collector: Collector, target: Target) -> bool:
         """Return whether a target is still polled by a collector."""

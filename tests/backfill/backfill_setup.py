@@ -20,8 +20,7 @@ from exporter.collectors.collector import Context
 from exporter.counters.file_storage import FileStorage
 from exporter.counters.ledger import Entry, Ledger
 from exporter.metric import Family
-from exporter.platform.http.client import Client
-from exporter.platform.http.observer import Deaf
+from exporter.platform.http.client import Client, Observer
 from exporter.sandbox.app import create_app
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.faults import Faults
@@ -91,7 +90,7 @@ class BackfillSetup:
     async def parts(self) -> AsyncIterator[tuple[Registry, Client]]:
         """Return a registry with the account's targets, and the account's client."""
         settings = configuration(self.url, {}, **{"timeout": 5, **self.account})
-        client = client_of(settings.accounts[0], Deaf(), 1, self._clocks())
+        client = client_of(settings.accounts[0], Observer(), 1, self._clocks())
         registry = Registry(Shard())
         registry.configure(from_settings.selections(settings))
         try:
@@ -153,7 +152,7 @@ class BackfillSetup:
         """Poll every counter once, and add the served values to the raw samples."""
         async with self.parts() as (registry, client):
             now = datetime.fromtimestamp(self.world.clock.now(), UTC)
-            context = Context(client, registry, now)
+            context = Context(client.until(None), registry, now)
             account = next(registry.targets("account"))
             found = await discovery.COLLECTOR.poll(context, account)
             assert found.found is not None

@@ -39,7 +39,7 @@ async def by_exporter(url: str, in_flight: int) -> AsyncIterator[Call]:
     observer = AccountObserver(Telemetry(CollectorRegistry(), "bench"), "bench", time.monotonic)
     client = client_of(settings.accounts[0], observer, 1)
     try:
-        yield lambda zone: dns.statistics(client, zone)
+        yield lambda zone: dns.statistics(client.until(None), zone)
     finally:
         await client.aclose()
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from exporter.platform.http.responses import payload
 from exporter.platform.operation import Answer, Request
@@ -21,8 +21,3 @@ class AnsweringCaller:
         """Implements `exporter.platform.operation.Caller`."""
         raw = self.bodies[request.operation.name]
         return Answer(payload(request.operation, raw, 200), DATE, raw, SECONDS)
-
-    async def find(self, request: Request[T]) -> Answer[T | None]:
-        """Implements `exporter.platform.operation.Caller`."""
-        answer: Answer[Any] = await self.call(request)
-        return answer

@@ -196,14 +196,14 @@ async def test_several_zones_are_asked_for_their_rate_limits_at_once() -> None:
     under_way, most = 0, 0
 
     class Waiting(ScriptedCaller):
-        async def find(self, request: Request[T]) -> Answer[T | None]:
-            """Implement `Caller.find` without waiting."""
+        async def call(self, request: Request[T]) -> Answer[T]:
+            """Count the calls under way."""
             nonlocal under_way, most
             under_way += 1
             most = max(most, under_way)
             await asyncio.sleep(0)
             under_way -= 1
-            return await super().find(request)
+            return await super().call(request)
 
     count = 30
     waiting = Waiting([zones(*range(1, count + 1)), *(limits(1000 + zone) for zone in range(1, count + 1))])

@@ -7,7 +7,7 @@ from typing import Any
 
 from exporter.collectors.catalogue import CATALOGUE
 from exporter.collectors.collector import Context
-from exporter.platform.http.observer import Deaf
+from exporter.platform.http.client import Observer
 from exporter.polling.first_discovery import FIRST_TRIES
 from exporter.targets.target import Target
 from exporter.wiring import clients, from_settings
@@ -303,9 +303,11 @@ async def test_a_list_makes_no_more_calls_than_the_budget_gives() -> None:
         lister = next(
             plan.collector for plan in from_settings.plans(settings) if plan.collector.name == "thing_stats_list"
         )
-        client = clients.client_of(settings.accounts[0], Deaf(), 1)
+        client = clients.client_of(settings.accounts[0], Observer(), 1)
         began = time.monotonic()
-        polled = await lister.poll(Context(client, KnownNames(), datetime.now(UTC)), Target("main", "account", "main"))
+        polled = await lister.poll(
+            Context(client.until(None), KnownNames(), datetime.now(UTC)), Target("main", "account", "main")
+        )
         seconds = time.monotonic() - began
         await client.aclose()
         assert polled.found is not None

@@ -22,12 +22,7 @@ class ScriptedCaller:
     date: datetime | None = DATE
     calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
 
-    async def call(self, request: Request[T]) -> Answer[T]:
-        """Implements `exporter.platform.operation.Caller`."""
-        answer: Answer[Any] = await self.find(request)
-        return answer
-
-    async def find(self, request: Request[T]) -> Answer[T | None]:
+    async def call(self, request: Request[T]) -> Answer[Any]:
         """Implements `exporter.platform.operation.Caller`."""
         self.calls.append(
             (request.operation.name, {**(request.path or {}), **(request.query or {}), **(request.body or {})})

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import httpx
 
 from exporter.clock import Clocks
-from exporter.platform.http.client import Client
+from exporter.platform.http.client import Calls, Client, Observer
 from exporter.platform.http.credential import Credential
 from exporter.platform.http.rate_limiter import RateLimiter, Retry
 from exporter.platform.http.transport import AiohttpTransport
@@ -19,7 +19,7 @@ NOW = datetime(2026, 2, 8, 12, 0, tzinfo=UTC)
 
 
 @dataclass
-class Heard:
+class Heard(Observer):
     """An observer that records all events."""
 
     attempts: list[tuple[str, str, str | None]] = field(default_factory=list)
@@ -28,19 +28,19 @@ class Heard:
     waited: list[float] = field(default_factory=list)
 
     def attempted(self, operation: str, code: str, _seconds: float, reason: str | None) -> None:
-        """Implements `exporter.platform.http.observer.Observer`."""
+        """Record an event."""
         self.attempts.append((operation, code, reason))
 
     def retried(self, operation: str) -> None:
-        """Implements `exporter.platform.http.observer.Observer`."""
+        """Record an event."""
         self.retries.append(operation)
 
     def unexpected(self, operation: str, field: str) -> None:
-        """Implements `exporter.platform.http.observer.Observer`."""
+        """Record an event."""
         self.unknown.append((operation, field))
 
     def throttled(self, seconds: float) -> None:
-        """Implements `exporter.platform.http.observer.Observer`."""
+        """Record an event."""
         self.waited.append(seconds)
 
 
@@ -64,9 +64,10 @@ class FakeClock:
 
 @dataclass
 class Kit:
-    """A client, and its parts."""
+    """A client, a caller without a deadline, and the client's parts."""
 
     client: Client
+    calls: Calls
     heard: Heard
     clock: FakeClock
 
@@ -103,6 +104,6 @@ async def client_of(
         clocks=clocks,
     )
     try:
-        yield Kit(client, heard, clock)
+        yield Kit(client, client.until(None), heard, clock)
     finally:
         await client.aclose()

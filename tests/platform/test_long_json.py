@@ -103,7 +103,7 @@ async def test_an_answer_is_read_the_same_whether_long_or_short(document: bytes)
         transport = httpx.MockTransport(lambda _: httpx.Response(200, content=raw))
         async with client_of("http://platform.example", transport=transport) as kit:
             try:
-                return repr((await kit.client.call(Request(ANY))).value)
+                return repr((await kit.calls.call(Request(ANY))).value)
             except NotJson as error:
                 return str(error).replace("an empty body", "a body that is not whole JSON")
 

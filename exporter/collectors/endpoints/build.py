@@ -56,7 +56,7 @@ def target_collector(
         help=f"The configured endpoint {endpoint.name}.",
         answer=_DOCUMENT,
         documented=False,
-        recognisable=not shared.shares(endpoint.path.template),
+        is_compared=not shared.shares(endpoint.path.template),
     )
 
     async def fetch(context: Context, target: Target) -> Answer[Document]:

@@ -29,7 +29,7 @@ from exporter.commands.options import flag_values
 from exporter.commands.output import interruptible
 from exporter.commands.output.printing import FAULT, MISUSE, complain, echo
 from exporter.foreign.terminal import escape
-from exporter.platform.http.observer import Deaf
+from exporter.platform.http.client import Observer
 from exporter.settings.flags import flags
 from exporter.settings.model import Settings
 from exporter.targets.registry import Registry
@@ -141,7 +141,7 @@ async def _run(settings: Settings, job: Job, progressed: Progressed) -> tuple[Re
     share = settings.shard.own(socket.gethostname())
     registry = Registry(share)
     registry.configure(from_settings.selections(settings))
-    clients = {account.name: client_of(account, Deaf(), settings.shard.parts) for account in settings.accounts}
+    clients = {account.name: client_of(account, Observer(), settings.shard.parts) for account in settings.accounts}
     baselines = baselines_of(settings.state, share)
     try:
         if isinstance(baselines, RecordedBaselines):

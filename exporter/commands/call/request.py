@@ -70,7 +70,7 @@ def prepare(name: str, words: Sequence[str], sources: Sources) -> Task:
         request = replace(request, operation=replace(operation, writes=True))
 
     async def carry_out(caller: Caller) -> Result:
-        answer = await caller.find(request)
+        answer = await caller.call(request)
         if answer.value is None:
             raise NotFound(f"the platform answered 404: {_ABSENT[name]}", status=404)
         return Result(json.loads(answer.raw.decode("utf-8", "replace")))

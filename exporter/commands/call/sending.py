@@ -145,10 +145,10 @@ def _carry_out(task: Task, callee: AccountSettings | DatabaseSettings, *, compac
 
 async def _send(task: Task, callee: AccountSettings | DatabaseSettings) -> Result:
     with loading():
-        from exporter.platform.http.observer import Deaf  # noqa: PLC0415
+        from exporter.platform.http.client import Observer  # noqa: PLC0415
         from exporter.wiring.clients import client_of  # noqa: PLC0415 - see above
     # A single call has the whole budget.
-    client = client_of(callee, Deaf(), 1)
+    client = client_of(callee, Observer(), 1)
     try:
         return await task.carry_out(client.until(time.monotonic() + _MOST_ATTEMPTS * callee.timeout))
     finally:

@@ -143,7 +143,7 @@ class AccountCheck:
         self.unnamed = self.unnamed or polled.unnamed
         if polled.outcomes:
             self._first.setdefault(name, polled.error)
-        self.calls[name] = max(self.calls.get(name, 1.0), float(caller.calls - _ONCE.get(name, 0)))
+        self.calls[name] = max(self.calls.get(name, 1.0), float(caller.number - _ONCE.get(name, 0)))
         self.tried.extend(
             _tried(name, outcome, found) for outcome in polled.outcomes if self._poller.accepts(target, outcome)
         )

@@ -5,7 +5,7 @@ import asyncio
 from exporter.clock import Clocks
 from exporter.commands.check.check_account import AccountCheck, Progress
 from exporter.commands.check.results import AccountResult, configured_registry, load_of
-from exporter.platform.http.observer import Deaf
+from exporter.platform.http.client import Observer
 from exporter.polling.intervals import Capacity
 from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.model import Settings
@@ -13,7 +13,7 @@ from exporter.wiring import from_settings
 from exporter.wiring.clients import client_of
 
 
-class _Stopwatch(Deaf):
+class _Stopwatch(Observer):
     """Measures how long each answer takes."""
 
     def __init__(self) -> None:

@@ -16,7 +16,7 @@ from exporter.commands.options import flag_values
 from exporter.commands.output import interruptible
 from exporter.commands.output.printing import FAULT, MISUSE, complain
 from exporter.platform.errors import PlatformError
-from exporter.platform.http.observer import Deaf
+from exporter.platform.http.client import Observer
 from exporter.settings.account import AccountSettings
 from exporter.settings.flag import ACCOUNT_FLAGS
 from exporter.settings.loading import load
@@ -84,7 +84,7 @@ async def _listed(account: AccountSettings) -> tuple[Mapping[str, ResourceList],
     selections: list[Selection] = list(from_settings.account_selections(whole))
     registry.configure(selections)
     target: Target = next(iter(registry.targets("account")))
-    client = client_of(account, Deaf(), 1)
+    client = client_of(account, Observer(), 1)
     try:
         caller = client.until(time.monotonic() + _PATIENCE * account.timeout)
         polled = await COLLECTOR.poll(Context(caller, registry, datetime.now(UTC)), target)

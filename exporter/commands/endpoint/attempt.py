@@ -15,8 +15,7 @@ from exporter.exposition.encoding import Format, header, render
 from exporter.metric import Count, Family, Sample
 from exporter.platform.api.document import Document
 from exporter.platform.errors import PlatformError
-from exporter.platform.http.client import BoundClient, Client
-from exporter.platform.http.observer import Deaf
+from exporter.platform.http.client import Calls, Client, Observer
 from exporter.platform.operation import Answer, Request
 from exporter.settings.account import AccountSettings
 from exporter.settings.model import Settings
@@ -42,7 +41,7 @@ class _Listening:
     """A caller that keeps the last answer."""
 
     client: Client
-    caller: BoundClient
+    caller: Calls
     answer: Answer[Any] | None = None
     asked: str = ""
 
@@ -51,11 +50,6 @@ class _Listening:
         self.asked = self.client.address(request)
         answer = await self.caller.call(request)
         self.answer = answer
-        return answer
-
-    async def find(self, request: Request[T]) -> Answer[T | None]:
-        """Send a request as `call` does."""
-        answer: Answer[Any] = await self.call(request)
         return answer
 
 
@@ -83,7 +77,7 @@ class Attempt:
     async def run(self) -> list[str]:
         """Try all endpoints, and return the lines to print."""
         lines: list[str] = []
-        client = clients.client_of(self._account, Deaf(), 1)
+        client = clients.client_of(self._account, Observer(), 1)
         try:
             for endpoint in self._settings.endpoints:
                 caller = _Listening(client, client.until(time.monotonic() + 3 * self._account.timeout))

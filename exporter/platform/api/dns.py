@@ -133,7 +133,7 @@ RECORD_SCAN = Operation(
     method="GET",
     path="/dnszone/{zoneId}/records/scan",
     help="The latest record scan of a DNS zone.",
-    answer=TypeAdapter(DnsRecordScanJob),
+    answer=TypeAdapter[DnsRecordScanJob | None](DnsRecordScanJob),
     items=Items(("Records",), TypeAdapter(ScanRecord).validate_python),
     parameters=(Parameter("zoneId", "path", "integer", "DNS zone id."),),
     # Never scanned, or no such zone: only the statistics show which.
@@ -169,7 +169,7 @@ async def record_scan(caller: Caller, zone_id: int) -> Answer[DnsRecordScanJob |
     Raises:
         PlatformError: there is no usable answer.
     """
-    return await caller.find(Request(RECORD_SCAN, path={"zoneId": zone_id}))
+    return await caller.call(Request(RECORD_SCAN, path={"zoneId": zone_id}))
 
 
 def _wire_time(moment: datetime) -> str:

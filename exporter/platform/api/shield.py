@@ -61,7 +61,7 @@ ZONE_RATE_LIMITS = Operation(
     method="GET",
     path="/shield/metrics/rate-limits/{shieldZoneId}",
     help="Breaches of every rate limit of a shield zone.",
-    answer=TypeAdapter(Envelope[list[Each[RateLimitMetrics]]]),
+    answer=TypeAdapter[Envelope[list[Each[RateLimitMetrics]]] | None](Envelope[list[Each[RateLimitMetrics]]]),
     items=Items(("data",), TypeAdapter(Each[RateLimitMetrics]).validate_python),
     parameters=(_ZONE,),
     enveloped=True,
@@ -236,7 +236,7 @@ async def zone_rate_limits(caller: Caller, shield_zone_id: int) -> Answer[list[R
     Raises:
         PlatformError: there is no usable answer.
     """
-    answer = await caller.find(Request(ZONE_RATE_LIMITS, path={"shieldZoneId": shield_zone_id}))
+    answer = await caller.call(Request(ZONE_RATE_LIMITS, path={"shieldZoneId": shield_zone_id}))
     return Answer(None if answer.value is None else answer.value.opened(), answer.date, answer.raw)
 
 

@@ -21,11 +21,20 @@ from exporter.platform.errors import (
 from exporter.platform.http import responses, transport
 from exporter.platform.http.credential import Credential
 from exporter.platform.http.mask import Mask
-from exporter.platform.http.observer import Observer
 from exporter.platform.http.rate_limiter import Paused, RateLimiter, Retry, http_date, retry_after_seconds
-from exporter.platform.http.recognition import Recognition, UnchangedError
 from exporter.platform.http.responses import Content, read_body
-from exporter.platform.operation import ADDRESS, Answer, Operation, Request, address_of, content_of, headers_of
+from exporter.platform.operation import (
+    ADDRESS,
+    Answer,
+    CallResult,
+    LastAnswer,
+    Operation,
+    Request,
+    UnchangedError,
+    address_of,
+    content_of,
+    headers_of,
+)
 from exporter.platform.wire import unexpected_in
 from exporter.responsive.event_loop import Turns
 
@@ -34,6 +43,30 @@ T = TypeVar("T")
 # A poll may wait this long, in seconds, before a retry. At most half of an account's workers may wait longer, as
 # Retry-After may ask, so that other targets are still polled.
 SHORT_REST = 2.0
+
+
+class Observer:
+    """Receives the events of one account's calls, and ignores them; every method returns at once and never fails."""
+
+    def attempted(self, operation: str, code: str, seconds: float, reason: str | None) -> None:
+        """Report that an attempt ended.
+
+        Args:
+            operation: the operation's name, such as `dns_statistics`.
+            code: the HTTP status, or `none` without one.
+            seconds: the duration.
+            reason: why there is no usable answer, as a `reason` of `exporter.platform.errors`; None for a usable
+                answer.
+        """
+
+    def retried(self, operation: str) -> None:
+        """Report that another attempt of the same call begins."""
+
+    def unexpected(self, operation: str, field: str) -> None:
+        """Report an unknown value of this field in a good answer."""
+
+    def throttled(self, seconds: float) -> None:
+        """Report how many seconds a call waited for the account's budget."""
 
 
 class Client:
@@ -86,22 +119,14 @@ class Client:
         """Close the connections."""
         await self._transport.aclose()
 
-    def until(self, moment: float, recognition: Recognition | None = None) -> "BoundClient":
-        """Return this client for the calls of one poll.
+    def until(self, moment: float | None, last: LastAnswer | None = None) -> "Calls":
+        """Return the caller of one poll.
 
         Args:
-            moment: when answers become useless, on the monotonic clock.
-            recognition: recognises an answer that is equal to the last one.
+            moment: when answers become useless, on the monotonic clock; None for never.
+            last: what the answer is compared with.
         """
-        return BoundClient(self, moment, recognition)
-
-    async def call(self, request: Request[T]) -> Answer[T]:
-        """Send a request without a deadline; raises `PlatformError` without a usable answer."""
-        return await BoundClient(self, None).call(request)
-
-    async def find(self, request: Request[T]) -> Answer[T | None]:
-        """Send a request without a deadline; the value is None if the status means that the resource does not exist."""
-        return await BoundClient(self, None).find(request)
+        return Calls(self, moment, last)
 
     def present(self) -> datetime:
         """Return the platform's time now, or this machine's while that is unknown."""
@@ -115,17 +140,18 @@ class Client:
         """
         return address_of(self._base, request)
 
-    async def carry_out(self, request: Request[T], bound: "BoundClient") -> Answer[Any]:
+    async def call(self, request: Request[T], until: float | None, last: LastAnswer | None = None) -> CallResult[T]:
         """Carry out a request; retry a read while its answer would still be useful.
 
         Args:
             request: the request.
-            bound: has the time until which the answer is useful; the duration of the call is added to it.
+            until: when the answer becomes useless, on the monotonic clock; None for never.
+            last: what the answer is compared with.
 
         Raises:
             PlatformError: there is no usable answer.
         """
-        until, operation = bound.until, request.operation
+        operation = request.operation
         address = self.address(request)
         await self._transport.__aenter__()
         secret = await self.credential.current()
@@ -145,15 +171,12 @@ class Client:
         if not self._mask.is_of(secrets):
             self._mask = Mask(secrets)
         mask = self._mask
-        attempt = 1
+        attempt, seconds = 1, 0.0
         while True:
-            # The first attempt always has the full timeout; a retry ends before the next poll is due.
-            ends = until if attempt > 1 else None
             try:
-                answer = await self._attempt(operation, sent, bound, ends, mask)
-                self.credential.accept()
-                return answer
+                result = await self._attempt(operation, sent, until, attempt, mask=mask, last=last)
             except PlatformError as error:
+                error.seconds = seconds = seconds + error.seconds
                 if isinstance(error, Unauthorized):
                     self.credential.refuse(secret)
                 for text in secrets:
@@ -163,10 +186,14 @@ class Client:
                 wait = self._retry.wait(attempt, error.retry_after)
                 if wait > self._retry.patience or (until is not None and not self._can_rest(wait, until)):
                     raise
+            else:
+                self.credential.accept()
+                result.attempts, result.seconds = attempt, seconds + result.seconds
+                return result
             self._observer.retried(operation.name)
             attempt += 1
             self._resting += 1
-            bound.seconds += wait
+            seconds += wait
             try:
                 await self._clocks.sleep(wait)
             finally:
@@ -179,51 +206,47 @@ class Client:
         return wait <= SHORT_REST or self._resting < self.rate_limiter.max_in_flight // 2
 
     async def _attempt(
-        self, operation: Operation[T], request: httpx.Request, bound: "BoundClient", ends: float | None, mask: Mask
-    ) -> Answer[Any]:
-        resource = request.url.path
+        self,
+        operation: Operation[T],
+        request: httpx.Request,
+        until: float | None,
+        attempt: int,
+        *,
+        mask: Mask,
+        last: LastAnswer | None,
+    ) -> CallResult[T]:
         try:
-            permit = await self.rate_limiter.acquire(resource, bound.until)
+            permit = await self.rate_limiter.acquire(request.url.path, until)
         except Paused as paused:
             raise RateLimited(str(paused), status=429, retry_after=paused.seconds) from None
         began = self._clocks.monotonic()
+        deadline = self._timeout
+        # The first attempt always has the full timeout; a retry ends before the next poll is due.
+        if attempt > 1 and until is not None:
+            deadline = min(deadline, max(self._retry.shortest, until - began))
+        code = "none"
         limited = answered = False
         wait: float | None = None
         try:
-            answer = await self._exchange(operation, request, bound, ends, mask)
-            answered = True
-            return answer
-        except RateLimited as error:
-            limited, wait = True, error.retry_after
-            raise
-        except PlatformError as error:
-            # Any answer other than a 429 or a server error, also a refusal, shows that the account is not limited.
-            answered = not isinstance(error, TransportError | ServerError)
-            raise
-        finally:
-            bound.seconds += self._clocks.monotonic() - began
-            self.rate_limiter.release(permit, limited=limited, answered=answered, wait=wait)
-
-    async def _exchange(
-        self, operation: Operation[T], request: httpx.Request, bound: "BoundClient", ends: float | None, mask: Mask
-    ) -> Answer[Any]:
-        began = self._clocks.monotonic()
-        deadline = self._timeout
-        if ends is not None:
-            deadline = min(deadline, max(self._retry.shortest, ends - began))
-        code = "none"
-        try:
             response, content = await self._send(operation, request, deadline, mask)
             code = str(response.status_code)
-            answer = self._understand(operation, response, content, self._clocks.monotonic() - began, bound)
+            result = self._understand(operation, response, content, self._clocks.monotonic() - began, last)
+            self._observer.attempted(operation.name, code, result.seconds, None)
+            answered = True
+            return result
         except PlatformError as error:
+            error.seconds = self._clocks.monotonic() - began
             # The answer that a zone does not have a resource is not a failure.
             reason = None if isinstance(error, NotAvailable) else error.reason
             code = str(error.status) if code == "none" and error.status else code
-            self._observer.attempted(operation.name, code, self._clocks.monotonic() - began, reason)
+            self._observer.attempted(operation.name, code, error.seconds, reason)
+            # Any answer other than a 429 or a server error, also a refusal, shows that the account is not limited.
+            answered = not isinstance(error, RateLimited | TransportError | ServerError)
+            if isinstance(error, RateLimited):
+                limited, wait = True, error.retry_after
             raise
-        self._observer.attempted(operation.name, code, answer.seconds, None)
-        return answer
+        finally:
+            self.rate_limiter.release(permit, limited=limited, answered=answered, wait=wait)
 
     async def _send(
         self, operation: Operation[T], request: httpx.Request, deadline: float, mask: Mask
@@ -254,64 +277,80 @@ class Client:
         return fault
 
     def _understand(
-        self, operation: Operation[T], response: httpx.Response, content: Content, seconds: float, bound: "BoundClient"
-    ) -> Answer[Any]:
+        self,
+        operation: Operation[T],
+        response: httpx.Response,
+        content: Content,
+        seconds: float,
+        last: LastAnswer | None,
+    ) -> CallResult[Any]:
         status, raw = response.status_code, content.raw
-        recognition = bound.recognition if operation.recognisable else None
         date = http_date(response.headers.get("date"))
-        if status in operation.absent:
-            return Answer(None, self._platform_time(date), raw, seconds)
-        if not response.is_success:
+        if not response.is_success and status not in operation.absent:
             wait = retry_after_seconds(response.headers.get("retry-after"), date or self._clocks.utc())
             raise responses.status_error(status, raw, wait)
         moment = self._platform_time(date)
-        if recognition is not None and recognition.take(raw, moment, is_only=bound.calls == 1):
-            return Answer(None, moment, raw, seconds, is_recognised=True)
+        nothing = CallResult(Answer(None, moment, raw, seconds), seconds=seconds)
+        if status in operation.absent:
+            return nothing
+        fingerprint = b""
+        if last is not None and operation.is_compared:
+            fingerprint = nothing.fingerprint = last.fingerprint_of(raw, moment)
+            nothing.is_unchanged = fingerprint == last.fingerprint
+            if nothing.is_unchanged:
+                return nothing
         value: Any = responses.payload(operation, raw, status, content.parsed)
-        for name in unexpected_in(value):
+        unexpected = tuple(unexpected_in(value))
+        for name in unexpected:
             self._observer.unexpected(operation.name, name)
-            bound.unexpected |= {name}
-            if recognition is not None:
-                recognition.spoil()
-        return Answer(value, moment, raw, seconds)
+        return CallResult(Answer(value, moment, raw, seconds), 1, seconds, frozenset(unexpected), fingerprint)
 
 
-class BoundClient:
-    """A client for the calls of one poll, which `Client.until` creates.
+class Calls:
+    """The calls of one poll, and what they took.
+
+    Args:
+        client: the account's client.
+        until: the time on the monotonic clock after which answers are useless; None if there is none.
+        last: what the answer of the poll is compared with. Of several calls only the first is compared.
 
     Attributes:
-        until: the time on the monotonic clock after which answers are useless; None if there is none.
-        calls: the number of calls, without retries.
+        number: the number of calls, without retries.
         seconds: their duration: attempts and the waits between them, without the waits for the account's budget.
-        recognition: recognises an answer that is equal to the last one; `call` then raises `UnchangedError`.
         unexpected: the JSON names of fields with an unknown value in good answers.
     """
 
-    __slots__ = ("_client", "calls", "recognition", "seconds", "unexpected", "until")
+    __slots__ = ("_client", "_fingerprint", "_last", "_until", "number", "seconds", "unexpected")
 
-    def __init__(self, client: Client, until: float | None, recognition: Recognition | None = None) -> None:
+    def __init__(self, client: Client, until: float | None, last: LastAnswer | None) -> None:
         self._client = client
-        self.until = until
-        self.recognition = recognition
-        self.calls = 0
+        self._until = until
+        self._last = last
+        self._fingerprint = b""
+        self.number = 0
         self.seconds = 0.0
         self.unexpected: frozenset[str] = frozenset()
 
+    @property
+    def fingerprint(self) -> bytes:
+        """The fingerprint of the poll's answer; empty without an answer, or after several calls."""
+        return self._fingerprint if self.number == 1 else b""
+
     async def call(self, request: Request[T]) -> Answer[T]:
         """Send a request; raises `UnchangedError` if the answer equals the last one."""
-        self.calls += 1
-        answer = await self._client.carry_out(request, self)
-        if answer.is_recognised:
-            raise UnchangedError(answer.date)
-        return answer
-
-    async def find(self, request: Request[T]) -> Answer[T | None]:
-        """Send a request whose value may be None; raises `UnchangedError` if the answer equals the last one."""
-        self.calls += 1
-        answer = await self._client.carry_out(request, self)
-        if answer.is_recognised:
-            raise UnchangedError(answer.date)
-        return answer
+        self.number += 1
+        last = self._last if self.number == 1 else None
+        try:
+            result = await self._client.call(request, self._until, last)
+        except PlatformError as error:
+            self.seconds += error.seconds
+            raise
+        self.seconds += result.seconds
+        self.unexpected |= result.unexpected
+        self._fingerprint = result.fingerprint
+        if result.is_unchanged:
+            raise UnchangedError(result.answer.date)
+        return result.answer
 
 
 def _secrets(request: Request[Any]) -> list[str]:

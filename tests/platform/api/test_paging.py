@@ -202,6 +202,6 @@ async def test_both_lists_are_whole_over_the_wire_with_any_page_size(size: int) 
         await line.send(json_reply(zones(part, len(ids), number + 1 if number * size < len(ids) else None)))
 
     async with raw_server(page) as server, client_of(server.url) as kit:
-        everything, shields = await asyncio.gather(search.everything(kit.client), shield.zones(kit.client))
+        everything, shields = await asyncio.gather(search.everything(kit.calls), shield.zones(kit.calls))
     assert ([one.id for one in everything.value.names], everything.value.complete) == (ids, True)
     assert (list(shields.value.zones), shields.value.complete) == (ids, True)

@@ -52,7 +52,7 @@ async def sent_by(case: Mapping[str, Any]) -> bytes:
             patched.setattr(socket, "getaddrinfo", lead_here)
             async with client_of(base_url, scheme=case.get("scheme", "access_key"), proxy=proxy) as kit:
                 with suppress(PlatformError):
-                    await kit.client.find(request_of(case))
+                    await kit.calls.call(request_of(case))
     return b"".join(sent.raw for sent in server.requests)
 
 
@@ -69,16 +69,16 @@ async def test_a_request_is_sent_byte_by_byte_as_recorded(case: str) -> None:
 async def test_a_path_without_its_parameter_is_not_sent() -> None:
     async with raw_server(saying(json_reply("{}"))) as server, client_of(server.url) as kit:
         with pytest.raises(KeyError, match="zoneId"):
-            await kit.client.call(Request(dns.RECORD_SCAN))
+            await kit.calls.call(Request(dns.RECORD_SCAN))
     assert server.requests == []
 
 
 async def test_statistics_take_their_window_in_utc() -> None:
     east = timezone(timedelta(hours=2))
     async with raw_server(saying(json_reply('{"TotalQueriesServed": 1}'))) as server, client_of(server.url) as kit:
-        await dns.statistics(kit.client, 102)
+        await dns.statistics(kit.calls, 102)
         await dns.statistics(
-            kit.client, 102, datetime(2026, 1, 8, 1, tzinfo=east), datetime(2026, 2, 8, 12, 30, 5, 999, tzinfo=UTC)
+            kit.calls, 102, datetime(2026, 1, 8, 1, tzinfo=east), datetime(2026, 2, 8, 12, 30, 5, 999, tzinfo=UTC)
         )
     assert [sent.target for sent in server.requests] == [
         "/dnszone/102/statistics",
@@ -105,7 +105,7 @@ async def test_the_endpoint_functions_send_what_their_arguments_say() -> None:
         await line.send(answers.get(request.target, envelope("{}")))
 
     async with raw_server(answer) as server, client_of(server.url) as kit:
-        caller = kit.client
+        caller = kit.calls
         await scripting.script(caller, 7)
         await scripting.script_by_update(caller, 7)
         await containers.tags(caller, "dockerhub", "library", "nginx")
@@ -148,9 +148,9 @@ async def test_the_endpoint_functions_send_what_their_arguments_say() -> None:
 async def test_a_rotated_key_is_used_from_the_next_call_on() -> None:
     keys = ["first", "second"]
     async with raw_server(saying(PLANS)) as server, client_of(server.url, read=lambda: keys[0]) as kit:
-        await kit.client.find(Request(shield.PLAN_SEGMENTATION))
+        await kit.calls.call(Request(shield.PLAN_SEGMENTATION))
         keys.pop(0)
-        await kit.client.find(Request(shield.PLAN_SEGMENTATION))
+        await kit.calls.call(Request(shield.PLAN_SEGMENTATION))
     assert [sent.header("AccessKey") for sent in server.requests] == ["first", "second"]
 
 
@@ -158,7 +158,7 @@ async def test_a_rotated_key_is_used_from_the_next_call_on() -> None:
 async def test_a_key_that_cannot_stand_in_a_header_is_not_sent(key: str) -> None:
     async with raw_server(saying(json_reply("{}"))) as server, client_of(server.url, read=lambda: key) as kit:
         with pytest.raises(CredentialError) as caught:
-            await kit.client.call(Request(shield.PLAN_SEGMENTATION))
+            await kit.calls.call(Request(shield.PLAN_SEGMENTATION))
     assert (server.requests, str(caught.value)) == (
         [],
         "the key is empty, or holds characters that are not allowed in a header",
@@ -168,5 +168,5 @@ async def test_a_key_that_cannot_stand_in_a_header_is_not_sent(key: str) -> None
 async def test_calls_one_after_another_share_a_connection() -> None:
     async with raw_server(saying(json_reply('{"Total": 3}'))) as server, client_of(server.url) as kit:
         for _ in range(5):
-            await search.count(kit.client, "prod")
+            await search.count(kit.calls, "prod")
     assert (len(server.requests), server.connections) == (5, 1)

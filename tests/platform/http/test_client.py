@@ -19,7 +19,7 @@ GOOD = '{"TotalQueriesServed": 7, "QueriesServedChart": {"yesterday": 1, "2026-0
 async def test_an_answer_holds_the_value_the_platforms_clock_and_the_body() -> None:
     answer = json_reply(GOOD, Date="Sun, 08 Feb 2026 12:00:07 GMT")
     async with raw_server(saying(answer)) as server, client_of(server.url) as kit:
-        got = await dns.statistics(kit.client, 102)
+        got = await dns.statistics(kit.calls, 102)
     assert (got.value.total_queries_served, got.date, got.raw) == (
         7,
         datetime(2026, 2, 8, 12, 0, 7, tzinfo=UTC),
@@ -30,7 +30,7 @@ async def test_an_answer_holds_the_value_the_platforms_clock_and_the_body() -> N
 @pytest.mark.parametrize("date", ["", "yesterday", "Sun, 99 Feb 2026 12:00:07 GMT"])
 async def test_a_platform_without_a_readable_clock_has_none(date: str) -> None:
     async with raw_server(saying(json_reply(GOOD, Date=date))) as server, client_of(server.url) as kit:
-        assert (await dns.statistics(kit.client, 102)).date is None
+        assert (await dns.statistics(kit.calls, 102)).date is None
 
 
 async def test_the_seconds_of_an_answer_are_those_of_its_own_request() -> None:
@@ -55,7 +55,7 @@ async def test_the_seconds_of_an_answer_are_those_of_its_own_request() -> None:
 async def test_each_attempt_and_each_unknown_value_is_told_to_the_observer() -> None:
     script = saying(reply(500), json_reply(GOOD))
     async with raw_server(script) as server, client_of(server.url, attempts=3) as kit:
-        await dns.statistics(kit.client, 102)
+        await dns.statistics(kit.calls, 102)
     assert kit.heard.attempts == [("dns_statistics", "500", "server_error"), ("dns_statistics", "200", None)]
     assert kit.heard.retries == ["dns_statistics"]
     assert kit.heard.unknown == [("dns_statistics", "QueriesServedChart")] * 2
@@ -64,23 +64,23 @@ async def test_each_attempt_and_each_unknown_value_is_told_to_the_observer() -> 
 async def test_a_zone_that_was_never_scanned_is_an_answer_and_no_failure() -> None:
     script = saying(reply(404, '{"title": "Not found"}', {"Date": "Sun, 08 Feb 2026 12:00:07 GMT"}))
     async with raw_server(script) as server, client_of(server.url) as kit:
-        answer = await dns.record_scan(kit.client, 102)
+        answer = await dns.record_scan(kit.calls, 102)
         with pytest.raises(NotFound):
-            await dns.statistics(kit.client, 102)
+            await dns.statistics(kit.calls, 102)
     assert (answer.value, answer.date) == (None, datetime(2026, 2, 8, 12, 0, 7, tzinfo=UTC))
     assert kit.heard.attempts == [("dns_record_scan", "404", None), ("dns_statistics", "404", "not_found")]
 
 
 async def test_a_listing_that_a_platform_does_not_have_is_none() -> None:
     async with raw_server(saying(reply(404))) as server, client_of(server.url) as kit:
-        assert (await shield.zone_rate_limits(kit.client, 3)).value is None
+        assert (await shield.zone_rate_limits(kit.calls, 3)).value is None
 
 
 async def test_what_a_zone_has_not_got_is_an_answer_and_no_failure_to_the_observer() -> None:
     body = '{"data": null, "error": {"success": false, "errorKey": "invalid_plan_type.bot_detection"}}'
     async with raw_server(saying(json_reply(body, 202))) as server, client_of(server.url, attempts=3) as kit:
         with pytest.raises(NotAvailable):
-            await shield.bot_detection(kit.client, 3)
+            await shield.bot_detection(kit.calls, 3)
     assert kit.heard.attempts == [("shield_bot_detection", "202", None)]
 
 
@@ -88,7 +88,7 @@ async def test_an_envelopes_own_status_decides_what_it_is_and_not_which_code_cam
     body = '{"data": null, "error": {"success": false, "statusCode": 429, "message": "slow down"}}'
     async with raw_server(saying(json_reply(body))) as server, client_of(server.url) as kit:
         with pytest.raises(RateLimited) as caught:
-            await shield.bot_detection(kit.client, 3)
+            await shield.bot_detection(kit.calls, 3)
     assert (caught.value.status, kit.heard.attempts) == (429, [("shield_bot_detection", "200", "rate_limited")])
 
 
@@ -97,7 +97,7 @@ async def test_a_compressed_body_is_read(encoding: str) -> None:
     packed = gzip.compress(GOOD[:20].encode()) + gzip.compress(GOOD[20:].encode()) + b"\0\0"
     answer = reply(200, packed, {"Content-Encoding": encoding})
     async with raw_server(saying(answer)) as server, client_of(server.url) as kit:
-        assert (await dns.statistics(kit.client, 102)).raw == GOOD.encode()
+        assert (await dns.statistics(kit.calls, 102)).raw == GOOD.encode()
 
 
 async def test_a_body_of_exactly_the_limit_is_read_however_it_comes() -> None:
@@ -114,7 +114,7 @@ async def test_a_body_of_exactly_the_limit_is_read_however_it_comes() -> None:
                 await line.send(b"%x\r\n%s\r\n0\r\n\r\n" % (len(whole), whole))
 
     async with raw_server(send) as server, client_of(server.url) as kit:
-        sizes = [len((await dns.statistics(kit.client, zone)).raw) for zone in (1, 2, 3)]
+        sizes = [len((await dns.statistics(kit.calls, zone)).raw) for zone in (1, 2, 3)]
     assert sizes == [BODY_LIMIT] * 3
 
 
@@ -122,7 +122,7 @@ async def test_of_an_errors_body_the_beginning_is_read() -> None:
     body = "no such key ".ljust(ERROR_BODY_LIMIT * 2, "x")
     async with raw_server(saying(reply(401, body))) as server, client_of(server.url) as kit:
         with pytest.raises(PlatformError) as caught:
-            await dns.statistics(kit.client, 102)
+            await dns.statistics(kit.calls, 102)
     assert str(caught.value) == "the platform answered 401: no such key " + "x" * 260 + "…"
 
 
@@ -132,21 +132,21 @@ async def test_a_bound_client_counts_its_calls() -> None:
         await dns.statistics(caller, 102)
         await dns.statistics(caller, 103)
     # Retries are none of the caller's calls.
-    assert (caller.calls, len(server.requests)) == (2, 3)
+    assert (caller.number, len(server.requests)) == (2, 3)
 
 
 async def test_a_bound_client_finds_what_may_be_absent() -> None:
     async with raw_server(saying(reply(404))) as server, client_of(server.url) as kit:
         caller = kit.client.until(kit.clock.now + 100)
         assert (await dns.record_scan(caller, 102)).value is None
-    assert caller.calls == 1
+    assert caller.number == 1
 
 
 async def test_a_call_that_cannot_wait_for_the_accounts_pause_fails_without_a_request() -> None:
     async with raw_server(saying(reply(429, "", {"Retry-After": "600"}))) as server, client_of(server.url) as kit:
         for zone in (1, 2):
             with pytest.raises(RateLimited):
-                await dns.statistics(kit.client, zone)
+                await dns.statistics(kit.calls, zone)
         with pytest.raises(RateLimited) as caught:
             await dns.statistics(kit.client.until(kit.clock.now + 60), 3)
     assert (len(server.requests), round(caught.value.retry_after or 0, 6), str(caught.value)) == (
@@ -194,12 +194,12 @@ async def test_after_a_limit_calls_go_one_at_a_time_until_an_answer_below_500(an
 
     async with raw_server(saying(reply(429))) as server, client_of(server.url, max_in_flight=2) as kit:
         with pytest.raises(RateLimited):
-            await dns.statistics(kit.client, 1)
+            await dns.statistics(kit.calls, 1)
         server.script = saying(answer)
         with pytest.raises(PlatformError):
-            await dns.statistics(kit.client, 2)
+            await dns.statistics(kit.calls, 2)
         server.script = hold
-        calls = [asyncio.create_task(dns.statistics(kit.client, zone)) for zone in (3, 4)]
+        calls = [asyncio.create_task(dns.statistics(kit.calls, zone)) for zone in (3, 4)]
         await server.until_asked(2 + together)
         # A second call that did not wait would come now.
         await asyncio.sleep(0.02)

@@ -159,7 +159,7 @@ MATRIX = {
 async def fail(kit: Kit, operation: Operation[Any] = dns.STATISTICS) -> PlatformError:
     """Return the error of a call."""
     with pytest.raises(PlatformError) as caught:
-        await kit.client.call(Request(operation, path={"id": 102}))
+        await kit.calls.call(Request(operation, path={"id": 102}))
     return caught.value
 
 
@@ -188,24 +188,24 @@ async def test_a_call_that_failed_leaves_neither_a_permit_nor_a_connection_behin
 async def test_a_cancelled_call_leaves_neither_a_permit_nor_a_connection_behind() -> None:
     async with raw_server(stalling(HEAD)) as server, client_of(server.url, max_in_flight=1) as kit:
         for turn in range(3):
-            call = asyncio.create_task(dns.statistics(kit.client, 102))
+            call = asyncio.create_task(dns.statistics(kit.calls, 102))
             await server.until_asked(turn + 1)
             call.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await call
         await until(lambda: not server.open, "the end of the connections")
         server.script = saying(json_reply(GOOD))
-        answer = await dns.statistics(kit.client, 102)
+        answer = await dns.statistics(kit.calls, 102)
     assert (answer.value.total_queries_served, kit.heard.attempts) == (7, [("dns_statistics", "200", None)])
 
 
 async def test_a_kept_connection_that_the_platform_closed_meanwhile_is_no_failure() -> None:
     async with raw_server(saying(json_reply(GOOD))) as server, client_of(server.url) as kit:
-        await dns.statistics(kit.client, 102)
+        await dns.statistics(kit.calls, 102)
         for line in list(server.open):
             line.writer.write_eof()
         await until(lambda: not server.open, "the end of the connections")
-        await dns.statistics(kit.client, 102)
+        await dns.statistics(kit.calls, 102)
     assert kit.heard.attempts == [("dns_statistics", "200", None)] * 2
 
 
@@ -294,7 +294,7 @@ async def test_a_certificate_of_a_configured_authority_is_trusted(tmp_path: Path
     context = server_tls(authority, "127.0.0.1")
     ca_file = str(authority.file)
     async with raw_server(saying(json_reply(GOOD)), context) as server, client_of(server.url, ca_file=ca_file) as kit:
-        answer = await dns.statistics(kit.client, 102)
+        answer = await dns.statistics(kit.calls, 102)
     assert answer.value.total_queries_served == 7
 
 

@@ -47,7 +47,7 @@ def texts_of(error: BaseException) -> str:
 async def test_a_key_that_the_platform_echoes_is_in_no_error(answer: bytes) -> None:
     async with raw_server(saying(answer)) as server, client_of(server.url) as kit:
         with pytest.raises(PlatformError) as caught:
-            await dns.statistics(kit.client, 102)
+            await dns.statistics(kit.calls, 102)
     assert [part for part in (KEY, KEY[:8], SECRET) if part in texts_of(caught.value)] == []
 
 
@@ -56,9 +56,9 @@ async def test_a_key_that_the_platform_echoes_encoded_is_in_no_name_and_no_error
     good = json_reply('{"Domain": "%s.example", "Records": []}' % echo)  # noqa: UP031 - no braces to double
     bad = reply(400, '{"Message": "%s is void"}' % echo)  # noqa: UP031
     async with raw_server(saying(good, bad)) as server, client_of(server.url) as kit:
-        got = await dns.record_scan(kit.client, 102)
+        got = await dns.record_scan(kit.calls, 102)
         with pytest.raises(PlatformError) as caught:
-            await dns.record_scan(kit.client, 102)
+            await dns.record_scan(kit.calls, 102)
     assert got.value is not None
     assert got.value.domain == "***.example"
     assert str(caught.value) == "the platform answered 400: *** is void"
@@ -70,7 +70,7 @@ async def test_a_key_that_the_platform_echoes_in_a_good_answer_is_masked(rows: i
     names = [f"{'x' * (number % 97)} {KEY}.example" for number in range(rows)]
     answer = json_reply(json.dumps({"Domain": f"{KEY}.example", "Records": [{"Name": name} for name in names]}))
     async with raw_server(saying(answer)) as server, client_of(server.url) as kit:
-        got = await dns.record_scan(kit.client, 102)
+        got = await dns.record_scan(kit.calls, 102)
     assert got.value is not None
     assert got.value.domain == "***.example"
     assert [record.name for record in got.value.records or ()] == [name.replace(KEY, "***") for name in names]
@@ -81,7 +81,7 @@ async def test_a_token_that_a_database_echoes_in_an_sql_error_is_in_no_error() -
     failed = {"type": "error", "error": {"message": f"near {KEY}: syntax error", "code": f"SQL_{KEY}"}}
     answer = json_reply(json.dumps({"baton": None, "base_url": None, "results": [failed, failed]}))
     async with raw_server(saying(answer)) as server, client_of(server.url) as kit:
-        outcomes = (await database.execute(kit.client, ["SELECT 1"])).value
+        outcomes = (await database.execute(kit.calls, ["SELECT 1"])).value
     errors = [outcome for outcome in outcomes if isinstance(outcome, StatementError)]
     assert [(str(error), error.error_key) for error in errors] == [("near ***: syntax error", "SQL_***")]
     assert KEY not in texts_of(errors[0])
@@ -91,7 +91,7 @@ async def test_a_secret_that_is_sent_is_in_no_error() -> None:
     answer = reply(400, json.dumps({"ErrorKey": "secret.bad", "Field": "Secret", "Message": f"no '{SECRET}'"}))
     async with raw_server(saying(answer)) as server, client_of(server.url) as kit:
         with pytest.raises(PlatformError) as caught:
-            await kit.client.call(
+            await kit.calls.call(
                 Request(scripting.ADD_SECRET, path={"id": 7}, body={"Name": "TOKEN", "Secret": SECRET})
             )
     assert SECRET not in texts_of(caught.value)
@@ -101,7 +101,7 @@ async def test_a_secret_that_is_sent_is_in_no_error() -> None:
 async def test_a_fault_of_the_transport_does_not_carry_the_request() -> None:
     async with raw_server(resetting()) as server, client_of(server.url) as kit:
         with pytest.raises(PlatformError) as caught:
-            await dns.statistics(kit.client, 102)
+            await dns.statistics(kit.calls, 102)
     assert (caught.value.__cause__, caught.value.__suppress_context__) == (None, True)
 
 
@@ -111,10 +111,10 @@ async def test_no_library_logs_a_secret(scheme: str, caplog: pytest.LogCaptureFi
     answers = (json_reply(body), reply(401, KEY), json_reply(body), reply(302, "", {"Location": "/"}))
     with caplog.at_level(logging.DEBUG):
         async with raw_server(saying(*answers)) as server, client_of(server.url, scheme=scheme) as kit:
-            answer = await scripting.script(kit.client, 7)
+            answer = await scripting.script(kit.calls, 7)
             with pytest.raises(PlatformError):
-                await scripting.script(kit.client, 7)
-            await kit.client.call(
+                await scripting.script(kit.calls, 7)
+            await kit.calls.call(
                 Request(scripting.ADD_SECRET, path={"id": 7}, body={"Name": "TOKEN", "Secret": SECRET})
             )
             shown = repr((kit.client, vars(kit.client), answer, kit.client.until(0)))

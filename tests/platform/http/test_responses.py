@@ -293,7 +293,7 @@ def test_the_documented_tree_names_each_error_with_a_reason_of_its_own() -> None
     ids=["invalid UTF-8", "a lone surrogate", "a byte order mark"],
 )
 def test_odd_text_spoils_one_name_and_not_the_answer(text: bytes) -> None:
-    domain = payload(dns.RECORD_SCAN, text, 200).domain
+    domain = getattr(payload(dns.RECORD_SCAN, text, 200), "domain", None)
     assert (domain or "").startswith("caf")
     assert (domain or "").encode().endswith(b".example")
 

@@ -93,7 +93,7 @@ def test_the_wait_is_never_shorter_than_what_the_platform_asked_for() -> None:
 
 async def statistics(kit: Kit, until: float | None = None) -> PlatformError | int | None:
     """Return the answer to a call for a zone's statistics, or its error."""
-    caller = kit.client if until is None else kit.client.until(until)
+    caller = kit.calls if until is None else kit.client.until(until)
     try:
         return (await dns.statistics(caller, 102)).value.total_queries_served
     except PlatformError as error:
@@ -160,11 +160,11 @@ async def test_what_will_not_go_better_is_not_tried_again(answer: bytes, kind: t
 async def test_a_write_is_sent_once(script: Script) -> None:
     async with raw_server(script) as server, client_of(server.url, attempts=3) as kit:
         with pytest.raises(PlatformError):
-            await kit.client.call(Request(scripting.UPDATE, path={"id": 7}, body={"Name": "router"}))
+            await kit.calls.call(Request(scripting.UPDATE, path={"id": 7}, body={"Name": "router"}))
         with pytest.raises(PlatformError):
-            await kit.client.call(Request(SET_BOT_ACTION, path={"shieldZoneId": 3, "category": 2}, body={"action": 1}))
+            await kit.calls.call(Request(SET_BOT_ACTION, path={"shieldZoneId": 3, "category": 2}, body={"action": 1}))
         with pytest.raises(PlatformError):
-            await kit.client.call(
+            await kit.calls.call(
                 Request(SWITCH_ACCESS_LIST, path={"shieldZoneId": 3, "id": 11}, body={"isEnabled": True})
             )
     assert [sent.method for sent in server.requests] == ["POST", "PUT", "PATCH"]
@@ -174,9 +174,9 @@ async def test_a_write_is_sent_once(script: Script) -> None:
 async def test_a_read_that_is_a_post_is_tried_again() -> None:
     async with raw_server(saying(reply(503))) as server, client_of(server.url, attempts=2) as kit:
         for call in (
-            containers.tags(kit.client, "dockerhub", "library", "nginx"),
-            scripting.script_by_update(kit.client, 7),
-            database.execute(kit.client, ["SELECT 1"]),
+            containers.tags(kit.calls, "dockerhub", "library", "nginx"),
+            scripting.script_by_update(kit.calls, 7),
+            database.execute(kit.calls, ["SELECT 1"]),
         ):
             with pytest.raises(ServerError):
                 await call

@@ -182,14 +182,14 @@ async def test_every_exception_of_httpx_is_an_error_of_its_class(kind: type[Exce
 
     async with client_of("http://platform.example", transport=httpx.MockTransport(fail)) as kit:
         with pytest.raises(PlatformError) as caught:
-            await dns.statistics(kit.client, 102)
+            await dns.statistics(kit.calls, 102)
     assert (type(caught.value), KEY in str(caught.value)) == (OF_HTTPX[kind], False)
 
 
 async def failure(url: str, proxy: str | None = None) -> PlatformError:
     async with client_of(url, proxy=proxy) as kit:
         with pytest.raises(PlatformError) as caught:
-            await dns.statistics(kit.client, 102)
+            await dns.statistics(kit.calls, 102)
     return caught.value
 
 
@@ -197,8 +197,8 @@ async def test_a_call_goes_through_its_proxy() -> None:
     async with raw_server(saying(GOOD)) as proxy:
         address = f"http://me:pa%3Ass@127.0.0.1:{proxy.port}"
         async with client_of("http://platform.example", proxy=address) as kit:
-            await dns.statistics(kit.client, 102)
-            await dns.statistics(kit.client, 103)
+            await dns.statistics(kit.calls, 102)
+            await dns.statistics(kit.calls, 103)
     sent = proxy.requests[0]
     assert (sent.method, sent.target, sent.header("Host"), sent.header("AccessKey")) == (
         "GET",
@@ -238,9 +238,9 @@ async def test_the_environment_names_the_proxy(monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setenv("http_proxy", f"127.0.0.1:{proxy.port}")
         monkeypatch.setenv("no_proxy", "127.0.0.1,.internal.example")
         async with client_of("http://platform.example") as kit:
-            await dns.statistics(kit.client, 102)
+            await dns.statistics(kit.calls, 102)
         async with client_of(direct.url) as kit:
-            await dns.statistics(kit.client, 102)
+            await dns.statistics(kit.calls, 102)
     assert [sent.target for sent in proxy.requests] == ["http://platform.example/dnszone/102/statistics"]
     assert [sent.target for sent in direct.requests] == ["/dnszone/102/statistics"]
 
@@ -262,8 +262,8 @@ async def test_a_certificate_file_that_is_not_there_is_told_at_once() -> None:
 async def test_cookies_are_not_kept() -> None:
     answer = json_reply('{"TotalQueriesServed": 7}', Set_Cookie="session=1; Path=/")
     async with raw_server(saying(answer)) as server, client_of(server.url) as kit:
-        await dns.statistics(kit.client, 102)
-        await dns.statistics(kit.client, 102)
+        await dns.statistics(kit.calls, 102)
+        await dns.statistics(kit.calls, 102)
     assert [sent.header("Cookie") for sent in server.requests] == [None, None]
 
 
@@ -275,7 +275,7 @@ async def test_as_many_connections_as_calls_in_flight_are_open() -> None:
         await line.send(GOOD)
 
     async with raw_server(wait) as server, client_of(server.url, max_in_flight=8) as kit:
-        calls = [asyncio.create_task(dns.statistics(kit.client, zone)) for zone in range(20)]
+        calls = [asyncio.create_task(dns.statistics(kit.calls, zone)) for zone in range(20)]
         await server.until_asked(8)
         in_flight = len(server.requests)
         gate.set()
