@@ -41,8 +41,7 @@ class StoreSetup:
     def _unchanged(self, lifetime: float) -> None:
         status = self.store.board.find(ZONE.polled_by("dns_statistics"))
         assert status is not None
-        self.store.board.unchanged(status, duration=0.7)
-        self.store.renew(status, lifetime)
+        self.store.unchanged(status, lifetime, duration=0.7)
 
     def _fail(self, families: tuple[Family, ...] = ()) -> None:
         lifetime = self.lifetime or 900.0
