@@ -87,30 +87,3 @@ def test_the_documents_name_every_command_and_most_targets() -> None:
     shown = {words[0] for text in texts for words in calls(text) if words}
     assert shown >= COMMANDS.keys() - {"sandbox", "completion"}
     assert {name for text in texts for name in targets_named(text)} >= {"demo", "test", "check", "generate", "scale"}
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("```sh\nmake dinner # later\n```", ({"dinner"}, [])),
-        ("Run `make\ndinner`, then make haste.", ({"dinner"}, [])),
-        ("```sh\n.venv/bin/edge-exporter dine --with \\\n  wine > plate\n```", (set(), [["dine", "--with", "wine"]])),
-        ("`python -m exporter dine` and `edge-exporter`", (set(), [["dine"], []])),
-        ("the `edge-exporter.db` that edge-exporter dines with", (set(), [])),
-    ],
-)
-def test_commands_are_found_in_blocks_and_in_prose(text: str, expected: tuple[set[str], list[list[str]]]) -> None:
-    assert (targets_named(text), calls(text)) == expected
-
-
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        (["run", "--config", "edge.yml"], []),
-        (["demo", "--fast=600", "--slow"], ["--slow"]),
-        (["dine"], ["dine"]),
-        (["--version"], []),
-    ],
-)
-def test_commands_and_options_that_there_are_not_are_found(words: list[str], expected: list[str]) -> None:
-    assert faults(words) == expected

@@ -1,10 +1,10 @@
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import pytest
 
 from exporter.collectors.measure import measure
-from exporter.metric import Count, DayBuckets, Family, FamilyInfo, Kind, Metric, MonthToDate, Sample, label_value
+from exporter.metric import Count, DayBuckets, Family, FamilyInfo, Kind, Metric, MonthToDate, label_value
 from exporter.platform.errors import WrongShape
 
 TARGET = ("main", "102")
@@ -98,11 +98,6 @@ def test_a_counter_without_a_source_counts_nothing() -> None:
     assert measured(metric) == (None, None)
 
 
-def test_what_is_declared_without_a_source_is_a_gauge() -> None:
-    metric: Metric[Mapping[str, int]] = Metric("edge_a", "A.", value=lambda payload: payload["a"])
-    assert metric.kind is Kind.GAUGE
-
-
 @pytest.mark.parametrize(
     ("text", "value"),
     [
@@ -130,9 +125,3 @@ def test_what_is_declared_without_a_source_is_a_gauge() -> None:
 )
 def test_any_text_is_made_fit_for_a_label(text: str, value: str) -> None:
     assert label_value(text) == value
-
-
-def test_a_sample_and_a_family_are_values() -> None:
-    info = FamilyInfo("edge_a", "A.", Kind.GAUGE, "", ("account",))
-    assert Family(info, (Sample(("main",), 1.0),)) == Family(info, (Sample(("main",), 1.0),))
-    assert len({info, FamilyInfo("edge_a", "A.", Kind.GAUGE, "", ("account",))}) == 1

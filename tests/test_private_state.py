@@ -54,16 +54,3 @@ def test_a_test_uses_no_private_name_of_what_it_tests(file: Path) -> None:
     used = private_names(ast.parse(file.read_text(encoding="utf-8")))
     # Equal, so that an exception goes when it is not used any more.
     assert used == set(ALLOWED.get(str(file.relative_to(TESTS)), ()))
-
-
-def test_private_names_are_found_however_they_are_reached() -> None:
-    text = """
-from exporter.ledger import _lines, Ledger
-driver.ledger._rows[1] = 2
-first().second._third
-monkeypatch.setattr(Ledger, "_save", None)
-monkeypatch.setattr("exporter.ledger._write", None)
-self._own = pair._replace(a=1).__class__
-hasattr(self, "_own")
-"""
-    assert private_names(ast.parse(text)) == {"_lines", "_rows", "_third", "_save", "exporter.ledger._write"}

@@ -4,15 +4,18 @@
 import traceback
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from exporter.settings import service
 from exporter.settings.loading import SettingsError, load
 from exporter.settings.model import Settings
-from exporter.validation.secrets import SecretFileError, read_secret
+from exporter.validation.secrets import SecretFileError
 from tests.settings.configurations import ACCOUNT, load_text, refusal, write
 
 SECRET = "S3CRET-0f3c9a7e"
+STATE_URL = f"postgresql://edge:{SECRET}@db.example.net/edge"
 WITH_SECRETS = f"""\
 accounts:
   - name: main
@@ -22,38 +25,42 @@ accounts:
 databases:
   - {{name: one, url: "libsql://x?authToken={SECRET}"}}
   - {{name: two, url: "libsql://y", auth_token: {SECRET}}}
+state: {{url: "{STATE_URL}"}}
 """
+IN_FILE = ACCOUNT.replace("api_key: hunter2", "api_key_file: secret")
+Read = Callable[[Settings], Any]
 
 
-def test_a_key_file_is_read_again_at_each_call(tmp_path: Path) -> None:
-    key = write(tmp_path, " old \n", "key")
-    account = load_text(tmp_path, ACCOUNT.replace("api_key: hunter2", "api_key_file: key")).accounts[0]
-    before = account.credential().get_secret_value()
-    key.write_text("\ufeffnew\r\n", encoding="utf-8")
-    assert (before, account.credential().get_secret_value()) == ("old", "new")
-
-
-def test_a_token_file_is_read_again_at_each_call(tmp_path: Path) -> None:
-    token = write(tmp_path, "old", "token")
-    text = "databases: [{name: d, url: 'https://x', auth_token_file: token}]\n"
-    database = load_text(tmp_path, text).databases[0]
-    before = database.credential().get_secret_value()
-    token.write_text("new", encoding="utf-8")
-    assert (before, database.credential().get_secret_value()) == ("old", "new")
-
-
-def test_blanks_around_a_key_go(tmp_path: Path) -> None:
-    account = load_text(tmp_path, ACCOUNT.replace("hunter2", '" hunter2\\n"')).accounts[0]
-    assert account.credential().get_secret_value() == "hunter2"
-
-
-def test_a_key_file_that_goes_is_named_by_the_error(tmp_path: Path) -> None:
-    key = write(tmp_path, "hunter2", "key")
-    account = load_text(tmp_path, ACCOUNT.replace("api_key: hunter2", "api_key_file: key")).accounts[0]
-    key.unlink()
+@pytest.mark.parametrize(
+    ("text", "read", "old", "new"),
+    [
+        (IN_FILE, lambda settings: settings.accounts[0].credential().get_secret_value(), " old \n", "\ufeffnew\r\n"),
+        (
+            "databases: [{name: d, url: 'https://x', auth_token_file: secret}]\n",
+            lambda settings: settings.databases[0].credential().get_secret_value(),
+            "old",
+            "new",
+        ),
+        (
+            f"{ACCOUNT}state: {{url_file: secret, installation: blue, lease: 30s}}\n",
+            lambda settings: settings.state.address(),
+            f"{STATE_URL}\n",
+            STATE_URL.replace(SECRET, "renewed"),
+        ),
+    ],
+)
+def test_a_secret_is_read_from_its_file_again_at_each_use(
+    tmp_path: Path, text: str, read: Read, old: str, new: str
+) -> None:
+    secret = write(tmp_path, old, "secret")
+    settings = load_text(tmp_path, text)
+    before = read(settings)
+    secret.write_text(new, encoding="utf-8")
+    assert (before, read(settings)) == (old.strip(), new.strip("\ufeff\r\n"))
+    secret.unlink()
     with pytest.raises(SecretFileError) as failed:
-        account.credential()
-    assert (str(failed.value), failed.value.path) == (f"{key} does not exist", key)
+        read(settings)
+    assert (str(failed.value), failed.value.path) == (f"{secret} does not exist", secret)
 
 
 @pytest.mark.parametrize(
@@ -66,66 +73,57 @@ def test_a_key_file_that_goes_is_named_by_the_error(tmp_path: Path) -> None:
         (b'"hunter2"\n', "has quotes around the secret, which would be sent with it"),
         (b"\xff\xfe", "is not UTF-8 text"),
         (b"x" * 70_000, "is too large to be a secret"),
+        (None, "is a directory, expected a file"),
     ],
 )
 def test_a_file_that_holds_no_usable_secret_is_refused_without_showing_it(
-    tmp_path: Path, content: bytes, problem: str
+    tmp_path: Path, content: bytes | None, problem: str
 ) -> None:
-    path = tmp_path / "key"
-    path.write_bytes(content)
-    with pytest.raises(SecretFileError) as failed:
-        read_secret(path)
-    assert str(failed.value) == f"{path} {problem}"
-    assert refusal(tmp_path, ACCOUNT.replace("api_key: hunter2", "api_key_file: key")) == [
-        f"config.yml:4: accounts[0].api_key_file: key {problem}"
-    ]
+    path = tmp_path / "secret"
+    if content is None:
+        path.mkdir()
+    else:
+        path.write_bytes(content)
+    assert refusal(tmp_path, IN_FILE) == [f"config.yml:4: accounts[0].api_key_file: secret {problem}"]
 
 
-def test_a_directory_is_no_secret(tmp_path: Path) -> None:
-    with pytest.raises(SecretFileError) as failed:
-        read_secret(tmp_path)
-    assert str(failed.value) == f"{tmp_path} is a directory, expected a file"
+EXPECTED_STATE = "is not the address of a PostgreSQL; expected one such as postgresql://user:password@host/database"
 
 
 @pytest.mark.parametrize(
     ("written", "fault"),
     [
-        ("api_key: ''", "config.yml:4: accounts[0].api_key: is empty"),
-        (
-            f'api_key: "{SECRET}\\u00e9"',
-            "config.yml:4: accounts[0].api_key: contains a line break or another character that an HTTP header cannot carry",
-        ),
-        (
-            f"""api_key: "'{SECRET}'\"""",
-            "config.yml:4: accounts[0].api_key: has quotes around the secret, which would be sent with it",
-        ),
-        (f"api_key: [{SECRET}]", "config.yml:4: accounts[0].api_key: expected text"),
-        (f"apikey: {SECRET}", "config.yml:4: accounts[0].apikey: unknown key; did you mean 'api_key'?"),
-        (
-            f"api_key_file: {SECRET}-and-some-more",
-            "config.yml:4: accounts[0].api_key_file: is not the name of a file, and may be the secret itself, so it is not shown",
-        ),
-        (f"api_key:{SECRET}", "config.yml:4: this line is not 'key: value'"),
-        (
-            f"api_key: *{SECRET}",
-            "config.yml:4: a value starts with '*' (a YAML alias) and no anchor has that name; quote it",
-        ),
-        (
-            f"api_key: !{SECRET} x",
-            "config.yml:4: accounts[0].api_key: starts with '!' (a YAML tag), which means nothing here; quote it",
-        ),
-        (f"api_key: !x!{SECRET}", "config.yml:4: a value starts with '!' (a YAML tag); quote it"),
-        (f"api_key: x\n    auth: {SECRET}", "config.yml:5: accounts[0].auth: expected one of access_key, bearer"),
-        (f"api_key: x\n    budget: {SECRET}", "config.yml:5: accounts[0].budget: found text, expected a mapping"),
+        ("api_key: ''", "4: accounts[0].api_key: is empty"),
+        (f'api_key: "{SECRET}\\u00e9"', "4: accounts[0].api_key: contains a line break or another character that an HTTP header cannot carry"),
+        (f"""api_key: "'{SECRET}'\"""", "4: accounts[0].api_key: has quotes around the secret, which would be sent with it"),
+        (f"api_key: [{SECRET}]", "4: accounts[0].api_key: expected text"),
+        (f"apikey: {SECRET}", "4: accounts[0].apikey: unknown key; did you mean 'api_key'?"),
+        (f"api_key_file: {SECRET}-and-some-more", "4: accounts[0].api_key_file: is not the name of a file, and may be the secret itself, so it is not shown"),
+        (f"api_key:{SECRET}", "4: this line is not 'key: value'"),
+        (f"api_key: *{SECRET}", "4: a value starts with '*' (a YAML alias) and no anchor has that name; quote it"),
+        (f"api_key: !{SECRET} x", "4: accounts[0].api_key: starts with '!' (a YAML tag), which means nothing here; quote it"),
+        (f"api_key: !x!{SECRET}", "4: a value starts with '!' (a YAML tag); quote it"),
+        (f"api_key: x\n    auth: {SECRET}", "5: accounts[0].auth: expected one of access_key, bearer"),
+        (f"api_key: x\n    budget: {SECRET}", "5: accounts[0].budget: found text, expected a mapping"),
+        (f"api_key: x\nstate: {{url: 'mysql://edge:{SECRET}@db/edge'}}", f"5: state.url: {EXPECTED_STATE}"),
+        (f"api_key: x\nstate: {{url: '{SECRET}'}}", f"5: state.url: {EXPECTED_STATE}"),
+        (f"api_key: x\nstate: {{url: 'postgresql://edge:{SECRET}@db /edge'}}", f"5: state.url: {EXPECTED_STATE}"),
+        (f"api_key: x\nstate: {{url: '{STATE_URL}', url_file: url}}", "5: state.url_file: set together with url; expected one of the two"),
+        ("api_key: x\nstate: {url_file: other}", "5: state.url_file: other does not contain the address of a PostgreSQL; expected one such as postgresql://user:password@host/database"),
+        ("api_key: x\nstate: {url_file: ambiguous}", "5: state.url_file: ambiguous contains an ambiguous '@'; percent-encode the password (@ as %40, / as %2F, ? as %3F, # as %23)"),
+        ("api_key: x\nstate: {url_file: absent}", "5: state.url_file: absent does not exist"),
+        (f"api_key: x\nstate: {{url: '{STATE_URL}', lease: 1s}}", "5: state.lease: found '1s', expected at least 5s"),
     ],
-)
+)  # fmt: skip
 def test_no_fault_shows_a_secret(tmp_path: Path, written: str, fault: str) -> None:
+    for name, text in (("url", STATE_URL), ("other", SECRET), ("ambiguous", f"postgresql://e:{SECRET}/{SECRET}@db/e")):
+        write(tmp_path, text, name)
     faults = refusal(tmp_path, ACCOUNT.replace("api_key: hunter2", written))
-    assert fault in faults
+    assert f"config.yml:{fault}" in faults
     assert SECRET not in "\n".join(faults)
 
 
-@pytest.mark.parametrize("show", [str, repr, lambda settings: f"{settings}"])
+@pytest.mark.parametrize("show", [str, repr, format, lambda settings: settings.state.model_dump_json()])
 def test_the_settings_show_no_secret(tmp_path: Path, show: Callable[[Settings], str]) -> None:
     settings = load_text(tmp_path, WITH_SECRETS)
     assert settings.accounts[0].credential().get_secret_value() == SECRET
@@ -142,8 +140,42 @@ def test_a_refusal_of_the_whole_shows_no_secret_even_in_its_traceback(tmp_path: 
     assert SECRET not in shown
 
 
-def test_a_pair_of_key_and_file_is_one_too_many(tmp_path: Path) -> None:
-    write(tmp_path, "hunter2", "key")
-    assert refusal(tmp_path, f"{ACCOUNT}    api_key_file: key\n") == [
-        "config.yml:5: accounts[0].api_key_file: set together with api_key; expected one of the two"
+@pytest.mark.parametrize(
+    ("written", "shared", "durable", "address"),
+    [
+        ("path: state.db", False, True, None),
+        ("path: null", False, False, None),
+        *(
+            (f"path: state.db, url: '{url}'", True, True, url)
+            for url in (
+                STATE_URL,
+                "postgres://db.example.net",
+                "postgresql://edge:S3cr%40et:a[]@[2001:db8::1]:5432,second.example.net:5433/edge?sslmode=verify-full",
+                "postgresql:///edge?host=/run/postgresql",
+                "postgresql://%2Frun%2Fpostgresql/edge",
+            )
+        ),
+    ],
+)
+def test_the_state_is_in_a_file_unless_it_has_an_address(
+    tmp_path: Path, written: str, address: str | None, *, shared: bool, durable: bool
+) -> None:
+    state = load_text(tmp_path, f"{ACCOUNT}state: {{{written}}}\n").state
+    assert (state.is_shared, state.is_durable) == (shared, durable)
+    assert address is None or state.address() == address
+
+
+def test_an_address_that_was_changed_to_an_ambiguous_one_is_not_used(tmp_path: Path) -> None:
+    file = write(tmp_path, STATE_URL, "url")
+    settings = load_text(tmp_path, f"{ACCOUNT}state: {{url_file: url}}\n").state
+    file.write_text(f"postgresql://edge:S3cr/{SECRET}@db.example.net/edge")
+    with pytest.raises(SecretFileError, match="percent-encode the password") as caught:
+        settings.address()
+    assert SECRET not in str(caught.value)
+
+
+def test_a_database_needs_the_part_that_speaks_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service, "find_spec", lambda _name: None)
+    assert refusal(tmp_path, f"{ACCOUNT}state: {{url: '{STATE_URL}'}}\n") == [
+        "config.yml:5: state.url: needs an extra that is not installed: pip install 'edge-exporter[postgres]'"
     ]

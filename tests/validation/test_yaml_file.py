@@ -1,8 +1,6 @@
 import errno
-import itertools
 import json
 import os
-import time
 from pathlib import Path
 
 import pytest
@@ -181,14 +179,3 @@ def test_a_file_that_would_take_minutes_to_parse_is_refused_at_once(tmp_path: Pa
     large.write_bytes(b"#" * ((4 << 20) + 1))
     (fault,) = read_marked(large, example="accounts:").faults
     assert str(fault) == f"{large}: is larger than 4 MiB; put long lists of ids into an ids_file"
-
-
-def test_no_property_fails_because_the_machine_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:
-    ticks = itertools.count(step=10)
-    monkeypatch.setattr(time, "perf_counter", lambda: float(next(ticks)))
-
-    @given(st.lists(st.text()))
-    def holds(drawn: list[str]) -> None:
-        assert isinstance(drawn, list)
-
-    holds()

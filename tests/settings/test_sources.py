@@ -1,0 +1,338 @@
+# ruff: noqa: E501 - a message stands on one line, as it is printed
+"""What files, variables and flags together give: values, or messages. `files/` has what a file alone gives."""
+
+from collections.abc import Mapping
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import SecretStr, ValidationError
+
+from exporter.settings.flag import Flag
+from exporter.settings.flags import flags
+from exporter.settings.loading import SettingsError, load
+from exporter.settings.model import Settings
+from tests.settings.configurations import ACCOUNT, ENOUGH, load_text, refusal, write
+
+# Flags begin with dashes; all else is a variable. `{folder}` is the folder of the file, which has these files besides.
+Given = Mapping[str, str]
+FILES = {
+    "key": "of-the-file\n",
+    "ids.txt": "# zones\n8\n\n 9 # the shop\n7\n8\n",
+    "ca.pem": "PEM",
+    "other.yml": ACCOUNT,
+}
+TOKEN, DATABASE_URL = "PLATFORM_DATABASE_AUTH_TOKEN", "PLATFORM_DATABASE_URL"
+ATTACHED = {DATABASE_URL: "libsql://abc.lite.example.net", TOKEN: "of-the-platform"}
+WITH_IDS = f"{ACCOUNT}    dns_zones: {{ids: [7], ids_file: ids.txt}}\n"
+TWO_ACCOUNTS = """\
+accounts:
+  - {name: one, base_url: "https://one", api_key: hunter2}
+  - {name: two, base_url: "https://two", api_key: hunter2}
+"""
+EVERY_FAULT = """\
+accounts:
+  - name: main
+    timeuot: 10s
+    base_url: api.example.net
+    dns_zones:
+      ids:
+        - 1
+        - x
+      include: ["("]
+  - name: main
+    base_url: https://x
+    api_key: a
+    api_key_file: b
+web:
+  listen: 9877
+shard: {index: 3, total: 2}
+databases:
+  - {name: a, url: "https://x", auth_token: t, queries: [{name: n, sql: x, max_row: 1}]}
+  - {name: b, url: "https://x", auth_token: t, queries: [{name: n, sql: x}]}
+"""
+MERGED = """\
+accounts:
+  - &first
+    name: one
+    base_url: https://one
+    api_key: hunter2
+    timeout: %s
+  - {<<: *first, name: two, base_url: "https://two"}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, text in FILES.items():
+        write(tmp_path, text, name)
+    return tmp_path
+
+
+def divided(folder: Path, given: Given) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the flags and the variables."""
+    filled = {name: value.replace("{folder}", str(folder)) for name, value in given.items()}
+    passed = {name: value for name, value in filled.items() if name.startswith("--")}
+    return passed, {name: value for name, value in filled.items() if name not in passed}
+
+
+def loaded(folder: Path, text: str | None, given: Given) -> Settings:
+    return load(None, *divided(folder, given)) if text is None else load_text(folder, text, *divided(folder, given))
+
+
+def value(settings: Settings, path: str) -> object:
+    """Return the value at a path; texts for secrets, addresses and files."""
+    found: Any = settings
+    for part in path.split("."):
+        found = found[int(part)] if part.isdigit() else getattr(found, part)
+        found = found() if callable(found) else found
+    found = found.get_secret_value() if isinstance(found, SecretStr) else found
+    return found if found is None or isinstance(found, bool | float | tuple) else str(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "expected"),
+    [
+        (None, ENOUGH, {"accounts.0.name": "main", "accounts.0.base_url": "https://api.example.net", "accounts.0.auth": "access_key", "accounts.0.credential": "hunter2"}),
+        (None, {"EDGE_EXPORTER_BASE_URL": "https://x", "EDGE_EXPORTER_API_KEY_FILE": "{folder}/key", "EDGE_EXPORTER_AUTH": "bearer"}, {"accounts.0.auth": "bearer", "accounts.0.credential": "of-the-file"}),
+        (None, {**ENOUGH, "EDGE_EXPORTER_STATE__PATH": "null"}, {"state.path": None}),
+        (None, {"EDGE_EXPORTER_CONFIG": "{folder}/other.yml"}, {"accounts.0.credential": "hunter2"}),
+        # A file that is passed goes before the one that the variable names.
+        (ACCOUNT, {"EDGE_EXPORTER_CONFIG": "{folder}/none"}, {"accounts.0.credential": "hunter2"}),
+        # The environment lays over the one account of the file, and a key in one form replaces that in the other.
+        (ACCOUNT.replace("main", "shop") + "    timeout: 7s\n", {"EDGE_EXPORTER_BASE_URL": "https://y"}, {"accounts.0.name": "shop", "accounts.0.base_url": "https://y", "accounts.0.timeout": 7.0}),
+        (ACCOUNT, {"EDGE_EXPORTER_API_KEY_FILE": "{folder}/key"}, {"accounts.0.api_key": None, "accounts.0.credential": "of-the-file"}),
+        (ACCOUNT.replace("api_key: hunter2", "api_key_file: key"), {"EDGE_EXPORTER_API_KEY": "of-above"}, {"accounts.0.api_key_file": None, "accounts.0.credential": "of-above"}),
+        # Sources are merged key by key, and what is overridden is no fault.
+        (
+            ACCOUNT + "web: {listen: ':1', route_prefix: /file}\ncollectors: {scripts: {interval: 1h, stale_after: 9h}}\n",
+            {"EDGE_EXPORTER_WEB__LISTEN": ":2", "EDGE_EXPORTER_COLLECTORS__SCRIPTS__INTERVAL": "2h", "--web.config-file": "web.yml"},
+            {"web.listen": ":2", "web.route_prefix": "/file", "web.config_file": "web.yml", "collectors.scripts.interval": 7200.0, "collectors.scripts.stale_after": 32_400.0, "collectors.search.interval": 600.0},
+        ),
+        (f"{ACCOUNT}log: {{level: loud}}\n", {"--log.level": "error"}, {"log.level": "error"}),
+        # An attached database; the one that is configured takes what it lacks, and keeps what it has.
+        (None, ATTACHED, {"databases.0.name": "default", "databases.0.url": "https://abc.lite.example.net", "databases.0.credential": "of-the-platform"}),
+        (None, {DATABASE_URL: "libsql://abc.lite.example.net?authToken=of-the-url"}, {"databases.0.url": "https://abc.lite.example.net", "databases.0.credential": "of-the-url"}),
+        ("databases:\n  - {name: orders, queries: [{name: n, sql: SELECT 1}]}\n", ATTACHED, {"databases.0.name": "orders", "databases.0.url": "https://abc.lite.example.net", "databases.0.queries.0.name": "n", "databases.0.credential": "of-the-platform"}),
+        ("databases: [{name: orders, url: 'https://own?authToken=own'}]\n", ATTACHED, {"databases.0.url": "https://own", "databases.0.credential": "own"}),
+        ("databases: [{name: orders, url: 'https://own', auth_token: own}]\n", ATTACHED, {"databases.0.url": "https://own", "databases.0.credential": "own"}),
+        # Files are relative to the file that names them; ids come from the list, then from their file, each once.
+        (WITH_IDS, {}, {"accounts.0.dns_zones.all_ids": (7, 8, 9)}),
+        (f"{ACCOUNT}    ca_file: ca.pem\nweb: {{config_file: web.yml}}\nstate: {{path: state.db}}\n", {}, {"accounts.0.ca_file": "{folder}/ca.pem", "web.config_file": "{folder}/web.yml", "state.path": "state.db"}),
+        # Text needs no quotes, whatever it looks like.
+        (
+            "accounts:\n  - {name: on, base_url: https://x, api_key: 0123, images: [{registry_id: 7, namespace: 2024-01-01, name: 1e3}]}\n",
+            {},
+            {"accounts.0.name": "on", "accounts.0.credential": "0123", "accounts.0.images.0.registry_id": "7", "accounts.0.images.0.namespace": "2024-01-01", "accounts.0.images.0.name": "1e3"},
+        ),
+        *((f"{ACCOUNT}series: {{created: {word}}}\n", {}, {"series.created": meant}) for word, meant in {"true": True, "yes": True, "on": True, "off": False}.items()),
+        (MERGED % "5s", {}, {"accounts.0.name": "one", "accounts.1.name": "two", "accounts.1.base_url": "https://two", "accounts.1.timeout": 5.0}),
+        (f"\ufeff{ACCOUNT}", {}, {"accounts.0.name": "main"}),
+        (ACCOUNT.replace("hunter2", '" hunter2\\n"'), {}, {"accounts.0.credential": "hunter2"}),
+    ],
+)  # fmt: skip
+def test_sources_give_values(folder: Path, text: str | None, given: Given, expected: dict[str, object]) -> None:
+    settings = loaded(folder, text, given)
+    wanted = {
+        path: one.replace("{folder}", str(folder)) if isinstance(one, str) else one for path, one in expected.items()
+    }
+    assert {path: value(settings, path) for path in expected} == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "given"),
+    [
+        (ACCOUNT, dict.fromkeys(["EDGE_EXPORTER_BASE_URL", "EDGE_EXPORTER_LOG__LEVEL", "EDGE_EXPORTER_CONFIG", "EDGE_EXPORTER_MISTAKE", "PLATFORM_DATABASE_URL"], "") | {"EDGE_EXPORTER_API_KEY_FILE": " "}),
+        # What Kubernetes sets for a service of our name, and variables without our prefix.
+        (ACCOUNT, {"EDGE_EXPORTER_SERVICE_HOST": "10.0.0.1", "EDGE_EXPORTER_SERVICE_PORT": "9877", "EDGE_EXPORTER_SERVICE_PORT_METRICS": "9877", "EDGE_EXPORTER_PORT": "tcp://10.0.0.1:9877", "EDGE_EXPORTER_PORT_9877_TCP": "tcp://10.0.0.1:9877", "EDGE_EXPORTER_PORT_9877_TCP_PROTO": "tcp", "EDGE_EXPORTER_PORT_9877_TCP_PORT": "9877", "EDGE_EXPORTER_PORT_9877_TCP_ADDR": "10.0.0.1", "EDGE_EXPORTER_METRICS_SERVICE_HOST": "10.0.0.2"}),
+        (ACCOUNT, {"LOG": "x", "LOG__LEVEL": "loud", "edge_exporter_log__level": "loud", "PLATFORM_OTHER": "x"}),
+        (ACCOUNT + "    budget:\n    rate_limits:\nweb:\nshard: ~\ncollectors:\n  scripts:\n  search: {interval: null}\n", {}),
+    ],
+)  # fmt: skip
+def test_what_is_empty_or_not_ours_sets_nothing(folder: Path, text: str, given: Given) -> None:
+    assert loaded(folder, text, given) == loaded(folder, ACCOUNT, {})
+
+
+BASE_URL = "missing; expected the platform's address, such as https://api.example.net"
+UNKNOWN = {
+    "EDGE_EXPORTER_LOG_LEVEL": "unknown variable; did you mean 'EDGE_EXPORTER_LOG__LEVEL'?",
+    "EDGE_EXPORTER_API_KEYFILE": "unknown variable; did you mean 'EDGE_EXPORTER_API_KEY_FILE'?",
+    "EDGE_EXPORTER_CONFIG_FILE": "unknown variable; did you mean 'EDGE_EXPORTER_WEB__CONFIG_FILE'?",
+    "EDGE_EXPORTER_SERIES__DENY": "series.deny is a list, which only the configuration file can set",
+    "EDGE_EXPORTER_ZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZ": "unknown variable",
+    "--web.lisen": "unknown flag; did you mean '--web.listen'?",
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "messages"),
+    [
+        (TWO_ACCOUNTS, {**ENOUGH, "--base-url": "https://flag"}, [f"{name}: there are 2 accounts; set it in the file for one of them" for name in ("--base-url", "EDGE_EXPORTER_API_KEY", "EDGE_EXPORTER_BASE_URL")]),
+        *((None, {**ENOUGH, name: "hunter2"}, [f"{name}: {message}"]) for name, message in UNKNOWN.items()),
+        (None, {}, ["nothing to do: there is no account and no database; EDGE_EXPORTER_BASE_URL and EDGE_EXPORTER_API_KEY suffice"]),
+        (None, {"EDGE_EXPORTER_API_KEY": "hunter2"}, [f"EDGE_EXPORTER_BASE_URL: accounts[0].base_url: {BASE_URL}"]),
+        ("accounts:\n  - {name: main, api_key: hunter2}\n", {}, [f"config.yml:2: accounts[0].base_url: {BASE_URL}"]),
+        (None, {"EDGE_EXPORTER_BASE_URL": "https://x"}, ["EDGE_EXPORTER_API_KEY: accounts[0].api_key: missing; expected api_key or api_key_file"]),
+        (None, {**ENOUGH, "EDGE_EXPORTER_API_KEY_FILE": "/dev/null"}, ["EDGE_EXPORTER_API_KEY_FILE: accounts[0].api_key_file: /dev/null is a device, expected a regular file"]),
+        (None, {**ENOUGH, "EDGE_EXPORTER_LOG__LEVEL": "null"}, ["EDGE_EXPORTER_LOG__LEVEL: log.level: found 'null', expected one of debug, info, warning, error"]),
+        (None, {**ENOUGH, TOKEN: "hunter2"}, [f"{TOKEN}: there is no database for this token; set {DATABASE_URL}"]),
+        (None, {**ATTACHED, DATABASE_URL: "abc.lite.example.net?authToken=hunter2"}, [f"{DATABASE_URL}: databases[0].url: is not a URL; expected one such as libsql://abc.lite.example.net"]),
+        ("databases:\n  - {name: one, url: 'https://one', auth_token: hunter2}\n  - {name: two, url: 'https://two'}\n", ATTACHED, ["config.yml:3: databases[1].auth_token: missing; expected auth_token or auth_token_file"]),
+        # A fault names the source that won, and one between keys of two sources stands at the key.
+        (f"{ACCOUNT}log: {{level: debug}}\n", {"EDGE_EXPORTER_LOG__LEVEL": "loud"}, ["EDGE_EXPORTER_LOG__LEVEL: log.level: found 'loud', expected one of debug, info, warning, error"]),
+        (ACCOUNT, {"--log.level": "quiet", "EDGE_EXPORTER_LOG__LEVEL": "loud"}, ["--log.level: log.level: found 'quiet', expected one of debug, info, warning, error"]),
+        (f"{ACCOUNT}shard: {{index: 2, total: 4}}\n", {"--shard.total": "2"}, ["config.yml:5: shard.index: found 2, but shard.total is 2 (0 to 1 are allowed)"]),
+        (f"{ACCOUNT}log: {{level: {'x' * 200}}}\n", {}, [f"config.yml:5: log.level: found '{'x' * 60}…', expected one of debug, info, warning, error"]),
+        ("[" * 5000, {}, ["config.yml: is nested too deeply"]),
+        (MERGED % "soon", {}, [f"config.yml:6: accounts[{number}].timeout: found 'soon', expected a duration such as 30s, 5m or 1h30m" for number in (0, 1)]),
+        (f"{ACCOUNT}    api_key_file: key\n", {}, ["config.yml:5: accounts[0].api_key_file: set together with api_key; expected one of the two"]),
+        (
+            f"{ACCOUNT}endpoints: [{', '.join(f'{{name: e{n}, path: /a, metrics: [{{name: m{n}, value: a}}]}}' for n in range(5001))}]\n",
+            {},
+            ["config.yml:5: endpoints: found 5001 items, expected at most 5000"],
+        ),
+        (
+            EVERY_FAULT,
+            {"--log.level": "loud", "EDGE_EXPORTER_LOG_FORMAT": "json"},
+            [
+                "config.yml:2: accounts[0].api_key: missing; expected api_key or api_key_file",
+                "config.yml:3: accounts[0].timeuot: unknown key; did you mean 'timeout'?",
+                "config.yml:4: accounts[0].base_url: is not a URL; expected one such as https://api.example.net",
+                "config.yml:8: accounts[0].dns_zones.ids[1]: found 'x', expected a whole number",
+                "config.yml:9: accounts[0].dns_zones.include[0]: found '(', expected a regular expression (missing ): ()",
+                "config.yml:10: accounts[1].name: duplicate 'main', first in accounts[0]",
+                "config.yml:13: accounts[1].api_key_file: b does not exist",
+                "config.yml:15: web.listen: found '9877', expected host:port, [::1]:9877 or :9877",
+                "config.yml:16: shard.index: found 3, but shard.total is 2 (0 to 1 are allowed)",
+                "config.yml:18: databases[0].queries[0].max_row: unknown key; did you mean 'max_rows'?",
+                "config.yml:19: databases[1].queries[0].name: duplicate 'n', first in databases[0].queries[0]",
+                "--log.level: log.level: found 'loud', expected one of debug, info, warning, error",
+                "EDGE_EXPORTER_LOG_FORMAT: unknown variable; did you mean 'EDGE_EXPORTER_LOG__FORMAT'?",
+            ],
+        ),
+    ],
+)  # fmt: skip
+def test_sources_give_messages(folder: Path, text: str | None, given: Given, messages: list[str]) -> None:
+    assert refusal(folder, text, *divided(folder, given)) == messages
+
+
+@pytest.mark.parametrize(("in_file", "in_environment", "in_flags"), list(product([False, True], repeat=3)))
+def test_the_highest_source_that_sets_a_value_wins(
+    tmp_path: Path, *, in_file: bool, in_environment: bool, in_flags: bool
+) -> None:
+    text = ACCOUNT.replace("api.example.net", "file") + ("log: {level: debug}\n" if in_file else "")
+    environ = {"EDGE_EXPORTER_LOG__LEVEL": "warning", "EDGE_EXPORTER_BASE_URL": "https://environment"}
+    passed = {"--log.level": "error", "--base-url": "https://flag"}
+    settings = load_text(tmp_path, text, passed if in_flags else {}, environ if in_environment else {})
+    expected = "error" if in_flags else "warning" if in_environment else "debug" if in_file else "info"
+    address = "https://flag" if in_flags else "https://environment" if in_environment else "https://file"
+    assert (settings.log.level, settings.accounts[0].base_url) == (expected, address)
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"), [(None, ": does not exist"), ("", ": is a directory, expected a file"), (b"log:\n  level: \xff\n", ":2: is not UTF-8 text")]
+)  # fmt: skip
+def test_a_file_that_cannot_be_read_hides_nothing_that_is_wrong_elsewhere(
+    tmp_path: Path, content: bytes | str | None, problem: str
+) -> None:
+    path = tmp_path / "config.yml"
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    elif content is not None:
+        path.mkdir()
+    with pytest.raises(SettingsError) as refused:
+        load(path, None, {**ENOUGH, "EDGE_EXPORTER_LOG_LEVEL": "info"})
+    unknown = f"EDGE_EXPORTER_LOG_LEVEL: {UNKNOWN['EDGE_EXPORTER_LOG_LEVEL']}"
+    assert str(refused.value).splitlines() == [f"{path}{problem}", unknown]
+
+
+@pytest.mark.parametrize(
+    ("host_name", "message"),
+    [
+        ("edge-exporter-2.svc", None),
+        ("laptop", "host name 'laptop' does not end in a number, as 'exporter-0' does"),
+        ("exporter-3", "host name 'exporter-3' ends in 3, but shard.total is 3 (0 to 2 are allowed)"),
+    ],
+)
+def test_the_ordinal_of_the_host_name_is_the_shard(tmp_path: Path, host_name: str, message: str | None) -> None:
+    text = f"{ACCOUNT}shard:\n  total: 3\n  index: auto\n"
+    if message is None:
+        assert load_text(tmp_path, text, host_name=host_name).shard.resolve(host_name) == 2
+    else:
+        assert refusal(tmp_path, text, host_name=host_name) == [f"config.yml:7: shard.index: {message}"]
+
+
+PLACE = "accounts[0].dns_zones.ids_file"
+NO_ID = "expected a whole number from 1"
+
+
+@pytest.mark.parametrize(
+    ("content", "messages"),
+    [
+        (None, [f"config.yml:5: {PLACE}: ids.txt does not exist"]),
+        (b"\xff", [f"config.yml:5: {PLACE}: ids.txt is not UTF-8 text"]),
+        *((f"1\n# a comment\n{line}\n".encode(), [f"ids.txt:3: {PLACE}: found '{line}', {NO_ID}"]) for line in ["x", "0", "-1", "1.5", "1 2", "9223372036854775808", "٣", "1,2"]),
+        (b"bad\n" * 100, [f"config.yml:5: {PLACE}: ids.txt holds 80 more lines that are not ids", *(f"ids.txt:{line}: {PLACE}: found 'bad', {NO_ID}" for line in range(1, 21))]),
+    ],
+)  # fmt: skip
+def test_a_file_of_ids_is_refused_by_its_lines(tmp_path: Path, content: bytes | None, messages: list[str]) -> None:
+    if content is not None:
+        (tmp_path / "ids.txt").write_bytes(content)
+    assert refusal(tmp_path, WITH_IDS) == messages
+
+
+@pytest.mark.parametrize("number", [0, 100_000])
+def test_a_file_may_have_any_number_of_ids(tmp_path: Path, number: int) -> None:
+    write(tmp_path, "\n".join(map(str, range(1, number + 1))), "ids.txt")
+    zones = load_text(tmp_path, WITH_IDS).accounts[0].dns_zones
+    assert len(zones.all_ids()) == max(number, 1)
+    assert len(repr(zones)) < 1000
+
+
+def test_a_family_is_served_if_it_is_allowed_and_not_denied(tmp_path: Path) -> None:
+    series = load_text(tmp_path, f"{ACCOUNT}series: {{deny: [edge_script_.*], allow: [edge_.*]}}\n").series
+    served = {name: series.serves(name) for name in ("edge_up", "edge_script_deleted", "go_up")}
+    assert served == {"edge_up": True, "edge_script_deleted": False, "go_up": False}
+
+
+def test_the_settings_cannot_be_changed_and_take_nothing_by_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOG", '{"level": "debug"}')
+    account = {"name": "main", "base_url": "https://x", "api_key": "hunter2"}
+    settings = Settings.model_validate({"accounts": [account]})
+    assert settings.log.level == "info"
+    with pytest.raises(ValidationError, match="frozen"):
+        settings.log.level = "debug"
+
+
+VALUES = {
+    "TEXT": "x",
+    "FILE": "a-file",
+    "DURATION": "2h",
+    "true|false": "true",
+    "INTEGER": "7",
+    "HOST:PORT": ":1",
+    "PATH": "/p",
+    "INTEGER|auto|lease": "auto",
+    "debug|info|warning|error": "debug",
+    "auto|console|json": "json",
+    "access_key|bearer": "bearer",
+    "URL": "https://flag.example.net",
+}
+
+
+@pytest.mark.parametrize("flag", flags(), ids=lambda flag: str(flag.name))
+def test_every_flag_and_its_variable_set_the_same(flag: Flag, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, "postgresql://of-the-file/edge", "a-file")
+    given = "false" if flag.default == "true" else VALUES[flag.metavar]
+    environ = {name: text for name, text in ENOUGH.items() if flag.name != "--api-key-file" or "KEY" not in name}
+    by_flag = load(None, {flag.name: given}, environ, host_name="pod-0")
+    by_variable = load(None, None, {**environ, flag.variable: given}, host_name="pod-0")
+    assert by_flag == by_variable
+    assert by_flag != load(None, None, ENOUGH)
+    assert flag.help.endswith(".")
+
+
+def test_no_flag_takes_a_secret() -> None:
+    assert [flag.name for flag in flags() if "key" in flag.name or "token" in flag.name] == ["--api-key-file"]
