@@ -11,7 +11,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.parser import text_string_to_metric_families
 
 from exporter.clock import Clocks
-from exporter.collectors.catalogue import families
+from exporter.collectors.catalogue import CATALOGUE, families
 from exporter.counters.file_storage import FileStorage
 from exporter.counters.ledger import Entry, Ledger
 from exporter.counters.storage import MemoryStorage
@@ -40,6 +40,11 @@ from tests.turned_clock import TurnedClock
 START = datetime(2026, 2, 8, 12, 0, tzinfo=UTC).timestamp()
 
 Labels = Mapping[str, str]
+
+
+def only(*names: str) -> dict[str, object]:
+    """Return settings of the collectors that disable all but these: a test counts the polls of what it names."""
+    return {collector.section: {"enabled": False} for collector in CATALOGUE if collector.section not in names}
 
 
 async def at_once(_seconds: float) -> None:

@@ -9,10 +9,11 @@ from structlog.testing import capture_logs
 from exporter.polling.first_discovery import FIRST_RETRY_SECONDS
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.world import World
-from tests.exporter_parts import START, ExporterParts, exporter_parts
+from tests.exporter_parts import START, ExporterParts, exporter_parts, only
 
 WELL = "101"
 ZONES = {"dns_zones": {"discover": True}, "scripts": {"discover": False}, "shield_zones": {"discover": False}}
+STATISTICS = only("discovery", "dns_statistics")
 
 # The fault, as it is scripted → the reason under which it is one failure.
 MATRIX: Mapping[str, tuple[dict[str, object], str]] = {
@@ -77,7 +78,9 @@ async def test_a_fault_of_one_zone_is_one_failure_and_nobody_elses(names: tuple[
     patience = {"timeout": 1.0} if names == STALLS else {}
     zones = {name: str(int(WELL) + number) for number, name in enumerate(names, start=1)}
     reasons = {name: MATRIX[name][1] for name in names}
-    async with exporter_parts(account={**ZONES, **patience}, world=small_world(len(zones) + 1)) as parts:
+    async with exporter_parts(
+        account={**ZONES, **patience}, collectors=STATISTICS, world=small_world(len(zones) + 1)
+    ) as parts:
 
         def of_today() -> dict[str, float | None]:
             return {name: parts.value("edge_dns_day_queries", zone_id=zone) for name, zone in zones.items()}
@@ -121,7 +124,10 @@ async def test_a_fault_of_one_zone_is_one_failure_and_nobody_elses(names: tuple[
 
 async def test_a_platform_that_refuses_connections_is_one_failure_a_target() -> None:
     async with exporter_parts(
-        account={**ZONES, "dns_zones": {"discover": False, "ids": [101]}}, url="http://127.0.0.1:1", world=small_world()
+        account={**ZONES, "dns_zones": {"discover": False, "ids": [101]}},
+        collectors=STATISTICS,
+        url="http://127.0.0.1:1",
+        world=small_world(),
     ) as parts:
         # Until then it waits for the zone's name, which search would give.
         assert parts.samples("edge_target_up", collector="dns_statistics") == {}

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from exporter.collectors.catalogue import CATALOGUE
 from exporter.collectors.collector import Context
 from exporter.platform.http.client import Observer
 from exporter.polling.first_discovery import FIRST_TRIES
@@ -13,7 +12,7 @@ from exporter.targets.target import Target
 from exporter.wiring import clients, from_settings
 from tests.collectors.polls import KnownNames
 from tests.endpoints.platform import Query, good, platform
-from tests.exporter_parts import ExporterParts, configuration, exporter_parts
+from tests.exporter_parts import ExporterParts, configuration, exporter_parts, only
 
 ITEMS, PAGE = 1000, 7
 ABSENT = "13"
@@ -43,9 +42,7 @@ QUIET: Mapping[str, object] = {
     "shield_zones": {"discover": False},
 }
 BUSY: Mapping[str, object] = {**QUIET, "budget": {"requests_per_second": 10000, "max_in_flight": 8}}
-OFF: Mapping[str, object] = {
-    collector.section: {"enabled": False} for collector in CATALOGUE if collector.section != "database"
-}
+OFF = only("database")
 
 
 class Things:

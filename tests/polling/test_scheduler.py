@@ -22,11 +22,12 @@ from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.keys import API_KEY
 from exporter.sandbox.world import World
 from exporter.targets.target import PollKey, Target
-from tests.exporter_parts import START, ExporterParts, exporter_parts
+from tests.exporter_parts import START, ExporterParts, exporter_parts, only
 from tests.polling.platform import Platform, running
 from tests.waiting import END_SECONDS, PATIENCE, until
 
 DNS_ONLY = {"scripts": {"discover": False}, "shield_zones": {"discover": False}}
+STATISTICS = only("discovery", "dns_statistics")
 SHIELD_ONLY = {"dns_zones": {"discover": False}, "scripts": {"discover": False}}
 
 
@@ -45,7 +46,9 @@ async def test_the_first_round_polls_everything_at_once() -> None:
 async def test_in_the_first_round_few_targets_do_not_wait_behind_the_many_of_another_collector() -> None:
     zones = Platform(zones=range(1, 501))
     with running(zones) as platform:
-        async with exporter_parts(account={"shield_zones": {"ids": [1, 2, 3]}}, url=platform.url):
+        few = {"shield_zones": {"ids": [1, 2, 3]}}
+        dns = ("discovery", "dns_statistics", "dns_record_scans")
+        async with exporter_parts(account=few, collectors=only(*dns, "shield_bot_detection"), url=platform.url):
             polled = [path for _, path in platform.seen if path.startswith(("/dnszone/", "/shield/shield-zone/"))]
     before = polled[: polled.index("/shield/shield-zone/3/bot-detection")]
     assert len(polled) > 1000
@@ -64,13 +67,14 @@ async def test_the_duration_of_a_collector_is_that_of_its_last_poll() -> None:
     with running(Slow(zones=range(0))) as platform:
         # With a fault the first round is not waited for; this one is the sandbox's, which is not asked.
         zone, fault = {"dns_zones": {"ids": [1]}}, {"kind": "stall"}
-        async with exporter_parts(account=zone, url=platform.url, fault=fault) as parts:
+        off = only("dns_statistics")
+        async with exporter_parts(account=zone, collectors=off, url=platform.url, fault=fault) as parts:
             await parts.settle()
             assert parts.value("edge_exporter_collector_duration_seconds", collector="dns_statistics") == 2.5
 
 
 async def test_a_target_is_polled_once_an_interval_at_its_own_moment() -> None:
-    async with exporter_parts(account=DNS_ONLY, world=world()) as parts:
+    async with exporter_parts(account=DNS_ONLY, collectors=STATISTICS, world=world()) as parts:
         moments = []
         polled = parts.samples("edge_api_requests_total", operation="dns_statistics", code="200")[("main",)]
         for second in range(600):
@@ -417,7 +421,7 @@ async def test_a_target_that_was_rate_limited_is_left_alone_for_as_long_as_the_p
 
 
 async def test_a_target_whose_platform_is_unavailable_is_left_alone_for_as_long_as_it_asked() -> None:
-    async with exporter_parts(account=DNS_ONLY, world=world()) as parts:
+    async with exporter_parts(account=DNS_ONLY, collectors=STATISTICS, world=world()) as parts:
         parts.faults.add({"kind": "status", "status": 503, "retry_after": 2000, "path": "/dnszone/102/statistics"})
         for _ in range(4):
             await parts.turn(400)
@@ -440,7 +444,8 @@ async def test_nobody_is_left_alone_for_longer_than_an_hour() -> None:
 async def test_intervals_stretch_when_the_budget_does_not_carry_them() -> None:
     small = world(zones=40)
     tight = {**DNS_ONLY, "budget": {"requests_per_second": 0.1, "max_in_flight": 4}}
-    async with exporter_parts(account=tight, world=small) as parts:
+    both = only("discovery", "dns_statistics", "dns_record_scans")
+    async with exporter_parts(account=tight, collectors=both, world=small) as parts:
         plan = parts.schedule.plans["dns_statistics"]
         demand = parts.value("edge_api_demand_requests_per_second", account="main")
         assert demand is not None
@@ -563,8 +568,8 @@ async def test_a_failed_poll_of_a_slow_collector_is_repeated_within_minutes() ->
 
 async def test_a_key_that_is_refused_is_not_offered_more_often_for_that() -> None:
     slow = {
+        **only(),
         "dns_statistics": {"interval": "1h"},
-        "dns_record_scans": {"enabled": False},
         "discovery": {"interval": "1h"},
     }
     fixed = {**DNS_ONLY, "dns_zones": {"ids": [101], "discover": False}, "api_key": "wrong"}

@@ -11,13 +11,13 @@ from exporter.counters.storage import MemoryStorage, StorageError
 from exporter.platform.http import responses
 from exporter.platform.operation import Operation
 from exporter.targets.target import PollKey
-from tests.exporter_parts import ExporterParts, exporter_parts
+from tests.exporter_parts import ExporterParts, exporter_parts, only
 from tests.polling.platform import Platform, running
 
 INTERVAL = 300
 ROUND = INTERVAL * 1.5 + 1
 ZONES = {"shield_zones": {"discover": False}, "scripts": {"discover": False}}
-COLLECTORS = {"dns_statistics": {"interval": INTERVAL}, "dns_record_scans": {"enabled": False}}
+COLLECTORS = {**only("discovery"), "dns_statistics": {"interval": INTERVAL}}
 
 
 @dataclass
