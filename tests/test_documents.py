@@ -82,6 +82,19 @@ def test_no_source_names_a_target_of_the_makefile_that_there_is_not() -> None:
     assert sorted((path, target) for path, target in named if target not in targets()) == []
 
 
+@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "docs/architecture.md"])
+def test_the_files_and_folders_in_the_tables_exist(name: str) -> None:
+    absent = []
+    for row in re.findall(r"^\|.*", (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE):
+        # A file stands after its folder.
+        folders = [ROOT, ROOT / "exporter"]
+        for path in re.findall(r"`([\w./]+(?:/|\.py))`", row):
+            found = [folder / path for folder in folders if (folder / path).exists()]
+            folders += found
+            absent += [] if found else [path]
+    assert absent == []
+
+
 def test_the_documents_name_every_command_and_most_targets() -> None:
     texts = [document.read_text(encoding="utf-8") for document in DOCUMENTS]
     shown = {words[0] for text in texts for words in calls(text) if words}

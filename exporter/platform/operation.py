@@ -64,7 +64,7 @@ class Operation(Generic[T]):
         absent: statuses that mean "there is none" and are not failures; the value is None then.
         documented: False for operations that the interface document does not have.
         items: the array of its answer that may be long; a long answer without one is refused beyond 50,000 values.
-        is_compared: whether an answer that equals the last one may be skipped; False if several collectors use it.
+        is_compared: whether an answer that equals the last one may be skipped; False if endpoints share its answers.
     """
 
     name: str

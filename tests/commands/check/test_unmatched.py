@@ -192,7 +192,7 @@ def test_a_counter_that_counts_something_else_than_the_state_has_is_a_warning(
         assert checked("1.0") == []
         (warned,) = checked("100")
     assert warned == (
-        "13: endpoints[0].metrics[0].name: 'edge_charges_total' counts something else than before (scale): "
+        "12: endpoints[0].metrics[0].name: 'edge_charges_total' counts something else than before (scale): "
         "1 of its targets will continue from their values with a new baseline"
     )
     assert len(checked("100")) == 1
