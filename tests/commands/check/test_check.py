@@ -33,7 +33,7 @@ FIXED = (
     scripts: {discover: false}
     shield_zones: {discover: false}
 """
-    + f"collectors: {json.dumps(only('discovery', 'dns_statistics', 'dns_record_scans'))}\n"
+    f"collectors: {json.dumps(only('discovery', 'dns_statistics', 'dns_record_scans'))}\n"
 )
 
 
