@@ -14,13 +14,19 @@ _SCRIPT = {
     "LastModified": "2026-02-06T09:27:36.7357793Z",
     "ScriptType": 1,
     "CurrentReleaseId": 4002,
-    "EdgeScriptVariables": [{"Id": 1, "Name": "TOKEN", "Required": True, "DefaultValue": "x"}],
+    "EdgeScriptVariables": [{"Id": 1, "Name": "TOKEN", "Required": True, "DefaultValue": "v4lue"}],
     "Deleted": False,
     "LinkedPullZones": [{"Id": 9, "PullZoneName": "shop", "DefaultHostname": "shop.edge.example"}],
     "Integration": {
         "IntegrationId": 5,
         "RepositorySettings": {"Id": 6, "Name": "acme/router", "Private": True, "TemplateUrl": None},
-        "DeployConfiguration": {"Branch": "main", "EntryFile": "index.js", "CreateWorkflow": False},
+        "DeployConfiguration": {
+            "Branch": "main",
+            "InstallCommand": "npm ci",
+            "BuildCommand": "npm run build",
+            "EntryFile": "index.js",
+            "CreateWorkflow": False,
+        },
     },
     "DefaultHostname": "router.edge.example",
     "SystemHostname": "router.sys.example",
@@ -58,7 +64,10 @@ _ZONE = {
     "whitelabelResponsePages": True,
 }
 _GUARDED = {
+    "apiGuardianEndpointId": 1,
+    "shieldZoneId": 3,
     "requestMethod": "GET",
+    "requestPath": "/cart/{id}",
     "isEnabled": True,
     "validateRequestBodySchema": True,
     "validateResponseBodySchema": False,
@@ -66,10 +75,16 @@ _GUARDED = {
     "detectParameterXss": True,
     "detectParameterSqli": False,
     "rateLimitingEnabled": True,
-    "authSchemes": [{"schemeName": "bearer"}],
+    "rateLimitingRequestCount": 10,
+    "authSchemes": [{"schemeName": "bearer", "credentialName": "Authorization", "httpScheme": "bearer"}],
+    "requestBodySchemaYaml": "type: object",
     "responseBodySchemasYaml": {"200": "type: array"},
-    "availableParameters": {"Path": ["id"]},
+    "availableParameters": {"Path": ["id"], "Query": [], "Header": None, "Cookie": []},
+    "injectionDetectionParameters": {"Path": ["id"], "Query": None, "Header": None, "Cookie": []},
+    "createdAt": "2026-01-01T00:00:00Z",
+    "updatedAt": "2026-01-02T00:00:00Z",
 }
+_CONDITION = {"variableTypes": {"ARGS": "a", "GEO": ""}, "value": "x", "isNegated": False, "isRegexVariable": True}
 _CHART = {"2026-02-06T00:00:00Z": 12, "2026-02-07T00:00:00Z": 15.5, "2026-02-08T00:00:00Z": None}
 
 
@@ -78,7 +93,8 @@ def _enveloped(data: Any) -> dict[str, Any]:
 
 
 def _rules(count: int) -> dict[str, Any]:
-    return {"id": 1, "rules": [{"ruleId": "941100"}] * count}
+    about = {"name": "XSS", "code": "941", "fileName": "f.conf", "mainGroup": "m", "ruleset": "OWASP"}
+    return {"id": 1, **about, "description": "d", "rules": [{"ruleId": "941100", "description": "r"}] * count}
 
 
 GOOD: dict[str, Any] = {
@@ -98,7 +114,16 @@ GOOD: dict[str, Any] = {
         "CreatedAt": "2026-02-06T09:27:36.7357793Z",
         "CompletedAt": "2026-02-06T09:27:41",
         "Records": [
-            {"Name": "www", "Type": 0, "Ttl": 300, "Value": "192.0.2.1", "IsProxied": True},
+            {
+                "Name": "www",
+                "Type": 0,
+                "Ttl": 300,
+                "Value": "192.0.2.1",
+                "Priority": 10,
+                "Weight": 1,
+                "Port": 443,
+                "IsProxied": True,
+            },
             {"Type": 0, "IsProxied": False},
             *({"Type": kind} for kind in (5, 16, 99)),
             {"Type": None, "IsProxied": True},
@@ -146,10 +171,11 @@ GOOD: dict[str, Any] = {
     ),
     "shield_bot_detection": _enveloped(
         {
-            "requestIntegrity": {"sensitivity": 0},
-            "ipAddress": {"sensitivity": 2},
+            "requestIntegrity": {"sensitivity": 0, "aggression": None, "complexEnabled": None},
+            "ipAddress": {"sensitivity": 2, "aggression": None, "complexEnabled": None},
             "browserFingerprint": {"sensitivity": 3, "aggression": 1, "complexEnabled": True},
             "executionMode": 1,
+            "shieldZoneId": 3,
         }
     ),
     "shield_zones": {
@@ -160,10 +186,14 @@ GOOD: dict[str, Any] = {
     "shield_waf_custom_rule": {
         "id": 21,
         "shieldZoneId": 3,
+        "userId": "u-1",
         "ruleName": "login",
+        "ruleDescription": "d",
+        "ruleJson": "{}",
         "ruleConfiguration": {
-            "variableTypes": {"ARGS": "a"},
-            "chainedRuleConditions": [{"value": "x"}, {"value": "y"}],
+            **_CONDITION,
+            "transformationTypes": [1, 8],
+            "chainedRuleConditions": [_CONDITION, {"value": "y"}],
         },
         "errorResponse": None,
     },
