@@ -1,11 +1,16 @@
-"""`completion`: prints scripts that complete commands, options, operations and their parameters in a shell."""
+"""`completion`: prints the scripts of shells that complete commands, options, operations and names."""
 
+import os
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
 from typing import ClassVar
 
 import click
-from click.shell_completion import BashComplete, FishComplete, ShellComplete, ZshComplete
+from click.shell_completion import BashComplete, CompletionItem, FishComplete, ShellComplete, ZshComplete
 
 from exporter.commands.output.help import Command
+from exporter.settings.flag import CONFIG_VARIABLE
 
 PROGRAM = "edge-exporter"
 VARIABLE = "_EDGE_EXPORTER_COMPLETE"
@@ -51,3 +56,26 @@ def command(context: click.Context, shell: str) -> None:
     fish  edge-exporter completion fish > ~/.config/fish/completions/edge-exporter.fish
     """  # noqa: D301 - click reads the \b
     click.echo(SHELLS[shell](context.find_root().command, {}, PROGRAM, VARIABLE).source(), nl=False)
+
+
+def _complete(kind: str, context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the names in a list of the configuration file that begin with the typed text."""
+    return [CompletionItem(name) for name in _names(context, kind) if name.startswith(incomplete)]
+
+
+complete_account = partial(_complete, "accounts")
+complete_database = partial(_complete, "databases")
+
+
+def _names(context: click.Context, kind: str) -> Iterator[str]:
+    """Yield the names in a list of the file; none if it cannot be read, because a shell shows no messages."""
+    named = context.params.get("config") or os.environ.get(CONFIG_VARIABLE, "").strip()
+    if not named:
+        return
+    from exporter.validation.yaml_file import read_marked  # noqa: PLC0415 - YAML, for completion alone
+
+    listed = (read_marked(Path(named), example="accounts:").data or {}).get(kind)
+    for item in listed if isinstance(listed, list) else []:
+        name = item.get("name") if isinstance(item, Mapping) else None
+        if isinstance(name, str):
+            yield name

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from exporter.commands.completing import complete_account
+from exporter.commands.completion import complete_account
 from exporter.commands.loading import loading
 from exporter.commands.options import SettingsCommand, config_option
 

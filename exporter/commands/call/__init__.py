@@ -10,7 +10,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from exporter.commands.completing import complete_account, complete_database
+from exporter.commands.completion import complete_account, complete_database
 from exporter.commands.loading import loading
 from exporter.commands.options import AccountCommand, config_option, form_option
 from exporter.commands.output.printing import terminal_width

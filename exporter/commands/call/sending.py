@@ -5,6 +5,7 @@ import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import aclosing
 from copy import deepcopy
 from pathlib import Path
 from typing import Any, TypeVar
@@ -148,11 +149,8 @@ async def _send(task: Task, callee: AccountSettings | DatabaseSettings) -> Resul
         from exporter.platform.http.client import Observer  # noqa: PLC0415
         from exporter.wiring.clients import client_of  # noqa: PLC0415 - see above
     # A single call has the whole budget.
-    client = client_of(callee, Observer(), 1)
-    try:
+    async with aclosing(client_of(callee, Observer(), 1)) as client:
         return await task.carry_out(client.until(time.monotonic() + _MOST_ATTEMPTS * callee.timeout))
-    finally:
-        await client.aclose()
 
 
 def exit_code(error: PlatformError) -> int:

@@ -72,9 +72,9 @@ def check(config: Path | None, given: Mapping[str, Any], *, offline: bool, is_js
 def _tried(settings: Settings, progressed: Callable[[str, int, int], None]) -> list[AccountResult]:
     with loading():
         from exporter.clock import SYSTEM  # noqa: PLC0415 - what contacts the platform; not for --offline
-        from exporter.commands.check.check_run import CheckRun  # noqa: PLC0415
+        from exporter.commands.check.polling import check_all  # noqa: PLC0415
         from exporter.commands.output import interruptible  # noqa: PLC0415
-    return interruptible.run(CheckRun(settings, SYSTEM, progressed).run())
+    return interruptible.run(check_all(settings, SYSTEM, progressed))
 
 
 def _warnings(

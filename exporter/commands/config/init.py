@@ -3,14 +3,15 @@
 import os
 import time
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
 import click
 
-from exporter.collectors.collector import Context
+from exporter.clock import SYSTEM
 from exporter.collectors.discovery import COLLECTOR
+from exporter.collectors.poll import Poller
 from exporter.commands.config.document import document
 from exporter.commands.options import flag_values
 from exporter.commands.output import interruptible
@@ -84,12 +85,7 @@ async def _listed(account: AccountSettings) -> tuple[Mapping[str, ResourceList],
     selections: list[Selection] = list(from_settings.account_selections(whole))
     registry.configure(selections)
     target: Target = next(iter(registry.targets("account")))
-    client = client_of(account, Observer(), 1)
-    try:
+    async with aclosing(client_of(account, Observer(), 1)) as client:
         caller = client.until(time.monotonic() + _PATIENCE * account.timeout)
-        polled = await COLLECTOR.poll(Context(caller, registry, datetime.now(UTC)), target)
-    except PlatformError as error:
-        return {}, error
-    finally:
-        await client.aclose()
-    return (polled.found.lists if polled.found is not None else {}), polled.outcomes[0].error
+        polled = await Poller(registry, SYSTEM).poll(COLLECTOR, target, caller)
+    return (polled.found.lists if polled.found is not None else {}), polled.error

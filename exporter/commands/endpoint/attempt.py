@@ -3,14 +3,16 @@
 import json
 import time
 from collections.abc import Iterator
+from contextlib import aclosing
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from exporter.collectors.collector import Collector, Context, Outcome
+from exporter.clock import SYSTEM
+from exporter.collectors.collector import Collector, Outcome
 from exporter.collectors.endpoints.endpoint import Endpoint, EndpointMetric
 from exporter.collectors.endpoints.expression import Expression, ExpressionError
 from exporter.collectors.endpoints.kinds import ACCOUNT_KIND
+from exporter.collectors.poll import Poller
 from exporter.exposition.encoding import Format, header, render
 from exporter.metric import Count, Family, Sample
 from exporter.platform.api.document import Document
@@ -73,12 +75,12 @@ class Attempt:
         self._collectors = {collector.name: collector for collector in from_settings.collectors(settings)}
         self._registry = Registry(Shard())
         self._registry.configure(from_settings.selections(settings))
+        self._poller = Poller(self._registry, SYSTEM)
 
     async def run(self) -> list[str]:
         """Try all endpoints, and return the lines to print."""
         lines: list[str] = []
-        client = clients.client_of(self._account, Observer(), 1)
-        try:
+        async with aclosing(clients.client_of(self._account, Observer(), 1)) as client:
             for endpoint in self._settings.endpoints:
                 caller = _Listening(client, client.until(time.monotonic() + 3 * self._account.timeout))
                 lines += [f"## {endpoint.name}", ""]
@@ -89,34 +91,26 @@ class Attempt:
                     asked = [f"GET {caller.asked}"] if caller.asked else []
                     lines += [*asked, f"failed: {error}"]
                 lines.append("")
-        finally:
-            await client.aclose()
         return lines
 
     async def _try(self, endpoint: Endpoint, caller: _Listening) -> list[str]:
-        context = Context(caller, self._registry, datetime.now(UTC))
-        target, lines = await self._target(endpoint, context)
+        target, lines = await self._target(endpoint, caller)
         collector = self._collectors[endpoint.name]
-        outcome: Outcome | None = None
-        failure: PlatformError | None = None
-        try:
-            outcome = (await collector.poll(context, target)).outcomes[0]
-        except PlatformError as error:
-            failure = error
+        polled = await self._poller.poll(collector, target, caller)
         if caller.answer is None:
-            raise failure or AttemptError("nothing was asked")
+            raise polled.error or AttemptError("nothing was asked")
         document = caller.answer.value
         size = len(caller.answer.raw)
         lines += [f"GET {caller.asked}", f"answered in {caller.answer.seconds:.2f} s, {size} bytes:", ""]
         lines += [f"    {line}" for line in shortened(document)]
         lines += ["", "What the expressions read:", ""]
         lines += [f"    {line}" for metric in endpoint.metrics for line in _picked(metric, document)]
-        if failure is not None:
+        if polled.error is not None:
             self.failed = True
-            return [*lines, "", f"failed: {failure}"]
-        return [*lines, "", *_exposition(collector, outcome)]
+            return [*lines, "", f"failed: {polled.error}"]
+        return [*lines, "", *_exposition(collector, polled.outcomes[0])]
 
-    async def _target(self, endpoint: Endpoint, context: Context) -> tuple[Target, list[str]]:
+    async def _target(self, endpoint: Endpoint, caller: _Listening) -> tuple[Target, list[str]]:
         """Return the target to poll, and the lines about the list that contains it."""
         kind, account = endpoint.target_kind, self._account.name
         if kind == ACCOUNT_KIND:
@@ -129,13 +123,12 @@ class Attempt:
             if chosen is None and not self._target_id:
                 raise AttemptError(f"there are several of the kind {kind}; --target ID selects one")
             return chosen or Target(account, kind, self._target_id), []
-        polled = await lists.poll(context, Target(account, ACCOUNT_KIND, account, account))
-        error = polled.outcomes[0].error
+        polled = await self._poller.poll(lists, Target(account, ACCOUNT_KIND, account, account), caller)
         if polled.found is not None:
             self._registry.apply(account, polled.found)
         resources = polled.found.lists[kind].resources if polled.found and kind in polled.found.lists else ()
-        if error is not None:
-            raise error
+        if polled.error is not None:
+            raise polled.error
         wanted = next((one for one in resources if self._target_id in ("", one.id)), None)
         lines = [f"{endpoint.each.list.text if endpoint.each else ''} lists {len(resources)} targets", ""]
         if wanted is None:
@@ -182,11 +175,9 @@ def _read(expression: Expression, value: object) -> str:
     return "nothing: no such field, or null" if found is None else json.dumps(found, ensure_ascii=False)
 
 
-def _exposition(collector: Collector, outcome: Outcome | None) -> Iterator[str]:
+def _exposition(collector: Collector, outcome: Outcome) -> Iterator[str]:
     yield "The exposition (a counter begins at 0 when it is first seen):"
     yield ""
-    if outcome is None:
-        return
     families = [*outcome.families, *(_at_first_sight(count) for count in outcome.counts)]
     for info in collector.families:
         for family in families:

@@ -1,12 +1,20 @@
-"""Polls one account's targets: first what it discovers, then one target of each collector, then the rest."""
+"""Polls the targets of each account once: first what it discovers, then one target of each collector, then the rest."""
 
 import asyncio
 from collections.abc import Callable, Mapping
+from contextlib import aclosing
 
 from exporter.clock import Clocks
 from exporter.collectors.collector import Outcome
 from exporter.collectors.poll import Poller
-from exporter.commands.check.results import Poll, TargetResult, pairs
+from exporter.commands.check.results import (
+    AccountResult,
+    Poll,
+    TargetResult,
+    configured_registry,
+    load_of,
+    pairs,
+)
 from exporter.platform.errors import (
     ConnectTimeout,
     CredentialError,
@@ -20,10 +28,14 @@ from exporter.platform.errors import (
     TransportError,
     Unauthorized,
 )
-from exporter.platform.http.client import Client
-from exporter.polling.intervals import Plan
+from exporter.platform.http.client import Client, Observer
+from exporter.polling.intervals import Capacity, Plan
+from exporter.settings.account import AccountSettings, DatabaseSettings
+from exporter.settings.model import Settings
 from exporter.targets.registry import Registry
 from exporter.targets.target import ResourceList, Target
+from exporter.wiring import from_settings
+from exporter.wiring.clients import client_of
 
 # After one of these errors, every other call of the account would fail, too.
 _FINAL = (CredentialError, NameFault, Refused, ConnectTimeout, TlsFault, ProxyFault)
@@ -40,16 +52,47 @@ _RETRY_TIMEOUTS = 2
 Progress = Callable[[str, int, int], None]
 
 
-class AccountCheck:
-    """Polls the targets of an account once.
+async def check_all(settings: Settings, clocks: Clocks, progressed: Progress) -> list[AccountResult]:
+    """Poll every target of a configuration once, as the daemon would: all accounts at once, each within its budget.
 
     Args:
-        name: the account's.
-        client: the account's.
-        timeout: the deadline of one of its attempts, in seconds.
-        registry: the targets.
+        settings: the configuration.
         clocks: the clocks.
-        progressed: receives the name, how many polls have ended, and how many there are.
+        progressed: receives an account's name, how many of its polls have ended, and how many there are.
+    """
+    plans, registry = from_settings.plans(settings), configured_registry(settings)
+
+    async def of(name: str, asked: AccountSettings | DatabaseSettings) -> AccountResult:
+        stopwatch = _Stopwatch()
+        async with aclosing(client_of(asked, stopwatch, settings.shard.parts)) as client:
+            check = _AccountCheck(
+                name, client, timeout=asked.timeout, registry=registry, clocks=clocks, progressed=progressed
+            )
+            barrier = await check.make(plans)
+        seconds = stopwatch.seconds / stopwatch.answers if stopwatch.answers else 0.0
+        capacity = Capacity(client.rate_limiter.rate, client.rate_limiter.max_in_flight, seconds, check.calls)
+        load = load_of(plans, registry, name, capacity)
+        return AccountResult(name, tuple(check.tried), load, barrier, check.untried, check.lists, check.unnamed)
+
+    return list(await asyncio.gather(*(of(name, asked) for name, asked in from_settings.named(settings).items())))
+
+
+class _Stopwatch(Observer):
+    """Measures how long each answer takes."""
+
+    def __init__(self) -> None:
+        self.answers = 0
+        self.seconds = 0.0
+
+    def attempted(self, _operation: str, code: str, seconds: float, _reason: str | None) -> None:
+        """Count an answer and its seconds."""
+        if code != "none":
+            self.answers += 1
+            self.seconds += seconds
+
+
+class _AccountCheck:
+    """Polls the targets of an account or a database once.
 
     Attributes:
         tried: the result of each target.
@@ -60,14 +103,7 @@ class AccountCheck:
     """
 
     def __init__(
-        self,
-        name: str,
-        client: Client,
-        *,
-        timeout: float,
-        registry: Registry,
-        clocks: Clocks,
-        progressed: Progress,
+        self, name: str, client: Client, *, timeout: float, registry: Registry, clocks: Clocks, progressed: Progress
     ) -> None:
         self.tried: list[TargetResult] = []
         self.untried: dict[str, int] = {}
