@@ -1,6 +1,7 @@
-"""Draws every dashboard with Grafana's own components, and the status page: `python -m tests.pictures FOLDER`.
+"""Draws every dashboard with Grafana's own components, and the status page: `python -m tests.pictures FOLDER [UID …]`.
 
-Each dashboard is drawn in an hour with the usual trouble (`dashboard-*.png`) and in a calm one (`calm-*.png`).
+Each dashboard is drawn in an hour with the usual trouble (`dashboard-*.png`) and in a calm one (`calm-*.png`). With the
+uids of some dashboards, only these are drawn.
 
 With `--lot` it draws the Overview of a calm hour and of each incident in random order, named by letters;
 key.txt, to be read after the pictures, names the incident of each.
@@ -9,6 +10,7 @@ No Grafana runs: a page's JSON is laid out here, its queries run on a real Prome
 platform, and `grafana/` puts the answers into the published components of Grafana's own panels, in Chromium.
 """
 
+import argparse
 import json
 import re
 import secrets
@@ -16,11 +18,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from string import ascii_uppercase
-from typing import Any
+from typing import Any, Literal
 
 from playwright.sync_api import Browser, Error, FloatRect, Route, sync_playwright
 from playwright.sync_api import Page as Window
@@ -30,16 +34,17 @@ from dashboards.generator.inventory import PAGES, Kind, Use, filled_in
 from dashboards.generator.page import Page, Panel
 from tests.dashboards.test_on_prometheus import USES, Month, month_served
 from tests.dashboards.world import END, Scene
+from tests.demo.running_demo import demo_running
 from tests.pictures.incidents import CALM, INCIDENTS, scene, usual_trouble
 from tests.pictures.standing import MOMENT
-from tests.pictures.status_page import draw_status_page
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, wait_until
 
 SOURCES = Path(__file__).parent / "grafana"
 # Screens of ordinary width; above Grafana's grid stand the title and what the page is about.
 WIDTHS = (1440, 1920)
 HEAD, CELL_HEIGHT = 64, 38
 # Nothing is downloaded: requests of the page are answered from the components' files.
+SCHEMES: tuple[tuple[Literal["light", "dark"], str], ...] = (("light", "status-page"), ("dark", "status-page-dark"))
 ORIGIN = "http://dashboards.invalid/"
 UNITS = {"m": 60, "h": 3600, "d": 86_400}
 BUNDLE = (
@@ -65,16 +70,16 @@ def seconds(length: str) -> int:
     return int(length[:-1]) * UNITS[length[-1]]
 
 
+def program(name: str) -> str:
+    """Return the path of an installed program."""
+    return shutil.which(name) or sys.exit(f"{name} is not installed: apt-get install --no-install-recommends {name}")
+
+
 def bundled(parts: Path) -> Path:
     """Install Grafana's components next to the sources if they are missing, and bundle both."""
-    npm = shutil.which("npm")
-    if npm is None:
-        sys.exit("npm is not installed: apt-get install --no-install-recommends npm")
-    parts.mkdir(parents=True, exist_ok=True)
-    for source in SOURCES.iterdir():
-        shutil.copy(source, parts)
+    shutil.copytree(SOURCES, parts, dirs_exist_ok=True)
     install = ("install", "--no-package-lock", "--no-audit", "--no-fund", "--silent", "--ignore-scripts")
-    subprocess.run([npm, *install], cwd=parts, check=True)
+    subprocess.run([program("npm"), *install], cwd=parts, check=True)
     subprocess.run([parts / "node_modules" / ".bin" / "esbuild", "page.jsx", *BUNDLE], cwd=parts, check=True)
     return parts
 
@@ -159,21 +164,13 @@ def served(window: Window, parts: Path) -> None:
 
     def answer(route: Route) -> None:
         path = route.request.url.removeprefix(ORIGIN)
+        files = [parts / path, icons / path.partition("public/")[2]]
         if not path:
             route.fulfill(body=HTML, content_type="text/html")
-            return
-        file = next(
-            (
-                folder / part
-                for folder, part in ((parts, path), (icons, path.partition("public/")[2]))
-                if part and (folder / part).is_file()
-            ),
-            None,
-        )
-        if file is None:
-            route.abort()
-        else:
+        elif file := next((file for file in files if file.is_file()), None):
             route.fulfill(path=file)
+        else:
+            route.abort()
 
     window.route("**/*", answer)
 
@@ -213,13 +210,25 @@ class Painter:
         window.screenshot(path=self._folder / f"{name}-top.png", clip=clip)
         window.close()
 
-    def draw_all(self, scene: Scene, prefix: str) -> None:
-        """Draw every dashboard at every width."""
+    def draw_all(self, scene: Scene, prefix: str, pages: Sequence[Page] = PAGES) -> None:
+        """Draw dashboards at every width."""
         with tempfile.TemporaryDirectory() as home, month_served(Path(home), scene) as month:
-            for page in PAGES:
+            for page in pages:
                 for width in WIDTHS:
                     name = f"{prefix}-{page.uid.removeprefix('edge-')}"
                     self.draw(month, page, width, name if width == WIDTHS[0] else f"{name}-{width}")
+
+    def draw_status_page(self) -> None:
+        """Draw the status page of a demo with a failing target, light and dark, with the zones' charts in view."""
+        with demo_running() as demo:
+            demo.sandbox.post("/sandbox/faults", kind="status", status=500, path="/dnszone/104/statistics")
+            wait_until(lambda: "server_error" in demo.get("/").text, "a poll that fails")
+            for scheme, name in SCHEMES:
+                window = self._browser.new_page(viewport={"width": 1280, "height": 1130}, color_scheme=scheme)
+                window.goto(f"{demo.url}/?collector=dns_statistics")
+                window.wait_for_load_state("networkidle")
+                window.screenshot(path=self._folder / f"{name}.png")
+                window.close()
 
     def draw_by_lot(self) -> None:
         """Draw the Overview of each incident, under a letter; write down the key.
@@ -237,26 +246,42 @@ class Painter:
                     self.draw(month, PAGES[0], width, f"{letter}-{width}")
 
 
-def main(folder: Path, *, lot: bool) -> None:
-    """Draw all pictures."""
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        sys.exit("chromium is not installed: apt-get install --no-install-recommends chromium")
+@contextmanager
+def painting(folder: Path) -> Iterator[Painter]:
+    """Start a browser that draws into a folder; fail if one of its pages has failed.
+
+    Raises:
+        RuntimeError: a script of a page failed.
+    """
+    folder = folder.resolve()
     parts = bundled(folder / ".parts")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        arguments = ["--no-sandbox", "--disable-gpu"]
+        browser = playwright.chromium.launch(executable_path=program("chromium"), args=arguments)
         painter = Painter(browser, parts, folder)
-        if lot:
-            painter.draw_by_lot()
-        else:
-            painter.draw_all(usual_trouble(), "dashboard")
-            painter.draw_all(scene(), "calm")
-            draw_status_page(browser, folder)
+        yield painter
         browser.close()
     if painter.broken:
-        sys.exit(f"a page did not draw: {painter.broken[0]}")
+        raise RuntimeError(f"a page did not draw: {painter.broken[0]}")
+
+
+def main() -> None:
+    """Draw the pictures that the command line selects."""
+    parser = argparse.ArgumentParser(prog="python -m tests.pictures", description=__doc__.splitlines()[0])
+    parser.add_argument("folder", nargs="?", type=Path, default=Path("pictures"), metavar="FOLDER")
+    parser.add_argument("pages", nargs="*", metavar="UID", help="the dashboards; all, and the status page, without any")
+    parser.add_argument("--lot", action="store_true", help="the Overview of each incident, in random order")
+    given = parser.parse_args()
+    with painting(given.folder) as painter:
+        if given.lot:
+            painter.draw_by_lot()
+            return
+        pages = [page for page in PAGES if page.uid in given.pages or not given.pages]
+        painter.draw_all(usual_trouble(), "dashboard", pages)
+        painter.draw_all(scene(), "calm", pages)
+        if not given.pages:
+            painter.draw_status_page()
 
 
 if __name__ == "__main__":
-    given = [each for each in sys.argv[1:] if each != "--lot"]
-    main(Path(given[0]) if given else Path("pictures"), lot="--lot" in sys.argv)
+    main()
