@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 
 from exporter.collectors.causes import Cause
-from exporter.exposition.status_board import Failure, Status
+from exporter.exposition.status_board import PollFailure, Status
 
 _PARENTHESES = re.compile(r"\(([^()]*)\)")
 # A field within the parentheses, alone or as in `(Type of all search results)`.
@@ -32,7 +32,7 @@ def failure_words(status: Status) -> str:
     return "; ".join(parts)
 
 
-def cause_of_failure(status: Status, failure: Failure, accepted: float) -> tuple[Cause, str]:
+def cause_of_failure(status: Status, failure: PollFailure, accepted: float) -> tuple[Cause, str]:
     """Return the cause of a target's failure, and its evidence.
 
     Args:

@@ -29,7 +29,7 @@ from exporter.collectors.causes import Cause
 from exporter.collectors.collector import Collector
 from exporter.explain.candidates import ANY, Candidate, Candidates, Scope
 from exporter.explain.evidence import cause_of_failure, moment, source_fields
-from exporter.exposition.status_board import Failure, Status, StatusBoard
+from exporter.exposition.status_board import PollFailure, Status, StatusBoard
 from exporter.metric import FamilyInfo
 from exporter.responsive.slices import in_slices
 from exporter.targets.registry import Registry
@@ -266,7 +266,7 @@ class Explainer:
         due = self._due(collector, target)
         return cause, f"{words}; next poll {due}" if due else words
 
-    def _of_failure(self, status: Status, failure: Failure, *, is_withdrawn: bool) -> _Finding:
+    def _of_failure(self, status: Status, failure: PollFailure, *, is_withdrawn: bool) -> _Finding:
         cause, words = cause_of_failure(status, failure, self._sources.accepted(account_of(status.target)))
         if cause in _ROOTS:
             return cause, words

@@ -48,7 +48,7 @@ GONE = Gaps(Lack(Cause.FAILING, "not_found: the platform says that there is no s
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class PollFailure:
     """Why polls of a target fail.
 
     Attributes:
@@ -95,7 +95,7 @@ class Status:
     fingerprint: bytes = b""
     families: frozenset[str] = frozenset()
     gaps: Gaps = NO_GAPS
-    failure: Failure | None = None
+    failure: PollFailure | None = None
     key: PollKey = field(init=False)
 
     def __post_init__(self) -> None:
@@ -193,7 +193,7 @@ class StatusBoard:
             cause: the cause of the absences that follow from the failure.
         """
         status = self._status(collector, outcome.target)
-        began = Failure(cause, self._clock())
+        began = PollFailure(cause, self._clock())
         status.failure = began if status.failure is None else replace(status.failure, cause=cause)
         status.up, status.reason, status.message, status.fingerprint = False, reason, message, b""
         status.polled, status.duration = self._clock(), duration
@@ -209,7 +209,7 @@ class StatusBoard:
     def expired(self, status: Status) -> None:
         """Record that the series of a target were removed because no poll has succeeded in time."""
         now = self._clock()
-        failure = Failure(Cause.STALE, now) if status.failure is None else status.failure
+        failure = PollFailure(Cause.STALE, now) if status.failure is None else status.failure
         status.served = status.up = False
         status.fingerprint = b""
         status.failure = replace(failure, expired=now)

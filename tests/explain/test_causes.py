@@ -48,11 +48,3 @@ def test_a_failed_poll_stands_for_a_cause(error: errors.PlatformError, cause: Ca
 def test_the_help_of_every_family_names_its_source_fields() -> None:
     silent = {info.name for info in families() if not source_fields(info.help)}
     assert silent == WITHOUT_FIELD
-
-
-def test_source_fields_are_found_within_parentheses_and_after_the_words_that_name_them() -> None:
-    assert source_fields("Cost (MonthlyCost), polled.") == ("MonthlyCost",)
-    assert source_fields("Since the start, counted from MonthlyCost, polled.") == ("MonthlyCost",)
-    assert source_fields("Two (a.first, second; the rest from search), polled.") == ("a.first", "second")
-    assert source_fields("Resources by type (Type of all results), polled.") == ("Type",)
-    assert source_fields("The DDoS shield, polled.") == ()

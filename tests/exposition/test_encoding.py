@@ -1,6 +1,8 @@
 """The bytes of single families, in both formats."""
 
-from hypothesis import given
+import math
+
+from hypothesis import example, given
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.exposition import generate_latest as encode_text
@@ -51,6 +53,7 @@ def test_own_families_go_by_either_name_and_by_their_samples_names() -> None:
     assert lines("edge_d") == []
 
 
+@example([('q"uote', "back\\slash\nline", math.inf), ("ünï ☃", "", 1e6), ("1", "%s", -2.5)])
 @given(st.lists(st.tuples(TEXT, TEXT, st.floats() | st.integers(-(2**60), 2**60)), max_size=3))
 def test_lines_are_those_of_the_client_library(drawn: list[tuple[str, str, float]]) -> None:
     registry = CollectorRegistry()

@@ -191,13 +191,6 @@ def test_a_filter_gives_what_a_naive_filter_gives(made_changes: list[tuple[PollK
     ]
 
 
-def test_a_counter_can_be_asked_for_by_either_of_its_names() -> None:
-    made = exposition()
-    made.take({key(9): Update((family(WINDOW, "9"), family(TOTAL, "9")))})
-    by_stem, by_name = (made.select(Filter(frozenset({name})), Format.TEXT) for name in ("edge_queries", TOTAL.name))
-    assert by_stem == by_name == naive({key(9): {TOTAL.name: family(TOTAL, "9")}}, Format.TEXT)
-
-
 def own_metrics() -> CollectorRegistry:
     """Two of the program's own families."""
     registry = CollectorRegistry()

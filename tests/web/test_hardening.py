@@ -10,19 +10,22 @@ import pytest
 
 from exporter.web.app import create_app
 from exporter.web.server import WebServer
+from exporter.web.status import View
 from tests.waiting import PATIENCE
 from tests.web.view_setup import SCANS, ViewSetup, view_setup, zone
 
 HOST = b"Host: localhost\r\n"
 INVALID = b"HTTP/1.1 400 "
+GET = b"GET /-/healthy HTTP/1.1\r\n" + HOST
+POST = b"POST /-/reload HTTP/1.1\r\n" + HOST
 
 
 @asynccontextmanager
-async def serving(setup: ViewSetup, prefix: str = "/") -> AsyncIterator[WebServer]:
+async def serving(setup: ViewSetup, prefix: str = "/", view: View | None = None) -> AsyncIterator[WebServer]:
     """Run a server of the endpoints, without access control."""
     server = WebServer("127.0.0.1", 0, None)
     server.bind()
-    await server.start(create_app(setup.view(), setup.renderer, setup.reload, route_prefix=prefix), prefix)
+    await server.start(create_app(view or setup.view(), setup.renderer, setup.reload, route_prefix=prefix), prefix)
     try:
         yield server
     finally:
@@ -40,41 +43,27 @@ async def exchange(server: WebServer, sent: bytes, *, until_closed: bool = False
         writer.close()
 
 
-@pytest.mark.parametrize(
-    "sent",
-    [
-        b"hello\r\n\r\n",
-        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
-        b"GET /-/healthy\r\n\r\n",
-        b"GET /-/healthy HTTP/1.1\r\n\r\n",
-        b"GET /-/healthy HTTP/1.1\r\n" + HOST + HOST + b"\r\n",
-        b"GET /\0 HTTP/1.1\r\n" + HOST + b"\r\n",
-        b"GET /\xff HTTP/1.1\r\n" + HOST + b"\r\n",
-        b"GET /-/healthy HTTP/1.1\r\n" + HOST + b"X-Odd: a\0b\r\n\r\n",
-        b"GET /-/healthy HTTP/1.1\r\n" + HOST + b"X Odd: a\r\n\r\n",
-        b"POST /-/reload HTTP/1.1\r\n" + HOST + b"Content-Length: -1\r\n\r\n",
-        b"POST /-/reload HTTP/1.1\r\n" + HOST + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\n",
-        b"POST /-/reload HTTP/1.1\r\n" + HOST + b"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-        b"GET /" + b"a" * 70_000,
-        b"GET / HTTP/1.1\r\n" + HOST + b"X-Long: " + b"a" * 70_000,
-    ],
-    ids=[
-        "garbage",
-        "tls",
-        "http-0.9",
-        "no-host",
-        "two-hosts",
-        "nul-in-path",
-        "byte-in-path",
-        "nul-in-header",
-        "space-in-header",
-        "negative-length",
-        "two-lengths",
-        "smuggled",
-        "long-line",
-        "long-header",
-    ],
-)
+NO_REQUESTS = {
+    "garbage": b"hello\r\n\r\n",
+    "tls": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+    "http-0.9": b"GET /-/healthy\r\n\r\n",
+    "no-host": b"GET /-/healthy HTTP/1.1\r\n\r\n",
+    "two-hosts": b"GET /-/healthy HTTP/1.1\r\n" + HOST + HOST + b"\r\n",
+    "nul-in-path": b"GET /\0 HTTP/1.1\r\n" + HOST + b"\r\n",
+    "byte-in-path": b"GET /\xff HTTP/1.1\r\n" + HOST + b"\r\n",
+    "nul-in-header": b"GET /-/healthy HTTP/1.1\r\n" + HOST + b"X-Odd: a\0b\r\n\r\n",
+    "space-in-header": b"GET /-/healthy HTTP/1.1\r\n" + HOST + b"X Odd: a\r\n\r\n",
+    "negative-length": POST + b"Content-Length: -1\r\n\r\n",
+    "two-lengths": POST + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\n",
+    "smuggled": b"POST /-/reload HTTP/1.1\r\n"
+    + HOST
+    + b"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "long-line": b"GET /" + b"a" * 70_000,
+    "long-header": b"GET / HTTP/1.1\r\n" + HOST + b"X-Long: " + b"a" * 70_000,
+}
+
+
+@pytest.mark.parametrize("sent", NO_REQUESTS.values(), ids=NO_REQUESTS)
 async def test_what_is_no_request_is_refused_and_the_connection_closed(sent: bytes) -> None:
     async with view_setup() as setup, serving(setup) as server:
         answer = await exchange(server, sent, until_closed=True)
@@ -153,40 +142,22 @@ async def test_a_reload_from_another_site_s_page_is_refused() -> None:
     assert (refused.status_code, taken.status_code, setup.reloads) == (403, 200, 1)
 
 
-async def test_a_connection_serves_one_request_after_another() -> None:
+CONNECTION = {
+    "one-after-another": ((GET + b"\r\n") * 2 + GET + b"Connection: close\r\n\r\n", 3),
+    "more-than-are-kept": ((GET + b"\r\n") * 1000, 1),
+    "endless-head-of-a-chunk": (GET + b"Transfer-Encoding: chunked\r\n\r\n1;" + b"a" * 70_000, 1),
+    "upgrade": (GET + b"Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n", 1),
+    "head": (GET.replace(b"GET", b"HEAD") + b"Connection: close\r\n\r\n", 1),
+    "head-of-metrics": (b"HEAD /metrics HTTP/1.1\r\n" + HOST + b"Connection: close\r\n\r\n", 1),
+}
+
+
+@pytest.mark.parametrize(("sent", "answers"), CONNECTION.values(), ids=CONNECTION)
+async def test_requests_of_a_connection_are_answered_until_it_is_closed(sent: bytes, answers: int) -> None:
     async with view_setup() as setup, serving(setup) as server:
-        request = b"GET /-/healthy HTTP/1.1\r\n" + HOST
-        answer = await exchange(
-            server, (request + b"\r\n") * 2 + request + b"Connection: close\r\n\r\n", until_closed=True
-        )
-    assert answer.count(b"HTTP/1.1 200 OK") == answer.count(b"healthy\n") == 3
-
-
-@pytest.mark.parametrize("path", [b"/metrics", b"/-/healthy"])
-async def test_a_head_request_is_answered_over_a_socket(path: bytes) -> None:
-    async with view_setup() as setup, serving(setup) as server:
-        answer = await exchange(server, b"HEAD " + path + b" HTTP/1.1\r\n" + HOST + b"\r\n")
-    assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
-
-
-async def test_requests_without_end_are_not_kept_until_they_are_answered() -> None:
-    async with view_setup() as setup, serving(setup) as server:
-        answer = await exchange(server, (b"GET /-/healthy HTTP/1.1\r\n" + HOST + b"\r\n") * 1000, until_closed=True)
-    assert answer.count(b"HTTP/1.1") == 1
-
-
-async def test_a_chunk_whose_head_does_not_end_closes_the_connection() -> None:
-    chunked = HOST + b"Transfer-Encoding: chunked\r\n\r\n1;" + b"a" * 70_000
-    async with view_setup() as setup, serving(setup) as server:
-        answer = await exchange(server, b"GET /-/healthy HTTP/1.1\r\n" + chunked, until_closed=True)
-    assert answer.count(b"HTTP/1.1") == 1
-
-
-async def test_an_upgrade_is_answered_as_if_it_had_not_been_asked_for() -> None:
-    wanted = HOST + b"Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n"
-    async with view_setup() as setup, serving(setup) as server:
-        answer = await exchange(server, b"GET /-/healthy HTTP/1.1\r\n" + wanted, until_closed=True)
-    assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
+        answer = await exchange(server, sent, until_closed=True)
+    assert (answer.startswith(b"HTTP/1.1 200 OK\r\n"), answer.count(b"HTTP/1.1")) == (True, answers)
+    assert answer.count(b"healthy\n") == (0 if sent.startswith(b"HEAD") else answers)
 
 
 async def test_nothing_waits_for_ten_thousand_rows() -> None:
@@ -199,19 +170,16 @@ async def test_nothing_waits_for_ten_thousand_rows() -> None:
         view = setup.view()
         view.clocks = replace(view.clocks, monotonic=loop.time)
         setup.schedule.last_tick = loop.time()
-        server = WebServer("127.0.0.1", 0, None)
-        server.bind()
-        await server.start(create_app(view, setup.renderer, setup.reload))
-        try:
-            async with httpx.AsyncClient(base_url=server.url, trust_env=False, timeout=PATIENCE) as client:
-                page = asyncio.create_task(client.get("/", params={"limit": "10000"}))
-                answered = 0
-                while not page.done():
-                    assert (await client.get("/-/healthy")).status_code == 200
-                    answered += 1
-                response = await page
-        finally:
-            await server.stop()
+        async with (
+            serving(setup, view=view) as server,
+            httpx.AsyncClient(base_url=server.url, trust_env=False, timeout=PATIENCE) as client,
+        ):
+            page = asyncio.create_task(client.get("/", params={"limit": "10000"}))
+            answered = 0
+            while not page.done():
+                assert (await client.get("/-/healthy")).status_code == 200
+                answered += 1
+            response = await page
     assert response.text.count("<tr>") == 10_000 + 3 + 1 + len(setup.schedule.plans)
     assert len(response.content) < 10_000_000
     # Where the page kept the loop to itself, only what came before it and after it would be answered.

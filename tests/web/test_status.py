@@ -122,12 +122,6 @@ async def test_a_key_that_is_not_accepted_is_what_readiness_waits_for(*, is_disc
         )
 
 
-async def test_a_refused_key_beside_one_that_is_accepted_does_not_keep_it_from_being_ready() -> None:
-    async with view_setup("main", "second") as setup:
-        setup.schedule.accounts["second"].client.credential.refuse("wrong")
-        assert setup.view().waits_for() == ""
-
-
 async def test_readiness_passes_the_silent_accounts_to_the_schedule() -> None:
     async with view_setup("main", "second") as setup:
         setup.up["second"] = False
