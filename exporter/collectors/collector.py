@@ -9,7 +9,7 @@ from exporter.collectors.causes import NO_VALUES, Cause, Lack
 from exporter.collectors.measure import measure
 from exporter.metric import Count, Family, FamilyInfo, Metric, MonthToDate, label_value
 from exporter.platform.errors import PlatformError, WrongShape
-from exporter.platform.operation import Answer, Caller, Operation
+from exporter.platform.operation import Answer, Caller, Operation, Request
 from exporter.targets.target import Inventory, Names, Target, TargetKey
 
 # The window of the platform's charts is one or two days longer; its oldest day may be incomplete.
@@ -173,6 +173,27 @@ class Collector(Protocol):
             PlatformError: there is no usable answer.
         """
         ...
+
+
+def calling(
+    operation: Operation[P], **path: Callable[[Target], str]
+) -> Callable[[Context, Target], Awaitable[Answer[P]]]:
+    """Return a poll of one call.
+
+    Args:
+        operation: the operation.
+        path: a parameter of its path → the id, from the target.
+    """
+
+    async def fetch(context: Context, target: Target) -> Answer[P]:
+        return await context.caller.call(Request(operation, {name: int(of(target)) for name, of in path.items()}))
+
+    return fetch
+
+
+def own_id(target: Target) -> str:
+    """Return the target's id."""
+    return target.id
 
 
 def describe(labels: Sequence[Label[Any]], metrics: Iterable[Metric[Any]]) -> tuple[FamilyInfo, ...]:

@@ -21,7 +21,7 @@ from exporter.platform.errors import (
     TransportError,
     Unauthorized,
 )
-from exporter.platform.operation import Answer, Operation
+from exporter.platform.operation import Answer, Operation, Request
 from exporter.platform.wire import Unusable
 from exporter.responsive.slices import unhurried
 from exporter.targets.target import Inventory, Resource, ResourceList, Target, TargetKey
@@ -213,7 +213,7 @@ async def _rate_limits(context: Context, zones: ResourceList, faults: list[Platf
         """Add the rate limits of a zone; return False if the platform has no such list."""
         nonlocal complete, ended
         try:
-            answer = await shield.zone_rate_limits(context.caller, int(zone.id))
+            answer = await context.caller.call(Request(shield.ZONE_RATE_LIMITS, {"shieldZoneId": int(zone.id)}))
         except PlatformError as fault:
             if _has_none(fault):
                 return True

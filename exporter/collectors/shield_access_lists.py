@@ -1,24 +1,17 @@
 """Custom access lists (interface document, CustomAccessList)."""
 
-from exporter.collectors.collector import ACCOUNT, Context, Label, TargetCollector
+from exporter.collectors.collector import ACCOUNT, Label, TargetCollector, calling, own_id
 from exporter.metric import Metric
 from exporter.platform.api import shield
 from exporter.platform.api.shield_models import CustomAccessList
-from exporter.platform.operation import Answer
 from exporter.platform.wire import timestamp
-from exporter.targets.target import Target
-
-
-async def _fetch(context: Context, target: Target) -> Answer[CustomAccessList]:
-    return await shield.access_list(context.caller, int(target.attributes["shield_zone_id"]), int(target.id))
-
 
 COLLECTOR: TargetCollector[CustomAccessList] = TargetCollector(
     name="shield_access_lists",
     polls="access_list",
     interval=900,
     operations=(shield.ACCESS_LIST,),
-    fetch=_fetch,
+    fetch=calling(shield.ACCESS_LIST, shieldZoneId=lambda it: it.attributes["shield_zone_id"], id=own_id),
     tells_name=lambda entries: entries.name,
     labels=(
         ACCOUNT,

@@ -2,13 +2,11 @@
 
 from collections.abc import Callable, Mapping
 
-from exporter.collectors.collector import ACCOUNT, Context, Label, TargetCollector
+from exporter.collectors.collector import ACCOUNT, Label, TargetCollector, calling, own_id
 from exporter.metric import Metric
 from exporter.platform.api import shield
 from exporter.platform.api.shield_models import ApiGuardian, GuardianConfiguration, GuardianEndpoint
-from exporter.platform.operation import Answer
 from exporter.platform.wire import timestamp
-from exporter.targets.target import Target
 
 LIMITS: Mapping[str, Callable[[GuardianConfiguration], int | None]] = {
     "endpoints": lambda configuration: configuration.max_endpoints,
@@ -55,16 +53,12 @@ def _checks(guardian: ApiGuardian) -> dict[str, int] | None:
     return {check: sum(is_on(endpoint) is True for endpoint in enabled) for check, is_on in CHECKS.items()}
 
 
-async def _fetch(context: Context, target: Target) -> Answer[ApiGuardian]:
-    return await shield.api_guardian(context.caller, int(target.id))
-
-
 COLLECTOR: TargetCollector[ApiGuardian] = TargetCollector(
     name="shield_api_guardian",
     polls="shield_zone",
     interval=900,
     operations=(shield.API_GUARDIAN,),
-    fetch=_fetch,
+    fetch=calling(shield.API_GUARDIAN, shieldZoneId=own_id),
     labels=(ACCOUNT, Label("shield_zone_id", lambda target, _: target.id)),
     metrics=(
         Metric(

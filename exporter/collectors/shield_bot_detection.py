@@ -1,12 +1,10 @@
 """Bot detection of each shield zone (interface document, BotDetectionConfiguration)."""
 
-from exporter.collectors.collector import ACCOUNT, Context, Label, TargetCollector
+from exporter.collectors.collector import ACCOUNT, Label, TargetCollector, calling, own_id
 from exporter.collectors.measure import enum_samples
 from exporter.metric import Metric
 from exporter.platform.api import shield
 from exporter.platform.api.shield_models import BOT_SENSITIVITY, BotDetectionConfiguration
-from exporter.platform.operation import Answer
-from exporter.targets.target import Target
 
 
 def _sensitivity(bots: BotDetectionConfiguration) -> dict[tuple[str, ...], float]:
@@ -23,16 +21,12 @@ def _sensitivity(bots: BotDetectionConfiguration) -> dict[tuple[str, ...], float
     }
 
 
-async def _fetch(context: Context, target: Target) -> Answer[BotDetectionConfiguration]:
-    return await shield.bot_detection(context.caller, int(target.id))
-
-
 COLLECTOR: TargetCollector[BotDetectionConfiguration] = TargetCollector(
     name="shield_bot_detection",
     polls="shield_zone",
     interval=900,
     operations=(shield.BOT_DETECTION,),
-    fetch=_fetch,
+    fetch=calling(shield.BOT_DETECTION, shieldZoneId=own_id),
     labels=(ACCOUNT, Label("shield_zone_id", lambda target, _: target.id)),
     metrics=(
         Metric(

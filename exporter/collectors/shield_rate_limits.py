@@ -8,7 +8,7 @@ from exporter.metric import DayBuckets, Metric, as_count
 from exporter.platform.api import shield
 from exporter.platform.api.charts import calendar_day
 from exporter.platform.api.shield_models import BreachCounts
-from exporter.platform.operation import Answer
+from exporter.platform.operation import Answer, Request
 from exporter.targets.target import Target
 
 ACTIONS: Mapping[str, Callable[[BreachCounts], int | None]] = {
@@ -87,7 +87,7 @@ def _by_action(chart: Mapping[str, BreachCounts | float | None]) -> Mapping[str,
 
 
 async def _fetch(context: Context, target: Target) -> Answer[Breaches]:
-    answer = await shield.rate_limit(context.caller, int(target.id))
+    answer = await context.caller.call(Request(shield.RATE_LIMIT, {"id": int(target.id)}))
     metrics = answer.value
     chart = metrics.days or {}
     named = frozenset(day for day in map(calendar_day, chart) if day is not None)

@@ -1,15 +1,9 @@
 """WAF rules: custom ones, and those that come with a plan (interface document, CustomWafRule, WafPlanSegmentation)."""
 
-from exporter.collectors.collector import ACCOUNT, Context, Label, TargetCollector
+from exporter.collectors.collector import ACCOUNT, Label, TargetCollector, calling, own_id
 from exporter.metric import Metric
 from exporter.platform.api import shield
 from exporter.platform.api.shield_models import CustomWafRule, PlanSegment
-from exporter.platform.operation import Answer
-from exporter.targets.target import Target
-
-
-async def _fetch_rule(context: Context, target: Target) -> Answer[CustomWafRule]:
-    return await shield.custom_rule(context.caller, int(target.id))
 
 
 def _conditions(rule: CustomWafRule) -> int | None:
@@ -23,7 +17,7 @@ CUSTOM_RULES: TargetCollector[CustomWafRule] = TargetCollector(
     polls="waf_custom_rule",
     interval=900,
     operations=(shield.CUSTOM_RULE,),
-    fetch=_fetch_rule,
+    fetch=calling(shield.CUSTOM_RULE, id=own_id),
     tells_name=lambda rule: rule.rule_name,
     labels=(
         ACCOUNT,
@@ -46,10 +40,6 @@ CUSTOM_RULES: TargetCollector[CustomWafRule] = TargetCollector(
 )
 
 
-async def _fetch_plans(context: Context, _target: Target) -> Answer[list[PlanSegment]]:
-    return await shield.plan_segmentation(context.caller)
-
-
 def _plan_rules(segments: list[PlanSegment]) -> dict[tuple[str, ...], int]:
     counts: dict[tuple[str, ...], int] = {}
     for segment in segments:
@@ -68,7 +58,7 @@ PLANS: TargetCollector[list[PlanSegment]] = TargetCollector(
     polls="account",
     interval=3600,
     operations=(shield.PLAN_SEGMENTATION,),
-    fetch=_fetch_plans,
+    fetch=calling(shield.PLAN_SEGMENTATION),
     labels=(ACCOUNT,),
     metrics=(
         Metric(

@@ -200,9 +200,3 @@ class Envelope(CamelWire, Generic[T]):
     def is_empty(self) -> bool:
         """Return whether the absence of a payload is valid, which only a list can report."""
         return False
-
-    def opened(self) -> T:
-        """Return the payload; the client has refused envelopes without one."""
-        if self.data is None:
-            raise ValueError("an envelope without data was let through")
-        return self.data

@@ -5,11 +5,18 @@ from typing import Any
 
 import pytest
 
-from exporter.collectors import shield_access_lists, shield_api_guardian, shield_bot_detection, shield_waf
+from exporter.collectors import (
+    shield_access_lists,
+    shield_api_guardian,
+    shield_bot_detection,
+    shield_rate_limits,
+    shield_waf,
+)
 from exporter.collectors.collector import Collector
 from exporter.platform.errors import EnvelopeError, NotAvailable
 from exporter.targets.target import Target
-from tests.collectors.polls import exposed, poll, samples
+from tests.collectors.polls import context_of, exposed, poll, samples
+from tests.platform.callers import ScriptedCaller
 from tests.platform.payloads import GOOD
 
 ZONE = Target("main", "shield_zone", "3", "shop")
@@ -24,6 +31,24 @@ async def exposition(collector: Collector, target: Target, data: Any) -> str:
 
 def series(text: str) -> list[str]:
     return [line for line in text.splitlines() if not line.startswith("#")]
+
+
+@pytest.mark.parametrize(
+    ("collector", "target", "asked"),
+    [
+        (shield_api_guardian.COLLECTOR, ZONE, {"shieldZoneId": 3}),
+        (shield_bot_detection.COLLECTOR, ZONE, {"shieldZoneId": 3}),
+        (shield_access_lists.COLLECTOR, LIST, {"shieldZoneId": 3, "id": 11}),
+        (shield_waf.CUSTOM_RULES, RULE, {"id": 21}),
+        (shield_waf.PLANS, Target("main", "account", "main"), {}),
+        (shield_rate_limits.COLLECTOR, Target("main", "rate_limit", "55"), {"id": 55}),
+    ],
+)
+async def test_a_target_is_asked_for_by_its_id(collector: Collector, target: Target, asked: dict[str, int]) -> None:
+    (operation,) = collector.operations
+    caller = ScriptedCaller([json.dumps(GOOD[operation.name])])
+    await collector.poll(context_of(caller), target)
+    assert caller.calls == [(operation.name, asked)]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from pydantic import TypeAdapter
 
@@ -30,6 +30,12 @@ T = TypeVar("T")
 LARGEST_PAGE = 1000
 MOST_PAGES = 10_000
 
+
+def _enveloped(payload: type[T]) -> TypeAdapter[T]:
+    """Return the adapter of an envelope around a payload, which the client takes out."""
+    return cast("TypeAdapter[T]", TypeAdapter(Envelope[payload]))  # type: ignore[valid-type]
+
+
 _ZONE = Parameter("shieldZoneId", "path", "integer", "Shield zone id.")
 
 ZONES = Operation(
@@ -51,7 +57,7 @@ RATE_LIMIT = Operation(
     method="GET",
     path="/shield/metrics/rate-limit/{id}",
     help="Breaches of a rate limit over the last 28 days.",
-    answer=TypeAdapter(Envelope[RateLimitMetrics]),
+    answer=_enveloped(RateLimitMetrics),
     parameters=(Parameter("id", "path", "integer", "Rate limit id."),),
     enveloped=True,
 )
@@ -61,7 +67,7 @@ ZONE_RATE_LIMITS = Operation(
     method="GET",
     path="/shield/metrics/rate-limits/{shieldZoneId}",
     help="Breaches of every rate limit of a shield zone.",
-    answer=TypeAdapter[Envelope[list[Each[RateLimitMetrics]]] | None](Envelope[list[Each[RateLimitMetrics]]]),
+    answer=cast("TypeAdapter[list[RateLimitMetrics] | None]", _enveloped(list[Each[RateLimitMetrics]])),
     items=Items(("data",), TypeAdapter(Each[RateLimitMetrics]).validate_python),
     parameters=(_ZONE,),
     enveloped=True,
@@ -74,7 +80,7 @@ ACCESS_LIST = Operation(
     method="GET",
     path="/shield/shield-zone/{shieldZoneId}/access-lists/{id}",
     help="A custom access list.",
-    answer=TypeAdapter(Envelope[CustomAccessList]),
+    answer=_enveloped(CustomAccessList),
     parameters=(_ZONE, Parameter("id", "path", "integer", "Custom access list id.")),
     enveloped=True,
 )
@@ -84,7 +90,7 @@ API_GUARDIAN = Operation(
     method="GET",
     path="/shield/shield-zone/{shieldZoneId}/api-guardian",
     help="The API guardian's configuration and endpoints.",
-    answer=TypeAdapter(Envelope[ApiGuardian]),
+    answer=_enveloped(ApiGuardian),
     items=Items(("data", "endpoints"), TypeAdapter(GuardianEndpoint).validate_python),
     parameters=(_ZONE,),
     enveloped=True,
@@ -95,7 +101,7 @@ BOT_DETECTION = Operation(
     method="GET",
     path="/shield/shield-zone/{shieldZoneId}/bot-detection",
     help="The bot-detection configuration.",
-    answer=TypeAdapter(Envelope[BotDetectionConfiguration]),
+    answer=_enveloped(BotDetectionConfiguration),
     parameters=(_ZONE,),
     enveloped=True,
 )
@@ -114,7 +120,7 @@ PLAN_SEGMENTATION = Operation(
     method="GET",
     path="/shield/waf/rules/plan-segmentation",
     help="WAF rules by the plan that includes them.",
-    answer=TypeAdapter(Envelope[list[PlanSegment]]),
+    answer=_enveloped(list[PlanSegment]),
     items=Items(("data",), TypeAdapter(PlanSegment).validate_python),
     enveloped=True,
 )
@@ -127,7 +133,7 @@ SET_BOT_ACTION = Operation(
     method="PUT",
     path="/shield/shield-zone/{shieldZoneId}/bot-categorization/categories/{category}",
     help="Sets the action for a category of bots.",
-    answer=TypeAdapter(Envelope[BotCategoryAction]),
+    answer=_enveloped(BotCategoryAction),
     parameters=(
         _ZONE,
         Parameter("category", "path", "integer", "Category of bots.", allowed=_SETTABLE),
@@ -142,7 +148,7 @@ SWITCH_ACCESS_LIST = Operation(
     method="PATCH",
     path="/shield/shield-zone/{shieldZoneId}/access-lists/configurations/{id}",
     help="Switches an access-list configuration on or off.",
-    answer=TypeAdapter(Envelope[AccessListConfiguration]),
+    answer=_enveloped(AccessListConfiguration),
     parameters=(
         _ZONE,
         Parameter("id", "path", "integer", "Access-list configuration id."),
@@ -216,50 +222,3 @@ def _next_page(number: int, seen: int, answer: ShieldZonePage) -> int | None:
     if page.total_pages is not None and number < page.total_pages:
         return number + 1
     return None
-
-
-def _open(answer: Answer[Envelope[T]]) -> Answer[T]:
-    return Answer(answer.value.opened(), answer.date, answer.raw)
-
-
-async def rate_limit(caller: Caller, rate_limit_id: int) -> Answer[RateLimitMetrics]:
-    """Return the breaches of a rate limit. Raises PlatformError without a usable answer."""
-    return _open(await caller.call(Request(RATE_LIMIT, path={"id": rate_limit_id})))
-
-
-async def zone_rate_limits(caller: Caller, shield_zone_id: int) -> Answer[list[RateLimitMetrics] | None]:
-    """Return the breaches of every rate limit of a zone; an invalid item becomes `Unusable`.
-
-    Returns:
-        None if the platform has no such list.
-
-    Raises:
-        PlatformError: there is no usable answer.
-    """
-    answer = await caller.call(Request(ZONE_RATE_LIMITS, path={"shieldZoneId": shield_zone_id}))
-    return Answer(None if answer.value is None else answer.value.opened(), answer.date, answer.raw)
-
-
-async def access_list(caller: Caller, shield_zone_id: int, list_id: int) -> Answer[CustomAccessList]:
-    """Return a custom access list. Raises PlatformError without a usable answer."""
-    return _open(await caller.call(Request(ACCESS_LIST, path={"shieldZoneId": shield_zone_id, "id": list_id})))
-
-
-async def api_guardian(caller: Caller, shield_zone_id: int) -> Answer[ApiGuardian]:
-    """Return the API guardian of a zone. Raises PlatformError without a usable answer."""
-    return _open(await caller.call(Request(API_GUARDIAN, path={"shieldZoneId": shield_zone_id})))
-
-
-async def bot_detection(caller: Caller, shield_zone_id: int) -> Answer[BotDetectionConfiguration]:
-    """Return the bot detection of a zone. Raises PlatformError without a usable answer."""
-    return _open(await caller.call(Request(BOT_DETECTION, path={"shieldZoneId": shield_zone_id})))
-
-
-async def custom_rule(caller: Caller, rule_id: int) -> Answer[CustomWafRule]:
-    """Return a custom WAF rule. Raises PlatformError without a usable answer."""
-    return await caller.call(Request(CUSTOM_RULE, path={"id": rule_id}))
-
-
-async def plan_segmentation(caller: Caller) -> Answer[list[PlanSegment]]:
-    """Return the WAF rules by plan. Raises PlatformError without a usable answer."""
-    return _open(await caller.call(Request(PLAN_SEGMENTATION)))

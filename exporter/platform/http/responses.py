@@ -23,7 +23,7 @@ from exporter.platform.errors import (
 from exporter.platform.http.mask import Mask
 from exporter.platform.long_json import Items, LongJson, NotWholeJsonError, Step, TooManyValuesError, without_surrogates
 from exporter.platform.operation import Operation
-from exporter.platform.wire import EnvelopeFault, Wire, describe, is_out_of_range
+from exporter.platform.wire import Envelope, EnvelopeFault, Wire, describe, is_out_of_range
 from exporter.responsive.event_loop import Turns
 
 T = TypeVar("T")
@@ -248,6 +248,7 @@ def payload(operation: Operation[T], raw: bytes, status: int, parsed: LongJson |
         EnvelopeError, NotAvailable, StatusError: the body reports a failure.
     """
     content = Content(raw, parsed)
+    value: Any
     if parsed is None and not raw.strip():
         raise NotJson(f"the platform answered {status} with an empty body", status=status)
     try:
@@ -256,6 +257,7 @@ def payload(operation: Operation[T], raw: bytes, status: int, parsed: LongJson |
         raise _why_unparsed(error, content, status) from None
     if operation.enveloped:
         _check_envelope(value, status)
+        value = value.data if isinstance(value, Envelope) else value
     elif isinstance(value, Wire):
         if not value.model_fields_set:
             fault = WrongShape("the body has none of the documented fields", status=status)
@@ -265,7 +267,8 @@ def payload(operation: Operation[T], raw: bytes, status: int, parsed: LongJson |
             raise _refusal(
                 fault_object.status_code or 0, fault_object.message or "", fault_object.error_key or "", status
             )
-    return value
+    read: T = value
+    return read
 
 
 def _parse(adapter: TypeAdapter[T], content: Content) -> T:

@@ -87,22 +87,16 @@ async def test_statistics_take_their_window_in_utc() -> None:
 
 
 async def test_the_endpoint_functions_send_what_their_arguments_say() -> None:
-    def envelope(data: str) -> bytes:
-        return json_reply(f'{{"data": {data}, "error": null}}')
-
     refused = '{"type": "error", "error": {"message": "no"}}'
     answers = {
         "/compute/script/7": json_reply('{"Id": 7}'),
         "/mc/registries/tags": json_reply('[{"name": "1.27"}]'),
         "/search?search=prod&from=0&size=1": json_reply('{"Total": 3}'),
-        "/shield/waf/custom-rule/21": json_reply('{"id": 21}'),
-        "/shield/waf/rules/plan-segmentation": envelope("[]"),
-        "/shield/metrics/rate-limits/3": envelope("[]"),
         "/v2/pipeline": json_reply(f'{{"results": [{refused}, {refused}]}}'),
     }
 
     async def answer(request: RawRequest, line: Line) -> None:
-        await line.send(answers.get(request.target, envelope("{}")))
+        await line.send(answers[request.target])
 
     async with raw_server(answer) as server, client_of(server.url) as kit:
         caller = kit.calls
@@ -110,13 +104,6 @@ async def test_the_endpoint_functions_send_what_their_arguments_say() -> None:
         await scripting.script_by_update(caller, 7)
         await containers.tags(caller, "dockerhub", "library", "nginx")
         await search.count(caller, "prod")
-        await shield.rate_limit(caller, 55)
-        await shield.zone_rate_limits(caller, 3)
-        await shield.access_list(caller, 3, 11)
-        await shield.api_guardian(caller, 3)
-        await shield.bot_detection(caller, 3)
-        await shield.custom_rule(caller, 21)
-        await shield.plan_segmentation(caller)
         await database.execute(caller, ["SELECT 1", "SELECT 'é'"])
     assert [(sent.method, sent.target, sent.body) for sent in server.requests] == [
         ("GET", "/compute/script/7", b""),
@@ -127,13 +114,6 @@ async def test_the_endpoint_functions_send_what_their_arguments_say() -> None:
             b'{"registryId":"dockerhub","imageName":"nginx","imageNamespace":"library"}',
         ),
         ("GET", "/search?search=prod&from=0&size=1", b""),
-        ("GET", "/shield/metrics/rate-limit/55", b""),
-        ("GET", "/shield/metrics/rate-limits/3", b""),
-        ("GET", "/shield/shield-zone/3/access-lists/11", b""),
-        ("GET", "/shield/shield-zone/3/api-guardian", b""),
-        ("GET", "/shield/shield-zone/3/bot-detection", b""),
-        ("GET", "/shield/waf/custom-rule/21", b""),
-        ("GET", "/shield/waf/rules/plan-segmentation", b""),
         (
             "POST",
             "/v2/pipeline",

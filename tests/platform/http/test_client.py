@@ -9,6 +9,7 @@ import pytest
 from exporter.platform.api import dns, shield
 from exporter.platform.errors import NotAvailable, NotFound, PlatformError, RateLimited, ServerError
 from exporter.platform.http.responses import BODY_LIMIT, ERROR_BODY_LIMIT
+from exporter.platform.operation import Request
 from tests.platform.clients import client_of
 from tests.platform.raw_server import Line, RawRequest, json_reply, raw_server, reply, saying
 from tests.waiting import until
@@ -73,14 +74,14 @@ async def test_a_zone_that_was_never_scanned_is_an_answer_and_no_failure() -> No
 
 async def test_a_listing_that_a_platform_does_not_have_is_none() -> None:
     async with raw_server(saying(reply(404))) as server, client_of(server.url) as kit:
-        assert (await shield.zone_rate_limits(kit.calls, 3)).value is None
+        assert (await kit.calls.call(Request(shield.ZONE_RATE_LIMITS, {"shieldZoneId": 3}))).value is None
 
 
 async def test_what_a_zone_has_not_got_is_an_answer_and_no_failure_to_the_observer() -> None:
     body = '{"data": null, "error": {"success": false, "errorKey": "invalid_plan_type.bot_detection"}}'
     async with raw_server(saying(json_reply(body, 202))) as server, client_of(server.url, attempts=3) as kit:
         with pytest.raises(NotAvailable):
-            await shield.bot_detection(kit.calls, 3)
+            await kit.calls.call(Request(shield.BOT_DETECTION, {"shieldZoneId": 3}))
     assert kit.heard.attempts == [("shield_bot_detection", "202", None)]
 
 
@@ -88,7 +89,7 @@ async def test_an_envelopes_own_status_decides_what_it_is_and_not_which_code_cam
     body = '{"data": null, "error": {"success": false, "statusCode": 429, "message": "slow down"}}'
     async with raw_server(saying(json_reply(body))) as server, client_of(server.url) as kit:
         with pytest.raises(RateLimited) as caught:
-            await shield.bot_detection(kit.calls, 3)
+            await kit.calls.call(Request(shield.BOT_DETECTION, {"shieldZoneId": 3}))
     assert (caught.value.status, kit.heard.attempts) == (429, [("shield_bot_detection", "200", "rate_limited")])
 
 

@@ -84,7 +84,7 @@ def test_what_a_plan_lacks_or_nobody_set_up_is_not_available(operation: Operatio
 )
 def test_a_defaulted_error_beside_a_payload_is_none(error: str) -> None:
     found = payload(shield.RATE_LIMIT, f'{{"data": {{"overview": {OVERVIEW}}}, "error": {error}}}'.encode(), 200)
-    assert found.opened().overview is not None
+    assert found.overview is not None
 
 
 def test_a_failure_beside_a_payload_is_a_failure() -> None:
