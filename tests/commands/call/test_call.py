@@ -6,6 +6,9 @@ from textwrap import dedent
 
 import pytest
 
+from exporter.commands.call.sending import exit_code
+from exporter.platform import errors
+from exporter.platform.errors import PlatformError
 from exporter.sandbox import keys
 from tests.commands.conftest import Configure, UnusedAddress
 from tests.commands.platform import Platform
@@ -372,6 +375,20 @@ def test_a_platform_that_never_answers_is_given_up(unused_address: UnusedAddress
     )
     ended = invoke("call", "search", "--config", path)
     assert ended == Ended("", f"no answer within 1 s (127.0.0.1:{unused_address.port})\n", 3)
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (errors.ConnectTimeout("no"), 3),
+        (errors.CredentialError("no"), 4),
+        (errors.EnvelopeError("no", error_key="not_found.ratelimit_shieldzone", status=200), 5),
+        (errors.EnvelopeError("no", status=404), 5),
+        (errors.EnvelopeError("no", error_key="internal.failure", status=202), 1),
+    ],
+)
+def test_each_error_has_its_exit_code(error: PlatformError, code: int) -> None:
+    assert exit_code(error) == code
 
 
 @pytest.mark.parametrize(("status", "code"), [(401, 4), (403, 4), (404, 5), (408, 1), (429, 6), (400, 1), (500, 1)])

@@ -79,11 +79,6 @@ def test_no_line_is_wider_than_the_terminal_unless_it_is_narrower_than_words(wid
     assert max(len(line) for line in plain(render(ROWS, width)).splitlines()) <= max(width, 44)
 
 
-def test_no_colours_are_used_where_they_are_not_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert "\x1b[3" not in render(ROWS, 200)
-
-
 def test_five_targets_that_are_well_are_listed_and_six_are_not() -> None:
     five = [statistics(number) for number in range(1, 6)]
     assert [row[0] for row in shown(verdict(*five))] == [f"dns_zone/{number}" for number in range(1, 6)]
