@@ -1,5 +1,6 @@
 """Groups the platform's calls: first polls after a claim, duplicates of a shard's new holder, and all others."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from operator import attrgetter
@@ -7,13 +8,7 @@ from operator import attrgetter
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call to the platform.
-
-    Attributes:
-        at: unix seconds.
-        replica: the calling replica.
-        path: the path of the call.
-    """
+    """A replica's call of a path, at unix seconds."""
 
     at: float
     replica: str
@@ -22,41 +17,21 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A replica's claim of shards.
-
-    Attributes:
-        at: unix seconds.
-        replica: the claiming replica.
-        shards: the claimed shards.
-    """
+    """A replica's claim of shards, at unix seconds."""
 
     at: float
     replica: str
     shards: frozenset[int]
 
 
-@dataclass
-class Tally:
-    """The numbers of calls.
-
-    Attributes:
-        calls: all calls.
-        first_polls: the first call of each path after a claim of its shard. For a list of an account, which belongs to
-            no shard, the first call after any claim counts.
-        beside: polls by a replica of a shard that another replica has claimed since, without first polls.
-        lists: calls of an account's lists, without first polls.
-    """
-
-    calls: int = 0
-    first_polls: int = 0
-    beside: int = 0
-    lists: int = 0
-
-
 def tallied(
     calls: Iterable[Call], claims: Iterable[Claim], shard_of: Callable[[str], int | None], since: float = 0.0
-) -> Tally:
+) -> dict[str, int]:
     """Group calls.
+
+    `first_polls` are the first calls of each path after a claim of its shard; for a list of an account, which belongs
+    to no shard, the first after any claim. Of the others, `beside` are polls by a replica of a shard that another one
+    has claimed since, and `lists` those of an account's lists.
 
     Args:
         calls: the calls of all replicas.
@@ -64,29 +39,28 @@ def tallied(
         shard_of: returns a path's shard; None for a list.
         since: unix seconds; earlier calls are not counted.
     """
-    tally = Tally()
+    tally = {"calls": 0, "first_polls": 0, "beside": 0, "lists": 0}
     holders: dict[int, str] = {}
     # How many claims there were: by replica and shard, and by replica; and what it was at the last call of a path.
-    claimed: dict[tuple[str, int | None], int] = {}
+    claimed: Counter[tuple[str, int | None]] = Counter()
     seen: dict[tuple[str, str], int] = {}
     events: list[Call | Claim] = [*claims, *calls]
     for event in sorted(events, key=attrgetter("at")):
         if isinstance(event, Claim):
-            for shard in (*event.shards, None):
-                claimed[event.replica, shard] = claimed.get((event.replica, shard), 0) + 1
+            claimed.update((event.replica, shard) for shard in (*event.shards, None))
             holders.update(dict.fromkeys(event.shards, event.replica))
             continue
         shard = shard_of(event.path)
-        number = claimed.get((event.replica, shard), 0)
+        number = claimed[event.replica, shard]
         is_first = seen.get((event.replica, event.path), 0) != number
         seen[event.replica, event.path] = number
         if event.at < since:
             continue
-        tally.calls += 1
+        tally["calls"] += 1
         if is_first:
-            tally.first_polls += 1
+            tally["first_polls"] += 1
         elif shard is None:
-            tally.lists += 1
+            tally["lists"] += 1
         elif holders.get(shard) != event.replica:
-            tally.beside += 1
+            tally["beside"] += 1
     return tally

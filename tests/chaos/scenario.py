@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ import httpx
 import psycopg
 
 from exporter.sandbox import keys
-from tests.chaos.calls import Tally, tallied
+from tests.chaos.calls import tallied
 from tests.chaos.platform import ACCOUNT, Platform
 from tests.chaos.proxy import Proxy
 from tests.chaos.replica import Replica
@@ -49,48 +49,6 @@ class Size:
     shields: int = 6
     interval: float = 10.0
     seed: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """The results of a run.
-
-    Attributes:
-        events: kind → how many there were.
-        series: counters that were compared.
-        differences: counters that differ at the end from those of the exporter that nothing disturbed.
-        falls: samples that are lower than one before, in the samples of all replicas merged.
-        calls: the replicas' calls at the platform, divided.
-        single_calls: those of the other exporter.
-        takeovers: claims of a shard.
-        call_ratio: the replicas' calls without the first polls after claims, by the other exporter's.
-        longest_gaps: kind of event → the longest time in seconds in which no replica served a counter that was missed
-            first at such an event, or soon after it.
-        suspended: answers of replicas that were suspended when they were asked, and the counters in them.
-        refused: rows that the fence refused.
-        losses: shards that another replica claimed while one held them.
-        rounds: how often all replicas were scraped.
-        seconds: how long it took.
-    """
-
-    events: dict[str, int]
-    series: int
-    differences: list[str]
-    falls: list[str]
-    calls: Tally
-    single_calls: int
-    takeovers: int
-    call_ratio: float
-    longest_gaps: dict[str, float]
-    suspended: tuple[int, int]
-    refused: int
-    losses: int
-    rounds: int
-    seconds: float
-
-    def as_plain(self) -> dict[str, object]:
-        """Return the report as plain values."""
-        return asdict(self)
 
 
 class Scenario:
@@ -150,8 +108,8 @@ class Scenario:
             ),
         }
 
-    async def run(self) -> Report:
-        """Run the scenario; all started processes have ended afterwards."""
+    async def run(self) -> dict[str, Any]:
+        """Run the scenario, and return its report; all started processes have ended afterwards."""
         began = time.monotonic()
         try:
             url = await self._platform.url_for(SINGLE)
@@ -232,7 +190,15 @@ class Scenario:
         self._moves = True
 
     async def _events(self) -> None:
-        kinds = self._kinds()
+        kinds: dict[str, Callable[[], Awaitable[None]]] = {
+            "kill": self._kill,
+            "suspend": self._suspend,
+            "hang": self._hang,
+            "cut": self._cut,
+            "restart": self._restart,
+            "more": partial(self._change, MOST),
+            "fewer": partial(self._change, FEWEST),
+        }
         for number in range(self._size.events):
             # The first ones are one of each kind.
             name = list(kinds)[number] if number < len(kinds) else self._chance.choice(list(kinds))
@@ -251,17 +217,6 @@ class Scenario:
         self._platform.next_day()
         self._platform.fall()
         await self._settled("the first polls of a day")
-
-    def _kinds(self) -> dict[str, Callable[[], Awaitable[None]]]:
-        return {
-            "kill": self._kill,
-            "suspend": self._suspend,
-            "hang": self._hang,
-            "cut": self._cut,
-            "restart": self._restart,
-            "more": self._more,
-            "fewer": self._fewer,
-        }
 
     def _any(self) -> Replica:
         return self._chance.choice(self._replicas)
@@ -283,32 +238,27 @@ class Scenario:
         replica.resume()
 
     async def _hang(self) -> None:
-        replica = self._any()
-        assert replica.proxy is not None
-        replica.proxy.hang()
+        proxy = self._any().proxy
+        assert proxy is not None
+        proxy.hang()
         await asyncio.sleep(self._soon())
-        replica.proxy.pass_on()
+        proxy.pass_on()
 
     async def _cut(self) -> None:
-        replica = self._any()
-        assert replica.proxy is not None
-        await replica.proxy.stop()
+        proxy = self._any().proxy
+        assert proxy is not None
+        await proxy.stop()
         await asyncio.sleep(self._soon())
-        await replica.proxy.start()
+        await proxy.start()
 
     async def _restart(self) -> None:
         await asyncio.to_thread(self._postgres.stop)
         await asyncio.sleep(self._chance.uniform(0.1, 1.5) * LEASE)
         await asyncio.to_thread(self._postgres.start)
 
-    async def _more(self) -> None:
-        if len(self._replicas) < MOST:
-            await self._one_more()
-        else:
-            await self._fewer()
-
-    async def _fewer(self) -> None:
-        if len(self._replicas) <= FEWEST:
+    async def _change(self, enough: int) -> None:
+        """Start a replica where there are not enough, or as few as may be; end one otherwise."""
+        if len(self._replicas) < max(enough, FEWEST + 1):
             await self._one_more()
             return
         replica = self._any()
@@ -326,25 +276,31 @@ class Scenario:
         """Return the number of calls of the exporter without faults."""
         return sum(call.replica == SINGLE and call.at >= since for call in self._platform.calls)
 
-    def _report(self, since: float, epochs: dict[int, int], began: float) -> Report:
+    def _report(self, since: float, epochs: dict[int, int], began: float) -> dict[str, Any]:
         claims = (claim for replica in self._all for claim in replica.claims())
         shards = cache(partial(self._platform.shard_of, total=self._size.shards))
         calls = (call for call in self._platform.calls if call.replica != SINGLE)
         tally = tallied(calls, claims, shards, since)
-        single = self._single_calls(since)
-        return Report(
-            events=dict(self._counts),
-            series=len(self._expected),
-            differences=self._witness.differences(self._expected),
-            falls=self._witness.falls,
-            calls=tally,
-            single_calls=single,
-            takeovers=sum(epoch - epochs.get(shard, 0) for shard, epoch in self._epochs().items()),
-            call_ratio=(tally.calls - tally.first_polls) / single,
-            longest_gaps=self._witness.longest_gaps,
-            suspended=(self._witness.suspended, self._witness.suspended_counters),
-            refused=self._witness.total("refused"),
-            losses=self._witness.total("losses"),
-            rounds=self._witness.rounds,
-            seconds=time.monotonic() - began,
-        )
+        single, witness = self._single_calls(since), self._witness
+        return {
+            "events": dict(self._counts),
+            "series": len(self._expected),
+            # Counters that differ at the end from those of the exporter that nothing disturbed.
+            "differences": witness.differences(self._expected),
+            # Samples that are lower than one before, in the samples of all replicas merged.
+            "falls": witness.falls,
+            "calls": tally,
+            "single_calls": single,
+            "takeovers": sum(epoch - epochs.get(shard, 0) for shard, epoch in self._epochs().items()),
+            # Without the first polls after claims.
+            "call_ratio": (tally["calls"] - tally["first_polls"]) / single,
+            # Kind of event → the longest time in which no replica served a counter that was missed first since then.
+            "longest_gaps": witness.longest_gaps,
+            # Answers of replicas that were suspended when they were asked, and the counters in them.
+            "suspended": (witness.suspended, witness.suspended_counters),
+            # Rows that the fence refused; shards that another replica claimed while one held them.
+            "refused": witness.total("refused"),
+            "losses": witness.total("losses"),
+            "rounds": witness.rounds,
+            "seconds": time.monotonic() - began,
+        }

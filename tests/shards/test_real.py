@@ -1,13 +1,9 @@
 """Four shards as separate processes, one of which is killed, scraped by a real Prometheus."""
 
-import json
-import os
+import asyncio
 import signal
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,6 +11,7 @@ import pytest
 
 from exporter.sandbox import keys
 from tests.backfill.backfill_setup import grown
+from tests.counters.process import Exporter, exporter_running
 from tests.ports import free_port
 from tests.real_parts import prometheus_running, scraping
 from tests.shards.sharded_daemons import sharded_daemons
@@ -25,50 +22,34 @@ TOTAL = 4
 LEVEL = "sum(max without (instance, pod) (edge_dns_queries_total))"
 
 
-def configuration(folder: Path, url: str, index: int, port: int) -> Path:
-    file = folder / f"shard-{index}.yml"
-    file.write_text(
-        json.dumps(
-            {
-                "accounts": [
-                    {
-                        "name": "main",
-                        "base_url": url,
-                        "api_key": keys.API_KEY,
-                        "budget": {"requests_per_second": 2000, "max_in_flight": 16},
-                    }
-                ],
-                "collectors": {"dns_statistics": {"interval": "1s"}},
-                "state": {"path": str(folder / f"state-{index}.db")},
-                "web": {"listen": f"127.0.0.1:{port}"},
-                "shard": {"index": index, "total": TOTAL},
-            }
-        )
-    )
-    return file
-
-
-@contextmanager
-def shard(config: Path) -> Iterator[subprocess.Popen[bytes]]:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "exporter", "run", "--config", config, "--log.level", "error"],
-        env={**os.environ, "NO_PROXY": "127.0.0.1"},
-    )
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.wait()
-
-
 async def test_sums_stay_exact_while_one_of_four_is_killed_and_comes_back(tmp_path: Path) -> None:
     async with sharded_daemons(tmp_path, zones=60, shield_zones=0) as shared:
         dns = shared.world.dns
         zones = list(dns.zones)
+        account = {
+            "name": "main",
+            "base_url": shared.url,
+            "api_key": keys.API_KEY,
+            "budget": {"requests_per_second": 2000, "max_in_flight": 16},
+        }
         ports = [free_port() for _ in range(TOTAL)]
-        configs = [configuration(tmp_path, shared.url, index, port) for index, port in enumerate(ports)]
+
+        def shard(index: int) -> AbstractContextManager[Exporter]:
+            folder = tmp_path / f"shard-{index}"
+            folder.mkdir(exist_ok=True)
+            settings = {
+                "accounts": [account],
+                "collectors": {"dns_statistics": {"interval": "1s"}},
+                "state": {"path": str(folder / "state.db")},
+                "web": {"listen": f"127.0.0.1:{ports[index]}"},
+                "shard": {"index": index, "total": TOTAL},
+            }
+            return exporter_running(settings, folder)
+
         with ExitStack() as stack:
-            pods = [stack.enter_context(shard(config)) for config in configs]
+            pods = await asyncio.gather(
+                *(asyncio.to_thread(stack.enter_context, shard(index)) for index in range(TOTAL))
+            )
             targets = [f"127.0.0.1:{port}" for port in ports]
             server = stack.enter_context(prometheus_running(tmp_path, scraping(*targets)))
             await server.until("count(edge_dns_queries_total)", len(zones))
@@ -82,12 +63,11 @@ async def test_sums_stay_exact_while_one_of_four_is_killed_and_comes_back(tmp_pa
                 return float(sum(dns.true_queries(zone, today) - start[zone] for zone in zones))
 
             await server.until(LEVEL, more(1000))
-            pods[1].send_signal(signal.SIGKILL)
-            pods[1].wait()
+            await asyncio.to_thread(pods[1].end, signal.SIGKILL)
             more(50)
             await server.until("sum(up)", TOTAL - 1)
             more(7)
-            stack.enter_context(shard(configs[1]))
+            await asyncio.to_thread(stack.enter_context, shard(1))
             await server.until("sum(up)", TOTAL)
             total = more(300)
             await server.until(LEVEL, total)
