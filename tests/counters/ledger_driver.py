@@ -7,7 +7,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Self
 
@@ -17,9 +17,10 @@ from exporter.counters.ledger import Counted, Entry, Ledger
 from exporter.counters.storage import MemoryStorage, Storage, unpack
 from exporter.metric import Count, DayBuckets, Family, FamilyInfo, Kind, LabelValues, Source
 from exporter.targets.target import PollKey
-from tests.counters.series import DAY_0, FIRST_SIGHT
 from tests.waiting import PATIENCE
 
+FIRST_SIGHT = datetime(2026, 2, 6, 12, tzinfo=UTC)
+DAY_0 = FIRST_SIGHT.toordinal()
 QUERIES = FamilyInfo("edge_dns_queries_total", "Queries.", Kind.COUNTER, "", ("account", "zone_id", "domain"))
 Sources = Mapping[LabelValues, Source]
 WALL = FIRST_SIGHT.timestamp()

@@ -29,17 +29,6 @@ async def sharing(tmp_path: Path, postgres: Postgres) -> AsyncIterator[SharingPr
         yield shared
 
 
-async def test_the_next_process_goes_on_where_a_killed_one_stopped(sharing: SharingProcesses) -> None:
-    async with sharing.exporter("one") as one:
-        await until_all(one)
-        sharing.serve(10)
-        await until_total(30, one)
-        await asyncio.to_thread(one.end, signal.SIGKILL)
-    sharing.serve(4)
-    async with sharing.exporter("two") as two:
-        await until_total(42, two)
-
-
 async def test_a_process_that_ends_leaves_its_shard_to_the_next_at_once(sharing: SharingProcesses) -> None:
     async with sharing.exporter("one") as one:
         await until_all(one)

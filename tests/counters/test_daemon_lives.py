@@ -1,26 +1,16 @@
 """Counters over several runs of a daemon: restarts, reloads, and targets that go and come back."""
 
+import re
 import time
-from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from tests.counters.sandboxed_daemons import RunningDaemon, SandboxedDaemons
+from tests.counters.sandboxed_daemons import SandboxedDaemons
 from tests.waiting import until
 
 QUERIES = "edge_dns_queries_total"
 LAST_SUCCESS = "edge_target_last_success_timestamp_seconds"
-
-
-async def test_a_day_without_a_daemon_is_counted(sandboxed: SandboxedDaemons) -> None:
-    (today,) = (sandboxed.world.dns.true_queries(101, day) for day in _days(sandboxed, 0))
-    async with sandboxed.daemon():
-        pass
-    sandboxed.world.clock.advance(26 * 3600)
-    yesterday, now = (sandboxed.world.dns.true_queries(101, day) for day in _days(sandboxed, -1, 0))
-    async with sandboxed.daemon() as running:
-        assert (await running.samples(QUERIES, "zone_id"))["101"] == yesterday - today + now
 
 
 async def test_names_are_remembered_where_discovery_fails(sandboxed: SandboxedDaemons) -> None:
@@ -95,54 +85,51 @@ async def test_a_reload_that_switches_discovery_off_leaves_no_series_of_it(sandb
         assert await running.samples("edge_resources", "resource_type") == {}
 
 
-async def lose_a_zone(sandboxed: SandboxedDaemons, running: RunningDaemon) -> None:
-    """Count seven queries of zone 101, and remove it."""
-    sandboxed.world.dns.add_queries(101, 7)
-    await running.poll("dns_statistics")
-    sandboxed.world.dns.remove_zone(101)
-    for _ in range(2):
-        await running.poll("discovery")
-
-
-async def test_a_zone_that_is_removed_goes_and_one_that_comes_back_goes_on(sandboxed: SandboxedDaemons) -> None:
-    name = sandboxed.world.dns.zones.name(101)
+async def test_a_removed_zone_that_comes_back_goes_on_and_begins_anew_after_its_retention(
+    sandboxed: SandboxedDaemons,
+) -> None:
+    dns = sandboxed.world.dns
+    name = dns.zones.name(101)
     async with sandboxed.daemon() as running:
-        await lose_a_zone(sandboxed, running)
-        await running.settle()
-        assert "101" not in await running.samples(QUERIES, "zone_id")
-        running.daemon.forget_removed()
-        await running.settle()
-        sandboxed.world.dns.add_zone(name, 101)
-        sandboxed.world.dns.add_queries(101, 7 + 5)
-        await running.poll("discovery")
-        await running.poll("dns_statistics")
-        assert (await running.samples(QUERIES, "zone_id"))["101"] == 12
+        for later, served in ((0.0, 7.0 + 5.0), (31 * 86400.0, 0.0)):
+            dns.add_queries(101, 7)
+            await running.poll("dns_statistics")
+            dns.remove_zone(101)
+            for _ in range(2):
+                await running.poll("discovery")
+            assert "101" not in await running.samples(QUERIES, "zone_id")
+            sandboxed.later = later
+            running.daemon.forget_removed()
+            await running.settle()
+            remembered = {key.target.label for key in running.daemon.ledger.remembered()}
+            assert ("dns_zone/101" in remembered) is (served > 0)
+            assert "dns_zone/102" in remembered
+            dns.add_zone(name, 101)
+            dns.add_queries(101, 7 + 5)
+            await running.poll("discovery")
+            await running.poll("dns_statistics")
+            assert (await running.samples(QUERIES, "zone_id"))["101"] == served
 
 
-async def test_after_its_retention_a_removed_zone_begins_anew(sandboxed: SandboxedDaemons) -> None:
-    name = sandboxed.world.dns.zones.name(101)
+@pytest.mark.parametrize("lost", ["", "-wal"])
+async def test_lost_state_is_shown_and_the_ledger_without_a_thread_is_unhealthy(
+    sandboxed: SandboxedDaemons, lost: str
+) -> None:
+    async with sandboxed.daemon():
+        pass
+    if lost:
+        # As a kill leaves it, and then without its journal.
+        sandboxed.state.with_name("state.db.lock").write_text("1\njournal\n")
+    else:
+        sandboxed.state.write_bytes(b"not a database\n" * 1000)
     async with sandboxed.daemon() as running:
-        await lose_a_zone(sandboxed, running)
-        sandboxed.later = 31 * 86400
-        running.daemon.forget_removed()
-        await running.settle()
-        remembered = {key.target.label for key in running.daemon.ledger.remembered()}
-        assert "dns_zone/101" not in remembered
-        assert "dns_zone/102" in remembered
-        sandboxed.world.dns.add_zone(name, 101)
-        await running.poll("discovery")
-        await running.poll("dns_statistics")
-        assert (await running.samples(QUERIES, "zone_id"))["101"] == 0
-
-
-async def test_a_target_that_is_polled_is_never_forgotten(sandboxed: SandboxedDaemons) -> None:
-    async with sandboxed.daemon() as running:
-        sandboxed.later = 31 * 86400
-        running.daemon.forget_removed()
-        await running.settle()
-        assert {"101", "102", "103"} <= {
-            key.target.id for key in running.daemon.ledger.remembered() if key.collector == "dns_statistics"
-        }
+        text = (await running.client.get("/metrics")).text
+        (set_aside,) = re.findall(r"^edge_exporter_ledger_set_aside_timestamp_seconds (\S+)", text, re.MULTILINE)
+        assert float(set_aside) == pytest.approx(time.time(), abs=60)
+        assert len(list(sandboxed.state.parent.glob("*.corrupt-*"))) == (not lost)
+        assert (await running.client.get("/-/healthy")).status_code == 200
+        running.daemon.ledger.close()
+        assert (await running.client.get("/-/healthy")).status_code == 503
 
 
 async def test_without_its_state_file_a_daemon_serves_gauges_and_says_that_it_does_not_count(
@@ -156,25 +143,3 @@ async def test_without_its_state_file_a_daemon_serves_gauges_and_says_that_it_do
         text = (await running.client.get("/metrics")).text
         assert "edge_exporter_ledger_up 0.0" in text
         assert (await running.client.get("/-/healthy")).status_code == 200
-
-
-async def test_a_ledger_whose_thread_has_ended_is_unhealthy(sandboxed: SandboxedDaemons) -> None:
-    async with sandboxed.daemon() as running:
-        assert (await running.client.get("/-/healthy")).status_code == 200
-        running.daemon.ledger.close()
-        assert (await running.client.get("/-/healthy")).status_code == 503
-
-
-async def test_a_correction_is_told_of_by_its_family(sandboxed: SandboxedDaemons) -> None:
-    async with sandboxed.daemon() as running:
-        sandboxed.world.dns.add_queries(101, 50)
-        await running.poll("dns_statistics")
-        sandboxed.world.dns.add_queries(101, -20)
-        await running.poll("dns_statistics")
-        assert (await running.samples(QUERIES, "zone_id"))["101"] == 50
-        assert (await running.samples("edge_exporter_ledger_corrections_total", "family"))[QUERIES] == 1
-
-
-def _days(sandboxed: SandboxedDaemons, *offsets: int) -> list[date]:
-    today = datetime.fromtimestamp(sandboxed.world.clock.now(), UTC).date()
-    return [today + timedelta(days=offset) for offset in offsets]

@@ -117,21 +117,6 @@ async def test_sigterm_saves_what_was_counted(sandboxed: SandboxedDaemons) -> No
     assert await asyncio.to_thread(exporter.end) == 0
 
 
-async def test_kill_9_loses_nothing(sandboxed: SandboxedDaemons) -> None:
-    exporter = await started(sandboxed)
-    await served(exporter, "101", 0)
-    expected = 0
-    for _ in range(3):
-        sandboxed.world.dns.add_queries(101, 7)
-        await served(exporter, "101", expected + 7)
-        sandboxed.world.dns.add_queries(101, 100)
-        assert await asyncio.to_thread(exporter.end, signal.SIGKILL) == -signal.SIGKILL
-        exporter = await started(sandboxed)
-        expected += 107
-        await served(exporter, "101", expected)
-    assert await asyncio.to_thread(exporter.end) == 0
-
-
 async def ends_in_time(exporter: Exporter) -> None:
     """End it with SIGTERM while one of its threads is blocked for ever."""
     async with asyncio.timeout(END_SECONDS):

@@ -20,9 +20,8 @@ from structlog.testing import capture_logs
 from exporter.counters.ledger import Entry
 from exporter.counters.storage import unpack
 from exporter.metric import Count, DayBuckets, FamilyInfo, Kind, MonthToDate, Source, declaration
-from tests.counters.ledger_driver import LedgerDriver, key_of
+from tests.counters.ledger_driver import FIRST_SIGHT, LedgerDriver, key_of
 from tests.counters.reference import Days, Month, days_counter, may_be_clipped, month_counter
-from tests.counters.series import FIRST_SIGHT
 from tests.counters.state_locations import DatabaseLocation, FileLocation, StateLocation
 from tests.postgres import Postgres
 

@@ -1,5 +1,5 @@
 import asyncio
-import shutil
+import os
 import time
 from collections.abc import Mapping
 from datetime import timedelta
@@ -14,9 +14,19 @@ from exporter.counters.ledger import CONTINUED_AT_ONCE, Entry, Ledger
 from exporter.counters.series import advance_family
 from exporter.counters.state_file import StateFile
 from exporter.counters.storage import StateLockedError, Stored, pack, unpack
-from exporter.metric import Count, DayBuckets, Family, FamilyInfo, Kind, MonthToDate, Sample, declaration
-from tests.counters.ledger_driver import QUERIES, WALL, LedgerDriver, LedgerEvents, Sources, key_of, poll_of, today
-from tests.counters.series import DAY_0, FIRST_SIGHT
+from exporter.metric import Count, DayBuckets, Family, FamilyInfo, Kind, Sample, declaration
+from tests.counters.ledger_driver import (
+    DAY_0,
+    FIRST_SIGHT,
+    QUERIES,
+    WALL,
+    LedgerDriver,
+    LedgerEvents,
+    Sources,
+    key_of,
+    poll_of,
+    today,
+)
 from tests.counters.state_locations import DatabaseLocation, FileLocation, StateLocation
 from tests.waiting import PATIENCE
 
@@ -28,60 +38,14 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "state.db"
 
 
-def test_a_poll_is_published_with_the_targets_labels_and_the_creation(path: Path) -> None:
+def test_a_renamed_target_goes_on_under_its_new_name_after_a_restart(path: Path) -> None:
     with LedgerDriver(path) as driver:
         (families,) = driver.record(poll_of("102", today(40)))
         assert families == (Family(QUERIES, (Sample(("main", "102", "shop.example"), 0.0, 1770379200.0),)),)
-
-
-def test_every_label_set_is_there_from_the_first_sight(path: Path) -> None:
-    sources: Sources = {("normal",): DayBuckets({DAY_0: 5}), ("smart",): DayBuckets({}, charted=False)}
     with LedgerDriver(path) as driver:
-        (families,) = driver.record(poll_of("102", sources, info=ROUTED))
-        assert [(sample.values[-1], sample.value) for sample in families[0].samples] == [("normal", 0), ("smart", 0)]
-
-
-def test_rises_are_counted(path: Path) -> None:
-    with LedgerDriver(path) as driver:
-        assert [driver.poll(count) for count in (40, 45, 52)] == [0, 5, 12]
-
-
-def test_a_counter_goes_on_after_a_restart(path: Path) -> None:
-    with LedgerDriver(path) as driver:
-        assert [driver.poll(count) for count in (40, 45)] == [0, 5]
-    with LedgerDriver(path) as driver:
-        assert driver.poll(60) == 20
-
-
-def test_the_creation_survives_a_restart(path: Path) -> None:
-    with LedgerDriver(path) as driver:
-        driver.poll(40)
-    with LedgerDriver(path) as driver:
-        (families,) = driver.record(poll_of("102", today(50), FIRST_SIGHT + timedelta(hours=5)))
-        assert families[0].samples[0].created == 1770379200.0
-
-
-def test_a_renamed_target_goes_on_under_its_new_name(path: Path) -> None:
-    with LedgerDriver(path) as driver:
-        driver.poll(40)
-        (families,) = driver.record(poll_of("102", today(50), name="store.example"))
+        assert driver.ledger.remembered()[key_of("102")].name == "shop.example"
+        (families,) = driver.record(poll_of("102", today(50), FIRST_SIGHT + timedelta(hours=5), name="store.example"))
         assert families[0].samples == (Sample(("main", "102", "store.example"), 10.0, 1770379200.0),)
-
-
-def test_a_zone_with_another_id_is_another_counter(path: Path) -> None:
-    with LedgerDriver(path) as driver:
-        driver.poll(40)
-        assert driver.poll(90, zone="103") == 0
-
-
-def test_months_and_days_stand_side_by_side(path: Path) -> None:
-    sources: Sources = {("normal",): DayBuckets({DAY_0: 5}), ("month",): MonthToDate(80)}
-    later: Sources = {("normal",): DayBuckets({DAY_0: 7}), ("month",): MonthToDate(81)}
-    with LedgerDriver(path) as driver:
-        driver.record(poll_of("102", sources, info=ROUTED))
-    with LedgerDriver(path) as driver:
-        (families,) = driver.record(poll_of("102", later, info=ROUTED))
-        assert [sample.value for sample in families[0].samples] == [2, 1]
 
 
 def test_a_series_that_a_poll_does_not_tell_of_is_not_served_and_goes_on_later(path: Path) -> None:
@@ -92,29 +56,6 @@ def test_a_series_that_a_poll_does_not_tell_of_is_not_served_and_goes_on_later(p
         assert [sample.values[-1] for sample in families[0].samples] == ["normal"]
         (families,) = driver.record(poll_of("102", {("smart",): DayBuckets({DAY_0: 4})}, info=ROUTED))
         assert [(sample.values[-1], sample.value) for sample in families[0].samples] == [("smart", 3)]
-
-
-def test_a_month_that_begins_as_no_number_is_counted_from_its_first_number(path: Path) -> None:
-    values: list[list[float]] = []
-    with LedgerDriver(path) as driver:
-        for month in (-1.0, 80.0, -1.0, 81.5):
-            (families,) = driver.record(poll_of("102", {(): MonthToDate(month)}))
-            values.append([sample.value for family in families for sample in family.samples])
-    assert values == [[], [0], [0], [1.5]]
-
-
-def test_a_target_without_counters_is_remembered_too(path: Path) -> None:
-    with LedgerDriver(path) as driver:
-        assert driver.record(poll_of("102", {}, success=WALL + 7)) == [()]
-    with LedgerDriver(path) as driver:
-        row = driver.ledger.remembered()[key_of("102")]
-        assert (row.name, row.success) == ("shop.example", WALL + 7)
-
-
-def test_a_fall_is_told_once_by_its_family(path: Path) -> None:
-    with LedgerDriver(path) as driver:
-        assert [driver.poll(count) for count in (40, 45, 41, 41)] == [0, 5, 5, 5]
-        assert driver.events.corrections == {"edge_dns_queries_total": 1}
 
 
 def test_without_a_state_file_counters_start_anew_with_the_process() -> None:
@@ -146,49 +87,32 @@ def test_two_polls_of_a_target_in_one_commit_both_count(path: Path) -> None:
         assert driver.poll(46) == 6
 
 
-def test_closing_commits_what_waits(path: Path) -> None:
-    with LedgerDriver(path, linger=30.0) as driver:
-        driver.ledger.note(poll_of("102", today(40)))
-    with LedgerDriver(path) as driver:
-        assert driver.poll(43) == 3
-
-
 def ledger_on(path: Path) -> Ledger:
     """Return a ledger that is not open yet."""
     return Ledger(FileStorage(path, time.time, lambda _at: None), LedgerEvents(), linger=0)
 
 
-def test_it_is_alive_from_open_to_close(path: Path) -> None:
-    ledger = ledger_on(path)
-    assert not ledger.is_alive()
-    ledger.open()
-    assert ledger.is_alive()
-    ledger.close()
-    assert not ledger.is_alive()
-
-
-def test_a_second_ledger_on_the_file_is_refused_until_the_first_has_ended(path: Path) -> None:
+def test_closing_commits_what_waits_and_frees_the_file(path: Path) -> None:
     second = ledger_on(path)
-    with LedgerDriver(path), pytest.raises(StateLockedError, match="another exporter"):
-        second.open()
-    assert not second.is_alive()
+    with LedgerDriver(path, linger=30.0) as driver:
+        driver.ledger.note(poll_of("102", today(40)))
+        with pytest.raises(StateLockedError, match=rf"state.db: another exporter \(process {os.getpid()}\) is using"):
+            second.open()
+        assert driver.ledger.is_alive()
+        assert not second.is_alive()
+    assert not driver.ledger.is_alive()
     second.open()
+    assert key_of("102") in second.remembered()
     second.close()
 
 
-def test_a_row_that_is_forgotten_begins_anew(path: Path) -> None:
+def test_a_row_that_is_forgotten_begins_anew_and_is_gone_after_a_restart(path: Path) -> None:
     with LedgerDriver(path) as driver:
         driver.poll(40)
-        driver.poll(45)
         driver.ledger.forget([key_of("102"), key_of("never seen")])
         driver.settle()
         assert key_of("102") not in driver.ledger.remembered()
         assert driver.poll(50) == 0
-
-
-def test_a_row_that_was_forgotten_is_gone_after_a_restart(path: Path) -> None:
-    with LedgerDriver(path) as driver:
-        driver.poll(40)
         driver.ledger.forget([key_of("102")])
     with LedgerDriver(path) as driver:
         assert key_of("102") not in driver.ledger.remembered()
@@ -210,20 +134,6 @@ def test_an_event_loop_that_has_closed_ends_nothing(path: Path) -> None:
         recording.cancel()
         loop.close()
         assert driver.poll(45) == 5
-
-
-def test_what_was_committed_but_never_published_is_counted_once(path: Path, tmp_path: Path) -> None:
-    """The process ends between the two steps, and leaves its files in that state."""
-    left = tmp_path / "left"
-    left.mkdir()
-
-    with LedgerDriver(path) as driver:
-        assert driver.poll(40) == 0
-        assert driver.poll(45) == 5
-        for name in ("state.db", "state.db-wal"):
-            shutil.copy(path.with_name(name), left / name)
-    with LedgerDriver(left / "state.db") as driver:
-        assert [driver.poll(count) for count in (45, 47)] == [5, 7]
 
 
 def test_a_log_that_cannot_be_written_ends_nothing(path: Path) -> None:

@@ -91,7 +91,6 @@ NAMES = st.sampled_from(["zone", "limit", "script"])
 THEN = st.tuples(MINUTES, st.sets(NAMES))
 Then = tuple[int, set[str]]
 
-STEPS_RUN: Counter[str] = Counter()
 POLLS: Counter[str] = Counter()
 
 
@@ -174,21 +173,18 @@ class Platform(RuleBasedStateMachine):
     @rule(queries=st.integers(1, 500), then=THEN)
     def serve_queries(self, queries: int, then: Then) -> None:
         """Add traffic now."""
-        STEPS_RUN["traffic"] += 1
         self.known_world.world.dns.add_queries(self.known_world.zone, queries)
         self._go_on(then)
 
     @rule(queries=st.integers(-300, 300), back=DAYS_BACK, then=THEN)
     def correct_queries(self, queries: int, back: int, then: Then) -> None:
         """Correct a past day, up or down."""
-        STEPS_RUN["corrections"] += 1
         self.known_world.world.dns.add_queries(self.known_world.zone, queries, self.known_world.day(back))
         self._go_on(then)
 
     @rule(logged=st.integers(-5, 40), blocked=st.integers(-5, 40), back=DAYS_BACK, then=THEN)
     def breach(self, logged: int, blocked: int, back: int, then: Then) -> None:
         """Add or remove breaches today or on another day."""
-        STEPS_RUN["breaches"] += 1
         limits, day = self.known_world.world.rate_limits, self.known_world.day(back)
         limits.add_breaches(self.known_world.limit, logged=logged, blocked=blocked, day=day)
         self._go_on(then)
@@ -196,70 +192,60 @@ class Platform(RuleBasedStateMachine):
     @rule(cost=st.floats(0, 200), requests=st.integers(0, 10**7), then=THEN)
     def set_the_month(self, cost: float, requests: int, then: Then) -> None:
         """Correct the values of a month."""
-        STEPS_RUN["months"] += 1
         self.known_world.world.scripts.set_month(self.known_world.script, cost=cost, requests=requests)
         self._go_on(then)
 
     @rule(what=st.sampled_from(["zone", "limit"]), back=DAYS_BACK, then=THEN)
     def hide_a_day(self, what: str, back: int, then: Then) -> None:
         """Leave a day out of the answers."""
-        STEPS_RUN["forms"] += 1
         self.known_world.hide_day(what, back)
         self._go_on(then)
 
     @rule(then=THEN)
     def show_all_days(self, then: Then) -> None:
         """Show missing days again."""
-        STEPS_RUN["forms"] += 1
         self.known_world.show_all_days()
         self._go_on(then)
 
     @rule(chart=st.sampled_from([Chart.QUERIES, Chart.NORMAL, Chart.SMART]), shape=st.sampled_from(Shape), then=THEN)
     def change_a_charts_shape(self, chart: Chart, shape: Shape, then: Then) -> None:
         """Send a chart as null or empty, or in full again."""
-        STEPS_RUN["forms"] += 1
         self.known_world.set_shape(chart, shape)
         self._go_on(then)
 
     @rule(missing=st.booleans(), then=THEN)
     def change_the_maps_shape(self, *, missing: bool, then: Then) -> None:
         """Send the map of breaches as null, or in full again."""
-        STEPS_RUN["forms"] += 1
         self.known_world.set_no_map(missing=missing)
         self._go_on(then)
 
     @rule(form=st.sampled_from(KeyFormat), window=st.sampled_from([30, 30, 31]), then=THEN)
     def change_keys_and_window(self, form: KeyFormat, window: int, then: Then) -> None:
         """Write days in another form, with a window of 31 or 32 days."""
-        STEPS_RUN["forms"] += 1
         self.known_world.set_keys(form, window)
         self._go_on(then)
 
     @rule(hours=st.sampled_from([1, 6, 24]), then=THEN)
     def change_the_buckets(self, hours: int, then: Then) -> None:
         """Use finer buckets, or days again."""
-        STEPS_RUN["forms"] += 1
         self.known_world.set_hours(hours)
         self._go_on(then)
 
     @rule(hours=st.integers(1, 60), then=THEN)
     def turn_the_clock_back(self, hours: int, then: Then) -> None:
         """Set the platform's clock back, also over midnights and month ends."""
-        STEPS_RUN["clock back"] += 1
         self.clock.advance(-hours * 3600)
         self._go_on(then)
 
     @rule(plain=st.booleans(), then=THEN)
     def change_the_days_shape(self, *, plain: bool, then: Then) -> None:
         """Send the days of breaches as plain numbers, or as objects."""
-        STEPS_RUN["shapes"] += 1
         self.known_world.set_plain(plain=plain)
         self._go_on(then)
 
     @rule(zeros=st.integers(1, 2), then=THEN)
     def send_zeros(self, zeros: int, then: Then) -> None:
         """Send a month as 0 for one or two answers, and then in full again."""
-        STEPS_RUN["zeros"] += 1
         books, script = self.known_world.world.scripts, self.known_world.script
         month = books.true_month(script)
         books.set_month(script, cost=0.0, requests=0, cpu_ms=0.0)
@@ -272,7 +258,6 @@ class Platform(RuleBasedStateMachine):
     @rule(minutes=st.integers(1, 600), lags=st.lists(st.integers(0, 1500), max_size=3), then=THEN)
     def begin_a_month(self, minutes: int, lags: list[int], then: Then) -> None:
         """Begin a month, while a delayed replica sometimes still answers with the old one."""
-        STEPS_RUN["months begun"] += 1
         books, script = self.known_world.world.scripts, self.known_world.script
         self._poll(self.watched["script"], is_saved=True)
         now = self.known_world.now()
@@ -294,7 +279,6 @@ class Platform(RuleBasedStateMachine):
     @rule(answers=st.lists(st.sampled_from([800, 800, 800, 900, 0]), min_size=1, max_size=5), names=st.sets(NAMES))
     def date_answers_wrong(self, answers: list[int], names: set[str]) -> None:
         """Date answers years ahead, and then correctly again."""
-        STEPS_RUN["dates"] += 1
         for days in answers:
             self.transport.days = days
             for name in sorted(names):
@@ -307,20 +291,17 @@ class Platform(RuleBasedStateMachine):
     @rule(then=THEN)
     def poll(self, then: Then) -> None:
         """Let time pass; polls succeed."""
-        STEPS_RUN["time"] += 1
         self._go_on(then)
 
     @rule(names=st.sets(NAMES, min_size=1), times=st.integers(2, 4), minutes=st.sampled_from([0, 1, 10, -1]))
     def poll_again(self, names: set[str], times: int, minutes: int) -> None:
         """Repeat most answers byte for byte; the UTC day may change between them."""
-        STEPS_RUN["polls again"] += 1
         for _ in range(times):
             self._go_on((minutes, names))
 
     @rule(name=NAMES, fault=st.sampled_from(FAULTS))
     def fail_a_poll(self, name: str, fault: Mapping[str, Any]) -> None:
         """Fail a poll, which counts nothing; after a 404 there are no series until a poll succeeds."""
-        STEPS_RUN["faults"] += 1
         self.faults.add({**fault, "path": self.watched[name].path})
         self._fail(self.watched[name])
         self.faults.clear()
@@ -328,7 +309,6 @@ class Platform(RuleBasedStateMachine):
     @rule()
     def fail_a_poll_with_buckets_of_two_days(self) -> None:
         """Refuse buckets longer than a day; if days are missing, too, their length is unknown."""
-        STEPS_RUN["faults"] += 1
         known_world = self.known_world
         if not known_world.hidden["zone"] and Shape.FULL in known_world.shapes.values():
             known_world.world.dns.set_bucket_hours(known_world.zone, 48)
@@ -345,7 +325,6 @@ class Platform(RuleBasedStateMachine):
     @rule(names=st.sets(NAMES, min_size=1))
     def poll_while_the_state_is_locked(self, names: set[str]) -> None:
         """Prevent saving: unsaved counts are not served, and follow with the next commit."""
-        STEPS_RUN["locked polls"] += 1
         with self.location.locked():
             for name in sorted(names):
                 self._poll(self.watched[name], is_saved=False)
@@ -353,7 +332,6 @@ class Platform(RuleBasedStateMachine):
     @rule(then=THEN)
     def restart(self, then: Then) -> None:
         """End the process, which saves the pending counts."""
-        STEPS_RUN["restarts"] += 1
         self.life.close()
         self.kept = self.life.ledger.platform_time("main").believed
         for watched in self.watched.values():
@@ -364,7 +342,6 @@ class Platform(RuleBasedStateMachine):
     @rule(names=st.sets(NAMES), then=THEN)
     def kill(self, names: set[str], then: Then) -> None:
         """Kill the process: unsaved counts are lost, and the state remains as it is."""
-        STEPS_RUN["kills"] += 1
         with self.location.locked():
             for name in sorted(names):
                 self._poll(self.watched[name], is_saved=False)
@@ -379,7 +356,6 @@ class Platform(RuleBasedStateMachine):
     @rule(piece=st.sampled_from(["", "-wal", "-shm", ".lock"]), name=NAMES, then=THEN)
     def lose_a_piece(self, piece: str, name: str, then: Then) -> None:
         """Delete a part of the state file, or cut the connections; the next commit succeeds."""
-        STEPS_RUN["losses"] += 1
         self.location.lose(piece)
         self._poll(self.watched[name], is_saved=True)
         self._go_on(then)
@@ -496,10 +472,7 @@ def on_database(server: Postgres) -> type[Platform]:
 @pytest.mark.hypothesis
 @pytest.mark.timeout(600 + 30 * EXAMPLES)
 @pytest.mark.parametrize("kind", ["file", "database"])
-def test_counters_are_exact_whatever_happens(
-    kind: str, request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]
-) -> None:
-    STEPS_RUN.clear()
+def test_counters_are_exact_whatever_happens(kind: str, request: pytest.FixtureRequest) -> None:
     POLLS.clear()
     machine = Platform if kind == "file" else on_database(request.getfixturevalue("postgres"))
     examples = EXAMPLES if kind == "file" else EXAMPLES_ON_A_DATABASE
@@ -516,8 +489,6 @@ def test_counters_are_exact_whatever_happens(
                 suppress_health_check=list(HealthCheck),
             ),
         )
-    with capsys.disabled():
-        print(f"\n{sum(STEPS_RUN.values())} steps {dict(STEPS_RUN)}, good polls {dict(POLLS)}")  # noqa: T201 - what ran
     assert POLLS.total() > 20 * examples
     assert POLLS["unchanged"] > examples
 

@@ -3,6 +3,7 @@
 A rule is a line of words, then a line for each poll: the moment in 2026, the answer, and the counter that is served.
 An answer is a month to date, or the days of a chart; `1/2/3` are a day's logged, challenged and blocked breaches.
 In the tables of labels, `eu 02-06 5, 02-07 1; us 02-06 3` and `eu 80; us 3` are the answers.
+`02-06 12:00 dated 2028-03-01` is an answer with another date.
 `restart` starts an exporter on the state of the last one, `restart {…}` with these keys of the metric changed;
 `corrections` are those since the last start.
 """
@@ -124,8 +125,8 @@ async def play(lines: Iterable[str], source: Source, state: Path) -> list[str]:
             if moment.endswith("corrections") and parts is not None:
                 moment = f"{parts.value('edge_exporter_ledger_corrections_total', family=family) or 0:g} corrections"
             if asked:
-                at = datetime.fromisoformat(f"2026-{moment}+00:00")
-                place.date = format_datetime(at.astimezone(UTC), usegmt=True)
+                at, *dated = (datetime.fromisoformat(f"{one}+00:00") for one in f"2026-{moment}".split(" dated "))
+                place.date = format_datetime([at, *dated][-1].astimezone(UTC), usegmt=True)
                 is_status = asked[0].startswith("status ")
                 answer = (int(asked[0][7:]), b"{}") if is_status else (200, json.dumps(body(asked[0])).encode())
                 if parts is None:

@@ -1,439 +1,289 @@
-"""The rules of exact counting from days, one in each test, and the stored form of series."""
+"""The rules of exact counting that a table of `polls/` does not show, and the stored form of series."""
 
 import math
 import random
 import time
-from datetime import UTC, date, datetime, timedelta, timezone
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
 from exporter.counters.days import DaySeries
-from exporter.counters.series import from_plain, to_plain
-from exporter.metric import DayBuckets
-from tests.counters.series import DAY_0, FIRST_SIGHT, Counter, window
+from exporter.counters.months import MonthSeries
+from exporter.counters.series import Series, advance_family, from_plain, to_plain
+from exporter.metric import DayBuckets, LabelValues, MonthToDate, Source
+from tests.counters.ledger_driver import DAY_0, FIRST_SIGHT
+
+ACTIONS = ("logged", "challenged", "blocked")
+# Rules, with polls `moment answer = the sum of the counters`, and the number of corrections if there are any. A moment
+# in days since noon of the first day has a chart: `w` is a window of 31 days with 100 on each and 40 on the oldest;
+# `w5` ends on day 5; `3:7` is the count of day 3; `1..5:7` that of five days; `3:-` is no day 3; `3:1/2/3` are breaches
+# by action; `3:p6` is a plain number of them. A moment with a date has a month; after `@` comes this machine's clock.
+RULES = {
+    "a first sight serves 0, and the same answer counts once": "0 w 0:10 = 0; 0.1 w 0:17 = 7; 0.2 w 0:17 = 7",
+    "a new day counts whole, and brings the rest of the last": "0 w 0:10 = 0; 1 w 0:90 1:5 = 85",
+    "each late rise of a day before the first sight is counted": "0 w = 0; 0.1 w -12:103 = 3; 0.1 w -12:105 = 5; "
+    "0.1 w -12:105 = 5; 0.1 w -12:112 = 12",
+    "a late rise of a day after the first sight is counted": "0 w = 0; 20 w = 2000; 20.1 w 7:104 = 2004",
+    "a first day that the first sight did not show counts whole": "0 w 0:- = 0; 0.1 w 0:5 = 5; 0.1 w 0:8 = 8",
+    "a fall that stays is one correction": "0 w 0:10 = 0; 0.1 w 0:50 = 40; 0.2 w 0:30 = 40; 0.3 w 0:30 = 40; 1",
+    "a fall after a rise, and a further one, are corrections": "0 w 0:10 = 0; 0 w 0:50 = 40; 0 w 0:30 = 40; "
+    "0 w 0:50 = 40; 0 w 0:30 = 40; 0 w 0:20 = 40; 0 w 0:56 = 46; 3",
+    "each day that falls is a correction": "0 w = 0; 0.1 w -2:99 -3:99 = 0; 2",
+    "a day before the first sight counts from its height": "0 w -5:100 = 0; 0.1 w -5:60 = 0; 0.2 w -5:101 = 1; 1",
+    "after a null chart the first day counts from 0, and earlier days stay history": "0 null = 0; 0.1 w 0:0 = 0; "
+    "0.2 w 0:0 -1:108 = 8; 0.3 w 0:12 -1:108 = 20",
+    "a day before the first sight, seen late, is history": "0 w -4:- = 0; 2 w 1:0 2:0 = 0; 2.1 w 1:0 2:0 -4:105 = 5",
+    "a chart that is null today changes nothing": "0 w 0:10 = 0; 0.1 w 0:30 = 20; 1 null = 20; 1.1 w 0:30 1:4 = 24",
+    "a missing day changes nothing, and counts once when it is back": "0 w 0:10 = 0; 1 w 0:40 1:5 = 35; "
+    "2 w 0:- 1:5 2:0 = 35; 2.1 w 0:42 1:5 2:0 = 37",
+    "days that nobody polled are counted from the window": "0 w 0:10 = 0; 21 w 0:10 21:1 = 2001",
+    "a sum that falls with the window is no matter": "0 -30..0:1000 = 0; 20 -10:3 1..20:5 = 100",
+    "the oldest day may be clipped and is left out": "0 w = 0; 0.5 w0 -30:90 = 0; 0.6 w0 -30:20 = 0",
+    "a day that becomes the clipped one is no correction": "0 w = 0; 30 w 30:0 0:40 = 2900",
+    "a short window before the first sight may be clipped": "0 -2:80 -1:100 0:10 = 0; 0.1 -2:90 -1:100 0:10 = 0; "
+    "0.2 -2:20 -1:100 0:10 = 0",
+    "the clipped day of a long outage is left out": "0 w 0:10 = 0; 40 w 40:0 = 2900",
+    "days with events alone are exact from the first": "0 {} = 0; 3 3:5 = 5; 3.1 3:9 = 9; 20 3:9 20:1 = 10",
+    "the first sight of a lone day is its baseline": "0 0:10 = 0; 0.1 0:15 = 5",
+    "a lone old event does not hide today's": "0 -20:7 = 0; 0.1 -20:7 0:4 = 4",
+    "a late event on a day between is counted": "0 0:1 = 0; 5 0:1 5:2 = 2; 5.1 0:1 2:6 5:2 = 8",
+    "an event that leaves by age stays counted": "0 {} = 0; 1 1:50 = 50; 28 28:0 = 50; 29 {} = 50; 80 80:3 = 53",
+    "a day is counted for 45 days": "0 w 0:0 = 0; 44 44:1 = 1; 44.1 -1:1 0:7 44:1 = 8; 45 44:1 45:1 = 9; "
+    "45.1 -1:1 0:12 45:1 = 9",
+    "a window of 90 days makes up for a long outage": "0 -89..0:10 = 0; 60 -29..60:10 = 600",
+    "nothing ages while there is no chart": "0 w 0:10 = 0; 90 null = 0; 0.1 w 0:15 = 5",
+    "a clock ahead for a poll doubles nothing": "0 w 0:10 = 0; 10 w = 1090; 75 w10 = 1090; 10.1 w 10:101 = 1091",
+    "a platform that goes back in time doubles nothing": "0 w 0:10 = 0; 20 w = 2090; 80 w = 5090; 20 w = 5090; "
+    "80.1 w 80:104 = 5094",
+    "a day that the clock has not reached is counted": "0 w 0:10 = 0; 0.499 w1 0:10 1:2 = 2",
+    "a day ahead of the clock at first sight serves 0": "0 -1:5 0:10 1:3 = 0; 1 -1:5 0:10 1:7 = 4",
+    "the newest day shows better than the clock where a window ends": "0 -27..0:100 = 0; 19 -7..20:100 = 2000; "
+    "38 12..39:100 = 3900; 38.1 12:60 13..39:100 = 3900; 38.2 12:20 13..39:100 = 3900",
+    "a clock a day ahead at first sight loses nothing": "1 w0 0:10 = 0; 1.9 w0 0:30 = 20; 2 w1 0:30 1:5 = 25",
+    "a clock a day behind at first sight loses nothing": "-1 w0 0:10 = 0; -0.9 w0 0:30 = 20; 0 w1 0:30 1:5 = 25",
+    "a clock that goes back over midnight counts the same days": "0 w 0:10 = 0; 1 w 0:40 1:5 = 35; 0.4 w0 0:41 = 36; "
+    "1.1 w 0:41 1:7 = 38",
+    "the largest counts add up": f"0 w 0:0 = 0; 1 w 0:{2**63} 1:{2**63} = {2**64}",
+    "a jump of the platform's clock is no silence": "2026-02-06T12:00 1000 = 0; "
+    "2028-03-20T12:00@2026-02-06T12:15 1002 = 2; 2026-02-06T12:30 1004 = 4",
+    "a jump of our own clock is no silence": "2026-02-28T23:50 1000 = 0; 2026-03-01T12:00@2026-04-30T12:00 1001 = 1",
+    "the same month of another year is another month": "2026-02-06T12:00 80 = 0; 2027-02-06T12:00 39 = 39",
+    "December is followed by January": "2026-12-31T23:59 80 = 0; 2027-01-01T00:01 30 = 30",
+    "a clock that went back over a month's end counts nothing twice": "2026-03-03T12:00 10 = 0; "
+    "2026-02-27T12:00@2026-03-03T12:00 11 = 1; 2026-03-03T12:15 12 = 2",
+    "a month that becomes days goes on from where it stood": "2026-02-06T12:00 80 = 0; 2026-02-06T12:15 95 = 15; "
+    "0.1 w 0:10 = 15; 0.2 w 0:12 = 17",
+    "days that become a month go on from where they stood": "0 w 0:10 = 0; 0.1 w 0:25 = 15; 2026-02-07T12:00 inf = 15; "
+    "2026-02-07T12:15 500 = 15; 2026-02-07T12:30 501 = 16",
+    "days of one shape stay history after a fall in the other": "0 -2..0:p10 = 0; 0.1 -2..0:5/3/2 = 0; "
+    "0.2 -2..-1:p10 0:p9 = 0; 0.3 -2..-1:p10 0:p9 = 0; 1",
+    "neither shape counts what the other has counted": "0 0:5/3/2 = 0; 0.1 0:p12 = 2; 0.2 0:6/3/4 = 3; 0.3 0:p15 = 5; "
+    "0.4 0:7/4/4 = 5; 0.5 0:7/4/6 = 7",
+    "a plain number below that of the actions lowers nothing": "0 0:5/3/2 = 0; 0.1 0:15/3/2 = 10; 0.2 0:p12 = 10; "
+    "0.3 0:p25 = 15",
+    "days of which the other shape alone was seen are no history": "0 0:p10 = 0; 3 0:5/5/1 1:1/2/3 3:4/0/0 = 11",
+    "a late rise is counted in whichever shape it comes": "0 -9:p1 -5:p20 = 0; 0.1 -9:1/0/0 -5:20/1/1 = 2; "
+    "0.2 -9:p1 -5:p23 = 3",
+    "after a null map the first day of the other shape counts from 0": "0 {} = 0; 0.1 -1:p30 0:p12 = 12",
+    "a map of both shapes counts each day once": "0 0:p10 = 0; 1 1:1/1/1 0:p14 = 7; 1.1 0:10/4/1 1:2/1/1 = 9",
+}
+
+
+class Polled:
+    """The series of a family that is polled; after each poll they are stored and read again."""
+
+    def __init__(self) -> None:
+        self.states: dict[LabelValues, Series] = {}
+        self.corrections = 0
+
+    def poll(self, source: Source | str, now: datetime, wall: datetime | None = None) -> float:
+        """Count a poll; return the sum of the counters."""
+        sources = sources_of(source, (now - FIRST_SIGHT).days) if isinstance(source, str) else [((), source)]
+        self.corrections += advance_family(self.states, sources, now, (wall or now).timestamp())
+        self.states = {labels: from_plain(to_plain(series)) for labels, series in self.states.items()}
+        return math.fsum(series.value for series in self.states.values())
+
+
+def sources_of(chart: str, today: int) -> Sequence[tuple[LabelValues, Source]]:
+    """Return the sources of a chart of the table."""
+    days: dict[int, str] = {}
+    for written in chart.split():
+        if written[0] == "w":
+            newest = int(written[1:] or today)
+            days = dict.fromkeys(range(newest - 29, newest + 1), "100") | {newest - 30: "40"}
+        elif ":" in written:
+            span, _, count = written.partition(":")
+            first, _, last = span.partition("..")
+            days |= dict.fromkeys(range(int(first), int(last or first) + 1), count)
+    charts: dict[LabelValues, dict[int, float]] = {}
+    for day, count in days.items():
+        by_label: dict[LabelValues, str] = {}
+        if "/" in count:
+            by_label = {(action,): one for action, one in zip(ACTIONS, count.split("/"), strict=True)}
+        elif count != "-":
+            by_label = {(("unclassified",) if count[0] == "p" else ()): count.removeprefix("p")}
+        for labels, one in by_label.items():
+            charts.setdefault(labels, {})[DAY_0 + day] = float(one)
+    wholes = {labels: labels == ("unclassified",) for labels in charts}
+    shown = [(labels, DayBuckets(counts, is_whole=wholes[labels])) for labels, counts in charts.items()]
+    return shown or [((), DayBuckets({}, charted=chart != "null"))]
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_polls_count_as_the_rule_says(rule: str) -> None:
+    *polls, last = RULES[rule].split("; ")
+    polls, corrections = (polls, int(last)) if last.isdigit() else ([*polls, last], 0)
+    family, expected, served, moments = Polled(), [], [], []
+    for poll in polls:
+        asked, _, value = poll.partition(" = ")
+        moment, _, answer = asked.partition(" ")
+        expected.append(float(value))
+        if "T" in moment:
+            now, *wall = (datetime.fromisoformat(f"{one}+00:00") for one in moment.split("@"))
+            served.append(family.poll(MonthToDate(float(answer)), now, *wall))
+        else:
+            now = FIRST_SIGHT + timedelta(days=float(moment))
+            served.append(family.poll(answer, now))
+        moments.append(now.timestamp())
+    assert (served, family.corrections) == (expected, corrections)
+    assert min(series.created for series in family.states.values()) == moments[0]
 
 
 @pytest.fixture
-def counter() -> Counter:
-    return Counter()
+def family() -> Polled:
+    return Polled()
 
 
-def test_the_first_sight_serves_0(counter: Counter) -> None:
-    assert counter.days(0, window(0)) == 0
+def chart(*counts: float, today: int = 0) -> DayBuckets:
+    """Return a chart whose last day is `today`."""
+    return DayBuckets({DAY_0 + today - back: count for back, count in enumerate(reversed(counts))})
 
 
-def test_what_comes_after_the_first_sight_is_counted(counter: Counter) -> None:
-    counter.days(0, window(0, day_0=10))
-    assert counter.days(0.1, window(0, day_0=17)) == 7
+def test_a_window_that_slides_for_200_days_loses_and_doubles_nothing(family: Polled) -> None:
+    family.poll(chart(*[100.0] * 30, 0), FIRST_SIGHT)
+    for day in range(1, 200):
+        now = FIRST_SIGHT + timedelta(days=day)
+        assert family.poll(chart(*[100.0] * 30, 30, today=day), now) == day * 100 + 30
+    assert family.corrections == 0
+    assert len(str(to_plain(family.states[()]))) < 700, "days leave the row by age"
 
 
-def test_the_same_answer_twice_is_counted_once(counter: Counter) -> None:
-    counter.days(0, window(0, day_0=10))
-    counter.days(0.1, window(0, day_0=17))
-    assert counter.days(0.2, window(0, day_0=17)) == 7
-
-
-def test_a_day_after_the_first_sight_is_counted_whole(counter: Counter) -> None:
-    counter.days(0, window(0, day_0=10))
-    assert counter.days(1, window(1, day_0=10, day_1=25)) == 25
-
-
-def test_the_rest_of_a_day_comes_with_a_poll_of_the_next(counter: Counter) -> None:
-    counter.days(0, window(0, day_0=10))
-    assert counter.days(1, window(1, day_0=90, day_1=5)) == 85
-
-
-def test_a_late_rise_of_a_day_before_the_first_sight_is_counted(counter: Counter) -> None:
-    counter.days(0, window(0))
-    assert counter.days(0.1, window(0, before_12=103)) == 3
-
-
-def test_each_late_rise_of_a_day_before_the_first_sight_is_counted(counter: Counter) -> None:
-    counter.days(0, window(0))
-    assert [counter.days(0.1, window(0, before_12=count)) for count in (103, 105, 105, 112)] == [3, 5, 5, 12]
-
-
-def test_a_late_rise_of_a_day_after_the_first_sight_is_counted(counter: Counter) -> None:
-    counter.days(0, window(0))
-    counter.days(20, window(20))
-    assert counter.days(20.1, window(20, day_7=104)) == 20 * 100 + 4
-
-
-def test_a_first_day_that_the_first_sight_did_not_show_is_counted_whole(counter: Counter) -> None:
-    before = {day: count for day, count in window(0).items() if day < 0}
-    counter.days(0, before)
-    assert [counter.days(0.1, {**before, 0: count}) for count in (5, 8)] == [5, 8]
-
-
-def test_a_fall_leaves_the_counter_and_is_a_correction(counter: Counter) -> None:
-    counter.days(0, window(0, day_0=10))
-    counter.days(0.1, window(0, day_0=50))
-    assert counter.days(0.2, window(0, day_0=30)) == 40
-    assert counter.corrections == 1
-
-
-def test_a_fall_that_stays_is_one_correction(counter: Counter) -> None:
-    counter.days(0, window(0, day_0=50))
-    for _ in range(5):
-        counter.days(0.2, window(0, day_0=30))
-    assert counter.corrections == 1
-
-
-def test_a_further_fall_is_a_further_correction(counter: Counter) -> None:
-    counter.days(0, window(0, day_0=50))
-    counter.days(0.1, window(0, day_0=30))
-    counter.days(0.2, window(0, day_0=20))
-    assert counter.corrections == 2
-
-
-def test_each_day_that_falls_is_a_correction(counter: Counter) -> None:
-    counter.days(0, window(0))
-    counter.days(0.1, window(0, before_2=99, before_3=99))
-    assert counter.corrections == 2
-
-
-def test_a_rise_up_to_what_was_counted_adds_nothing(counter: Counter) -> None:
-    counter.days(0, window(0, day_0=10))
-    counter.days(0.1, window(0, day_0=50))
-    counter.days(0.2, window(0, day_0=30))
-    assert counter.days(0.3, window(0, day_0=50)) == 40
-
-
-def test_a_rise_above_what_was_counted_adds_what_exceeds_it(counter: Counter) -> None:
-    counter.days(0, window(0, day_0=10))
-    counter.days(0.1, window(0, day_0=50))
-    counter.days(0.2, window(0, day_0=30))
-    assert counter.days(0.3, window(0, day_0=56)) == 46
-
-
-def test_a_fall_after_a_rise_is_a_correction_again(counter: Counter) -> None:
-    for count in (50, 30, 50, 30):
-        counter.days(0, window(0, day_0=count))
-    assert counter.corrections == 2
-
-
-def test_a_day_before_the_first_sight_that_falls_and_rises_counts_from_its_height(counter: Counter) -> None:
-    counter.days(0, window(0, before_5=100))
-    counter.days(0.1, window(0, before_5=60))
-    assert counter.days(0.2, window(0, before_5=101)) == 1
-
-
-def test_a_chart_that_is_null_at_first_sight_serves_0(counter: Counter) -> None:
-    assert counter.days(0, None) == 0
-
-
-def test_after_a_null_chart_the_day_of_the_first_sight_counts_from_0(counter: Counter) -> None:
-    counter.days(0, None)
-    assert counter.days(0.1, window(0, day_0=12)) == 12
-
-
-def test_after_a_null_chart_days_before_the_first_sight_stay_history(counter: Counter) -> None:
-    counter.days(0, None)
-    counter.days(0.1, window(0, day_0=0))
-    assert counter.days(0.2, window(0, day_0=0, before_1=108)) == 8
-
-
-def test_an_empty_chart_at_first_sight_is_like_a_null_one(counter: Counter) -> None:
-    counter.days(0, {})
-    assert counter.days(0.1, window(0, day_0=12)) == 12
-
-
-def test_a_day_before_the_first_sight_that_is_seen_late_is_history(counter: Counter) -> None:
-    shown = window(0)
-    hidden = {day: count for day, count in shown.items() if day != -4}
-    counter.days(0, hidden)
-    assert counter.days(2, window(2, day_1=0, day_2=0, day_0=100)) == 0
-    assert counter.days(2.1, window(2, day_1=0, day_2=0, before_4=105)) == 5
-
-
-def test_a_chart_that_is_null_today_changes_nothing(counter: Counter) -> None:
-    counter.days(0, window(0, day_0=10))
-    counter.days(0.1, window(0, day_0=30))
-    assert counter.days(1, None) == 20
-    assert counter.corrections == 0
-    assert counter.days(1.1, window(1, day_0=30, day_1=4)) == 24
-
-
-def test_a_day_that_is_missing_changes_nothing(counter: Counter) -> None:
-    counter.days(0, window(0, day_0=10))
-    counter.days(1, window(1, day_0=40, day_1=5))
-    without = {day: count for day, count in window(2, day_1=5, day_2=0).items() if day != 0}
-    assert counter.days(2, without) == 35
-    assert counter.corrections == 0
-
-
-def test_a_missing_day_that_comes_back_is_not_counted_twice(counter: Counter) -> None:
-    counter.days(0, window(0, day_0=10))
-    counter.days(1, window(1, day_0=40, day_1=5))
-    counter.days(2, {day: count for day, count in window(2, day_1=5, day_2=0).items() if day != 0})
-    assert counter.days(2.1, window(2, day_0=42, day_1=5, day_2=0)) == 37
-
-
-def test_days_that_nobody_polled_are_counted_from_the_window(counter: Counter) -> None:
-    counter.days(0, window(0, day_0=10))
-    assert counter.days(21, window(21, day_0=10, day_21=1)) == 20 * 100 + 1
-
-
-def test_a_window_that_slides_for_60_days_loses_and_doubles_nothing(counter: Counter) -> None:
-    counter.days(0, window(0, day_0=0))
-    for day in range(1, 61):
-        assert counter.days(day, window(day, **{f"day_{day}": 30})) == day * 100 + 30
-    assert counter.days(61, window(61, day_61=0)) == 61 * 100
-    assert counter.corrections == 0
-
-
-def test_a_total_that_falls_with_the_window_is_no_matter(counter: Counter) -> None:
-    counter.days(0, window(0, each=1000, day_0=1000))
-    assert counter.days(20, {day: 5 for day in range(-10, 21) if day > 0} | {-10: 3}) == 20 * 5
-    assert counter.corrections == 0
-
-
-def test_the_oldest_day_may_be_clipped_and_is_left_out(counter: Counter) -> None:
-    counter.days(0, window(0))
-    assert counter.days(0.5, window(0, before_30=90)) == 0
-    assert counter.days(0.6, window(0, before_30=20)) == 0
-    assert counter.corrections == 0
-
-
-def test_a_day_that_becomes_the_clipped_one_is_no_correction(counter: Counter) -> None:
-    counter.days(0, window(0))
-    assert counter.days(30, window(30, day_30=0, day_0=40)) == 29 * 100
-    assert counter.corrections == 0
-
-
-def test_the_oldest_day_is_left_out_however_short_the_window_before_the_first_sight(counter: Counter) -> None:
-    counter.days(0, {-2: 80, -1: 100, 0: 10})
-    assert counter.days(0.1, {-2: 90, -1: 100, 0: 10}) == 0
-    assert counter.days(0.2, {-2: 20, -1: 100, 0: 10}) == 0
-    assert counter.corrections == 0
-
-
-def test_the_clipped_day_of_a_long_outage_is_left_out(counter: Counter) -> None:
-    counter.days(0, window(0, day_0=10))
-    assert counter.days(40, window(40, day_40=0)) == 29 * 100
-
-
-def test_a_map_of_days_with_events_alone_is_exact_from_its_first_event(counter: Counter) -> None:
-    counter.days(0, {})
-    assert counter.days(3, {3: 5}) == 5
-    assert counter.days(3.1, {3: 9}) == 9
-    assert counter.days(20, {3: 9, 20: 1}) == 10
-
-
-def test_the_first_sight_of_a_lone_day_is_its_baseline(counter: Counter) -> None:
-    counter.days(0, {0: 10})
-    assert counter.days(0.1, {0: 15}) == 5
-
-
-def test_a_lone_old_event_does_not_hide_todays(counter: Counter) -> None:
-    counter.days(0, {-20: 7})
-    assert counter.days(0.1, {-20: 7, 0: 4}) == 4
-
-
-def test_a_late_event_on_a_day_between_is_counted(counter: Counter) -> None:
-    counter.days(0, {0: 1})
-    counter.days(5, {0: 1, 5: 2})
-    assert counter.days(5.1, {0: 1, 2: 6, 5: 2}) == 8
-
-
-def test_an_event_that_leaves_the_map_by_age_stays_counted(counter: Counter) -> None:
-    counter.days(0, {})
-    counter.days(1, {1: 50})
-    assert counter.days(28, {28: 0}) == 50
-    assert counter.days(29, {}) == 50
-    assert counter.days(80, {80: 3}) == 53
-    assert counter.corrections == 0
-
-
-def test_buckets_that_become_finer_add_up_to_the_same_days(counter: Counter) -> None:
-    """The reader of charts sums hours by day; a day that is not clipped has the same count."""
-    counter.days(0, window(0, day_0=10))
-    by_hours = {day: float(sum(count / 24 for _ in range(24))) for day, count in window(0, day_0=24).items()}
-    assert counter.days(0.1, by_hours) == pytest.approx(14)
-
-
-def test_days_leave_by_age_never_by_absence(counter: Counter) -> None:
-    counter.days(0, window(0, day_0=0))
-    counter.days(44, {44: 1})
-    assert isinstance(counter.series, DaySeries)
-    assert DAY_0 in counter.series.highs
-    counter.days(45, {44: 1, 45: 1})
-    assert DAY_0 not in counter.series.highs
-
-
-def test_no_more_than_46_days_are_kept(counter: Counter) -> None:
-    for day in range(200):
-        counter.days(day, window(day))
-    assert isinstance(counter.series, DaySeries)
-    assert len(counter.series.highs) == 45
-    assert counter.value == 199 * 100
-
-
-def test_a_window_of_more_than_45_days_is_counted_once(counter: Counter) -> None:
+def test_a_window_of_more_than_45_days_is_counted_once(family: Polled) -> None:
     for day in range(100):
-        counter.days(day, dict.fromkeys(range(day - 89, day + 1), 10))
-    assert counter.value == 990
+        counter = family.poll(chart(*[10.0] * 90, today=day), FIRST_SIGHT + timedelta(days=day))
+    assert counter == 990
 
 
-def test_a_window_of_more_than_45_days_makes_up_for_a_long_outage(counter: Counter) -> None:
-    counter.days(0, dict.fromkeys(range(-89, 1), 10))
-    assert counter.days(60, dict.fromkeys(range(-29, 61), 10)) == 600
-
-
-def test_nothing_ages_while_there_is_no_chart(counter: Counter) -> None:
-    counter.days(0, window(0, day_0=10))
-    counter.days(90, None)
-    assert counter.days(0.1, window(0, day_0=15)) == 5
-
-
-def test_a_clock_that_was_ahead_for_a_poll_doubles_nothing(counter: Counter) -> None:
-    counter.days(0, window(0, day_0=10))
-    counter.days(10, window(10))
-    before = counter.value
-    assert counter.days(75, window(10)) == before
-    assert counter.days(10.1, window(10, day_10=101)) == before + 1
-
-
-def test_a_platform_that_goes_back_in_time_doubles_nothing(counter: Counter) -> None:
-    counter.days(0, window(0, day_0=10))
-    counter.days(20, window(20))
-    counter.days(80, window(80))
-    before = counter.value
-    assert counter.days(20, window(20)) == before
-    assert counter.days(80.1, window(80, day_80=104)) == before + 4
-
-
-def test_a_day_that_the_clock_has_not_reached_is_counted_when_it_comes(counter: Counter) -> None:
-    counter.days(0, window(0, day_0=10))
-    assert counter.days(0.499, window(1, day_0=10, day_1=2)) == 2
-
-
-def test_a_day_ahead_of_the_clock_at_first_sight_serves_0(counter: Counter) -> None:
-    counter.days(0, {-1: 5, 0: 10, 1: 3})
-    assert counter.value == 0
-    assert counter.days(1, {-1: 5, 0: 10, 1: 7}) == 4
-
-
-def test_a_clipped_day_is_left_out_though_the_clock_is_a_day_behind_the_chart(counter: Counter) -> None:
-    """The newest day of the chart shows better where the window ends."""
-    counter.days(0, dict.fromkeys(range(-27, 1), 100))
-    for day in range(1, 40):
-        counter.days(day - 1, dict.fromkeys(range(day - 27, day + 1), 100))
-    assert counter.days(38.1, dict.fromkeys(range(12, 40), 100) | {12: 60}) == 39 * 100
-    assert counter.days(38.2, dict.fromkeys(range(12, 40), 100) | {12: 20}) == 39 * 100
-    assert counter.corrections == 0
-
-
-def test_a_clock_a_day_ahead_of_the_chart_at_first_sight_loses_nothing(counter: Counter) -> None:
-    counter.days(1, window(0, day_0=10))
-    assert counter.days(1.9, window(0, day_0=30)) == 20
-    assert counter.days(2, window(1, day_0=30, day_1=5)) == 25
-
-
-def test_a_clock_a_day_behind_the_chart_at_first_sight_loses_nothing(counter: Counter) -> None:
-    counter.days(-1, window(0, day_0=10))
-    assert counter.days(-0.9, window(0, day_0=30)) == 20
-    assert counter.days(0, window(1, day_0=30, day_1=5)) == 25
-
-
-def test_a_clock_that_goes_back_over_midnight_counts_the_same_days(counter: Counter) -> None:
-    counter.days(0, window(0, day_0=10))
-    assert counter.days(1, window(1, day_0=40, day_1=5)) == 35
-    assert counter.days(0.4, window(0, day_0=41)) == 36
-    assert counter.days(1.1, window(1, day_0=41, day_1=7)) == 38
-    assert counter.corrections == 0
-
-
-def test_a_year_ends_as_any_other_day_does(counter: Counter) -> None:
-    eve = datetime(2027, 12, 31, 23, 59, 59, tzinfo=UTC)
-    old, new = date(2027, 12, 31).toordinal(), date(2028, 1, 1).toordinal()
-    counter.poll(DayBuckets({old - 1: 100, old: 90}), eve)
-    assert counter.poll(DayBuckets({old - 1: 100, old: 95, new: 3}), eve + timedelta(seconds=1)) == 8
-    leap, after = date(2028, 2, 29).toordinal(), date(2028, 3, 1).toordinal()
-    assert counter.poll(DayBuckets({leap - 1: 1, leap: 20, after: 4}), datetime(2028, 3, 1, tzinfo=UTC)) == 8 + 25
-
-
-@pytest.mark.parametrize("zone", ["Europe/Berlin", "America/Los_Angeles", "Pacific/Kiritimati"])
-def test_the_zone_of_the_machine_bounds_no_day(counter: Counter, monkeypatch: pytest.MonkeyPatch, zone: str) -> None:
-    """Around the night in which European clocks change to summer time."""
-    monkeypatch.setenv("TZ", zone)
+def test_the_utc_date_of_the_platform_bounds_a_day(family: Polled, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half past one in the night of the 7th, two hours east of Greenwich, is still the 6th; so it is on Kiritimati."""
+    monkeypatch.setenv("TZ", "Pacific/Kiritimati")
     time.tzset()
     try:
-        day = date(2026, 3, 29).toordinal()
-        before, after = (datetime(2026, 3, 28 + later, hour, tzinfo=UTC) for later, hour in ((0, 23), (1, 0)))
-        counter.poll(DayBuckets({day - 2: 1, day - 1: 50}), before)
-        assert counter.poll(DayBuckets({day - 2: 1, day - 1: 52, day: 1}), after) == 3
-        assert counter.poll(DayBuckets({day - 2: 1, day - 1: 52, day: 9}), after + timedelta(hours=23)) == 11
+        east = datetime(2026, 2, 7, 1, 30, tzinfo=timezone(timedelta(hours=2)))
+        family.poll(DayBuckets({}), east)
+        assert family.poll(chart(10), east) == 10
+        family.poll(MonthToDate(80), datetime(2026, 2, 28, 9, tzinfo=UTC))
+        assert family.poll(MonthToDate(20), datetime(2026, 2, 28, 10, 15, tzinfo=UTC)) == 10
     finally:
         monkeypatch.undo()
         time.tzset()
 
 
-def test_the_platforms_utc_date_bounds_the_day(counter: Counter) -> None:
-    """Half past one in the night of the 7th, two hours east of Greenwich, is still the 6th."""
-    east = datetime(2026, 2, 7, 1, 30, tzinfo=timezone(timedelta(hours=2)))
-    counter.poll(DayBuckets({}), east)
-    assert counter.poll(DayBuckets({DAY_0: 10}), east) == 10
-
-
-def test_the_first_second_of_a_day_belongs_to_it(counter: Counter) -> None:
-    counter.poll(DayBuckets({}), datetime(2026, 2, 7, tzinfo=UTC))
-    assert counter.poll(DayBuckets({DAY_0 - 1: 1, DAY_0: 10, DAY_0 + 1: 3}), FIRST_SIGHT + timedelta(days=1)) == 3
+def test_the_first_second_of_a_day_belongs_to_it(family: Polled) -> None:
+    family.poll(DayBuckets({}), datetime(2026, 2, 7, tzinfo=UTC))
+    assert family.poll(chart(1, 10, 3, today=1), FIRST_SIGHT + timedelta(days=1)) == 3
 
 
 @pytest.mark.parametrize("odd", [-1.0, math.nan, math.inf, 1e300])
-def test_numbers_that_are_no_counts_are_left_out(counter: Counter, odd: float) -> None:
-    counter.days(0, window(0, day_0=10))
-    assert counter.days(0.1, window(0, day_0=odd)) == 0
-    assert counter.days(1, window(1, day_0=12, day_1=odd)) == 2
-    assert counter.days(1.1, window(1, day_0=12, day_1=5)) == 7
-    assert counter.corrections == 0
+def test_numbers_that_are_no_counts_are_left_out(family: Polled, odd: float) -> None:
+    month = Polled()
+    days = [chart(*[100.0] * 30, 10), chart(*[100.0] * 30, odd), chart(*[100.0] * 30, 12, odd, today=1)]
+    assert [family.poll(source, FIRST_SIGHT) for source in days] == [0, 0, 2]
+    assert [month.poll(MonthToDate(value), FIRST_SIGHT) for value in (10.0, odd, 11.0)] == [0, 0, 1]
+    assert family.corrections == month.corrections == 0
 
 
-def test_the_largest_counts_add_up(counter: Counter) -> None:
-    counter.days(0, window(0, day_0=0))
-    assert counter.days(1, window(1, day_0=2.0**63, day_1=2.0**63)) == 2.0**64
-
-
-def test_floats_do_not_drift(counter: Counter) -> None:
-    counter.days(0, window(0, each=0.1, day_0=0.0))
-    for poll in range(1, 1001):
-        counter.days(poll / 1001 / 2, window(0, each=0.1, day_0=poll / 1000))
-    assert counter.value == 1.0
+def test_floats_do_not_drift(family: Polled) -> None:
+    month = Polled()
+    for poll in range(1001):
+        counters = (
+            family.poll(chart(*[0.1] * 30, poll / 1000), FIRST_SIGHT),
+            month.poll(MonthToDate(poll / 1000), FIRST_SIGHT),
+        )
+    assert counters == (1.0, 1.0)
 
 
 @pytest.mark.parametrize("seed", range(10, 15))
-def test_a_day_that_leaves_never_lowers_a_counter_by_a_bit(counter: Counter, seed: int) -> None:
+def test_a_day_that_leaves_never_lowers_a_counter_by_a_bit(family: Polled, seed: int) -> None:
     """Tenths are not exact in binary, so closing a day rounds its sum; with seed 12 it would round down."""
     chance = random.Random(seed)  # noqa: S311 - repeatable
     counts = [round(chance.uniform(0, 3), 1) for _ in range(120)]
-    counter.days(0, {0: 0.0})
-    served = [counter.days(day, {day - 1: counts[day - 1], day: 0.0}) for day in range(1, 100)]
+    family.poll(chart(0.0), FIRST_SIGHT)
+    served = [
+        family.poll(chart(counts[day - 1], 0.0, today=day), FIRST_SIGHT + timedelta(days=day)) for day in range(1, 100)
+    ]
     assert served == sorted(served)
     assert served[-1] == pytest.approx(sum(counts[:99]))
 
 
-def test_the_creation_is_the_first_sight_and_stays(counter: Counter) -> None:
-    counter.days(0, window(0))
-    counter.days(50, window(50))
-    assert counter.series is not None
-    assert counter.series.created == 1770379200.0
-    again = counter.restored()
-    again.days(51, window(51))
-    assert again.series is not None
-    assert again.series.created == 1770379200.0
+def test_a_reset_to_0_leaves_the_counter_to_the_bit(family: Polled) -> None:
+    family.poll(MonthToDate(0.1), datetime(2026, 1, 6, 12, tzinfo=UTC))
+    before = 0.0
+    for month in range(2, 13):
+        now = datetime(2026, month, 6, 12, tzinfo=UTC)
+        served = family.poll(MonthToDate(0.7 / month), now)
+        after = family.poll(MonthToDate(0.0), now + timedelta(minutes=15))
+        assert after >= served >= before
+        before = after
 
 
-def test_a_series_of_days_comes_back_as_it_was_stored() -> None:
-    series = DaySeries(
-        1770379200.25,
-        DAY_0,
-        closed=0.1,
-        shut=DAY_0 - 46,
-        highs={DAY_0 - 1: 100.0, DAY_0: 0.5, DAY_0 + 1: 2.0**63},
-        baselines={DAY_0: 0.25},
-        lasts={DAY_0 - 1: 99.0},
-    )
+@pytest.mark.parametrize("seed", range(40))
+def test_whatever_the_shapes_the_sum_is_what_truly_happened(family: Polled, seed: int) -> None:
+    """Breaches occur today and on earlier days, for 80 days; those before the first sight are history."""
+    chance = random.Random(seed)  # noqa: S311 - repeatable
+    truth = {day: [chance.randrange(9) for _ in ACTIONS] for day in range(-27, 1)}
+    day, happened, before = 0.0, 0, 0.0
+    for _ in range(300):
+        today = int(day)
+        shown = {past: counts for past, counts in truth.items() if today - 27 <= past <= today and any(counts)}
+        split = chance.choice((-99, 99, chance.randrange(today - 27, today + 1)))
+        written = (
+            f"{past}:p{sum(counts)}" if past < split else f"{past}:{'/'.join(map(str, counts))}"
+            for past, counts in shown.items()
+        )
+        total = family.poll(" ".join(written), FIRST_SIGHT + timedelta(days=day))
+        assert total == happened
+        assert total >= before
+        before = total
+        day += chance.choice((0.0, 0.01, 0.5, 1.0, 3.0)) if day < 80 else 0.0
+        for _ in range(chance.randrange(4)):
+            # The oldest days are about to be clipped, and days that were never in the map are history.
+            past = int(day) - chance.choice((0, 0, 0, 1, 2, 9))
+            if past >= 0 or any(truth.get(past, [0])):
+                truth.setdefault(past, [0, 0, 0])[chance.randrange(3)] += (rise := chance.randrange(50))
+                happened += rise
+    assert family.corrections == 0
+
+
+def test_a_row_of_version_0_1_is_read_and_counts_on(family: Polled) -> None:
+    family.states = {(): from_plain(["m", 1770379200.25, 24314, 1770379201.5, 0.1, 0.3, 0.2, 17.5])}
+    assert family.states == {(): MonthSeries(1770379200.25, 24314, 1770379201.5, 0.1, 0.3, 0.2, 17.5)}
+    now = datetime(2026, 3, 20, 12, tzinfo=UTC)
+    assert family.poll(MonthToDate(5.0), now) == pytest.approx(17.5 + 0.3 - 0.1 + 5.0)
+
+
+@pytest.mark.parametrize(
+    "series",
+    [
+        MonthSeries(1.5, 24314, 2.5, 0.1, 0.3, 0.2, 17.5, seen=3.5),
+        MonthSeries(1.5, 24314, 2.5, 0.1, 0.3, 0.2, 17.5, seen=3.5, has_fallen=True),
+        MonthSeries(1.5, 24314, 2.5, 0.1, 0.3, 0.2, 17.5, seen=3.5, former=0.0, guard=60.0),
+        MonthSeries(1.5, 24314, 2.5, 0.1, 0.3, 0.2, 17.5, seen=3.5, has_fallen=True, former=9.0, is_held=True),
+        DaySeries(1.25, DAY_0, 0.1, DAY_0 - 46, {DAY_0 - 1: 100.0, DAY_0: 2.0**63}, {DAY_0: 0.25}, {DAY_0 - 1: 99.0}),
+    ],
+)
+def test_a_series_comes_back_as_it_was_stored(series: Series) -> None:
     assert from_plain(to_plain(series)) == series
 
 

@@ -1,9 +1,5 @@
 import random
-import shutil
 import sqlite3
-import subprocess
-import sys
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,15 +11,12 @@ from exporter.counters.months import MonthSeries
 from exporter.counters.series import advance_family
 from exporter.counters.state_file import (
     StateFile,
-    StateLock,
-    is_damage,
     is_passing,
     put_aside,
 )
-from exporter.counters.storage import Families, StateLockedError, Stored, pack, unpack
+from exporter.counters.storage import Families, Stored, pack, unpack
 from exporter.metric import DayBuckets
 from exporter.targets.target import PollKey
-from tests.counters.ledger_driver import drop_row_table
 
 NOW = 1_770_379_200.0  # 2026-02-06T12:00:00Z
 ZONE = PollKey.of("dns_statistics", "main", "dns_zone", "102")
@@ -58,21 +51,11 @@ def read(path: Path) -> dict[PollKey, Stored]:
         file.close()
 
 
-def test_rows_come_back_as_they_were_committed(path: Path) -> None:
-    write(path, {**ROWS})
-    assert read(path) == ROWS
-
-
-def test_a_row_is_replaced_whole(path: Path) -> None:
-    write(path, {ZONE: Stored("shop.example", NOW, b"a")})
-    write(path, {ZONE: Stored("shop.example.org", NOW + 1, b"b")})
-    assert read(path) == {ZONE: Stored("shop.example.org", NOW + 1, b"b")}
-
-
-def test_none_deletes_a_row(path: Path) -> None:
-    write(path, {ZONE: Stored("shop.example", NOW, b"a"), SCRIPT: Stored("router", NOW, b"b")})
-    write(path, {ZONE: None, PollKey.of("scripts", "main", "script", "8"): None})
-    assert read(path) == {SCRIPT: Stored("router", NOW, b"b")}
+def test_rows_come_back_as_they_were_committed_last(path: Path) -> None:
+    write(path, {**ROWS, ZONE: Stored("shop.example", NOW, b"a"), SCRIPT: Stored("router", NOW, b"b")})
+    replaced = Stored("shop.example.org", NOW + 1, b"b")
+    write(path, {ZONE: replaced, SCRIPT: None, PollKey.of("scripts", "main", "script", "absent"): None})
+    assert read(path) == {**{key: row for key, row in ROWS.items() if key != SCRIPT}, ZONE: replaced}
 
 
 def test_a_commit_that_fails_writes_nothing_and_the_next_goes_well(path: Path) -> None:
@@ -82,13 +65,6 @@ def test_a_commit_that_fails_writes_nothing_and_the_next_goes_well(path: Path) -
         file.commit({SCRIPT: Stored("router", NOW, b"b"), ZONE: Stored("x", float("nan"), b"c")})
     file.commit({ZONE: Stored("shop.example", NOW, b"d")})
     assert dict(file.rows()) == {ZONE: Stored("shop.example", NOW, b"d")}
-    file.close()
-
-
-def test_what_is_committed_is_there_for_another_connection_at_once(path: Path) -> None:
-    file = StateFile(path)
-    file.commit({ZONE: Stored("shop.example", NOW, b"a")})
-    assert read(path) == {ZONE: Stored("shop.example", NOW, b"a")}
     file.close()
 
 
@@ -183,33 +159,6 @@ def test_no_truncated_file_makes_other_rows(path: Path, tmp_path: Path) -> None:
         assert read_or_refuse(copy) is None
 
 
-def test_text_is_no_database(path: Path) -> None:
-    path.write_text("this is a note\n" * 100)
-    with pytest.raises(sqlite3.DatabaseError) as caught:
-        StateFile(path)
-    assert not is_passing(caught.value)
-    assert is_damage(caught.value)
-
-
-def test_another_programs_database_is_refused_and_left_as_it_is(path: Path) -> None:
-    other = sqlite3.connect(path)
-    other.execute("CREATE TABLE album (title TEXT)")
-    other.close()
-    before = path.read_bytes()
-    with pytest.raises(ValueError, match="another program's database"):
-        StateFile(path)
-    assert path.read_bytes() == before
-
-
-def test_a_newer_schema_is_refused(path: Path) -> None:
-    write(path, {**ROWS})
-    newer = sqlite3.connect(path)
-    newer.execute("PRAGMA user_version = 2")
-    newer.close()
-    with pytest.raises(ValueError, match="schema is 2, of a newer exporter; this one reads up to 1"):
-        StateFile(path)
-
-
 def test_an_older_schema_is_led_to_the_newest_with_its_rows(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(path, {ZONE: Stored("shop.example", NOW, b"a")})
     steps = (*state_file.MIGRATIONS, "UPDATE row SET id = id || '0';", "CREATE TABLE tag (name TEXT);")
@@ -235,117 +184,11 @@ def test_a_step_that_fails_leaves_the_schema_before_it(path: Path, monkeypatch: 
     assert read(path) == {ZONE: Stored("shop.example", NOW, b"a")}
 
 
-def test_an_empty_file_is_refused(path: Path) -> None:
-    path.touch()
-    with pytest.raises(ValueError, match="it is empty"):
-        StateFile(path)
-
-
-def test_a_database_without_tables_is_refused(path: Path) -> None:
-    other = sqlite3.connect(path)
-    other.execute("VACUUM")
-    other.close()
-    with pytest.raises(ValueError, match="has lost its tables"):
-        StateFile(path)
-
-
 def test_a_file_whose_making_was_cut_off_is_made_anew(path: Path) -> None:
     path.with_name("state.db.new").write_text("half of a file")
     write(path, {**ROWS})
     assert read(path) == ROWS
     assert not path.with_name("state.db.new").exists()
-
-
-def delete(path: Path) -> None:
-    """Delete the file."""
-    path.unlink()
-
-
-def move(path: Path) -> None:
-    """Move the file away."""
-    path.rename(path.with_name("elsewhere.db"))
-
-
-def replace(path: Path) -> None:
-    """Replace it by a copy, like a restored backup."""
-    shutil.copy(path, path.with_name("backup.db"))
-    path.with_name("backup.db").replace(path)
-
-
-def remove_folder(path: Path) -> None:
-    """Delete the folder."""
-    shutil.rmtree(path.parent)
-
-
-@pytest.mark.parametrize("lose", [delete, move, replace, remove_folder])
-def test_a_file_that_is_no_longer_at_its_path_is_lost(path: Path, lose: Callable[[Path], None]) -> None:
-    file = StateFile(path)
-    assert not file.is_lost()
-    lose(path)
-    assert file.is_lost()
-    file.close()
-
-
-@pytest.mark.parametrize("suffix", ["-wal", "-shm"])
-def test_a_file_whose_journal_is_no_longer_beside_it_is_lost(path: Path, suffix: str) -> None:
-    file = StateFile(path)
-    file.commit({ZONE: Stored("shop.example", NOW, b"a")})
-    assert not file.is_lost()
-    path.with_name(path.name + suffix).unlink()
-    assert file.is_lost()
-    file.commit({ZONE: Stored("shop.example", NOW, b"a")})
-    path.with_name(path.name + suffix).touch()
-    assert file.is_lost()
-    file.close()
-
-
-def error_of(act: Callable[[], object]) -> sqlite3.Error:
-    """Return the error that a call raises."""
-    with pytest.raises(sqlite3.Error) as caught:
-        act()
-    return caught.value
-
-
-def test_a_lock_a_full_disk_and_a_read_only_file_pass(
-    path: Path, connections: list[sqlite3.Connection], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(state_file, "BUSY_SECONDS", 0.0)
-    write(path, {})
-    file = StateFile(path)
-    ours = connections[-1]
-    other = sqlite3.connect(path, isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    locked = error_of(lambda: file.commit({**ROWS}))
-    other.close()
-    ours.execute("PRAGMA max_page_count=4")
-    full = error_of(lambda: file.commit({**ROWS}))
-    ours.execute("PRAGMA query_only=1")
-    read_only = error_of(lambda: file.commit({**ROWS}))
-    file.close()
-    missing = error_of(lambda: StateFile(path.with_name("nowhere") / "state.db"))
-    assert [error.sqlite_errorname for error in (locked, full, read_only, missing)] == [
-        "SQLITE_BUSY",
-        "SQLITE_FULL",
-        "SQLITE_READONLY",
-        "SQLITE_CANTOPEN",
-    ]
-    assert all(is_passing(error) and not is_damage(error) for error in (locked, full, read_only, missing))
-
-
-def test_a_wrong_value_of_ours_is_neither_passing_nor_damage(path: Path) -> None:
-    file = StateFile(path)
-    error = error_of(lambda: file.commit({ZONE: Stored("x", float("nan"), b"c")}))
-    file.close()
-    assert not is_passing(error)
-    assert not is_damage(error)
-
-
-def test_a_missing_table_is_damage(path: Path) -> None:
-    file = StateFile(path)
-    drop_row_table(path)
-    error = error_of(lambda: file.commit({**ROWS}))
-    file.close()
-    assert is_damage(error)
 
 
 def test_a_damaged_file_is_put_aside_with_its_journal(path: Path) -> None:
@@ -368,59 +211,3 @@ def test_nothing_that_was_put_aside_is_overwritten(path: Path) -> None:
         "state.db.corrupt-20260206T120000Z-2": "second",
         "state.db.corrupt-20260206T120000Z-3": "third",
     }
-
-
-HOLDER = """
-import sys, time
-from pathlib import Path
-from exporter.counters.state_file import StateLock
-lock = StateLock(Path(sys.argv[1]))
-print("held", flush=True)
-sys.stdin.read()
-"""
-
-
-@pytest.fixture
-def holder(path: Path) -> "subprocess.Popen[str]":
-    """Another process that holds the lock."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", HOLDER, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "held\n"
-    return process
-
-
-def test_a_second_process_is_told_who_has_the_file(path: Path, holder: "subprocess.Popen[str]") -> None:
-    with pytest.raises(StateLockedError, match=rf"state.db: another exporter \(process {holder.pid}\) is using"):
-        StateLock(path)
-    holder.communicate()
-    StateLock(path).release()
-
-
-def test_the_lock_file_of_a_process_that_was_killed_keeps_nobody_out(
-    path: Path, holder: "subprocess.Popen[str]"
-) -> None:
-    holder.kill()
-    holder.communicate()
-    assert path.with_name("state.db.lock").read_text() == f"{holder.pid}\n"
-    StateLock(path).release()
-
-
-def test_a_lock_whose_file_was_deleted_holds_no_longer(path: Path) -> None:
-    lock = StateLock(path)
-    assert lock.holds()
-    path.with_name("state.db.lock").unlink()
-    assert not lock.holds()
-    lock.release()
-
-
-def test_the_lock_makes_the_folder(path: Path) -> None:
-    StateLock(path.parent / "var" / "lib" / "state.db").release()
-    assert (path.parent / "var" / "lib").is_dir()
-
-
-def test_a_folder_that_cannot_be_made_is_no_other_exporter(path: Path) -> None:
-    path.write_text("a file")
-    with pytest.raises(OSError, match=r"Not a directory|File exists"):
-        StateLock(path / "state.db")

@@ -16,8 +16,7 @@ from tests.commands.check.test_check import ACCOUNT, FIXED
 from tests.commands.conftest import Configure, UnusedAddress
 from tests.commands.platform import Platform, running
 from tests.commands.shell import Ended, invoke
-from tests.counters.ledger_driver import WALL, LedgerDriver
-from tests.counters.series import FIRST_SIGHT
+from tests.counters.ledger_driver import FIRST_SIGHT, WALL, LedgerDriver
 
 SERIES = """\
 series:
