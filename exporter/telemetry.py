@@ -14,6 +14,7 @@ from prometheus_client import (
     PlatformCollector,
     ProcessCollector,
 )
+from prometheus_client.registry import Collector
 
 from exporter.metric import FamilyInfo, Kind
 
@@ -23,7 +24,7 @@ _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 
 ALERTED_REASONS = ("unauthorized", "forbidden", "rate_limited", "server_error", "timeout", "refused")
 
 
-class WithoutCreated:
+class WithoutCreated(Collector):
     """A registry without `_created` samples, which prometheus-client adds to the text format as families, too."""
 
     def __init__(self, registry: CollectorRegistry) -> None:

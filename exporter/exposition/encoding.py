@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 from operator import itemgetter
-from typing import Protocol
 
 from prometheus_client import Metric as WireMetric
 from prometheus_client.exposition import generate_latest as encode_text
 from prometheus_client.openmetrics.exposition import generate_latest as encode_openmetrics
+from prometheus_client.registry import Collector
 from prometheus_client.samples import Sample as WireSample
 from prometheus_client.utils import floatToGoString
 
@@ -28,16 +28,8 @@ class Format(Enum):
     OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
 
-class MetricSource(Protocol):
-    """The interface that prometheus-client's encoders read."""
-
-    def collect(self) -> Iterable[WireMetric]:
-        """Return the families."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
-class _SingleFamily:
+class _SingleFamily(Collector):
     metric: WireMetric
 
     def collect(self) -> Iterable[WireMetric]:
@@ -137,7 +129,7 @@ class OwnFamily:
     lines: bytes
 
 
-def encode_own(registry: MetricSource, admits: Callable[[str], bool]) -> Iterator[OwnFamily]:
+def encode_own(registry: Collector, admits: Callable[[str], bool]) -> Iterator[OwnFamily]:
     """Yield the program's own families, each encoded once for both formats.
 
     Args:
@@ -156,10 +148,10 @@ def exposed_name(metric: WireMetric) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class NamedFamilies:
+class NamedFamilies(Collector):
     """A part of a registry, selected by names: whole families, or single samples of them."""
 
-    registry: MetricSource
+    registry: Collector
     names: frozenset[str]
 
     def collect(self) -> Iterator[WireMetric]:

@@ -8,7 +8,9 @@ segments of one moment in both formats, which differ only in their headers.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from exporter.exposition.encoding import EOF_LINE, Format, MetricSource, NamedFamilies, encode_own, header, render
+from prometheus_client.registry import Collector
+
+from exporter.exposition.encoding import EOF_LINE, Format, NamedFamilies, encode_own, header, render
 from exporter.exposition.segments import Body, FamilyChunks, Part, join
 from exporter.exposition.store import Update
 from exporter.log import logger
@@ -114,7 +116,7 @@ class Exposition:
 
     def __init__(
         self,
-        own: MetricSource,
+        own: Collector,
         *,
         cap: int = 1_000_000,
         admits: Callable[[str], bool] = lambda _: True,

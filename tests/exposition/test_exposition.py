@@ -12,6 +12,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge
 from prometheus_client import Metric as WireMetric
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 from prometheus_client.parser import text_string_to_metric_families as parse_text
+from prometheus_client.registry import Collector
 from structlog.testing import capture_logs
 
 from exporter.exposition.encoding import header, render
@@ -28,7 +29,7 @@ TOTAL = FamilyInfo("edge_queries_total", "Queries since then.", Kind.COUNTER, ""
 INFOS = (WINDOW, TYPES, DAY, TOTAL)
 
 
-class NothingOwn:
+class NothingOwn(Collector):
     """A program without its own metrics."""
 
     def collect(self) -> Iterable[WireMetric]:
