@@ -1,10 +1,11 @@
 """Clients whose collaborators the test controls."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Any, NamedTuple
 
 import httpx
 
@@ -62,6 +63,39 @@ class FakeClock:
         await asyncio.sleep(0)
 
 
+class Reply(NamedTuple):
+    """An answer of the platform."""
+
+    status: int
+    body: bytes | str = b""
+    headers: Mapping[str, str] = {}
+
+
+def good(body: str, **headers: str) -> Reply:
+    """Return an answer of status 200."""
+    return Reply(200, body, headers)
+
+
+Script = Callable[[httpx.Request], Awaitable[Reply]]
+
+
+@dataclass
+class Answers(httpx.AsyncBaseTransport):
+    """Gives one answer after another, and then repeats the last; a script or an exception may stand for an answer."""
+
+    left: list[Reply | Script | Exception]
+    sent: list[httpx.Request] = field(default_factory=list)
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Record a request, and answer it."""
+        self.sent.append(request)
+        answer = self.left.pop(0) if len(self.left) > 1 else self.left[0]
+        if isinstance(answer, Exception):
+            raise answer
+        status, body, headers = answer if isinstance(answer, Reply) else await answer(request)
+        return httpx.Response(status, headers=headers, content=body)
+
+
 @dataclass
 class Kit:
     """A client, a caller without a deadline, and the client's parts."""
@@ -107,3 +141,11 @@ async def client_of(
         yield Kit(client, client.until(None), heard, clock)
     finally:
         await client.aclose()
+
+
+@asynccontextmanager
+async def answered(*answers: Reply | Script | Exception, **options: Any) -> AsyncIterator[tuple[Kit, Answers]]:
+    """Return a client whose calls get these answers, without a socket, and what it sends."""
+    platform = Answers(list(answers))
+    async with client_of("http://platform.example", transport=platform, **options) as kit:
+        yield kit, platform

@@ -4,22 +4,24 @@ import asyncio
 import gzip
 from datetime import UTC, datetime
 
+import httpx
 import pytest
 
 from exporter.platform.api import dns, shield
 from exporter.platform.errors import NotAvailable, NotFound, PlatformError, RateLimited, ServerError
 from exporter.platform.http.responses import BODY_LIMIT, ERROR_BODY_LIMIT
 from exporter.platform.operation import Request
-from tests.platform.clients import client_of
-from tests.platform.raw_server import Line, RawRequest, json_reply, raw_server, reply, saying
+from tests.platform.clients import Reply, answered, client_of, good
+from tests.platform.limited_calls import settle
+from tests.platform.raw_server import Line, RawRequest, raw_server, reply, saying
 from tests.waiting import until
 
 GOOD = '{"TotalQueriesServed": 7, "QueriesServedChart": {"yesterday": 1, "2026-02-08": 7, "today": 2}}'
 
 
 async def test_an_answer_holds_the_value_the_platforms_clock_and_the_body() -> None:
-    answer = json_reply(GOOD, Date="Sun, 08 Feb 2026 12:00:07 GMT")
-    async with raw_server(saying(answer)) as server, client_of(server.url) as kit:
+    answer = good(GOOD, Date="Sun, 08 Feb 2026 12:00:07 GMT")
+    async with answered(answer) as (kit, _):
         got = await dns.statistics(kit.calls, 102)
     assert (got.value.total_queries_served, got.date, got.raw) == (
         7,
@@ -30,18 +32,18 @@ async def test_an_answer_holds_the_value_the_platforms_clock_and_the_body() -> N
 
 @pytest.mark.parametrize("date", ["", "yesterday", "Sun, 99 Feb 2026 12:00:07 GMT"])
 async def test_a_platform_without_a_readable_clock_has_none(date: str) -> None:
-    async with raw_server(saying(json_reply(GOOD, Date=date))) as server, client_of(server.url) as kit:
+    async with answered(good(GOOD, Date=date)) as (kit, _):
         assert (await dns.statistics(kit.calls, 102)).date is None
 
 
 async def test_the_seconds_of_an_answer_are_those_of_its_own_request() -> None:
-    left = [reply(500), json_reply(GOOD)]
+    left = [Reply(500), good(GOOD)]
 
-    async def slowly(_request: RawRequest, line: Line) -> None:
+    async def slowly(_request: httpx.Request) -> Reply:
         kit.clock.now += 4.0
-        await line.send(left.pop(0))
+        return left.pop(0)
 
-    async with raw_server(slowly) as server, client_of(server.url, attempts=2, rate=0.5) as kit:
+    async with answered(slowly, attempts=2, rate=0.5) as (kit, _):
         poll = kit.client.until(2000.0)
         # The budget's one call goes to another poll, and this one waits two seconds for its turn.
         permit = await kit.client.rate_limiter.acquire("/another")
@@ -54,8 +56,8 @@ async def test_the_seconds_of_an_answer_are_those_of_its_own_request() -> None:
 
 
 async def test_each_attempt_and_each_unknown_value_is_told_to_the_observer() -> None:
-    script = saying(reply(500), json_reply(GOOD))
-    async with raw_server(script) as server, client_of(server.url, attempts=3) as kit:
+    script = (Reply(500), good(GOOD))
+    async with answered(*script, attempts=3) as (kit, _):
         await dns.statistics(kit.calls, 102)
     assert kit.heard.attempts == [("dns_statistics", "500", "server_error"), ("dns_statistics", "200", None)]
     assert kit.heard.retries == ["dns_statistics"]
@@ -63,8 +65,8 @@ async def test_each_attempt_and_each_unknown_value_is_told_to_the_observer() -> 
 
 
 async def test_a_zone_that_was_never_scanned_is_an_answer_and_no_failure() -> None:
-    script = saying(reply(404, '{"title": "Not found"}', {"Date": "Sun, 08 Feb 2026 12:00:07 GMT"}))
-    async with raw_server(script) as server, client_of(server.url) as kit:
+    script = (Reply(404, '{"title": "Not found"}', {"Date": "Sun, 08 Feb 2026 12:00:07 GMT"}),)
+    async with answered(*script) as (kit, _):
         answer = await dns.record_scan(kit.calls, 102)
         with pytest.raises(NotFound):
             await dns.statistics(kit.calls, 102)
@@ -73,13 +75,13 @@ async def test_a_zone_that_was_never_scanned_is_an_answer_and_no_failure() -> No
 
 
 async def test_a_listing_that_a_platform_does_not_have_is_none() -> None:
-    async with raw_server(saying(reply(404))) as server, client_of(server.url) as kit:
+    async with answered(Reply(404)) as (kit, _):
         assert (await kit.calls.call(Request(shield.ZONE_RATE_LIMITS, {"shieldZoneId": 3}))).value is None
 
 
 async def test_what_a_zone_has_not_got_is_an_answer_and_no_failure_to_the_observer() -> None:
     body = '{"data": null, "error": {"success": false, "errorKey": "invalid_plan_type.bot_detection"}}'
-    async with raw_server(saying(json_reply(body, 202))) as server, client_of(server.url, attempts=3) as kit:
+    async with answered(Reply(202, body), attempts=3) as (kit, _):
         with pytest.raises(NotAvailable):
             await kit.calls.call(Request(shield.BOT_DETECTION, {"shieldZoneId": 3}))
     assert kit.heard.attempts == [("shield_bot_detection", "202", None)]
@@ -87,7 +89,7 @@ async def test_what_a_zone_has_not_got_is_an_answer_and_no_failure_to_the_observ
 
 async def test_an_envelopes_own_status_decides_what_it_is_and_not_which_code_came() -> None:
     body = '{"data": null, "error": {"success": false, "statusCode": 429, "message": "slow down"}}'
-    async with raw_server(saying(json_reply(body))) as server, client_of(server.url) as kit:
+    async with answered(good(body)) as (kit, _):
         with pytest.raises(RateLimited) as caught:
             await kit.calls.call(Request(shield.BOT_DETECTION, {"shieldZoneId": 3}))
     assert (caught.value.status, kit.heard.attempts) == (429, [("shield_bot_detection", "200", "rate_limited")])
@@ -121,36 +123,35 @@ async def test_a_body_of_exactly_the_limit_is_read_however_it_comes() -> None:
 
 async def test_of_an_errors_body_the_beginning_is_read() -> None:
     body = "no such key ".ljust(ERROR_BODY_LIMIT * 2, "x")
-    async with raw_server(saying(reply(401, body))) as server, client_of(server.url) as kit:
+    async with answered(Reply(401, body)) as (kit, _):
         with pytest.raises(PlatformError) as caught:
             await dns.statistics(kit.calls, 102)
     assert str(caught.value) == "the platform answered 401: no such key " + "x" * 260 + "…"
 
 
-async def test_a_bound_client_counts_its_calls() -> None:
-    async with raw_server(saying(reply(500), json_reply(GOOD))) as server, client_of(server.url, attempts=2) as kit:
-        caller = kit.client.until(kit.clock.now + 100)
-        await dns.statistics(caller, 102)
-        await dns.statistics(caller, 103)
-    # Retries are none of the caller's calls.
-    assert (caller.number, len(server.requests)) == (2, 3)
+async def test_a_poll_counts_its_calls_and_their_seconds_also_when_they_fail() -> None:
+    async def fail(_request: httpx.Request) -> Reply:
+        kit.clock.now += 4.0
+        return Reply(500)
 
-
-async def test_a_bound_client_finds_what_may_be_absent() -> None:
-    async with raw_server(saying(reply(404))) as server, client_of(server.url) as kit:
-        caller = kit.client.until(kit.clock.now + 100)
-        assert (await dns.record_scan(caller, 102)).value is None
-    assert caller.number == 1
+    async with answered(Reply(500), good(GOOD), Reply(404), fail, attempts=2) as (kit, platform):
+        calls = kit.client.until(kit.clock.now + 100)
+        await dns.statistics(calls, 102)
+        assert (await dns.record_scan(calls, 103)).value is None
+        with pytest.raises(ServerError) as caught:
+            await dns.statistics(calls, 104)
+    # Retries are no calls of the poll, but their seconds count: two attempts of 4 s, and a wait after each first one.
+    assert (calls.number, len(platform.sent), calls.seconds, caught.value.seconds) == (3, 5, 8.5, 8.25)
 
 
 async def test_a_call_that_cannot_wait_for_the_accounts_pause_fails_without_a_request() -> None:
-    async with raw_server(saying(reply(429, "", {"Retry-After": "600"}))) as server, client_of(server.url) as kit:
+    async with answered(Reply(429, "", {"Retry-After": "600"})) as (kit, platform):
         for zone in (1, 2):
             with pytest.raises(RateLimited):
                 await dns.statistics(kit.calls, zone)
         with pytest.raises(RateLimited) as caught:
             await dns.statistics(kit.client.until(kit.clock.now + 60), 3)
-    assert (len(server.requests), round(caught.value.retry_after or 0, 6), str(caught.value)) == (
+    assert (len(platform.sent), round(caught.value.retry_after or 0, 6), str(caught.value)) == (
         2,
         600.0,
         "the account is paused for another 600 s after a 429",
@@ -175,35 +176,32 @@ async def test_polls_that_are_told_to_wait_long_keep_half_of_the_workers_at_most
             assert error.retry_after == float(asked)  # noqa: PT017 - a poll that sits it out is answered
             ended += 1
 
-    script = saying(*[reply(503, "", {"Retry-After": asked})] * 5, json_reply(GOOD))
-    async with raw_server(script) as server, client_of(server.url, attempts=2, max_in_flight=4, sleep=rest) as kit:
+    script = (*[Reply(503, "", {"Retry-After": asked})] * 5, good(GOOD))
+    async with answered(*script, attempts=2, max_in_flight=4, sleep=rest) as (kit, platform):
         polls = [asyncio.create_task(poll(zone)) for zone in range(5)]
         await until(lambda: ended + len(kit.heard.retries) == 5)
         assert (ended, len(kit.heard.retries)) == (given_up, 5 - given_up)
         rested.set()
         await asyncio.gather(*polls)
-    assert (ended, len(server.requests)) == (given_up, 10 - given_up)
+    assert (ended, len(platform.sent)) == (given_up, 10 - given_up)
 
 
-@pytest.mark.parametrize(("answer", "together"), [(reply(500), 1), (reply(404), 2), (json_reply("{}"), 2)])
-async def test_after_a_limit_calls_go_one_at_a_time_until_an_answer_below_500(answer: bytes, together: int) -> None:
-    answered = asyncio.Event()
+@pytest.mark.parametrize(("answer", "together"), [(Reply(500), 1), (Reply(404), 2), (good("{}"), 2)])
+async def test_after_a_limit_calls_go_one_at_a_time_until_an_answer_below_500(answer: Reply, together: int) -> None:
+    answers = asyncio.Event()
 
-    async def hold(_request: RawRequest, line: Line) -> None:
-        await answered.wait()
-        await line.send(json_reply(GOOD))
+    async def hold(_request: httpx.Request) -> Reply:
+        await answers.wait()
+        return good(GOOD)
 
-    async with raw_server(saying(reply(429))) as server, client_of(server.url, max_in_flight=2) as kit:
-        with pytest.raises(RateLimited):
-            await dns.statistics(kit.calls, 1)
-        server.script = saying(answer)
-        with pytest.raises(PlatformError):
-            await dns.statistics(kit.calls, 2)
-        server.script = hold
+    async with answered(Reply(429), answer, hold, max_in_flight=2) as (kit, platform):
+        for zone in (1, 2):
+            with pytest.raises(PlatformError):
+                await dns.statistics(kit.calls, zone)
         calls = [asyncio.create_task(dns.statistics(kit.calls, zone)) for zone in (3, 4)]
-        await server.until_asked(2 + together)
+        await until(lambda: len(platform.sent) == 2 + together)
         # A second call that did not wait would come now.
-        await asyncio.sleep(0.02)
-        assert len(server.requests) == 2 + together
-        answered.set()
+        await settle()
+        assert len(platform.sent) == 2 + together
+        answers.set()
         await asyncio.gather(*calls)

@@ -9,101 +9,52 @@ from exporter.platform.http.platform_time import PlatformTime
 from tests.platform.clients import FakeClock
 
 NOON = datetime(2026, 2, 6, 12, tzinfo=UTC)
-AHEAD = datetime(2028, 3, 20, 12, tzinfo=UTC)
+DAY = 86_400
+AHEAD = 773 * DAY
+
+# Seconds that pass, the `Date` of an answer in seconds after noon, and the accepted time; None is no date.
+Step = tuple[int, int | None, int | None]
+CASES: dict[str, list[Step]] = {
+    "a day behind this machine's clock": [(0, -DAY, -DAY)],
+    "a day ahead of it": [(0, DAY, DAY)],
+    "no date": [(0, None, None)],
+    "a missing date continues the last one": [(0, 5, 5), (90, None, 95)],
+    "one date years ahead changes nothing": [(0, 0, 0), (60, AHEAD, 60), (60, 120, 120)],
+    "three that agree are accepted, and so is the way back": [
+        *((0, 0, 0), (0, AHEAD, 0), (0, AHEAD, 0), (0, AHEAD, AHEAD)),
+        *((60, None, AHEAD + 60), (0, 60, 60), (0, AHEAD, 60)),
+    ],
+    "two that agree, with another between them": [(0, 0, 0), (0, AHEAD, 0), (0, AHEAD, 0)] * 5,
+    "dates that do not agree": [(0, 0, 0), *((0, AHEAD + days * DAY, 0) for days in range(0, 40, 2))],
+    "dates that agree as time passes": [
+        *((5 * DAY, AHEAD + 5 * DAY, 5 * DAY), (5 * DAY, AHEAD + 10 * DAY, 10 * DAY)),
+        (5 * DAY, AHEAD + 15 * DAY, AHEAD + 15 * DAY),
+    ],
+    "an accepted time, while this machine's clock is wrong": [
+        *((0, AHEAD, 0), (0, AHEAD, 0), (0, AHEAD, AHEAD), (3600, AHEAD + 3600, AHEAD + 3600)),
+    ],
+    "the first, far in the past": [(0, -300 * DAY, -300 * DAY)],
+}
 
 
-class Hands:
-    """This machine's clock, the monotonic clock, and the platform's accepted time."""
-
-    def __init__(self) -> None:
-        self.wall = NOON.timestamp()
-        self.monotonic = FakeClock()
-        self.time = PlatformTime(Clocks(lambda: self.wall, self.monotonic))
-
-    def wait(self, seconds: float) -> None:
-        """Let time pass."""
-        self.wall += seconds
-        self.monotonic.now += seconds
+def at(seconds: int | None) -> datetime | None:
+    """Return a time by its seconds after noon."""
+    return None if seconds is None else NOON + timedelta(seconds=seconds)
 
 
-@pytest.fixture
-def clocks() -> Hands:
-    return Hands()
+@pytest.mark.parametrize("steps", CASES.values(), ids=CASES)
+def test_a_time_is_accepted(steps: list[Step]) -> None:
+    wall, monotonic = FakeClock(NOON.timestamp()), FakeClock()
+    time = PlatformTime(Clocks(wall, monotonic))
+    accepted = []
+    for passed, date, _ in steps:
+        wall.now += passed
+        monotonic.now += passed
+        accepted.append(time.read(at(date)))
+    assert accepted == [at(expected) for _, _, expected in steps]
 
 
-@pytest.mark.parametrize("hours", [-24, 0, 24])
-def test_a_date_within_a_day_of_our_own_clock_is_believed(clocks: Hands, hours: int) -> None:
-    date = NOON + timedelta(hours=hours)
-    assert clocks.time.read(date) == date
-
-
-def test_without_any_date_there_is_none(clocks: Hands) -> None:
-    assert clocks.time.read(None) is None
-
-
-def test_where_a_date_is_missing_the_last_one_is_carried_on(clocks: Hands) -> None:
-    clocks.time.read(NOON)
-    clocks.wait(90)
-    assert clocks.time.read(None) == NOON + timedelta(seconds=90)
-
-
-def test_one_date_years_ahead_changes_nothing(clocks: Hands) -> None:
-    clocks.time.read(NOON)
-    clocks.wait(60)
-    assert clocks.time.read(AHEAD) == NOON + timedelta(seconds=60)
-    clocks.wait(60)
-    assert clocks.time.read(NOON + timedelta(seconds=120)) == NOON + timedelta(seconds=120)
-
-
-def test_three_successive_answers_that_agree_are_believed_and_so_is_the_way_back(clocks: Hands) -> None:
-    clocks.time.read(NOON)
-    assert clocks.time.read(AHEAD) == NOON
-    assert clocks.time.read(AHEAD) == NOON
-    assert clocks.time.read(AHEAD) == AHEAD
-    clocks.wait(60)
-    assert clocks.time.read(None) == AHEAD + timedelta(seconds=60)
-    assert clocks.time.read(NOON + timedelta(seconds=60)) == NOON + timedelta(seconds=60)
-    assert clocks.time.read(AHEAD) == NOON + timedelta(seconds=60)
-
-
-def test_answers_with_others_between_them_are_not_believed(clocks: Hands) -> None:
-    for _ in range(5):
-        assert [clocks.time.read(date) for date in (NOON, AHEAD, AHEAD)] == [NOON, NOON, NOON]
-
-
-def test_answers_that_do_not_agree_are_not_believed(clocks: Hands) -> None:
-    clocks.time.read(NOON)
-    for days in range(0, 40, 2):
-        assert clocks.time.read(AHEAD + timedelta(days=days)) == NOON
-
-
-def test_answers_agree_as_time_passes_between_them(clocks: Hands) -> None:
-    clocks.time.read(NOON)
-    for _ in range(2):
-        clocks.wait(5 * 86_400)
-        clocks.time.read(datetime.fromtimestamp(clocks.wall, UTC) + timedelta(days=800))
-    clocks.wait(5 * 86_400)
-    last = datetime.fromtimestamp(clocks.wall, UTC) + timedelta(days=800)
-    assert clocks.time.read(last) == last
-
-
-def test_where_our_own_clock_is_wrong_the_platforms_time_stays_believed(clocks: Hands) -> None:
-    for _ in range(3):
-        clocks.time.read(AHEAD)
-    clocks.wait(3600)
-    assert clocks.time.read(AHEAD + timedelta(seconds=3600)) == AHEAD + timedelta(seconds=3600)
-
-
-def test_what_was_believed_is_gone_on_from_after_a_restart(clocks: Hands) -> None:
-    clocks.time.restore(AHEAD.timestamp())
-    later = AHEAD + timedelta(hours=23)
-    assert clocks.time.read(later) == later
-
-
-@pytest.mark.parametrize(
-    ("date", "expected"), [(AHEAD, NOON), (NOON - timedelta(days=300), NOON - timedelta(days=300))]
-)
-def test_before_anything_is_believed_the_earlier_time_is_gone_by(
-    clocks: Hands, date: datetime, expected: datetime
-) -> None:
-    assert clocks.time.read(date) == expected
+def test_what_was_accepted_continues_after_a_restart() -> None:
+    time = PlatformTime(Clocks(NOON.timestamp, FakeClock()))
+    time.restore(NOON.timestamp() + AHEAD)
+    assert time.read(at(AHEAD + 23 * 3600)) == at(AHEAD + 23 * 3600)

@@ -11,8 +11,8 @@ from exporter.platform.api import database, dns, scripting
 from exporter.platform.errors import NotFound, PlatformError, StatementError, one_line
 from exporter.platform.http.credential import Credential
 from exporter.platform.operation import Request
-from tests.platform.clients import KEY, client_of
-from tests.platform.raw_server import json_reply, raw_server, reply, resetting, saying
+from tests.platform.clients import KEY, Reply, answered, client_of, good
+from tests.platform.raw_server import raw_server, reply, resetting, saying
 
 SECRET = "script-s3cr3t-value"
 
@@ -30,22 +30,22 @@ def texts_of(error: BaseException) -> str:
 @pytest.mark.parametrize(
     "answer",
     [
-        reply(401, f"key {KEY} is void"),
-        reply(403, json.dumps({"title": "Forbidden", "detail": f"{KEY} may not"})),
-        reply(422, json.dumps({"title": "no", "errors": [{"field": KEY, "message": f"not {KEY}"}]})),
-        reply(400, json.dumps({"ErrorKey": KEY, "Field": "Name", "Message": KEY})),
-        json_reply(json.dumps({"ErrorKey": f"key.{KEY}", "Message": KEY})),
-        json_reply(json.dumps({"QueriesServedChart": {KEY: {}}})),
-        reply(401, "x" * 290 + KEY),
-        reply(401, "\n" * 1190 + KEY),
-        reply(401, json.dumps({"detail": KEY}).replace("-", "\\u002d")),
-        reply(401, KEY.replace("-", "\\u002D")),
-        reply(401, KEY.replace("-", "%2D")),
-        reply(500, "\n" * 280 + KEY.replace("-", "%2D")),
+        Reply(401, f"key {KEY} is void"),
+        Reply(403, json.dumps({"title": "Forbidden", "detail": f"{KEY} may not"})),
+        Reply(422, json.dumps({"title": "no", "errors": [{"field": KEY, "message": f"not {KEY}"}]})),
+        Reply(400, json.dumps({"ErrorKey": KEY, "Field": "Name", "Message": KEY})),
+        good(json.dumps({"ErrorKey": f"key.{KEY}", "Message": KEY})),
+        good(json.dumps({"QueriesServedChart": {KEY: {}}})),
+        Reply(401, "x" * 290 + KEY),
+        Reply(401, "\n" * 1190 + KEY),
+        Reply(401, json.dumps({"detail": KEY}).replace("-", "\\u002d")),
+        Reply(401, KEY.replace("-", "\\u002D")),
+        Reply(401, KEY.replace("-", "%2D")),
+        Reply(500, "\n" * 280 + KEY.replace("-", "%2D")),
     ],
 )
-async def test_a_key_that_the_platform_echoes_is_in_no_error(answer: bytes) -> None:
-    async with raw_server(saying(answer)) as server, client_of(server.url) as kit:
+async def test_a_key_that_the_platform_echoes_is_in_no_error(answer: Reply) -> None:
+    async with answered(answer) as (kit, _):
         with pytest.raises(PlatformError) as caught:
             await dns.statistics(kit.calls, 102)
     assert [part for part in (KEY, KEY[:8], SECRET) if part in texts_of(caught.value)] == []
@@ -53,9 +53,9 @@ async def test_a_key_that_the_platform_echoes_is_in_no_error(answer: bytes) -> N
 
 @pytest.mark.parametrize("echo", [KEY.replace("-", "\\u002d"), KEY.replace("0", "%30"), KEY.encode().hex()])
 async def test_a_key_that_the_platform_echoes_encoded_is_in_no_name_and_no_error(echo: str) -> None:
-    good = json_reply('{"Domain": "%s.example", "Records": []}' % echo)  # noqa: UP031 - no braces to double
-    bad = reply(400, '{"Message": "%s is void"}' % echo)  # noqa: UP031
-    async with raw_server(saying(good, bad)) as server, client_of(server.url) as kit:
+    named = good('{"Domain": "%s.example", "Records": []}' % echo)  # noqa: UP031 - no braces to double
+    bad = Reply(400, '{"Message": "%s is void"}' % echo)  # noqa: UP031
+    async with answered(named, bad) as (kit, _):
         got = await dns.record_scan(kit.calls, 102)
         with pytest.raises(PlatformError) as caught:
             await dns.record_scan(kit.calls, 102)
@@ -68,8 +68,8 @@ async def test_a_key_that_the_platform_echoes_encoded_is_in_no_name_and_no_error
 async def test_a_key_that_the_platform_echoes_in_a_good_answer_is_masked(rows: int) -> None:
     """Also in an answer so long that it is parsed while it arrives, with its pieces cut at any place."""
     names = [f"{'x' * (number % 97)} {KEY}.example" for number in range(rows)]
-    answer = json_reply(json.dumps({"Domain": f"{KEY}.example", "Records": [{"Name": name} for name in names]}))
-    async with raw_server(saying(answer)) as server, client_of(server.url) as kit:
+    answer = good(json.dumps({"Domain": f"{KEY}.example", "Records": [{"Name": name} for name in names]}))
+    async with answered(answer) as (kit, _):
         got = await dns.record_scan(kit.calls, 102)
     assert got.value is not None
     assert got.value.domain == "***.example"
@@ -79,8 +79,8 @@ async def test_a_key_that_the_platform_echoes_in_a_good_answer_is_masked(rows: i
 
 async def test_a_token_that_a_database_echoes_in_an_sql_error_is_in_no_error() -> None:
     failed = {"type": "error", "error": {"message": f"near {KEY}: syntax error", "code": f"SQL_{KEY}"}}
-    answer = json_reply(json.dumps({"baton": None, "base_url": None, "results": [failed, failed]}))
-    async with raw_server(saying(answer)) as server, client_of(server.url) as kit:
+    answer = good(json.dumps({"baton": None, "base_url": None, "results": [failed, failed]}))
+    async with answered(answer) as (kit, _):
         outcomes = (await database.execute(kit.calls, ["SELECT 1"])).value
     errors = [outcome for outcome in outcomes if isinstance(outcome, StatementError)]
     assert [(str(error), error.error_key) for error in errors] == [("near ***: syntax error", "SQL_***")]
@@ -88,8 +88,8 @@ async def test_a_token_that_a_database_echoes_in_an_sql_error_is_in_no_error() -
 
 
 async def test_a_secret_that_is_sent_is_in_no_error() -> None:
-    answer = reply(400, json.dumps({"ErrorKey": "secret.bad", "Field": "Secret", "Message": f"no '{SECRET}'"}))
-    async with raw_server(saying(answer)) as server, client_of(server.url) as kit:
+    answer = Reply(400, json.dumps({"ErrorKey": "secret.bad", "Field": "Secret", "Message": f"no '{SECRET}'"}))
+    async with answered(answer) as (kit, _):
         with pytest.raises(PlatformError) as caught:
             await kit.calls.call(
                 Request(scripting.ADD_SECRET, path={"id": 7}, body={"Name": "TOKEN", "Secret": SECRET})
@@ -108,7 +108,7 @@ async def test_a_fault_of_the_transport_does_not_carry_the_request() -> None:
 @pytest.mark.parametrize("scheme", ["access_key", "bearer"])
 async def test_no_library_logs_a_secret(scheme: str, caplog: pytest.LogCaptureFixture) -> None:
     body = '{"Id": 7, "DeploymentKey": "d3pl0y", "EdgeScriptVariables": [{"DefaultValue": "v4lue"}]}'
-    answers = (json_reply(body), reply(401, KEY), json_reply(body), reply(302, "", {"Location": "/"}))
+    answers = (reply(200, body), reply(401, KEY), reply(200, body), reply(302, "", {"Location": "/"}))
     with caplog.at_level(logging.DEBUG):
         async with raw_server(saying(*answers)) as server, client_of(server.url, scheme=scheme) as kit:
             answer = await scripting.script(kit.calls, 7)

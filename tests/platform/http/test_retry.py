@@ -1,7 +1,9 @@
 """When a call is retried, and how long it waits."""
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,21 +22,10 @@ from exporter.platform.errors import (
 )
 from exporter.platform.http.rate_limiter import Retry, http_date, retry_after_seconds
 from exporter.platform.operation import Request
-from tests.platform.clients import Kit, client_of
-from tests.platform.raw_server import (
-    Line,
-    RawRequest,
-    Script,
-    json_reply,
-    raw_server,
-    reply,
-    resetting,
-    saying,
-    stalling,
-)
+from tests.platform.clients import Kit, Reply, answered, good
 
 NOON = datetime(2026, 2, 8, 12, 0, tzinfo=UTC)
-GOOD = json_reply('{"TotalQueriesServed": 7}')
+GOOD = good('{"TotalQueriesServed": 7}')
 
 
 @pytest.mark.parametrize(
@@ -100,34 +91,30 @@ async def statistics(kit: Kit, until: float | None = None) -> PlatformError | in
         return error
 
 
-def failing_once(script: Script, then: Script | None = None) -> Script:
-    """Return a script that fails the first request and answers the others, by default with success."""
-    scripts = iter((script,))
-    others = then or saying(GOOD)
-
-    async def answer(request: RawRequest, line: Line) -> None:
-        await next(scripts, others)(request, line)
-
-    return answer
+async def stall(_request: httpx.Request) -> Reply:
+    """Give no answer."""
+    await asyncio.Event().wait()
+    raise AssertionError("unreachable")
 
 
+RESET = httpx.ReadError("")
 OTHER_CLOCK = {"Date": "Sun, 08 Feb 2026 20:00:00 GMT", "Retry-After": "Sun, 08 Feb 2026 20:00:05 GMT"}
 PASSING = {
-    "500": (saying(reply(500)), ServerError, 0.25),
-    "503 with seconds": (saying(reply(503, "", {"Retry-After": "3"})), ServerError, 3.25),
-    "408": (saying(reply(408)), RequestTimeout, 0.25),
-    "429": (saying(reply(429)), RateLimited, 0.25),
-    "429 with seconds": (saying(reply(429, "", {"Retry-After": "7"})), RateLimited, 7.25),
-    "429 with a date of a clock that is off": (saying(reply(429, "", OTHER_CLOCK)), RateLimited, 5.25),
-    "reset": (resetting(), Reset, 0.25),
+    "500": (Reply(500), ServerError, 0.25),
+    "503 with seconds": (Reply(503, "", {"Retry-After": "3"}), ServerError, 3.25),
+    "408": (Reply(408), RequestTimeout, 0.25),
+    "429": (Reply(429), RateLimited, 0.25),
+    "429 with seconds": (Reply(429, "", {"Retry-After": "7"}), RateLimited, 7.25),
+    "429 with a date of a clock that is off": (Reply(429, "", OTHER_CLOCK), RateLimited, 5.25),
+    "reset": (RESET, Reset, 0.25),
 }
 
 
 @pytest.mark.parametrize(("first", "kind", "waited"), PASSING.values(), ids=PASSING)
 async def test_a_read_that_may_go_better_is_tried_again(
-    first: Script, kind: type[PlatformError], waited: float
+    first: Reply | Exception, kind: type[PlatformError], waited: float
 ) -> None:
-    async with raw_server(failing_once(first)) as server, client_of(server.url, attempts=3) as kit:
+    async with answered(first, GOOD, attempts=3) as (kit, _):
         assert await statistics(kit) == 7
     assert kit.clock.slept == [waited]
     assert kit.heard.retries == ["dns_statistics"]
@@ -135,30 +122,30 @@ async def test_a_read_that_may_go_better_is_tried_again(
 
 
 async def test_a_read_is_tried_as_often_as_it_may_be_and_fails_with_the_last_error() -> None:
-    script = saying(reply(500), reply(502), reply(503, "busy"))
-    async with raw_server(script) as server, client_of(server.url, attempts=3, random=lambda: 1.0) as kit:
+    script = (Reply(500), Reply(502), Reply(503, "busy"))
+    async with answered(*script, attempts=3, random=lambda: 1.0) as (kit, platform):
         error = await statistics(kit)
     assert (type(error), str(error)) == (ServerError, "the platform answered 503: busy")
-    assert (kit.clock.slept, len(server.requests)) == ([0.5, 1.0], 3)
+    assert (kit.clock.slept, len(platform.sent)) == ([0.5, 1.0], 3)
 
 
 @pytest.mark.parametrize(
     ("answer", "kind"),
     [
-        (reply(404), NotFound),
-        (reply(422), Rejected),
-        (json_reply('{"ErrorKey": "x", "Message": "no"}'), EnvelopeError),
+        (Reply(404), NotFound),
+        (Reply(422), Rejected),
+        (good('{"ErrorKey": "x", "Message": "no"}'), EnvelopeError),
     ],
 )
-async def test_what_will_not_go_better_is_not_tried_again(answer: bytes, kind: type[PlatformError]) -> None:
-    async with raw_server(saying(answer)) as server, client_of(server.url, attempts=3) as kit:
+async def test_what_will_not_go_better_is_not_tried_again(answer: Reply, kind: type[PlatformError]) -> None:
+    async with answered(answer, attempts=3) as (kit, platform):
         assert type(await statistics(kit)) is kind
-    assert (len(server.requests), kit.heard.retries) == (1, [])
+    assert (len(platform.sent), kit.heard.retries) == (1, [])
 
 
-@pytest.mark.parametrize("script", [saying(reply(503)), saying(reply(429)), resetting()], ids=["503", "429", "reset"])
-async def test_a_write_is_sent_once(script: Script) -> None:
-    async with raw_server(script) as server, client_of(server.url, attempts=3) as kit:
+@pytest.mark.parametrize("script", [Reply(503), Reply(429), RESET], ids=["503", "429", "reset"])
+async def test_a_write_is_sent_once(script: Reply | Exception) -> None:
+    async with answered(script, attempts=3) as (kit, platform):
         with pytest.raises(PlatformError):
             await kit.calls.call(Request(scripting.UPDATE, path={"id": 7}, body={"Name": "router"}))
         with pytest.raises(PlatformError):
@@ -167,12 +154,12 @@ async def test_a_write_is_sent_once(script: Script) -> None:
             await kit.calls.call(
                 Request(SWITCH_ACCESS_LIST, path={"shieldZoneId": 3, "id": 11}, body={"isEnabled": True})
             )
-    assert [sent.method for sent in server.requests] == ["POST", "PUT", "PATCH"]
+    assert [sent.method for sent in platform.sent] == ["POST", "PUT", "PATCH"]
     assert kit.heard.retries == []
 
 
 async def test_a_read_that_is_a_post_is_tried_again() -> None:
-    async with raw_server(saying(reply(503))) as server, client_of(server.url, attempts=2) as kit:
+    async with answered(Reply(503), attempts=2) as (kit, platform):
         for call in (
             containers.tags(kit.calls, "dockerhub", "library", "nginx"),
             scripting.script_by_update(kit.calls, 7),
@@ -180,42 +167,35 @@ async def test_a_read_that_is_a_post_is_tried_again() -> None:
         ):
             with pytest.raises(ServerError):
                 await call
-    assert len(server.requests) == 6
+    assert len(platform.sent) == 6
 
 
 async def test_a_retry_without_time_before_the_next_poll_is_left_to_that_poll() -> None:
-    async with raw_server(saying(reply(503))) as server, client_of(server.url, attempts=3) as kit:
+    async with answered(Reply(503), attempts=3) as (kit, platform):
         # After the first wait of 0.25 s a second is left, after another 0.5 s it is not.
         error = await statistics(kit, until=kit.clock.now + 1.5)
-    assert (type(error), len(server.requests), kit.clock.slept) == (ServerError, 2, [0.25])
+    assert (type(error), len(platform.sent), kit.clock.slept) == (ServerError, 2, [0.25])
 
 
 async def test_what_is_polled_as_often_as_an_attempt_may_take_is_tried_again() -> None:
-    script = saying(reply(500), GOOD)
-    async with raw_server(script) as server, client_of(server.url, attempts=3, deadline=10.0) as kit:
+    script = (Reply(500), GOOD)
+    async with answered(*script, attempts=3, deadline=10.0) as (kit, _):
         assert await statistics(kit, until=kit.clock.now + 10) == 7
 
 
 async def test_a_retry_ends_when_the_next_poll_is_due_and_a_first_attempt_has_its_time() -> None:
-    async with (
-        raw_server(failing_once(saying(reply(500)), then=stalling())) as server,
-        client_of(server.url, attempts=2, deadline=60.0, shortest_retry=0.01) as kit,
-    ):
+    async with answered(Reply(500), stall, attempts=2, deadline=60.0, shortest_retry=0.01) as (kit, _):
         error = await statistics(kit, until=kit.clock.now + 1.25)
-    assert str(error) == f"no answer within 1 s (127.0.0.1:{server.port})"
-    # On a busy machine the second may end before the server has read it.
+    assert str(error) == "no answer within 1 s (platform.example)"
     assert [code for _, code, _ in kit.heard.attempts] == ["500", "none"]
-    async with (
-        raw_server(stalling()) as server,
-        client_of(server.url, deadline=1.0, shortest_retry=0.01) as kit,
-    ):
+    async with answered(stall, deadline=1.0, shortest_retry=0.01) as (kit, _):
         error = await statistics(kit, until=kit.clock.now + 0.02)
-    assert str(error) == f"no answer within 1 s (127.0.0.1:{server.port})"
+    assert str(error) == "no answer within 1 s (platform.example)"
 
 
 async def test_a_call_that_is_asked_to_wait_for_long_fails_and_says_for_how_long() -> None:
-    script = saying(reply(429, "", {"Retry-After": "31"}))
-    async with raw_server(script) as server, client_of(server.url, attempts=3) as kit:
+    script = (Reply(429, "", {"Retry-After": "31"}),)
+    async with answered(*script, attempts=3) as (kit, platform):
         error = await statistics(kit, until=kit.clock.now + 3600)
     assert isinstance(error, RateLimited)
-    assert (error.retry_after, len(server.requests), kit.clock.slept) == (31.0, 1, [])
+    assert (error.retry_after, len(platform.sent), kit.clock.slept) == (31.0, 1, [])
