@@ -15,30 +15,12 @@ OTHERS = {"PodMonitor", "ServiceMonitor", "PrometheusRule"}
 
 
 @pytest.fixture(scope="session")
-def hadolint() -> str:
-    """The Dockerfile linter."""
-    return find("hadolint")
-
-
-@pytest.fixture(scope="session")
-def podman_compose() -> str:
-    """podman-compose, which reads compose files."""
-    return find("podman-compose")
-
-
-@pytest.fixture(scope="session")
-def systemd_analyze() -> str:
-    """The checker of units of systemd."""
-    return find("systemd-analyze")
-
-
-@pytest.fixture(scope="session")
 def kustomize() -> Callable[..., list[Document]]:
     """Build a folder, and return its objects."""
-    kubectl = find("kubectl")
+    find("kubectl")
 
     def build(folder: str, *options: str) -> list[Document]:
-        built = run(kubectl, "kustomize", *options, f"deploy/kubernetes/{folder}")
+        built = run("kubectl", "kustomize", *options, f"deploy/kubernetes/{folder}")
         assert (built.returncode, built.stderr) == (0, "")
         return documents(built.stdout)
 
@@ -47,28 +29,15 @@ def kustomize() -> Callable[..., list[Document]]:
 
 @pytest.fixture(scope="session")
 def helm() -> Callable[..., str]:
-    """Run Helm, which must succeed, and return its output."""
-    program = find("helm")
+    """Run Helm, which must succeed, or refuse what it is given; return its output, or its error."""
+    find("helm")
 
-    def succeed(*arguments: str) -> str:
-        done = run(program, *arguments)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+    def ends(*arguments: str, refuses: bool = False) -> str:
+        done = run("helm", *arguments)
+        assert (done.returncode != 0) == refuses, done.stdout + done.stderr
+        return done.stderr if refuses else done.stdout
 
-    return succeed
-
-
-@pytest.fixture(scope="session")
-def helm_refusal() -> Callable[..., str]:
-    """Run Helm, which must fail, and return its error."""
-    program = find("helm")
-
-    def fail(*arguments: str) -> str:
-        done = run(program, *arguments)
-        assert done.returncode != 0, done.stdout
-        return done.stderr
-
-    return fail
+    return ends
 
 
 @pytest.fixture(scope="session")

@@ -6,15 +6,16 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tests.deploy.files import REPOSITORY
+from tests.real_parts import PARTS, find
 from tests.waiting import PATIENCE
 
 
 def run(
-    *command: str, cwd: Path = REPOSITORY, environ: Mapping[str, str] | None = None
+    program: str, *arguments: str, cwd: Path = REPOSITORY, environ: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run a tool to its end, and return its output and exit code."""
+    """Run a tool to its end, and return its output and exit code; if it is not installed, the test is skipped."""
     return subprocess.run(
-        command,
+        [find(program) if program in PARTS else program, *arguments],
         cwd=cwd,
         env={**os.environ, **(environ or {})},
         capture_output=True,

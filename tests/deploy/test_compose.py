@@ -40,17 +40,17 @@ def _ports_of(text: str) -> set[int]:
 
 
 @pytest.mark.real
-def test_podman_compose_reads_it_with_every_service(podman_compose: str) -> None:
-    done = run(podman_compose, "--file", str(COMPOSE), "config", "--services")
+def test_podman_compose_reads_it_with_every_service() -> None:
+    done = run("podman-compose", "--file", str(COMPOSE), "config", "--services")
     assert (done.returncode, done.stderr, sorted(done.stdout.split())) == (0, "", sorted(SERVICES))
 
 
 @pytest.mark.real
-def test_an_account_takes_the_sandbox_s_place(podman_compose: str, tmp_path: Path) -> None:
+def test_an_account_takes_the_sandbox_s_place(tmp_path: Path) -> None:
     key = tmp_path / "key"
     key.write_text("made-up-key")
     given = {"EDGE_EXPORTER_BASE_URL": "https://api.example.net", "EDGE_EXPORTER_API_KEY_FILE": str(key)}
-    done = run(podman_compose, "--file", str(COMPOSE), "--file", str(ACCOUNT), "config", environ=given)
+    done = run("podman-compose", "--file", str(COMPOSE), "--file", str(ACCOUNT), "config", environ=given)
     assert done.returncode == 0, done.stderr
     found = tmp_path / "found.yaml"
     found.write_text(done.stdout)
@@ -66,10 +66,9 @@ def test_an_account_takes_the_sandbox_s_place(podman_compose: str, tmp_path: Pat
 
 
 @pytest.mark.real
-def test_an_account_without_its_address_is_refused(podman_compose: str) -> None:
-    done = run(
-        podman_compose, "--file", str(COMPOSE), "--file", str(ACCOUNT), "config", environ={"EDGE_EXPORTER_BASE_URL": ""}
-    )
+def test_an_account_without_its_address_is_refused() -> None:
+    files = ("--file", str(COMPOSE), "--file", str(ACCOUNT))
+    done = run("podman-compose", *files, "config", environ={"EDGE_EXPORTER_BASE_URL": ""})
     assert (done.returncode, "EDGE_EXPORTER_BASE_URL" in done.stderr) == (1, True)
 
 
