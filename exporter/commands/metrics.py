@@ -3,8 +3,8 @@
 import json
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 from prometheus_client import CollectorRegistry
@@ -18,6 +18,7 @@ from exporter.commands.output.help import Command
 from exporter.commands.output.printing import MISUSE, complain
 from exporter.exposition.status_board import HEALTH
 from exporter.metric import FamilyInfo
+from exporter.platform.operation import Operation
 from exporter.settings.loading import SettingsError, load
 from exporter.telemetry import Telemetry
 from exporter.validation.types import format_duration
@@ -59,38 +60,8 @@ _NOTES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
-    """The families of one collector, or of the exporter itself.
-
-    Attributes:
-        collector: the collector; None for the exporter itself.
-    """
-
-    title: str
-    collector: Collector | None
-    families: tuple[FamilyInfo, ...]
-
-    @property
-    def interval(self) -> tuple[str, float] | None:
-        """The configuration key of the interval, and its default in seconds; None for the exporter's own families."""
-        if self.collector is None:
-            return None
-        return f"collectors.{self.collector.section}.interval", self.collector.interval
-
-    @property
-    def requests(self) -> tuple[str, ...]:
-        """Return the requests of a poll."""
-        return tuple(self._operations())
-
-    @property
-    def conditions(self) -> dict[str, str]:
-        """Return each request that only a setting enables, with that setting."""
-        return {request: _OPT_IN[name] for request, name in self._operations().items() if name in _OPT_IN}
-
-    def _operations(self) -> dict[str, str]:
-        operations = self.collector.operations if self.collector is not None else ()
-        return {f"{operation.method} {operation.path}": operation.name for operation in operations}
+# A title, the collector (None for the exporter itself), and the families.
+Section = tuple[str, Collector | None, tuple[FamilyInfo, ...]]
 
 
 def own_families() -> Iterator[FamilyInfo]:
@@ -108,8 +79,8 @@ def sections(collectors: Sequence[Collector] = CATALOGUE) -> Iterator[Section]:
         seen.update(info.name for info in fresh)
         if fresh:
             beside = tuple(info for info in own if _BESIDE.get(info.name) == collector.name)
-            yield Section(collector.name, collector, (*fresh, *beside))
-    yield Section("health", None, (*HEALTH, *(info for info in own if info.name not in _BESIDE)))
+            yield collector.name, collector, (*fresh, *beside)
+    yield "health", None, (*HEALTH, *(info for info in own if info.name not in _BESIDE))
 
 
 def as_markdown(collectors: Sequence[Collector] = CATALOGUE) -> str:
@@ -126,22 +97,26 @@ def as_markdown(collectors: Sequence[Collector] = CATALOGUE) -> str:
         "day from both this machine's clock and the last accepted date, it is accepted when three successive answers",
         "agree; until then the exporter continues from the last accepted date.",
     ]
-    for section in sections(collectors):
-        lines += ["", f"## {section.title}"]
-        if section.interval is not None:
-            key, seconds = section.interval
-            asked = ", ".join(_request(section, request) for request in section.requests)
-            lines += ["", f"Polled every {format_duration(seconds)} by default (`{key}`) with {asked}."]
-        if section.title in _NOTES:
-            lines += ["", _NOTES[section.title]]
+    for title, collector, infos in sections(collectors):
+        lines += ["", f"## {title}"]
+        if collector is not None:
+            conditions = {name: f" (only with `{setting}`)" for name, setting in _OPT_IN.items()}
+            asked = (f"`{_request(one)}`{conditions.get(one.name, '')}" for one in collector.operations)
+            interval = f"{format_duration(collector.interval)} by default (`{_key(collector)}`)"
+            lines += ["", f"Polled every {interval} with {', '.join(dict.fromkeys(asked))}."]
+        if title in _NOTES:
+            lines += ["", _NOTES[title]]
         lines += ["", "| metric | type | unit | labels | meaning |", "|---|---|---|---|---|"]
-        lines += [_row(info) for info in section.families]
+        lines += [_row(info) for info in infos]
     return "\n".join(lines) + "\n"
 
 
-def _request(section: Section, request: str) -> str:
-    condition = section.conditions.get(request)
-    return f"`{request}` (only with `{condition}`)" if condition else f"`{request}`"
+def _request(operation: Operation[Any]) -> str:
+    return f"{operation.method} {operation.path}"
+
+
+def _key(collector: Collector) -> str:
+    return f"collectors.{collector.section}.interval"
 
 
 def _row(info: FamilyInfo) -> str:
@@ -152,20 +127,19 @@ def _row(info: FamilyInfo) -> str:
 
 def as_json(collectors: Sequence[Collector] = CATALOGUE) -> str:
     """Return the reference as JSON."""
-    return json.dumps([_plain(section) for section in sections(collectors)], indent=2) + "\n"
+    return json.dumps([_plain(*section) for section in sections(collectors)], indent=2) + "\n"
 
 
-def _plain(section: Section) -> dict[str, object]:
-    plain: dict[str, object] = {"section": section.title}
-    if section.interval is not None:
-        plain |= {"interval": dict(zip(("key", "default_seconds"), section.interval, strict=True))}
-        plain |= {"requests": section.requests}
-    return plain | {
-        "metrics": [
-            {"name": info.name, "type": info.kind, "unit": info.unit, "labels": info.labels, "help": info.help}
-            for info in section.families
-        ]
-    }
+def _plain(title: str, collector: Collector | None, infos: Sequence[FamilyInfo]) -> dict[str, object]:
+    plain: dict[str, object] = {"section": title}
+    if collector is not None:
+        plain["interval"] = {"key": _key(collector), "default_seconds": collector.interval}
+        plain["requests"] = list(dict.fromkeys(map(_request, collector.operations)))
+    plain["metrics"] = [
+        {"name": info.name, "type": info.kind, "unit": info.unit, "labels": info.labels, "help": info.help}
+        for info in infos
+    ]
+    return plain
 
 
 @click.command("metrics", cls=Command)

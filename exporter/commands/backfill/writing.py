@@ -79,13 +79,7 @@ def _bad_label(message: str) -> click.BadParameter:
 
 
 def backfill(config: Path | None, job: "Job", given: Mapping[str, Any]) -> None:
-    """Write a history, and print the result.
-
-    Args:
-        config: the configuration file.
-        job: the arguments.
-        given: the texts of flags, by their parameters' names.
-    """
+    """Write a history, and print the result."""
     try:
         settings = read_configuration(config, flag_values(given, flags()), os.environ)
     except ConfigurationError as error:

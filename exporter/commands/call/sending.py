@@ -61,19 +61,7 @@ def call(
     dry_run: bool,
     compact: bool,
 ) -> None:
-    """Carry out one operation, and print what it answers.
-
-    Args:
-        operation: its name.
-        arguments: its parameters, `name=value` each.
-        config: the configuration file.
-        given: the texts of flags, by their parameters' names.
-        account: the account to call; None for the only one.
-        database: the database to call; None for the only one.
-        yes: send what changes something without asking.
-        dry_run: print the request, and send nothing.
-        compact: print JSON on one line on a terminal, too.
-    """
+    """Carry out one operation, as the options of `call` say, and print what it answers."""
     try:
         task = prepare(operation, arguments, Sources())
         settings = load(config, flag_values(given, ACCOUNT_FLAGS), os.environ)

@@ -10,8 +10,7 @@ from typing import Any
 import click
 
 from exporter.commands.check import report
-from exporter.commands.check.as_json import as_json
-from exporter.commands.check.report import COLUMNS, Row
+from exporter.commands.check.report import COLUMNS, Row, as_json
 from exporter.commands.check.results import AccountResult, foresee
 from exporter.commands.check.unmatched import idle
 from exporter.commands.configuration import read_with_lines
@@ -32,14 +31,7 @@ _COLOURS = {report.OK: "green", report.FAILED: "red"}
 
 
 def check(config: Path | None, given: Mapping[str, Any], *, offline: bool, is_json: bool) -> None:
-    """Check a configuration, print the findings, and exit with code 1 if anything is wrong.
-
-    Args:
-        config: the configuration file.
-        given: the texts of flags, by their parameters' names.
-        offline: contact nothing.
-        is_json: print JSON for a program, and no table.
-    """
+    """Check a configuration, print the findings, and exit with code 1 if anything is wrong."""
     try:
         settings, file = read_with_lines(config, flag_values(given, flags()), os.environ)
     except ConfigurationError as error:

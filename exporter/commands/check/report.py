@@ -1,9 +1,10 @@
 """Describes the results of a check: a row for each fault, and one row for many good targets of a collector."""
 
+import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import groupby
 
 from exporter.collectors.catalogue import CATALOGUE
@@ -23,6 +24,7 @@ from exporter.platform.errors import (
 )
 from exporter.polling.intervals import SHARE
 from exporter.targets.target import DATABASE_PREFIX, Target
+from exporter.validation.faults import Fault
 
 OK, NOT_TRIED, FAILED = "ok", "not tried", "failed"
 # The message is the same as in `explain`.
@@ -223,3 +225,32 @@ def _load(verdict: AccountResult) -> str:
 
 def _number(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0") if value >= 1 else f"{value:.2g}"
+
+
+def as_json(wrong: Iterable[Fault], verdicts: Iterable[AccountResult] = (), warnings: Iterable[str] = ()) -> str:
+    """Return the findings: `ok`, the faults of the configuration, the accounts with their results, and the warnings.
+
+    Args:
+        wrong: the faults of the configuration.
+        verdicts: the results of the accounts and databases.
+        warnings: settings that expose a credential or select nothing.
+    """
+    configuration, tried = [asdict(fault) for fault in wrong], list(verdicts)
+    found = {
+        "ok": not configuration and faults(tried) == 0,
+        "configuration": configuration,
+        "polls": polls(tried),
+        "faults": faults(tried),
+        "accounts": [
+            {
+                "name": verdict.name,
+                "requests_per_second": verdict.load.demand,
+                "budget_requests_per_second": verdict.load.rate,
+                "interval_stretch": verdict.load.stretch,
+            }
+            for verdict in tried
+        ],
+        "results": [asdict(row) for row in rows(tried)] if any(verdict.tried for verdict in tried) else [],
+        "warnings": list(warnings),
+    }
+    return json.dumps(found, indent=2, ensure_ascii=False)

@@ -34,13 +34,7 @@ _EVERYTHING = ("dns_zones", "scripts", "shield_zones")
 
 
 def init(config: Path | None, output: Path | None, given: Mapping[str, Any]) -> None:
-    """Ask each account what it has, and write the file.
-
-    Args:
-        config: a configuration file that names the accounts; flags and variables suffice.
-        output: the file to write; None for standard output.
-        given: the texts of flags, by their parameters' names.
-    """
+    """Ask each account what it has, and write the file."""
     if output is not None and output.exists():
         complain(f"{output} is there already: remove it, or name another --output", MISUSE)
     try:

@@ -40,13 +40,7 @@ class Value:
 
 
 def show(config: Path | None, given: Mapping[str, Any], *, is_json: bool) -> None:
-    """Print the merged settings.
-
-    Args:
-        config: the configuration file.
-        given: the texts of flags, by their parameters' names.
-        is_json: print JSON for a program, and no YAML.
-    """
+    """Print the merged settings."""
     try:
         settings, origins = load_with_origins(read_file(config, os.environ), flag_values(given, flags()), os.environ)
     except ConfigurationError as error:

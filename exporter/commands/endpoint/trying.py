@@ -27,15 +27,7 @@ _MOST_BYTES = 16 * 1024 * 1024
 
 
 def try_file(file: Path, config: Path | None, given: Mapping[str, Any], *, account: str | None, target: str) -> None:
-    """Ask the platform once for each endpoint of a file; ends with exit code 1 where one fails, 2 where it is wrong.
-
-    Args:
-        file: the file of endpoints.
-        config: the configuration file, which names the account.
-        given: the texts of flags, by their parameters' names.
-        account: the account to call, if there are several.
-        target: the id of the target; empty for the first one.
-    """
+    """Ask the platform once for each endpoint of a file; ends with exit code 1 where one fails, 2 where it is wrong."""
     try:
         settings = load_with_endpoints([file], config, flag_values(given, ACCOUNT_FLAGS), os.environ)
     except SettingsError as error:
