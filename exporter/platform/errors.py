@@ -65,6 +65,10 @@ class PlatformError(Exception):
     reason: ClassVar[str] = "error"
     retryable: ClassVar[bool] = False
 
+    def __init_subclass__(cls, *, reason: str, retryable: bool | None = None) -> None:
+        cls.reason = reason
+        cls.retryable = cls.retryable if retryable is None else retryable
+
     def __init__(
         self,
         message: str,
@@ -92,171 +96,112 @@ class PlatformError(Exception):
         self.fields = tuple((without(name), without(said)) for name, said in self.fields)
 
 
-class TransportError(PlatformError):
+class TransportError(PlatformError, reason="transport", retryable=True):
     """The call did not reach the platform, or its answer was not received completely."""
 
-    reason = "transport"
-    retryable = True
 
-
-class NameFault(TransportError):
+class NameFault(TransportError, reason="name"):
     """The host name did not resolve."""
 
-    reason = "name"
 
-
-class Refused(TransportError):
+class Refused(TransportError, reason="refused"):
     """Nothing accepts connections there."""
 
-    reason = "refused"
 
-
-class Reset(TransportError):
+class Reset(TransportError, reason="reset"):
     """The connection ended before the answer did."""
 
-    reason = "reset"
 
-
-class NotHttp(TransportError):
+class NotHttp(TransportError, reason="not_http"):
     """The answer is not HTTP."""
 
-    reason = "not_http"
 
-
-class TlsFault(TransportError):
+class TlsFault(TransportError, reason="tls", retryable=False):
     """The handshake failed, or the certificate is not trusted."""
 
-    reason = "tls"
-    retryable = False
 
-
-class ProxyFault(TransportError):
+class ProxyFault(TransportError, reason="proxy"):
     """The proxy refused the call."""
 
-    reason = "proxy"
 
-
-class ConnectTimeout(TransportError):
+class ConnectTimeout(TransportError, reason="connect_timeout"):
     """The connection was not established in time."""
 
-    reason = "connect_timeout"
 
-
-class Deadline(TransportError):
+class Deadline(TransportError, reason="timeout"):
     """The attempt's deadline passed before the answer was complete."""
 
-    reason = "timeout"
 
-
-class StatusError(PlatformError):
+class StatusError(PlatformError, reason="status"):
     """An HTTP status other than success."""
 
-    reason = "status"
 
-
-class Unauthorized(StatusError):
+class Unauthorized(StatusError, reason="unauthorized"):
     """401: the key is not accepted."""
 
-    reason = "unauthorized"
 
-
-class Forbidden(StatusError):
+class Forbidden(StatusError, reason="forbidden"):
     """403: the key may not do this."""
 
-    reason = "forbidden"
 
-
-class NotFound(StatusError):
+class NotFound(StatusError, reason="not_found"):
     """404: there is no such resource."""
 
-    reason = "not_found"
 
-
-class Rejected(StatusError):
+class Rejected(StatusError, reason="rejected"):
     """400, 409, 422 or another 4xx: the platform rejects the request."""
 
-    reason = "rejected"
 
-
-class RequestTimeout(StatusError):
+class RequestTimeout(StatusError, reason="request_timeout", retryable=True):
     """408: the platform did not receive the whole request in time."""
 
-    reason = "request_timeout"
-    retryable = True
 
-
-class RateLimited(StatusError):
+class RateLimited(StatusError, reason="rate_limited", retryable=True):
     """429: too many requests."""
 
-    reason = "rate_limited"
-    retryable = True
 
-
-class ServerError(StatusError):
+class ServerError(StatusError, reason="server_error", retryable=True):
     """5xx: the platform failed."""
 
-    reason = "server_error"
-    retryable = True
 
-
-class Redirected(StatusError):
+class Redirected(StatusError, reason="redirect"):
     """3xx: the platform points to another address; the client does not follow, and does not send the key there."""
 
-    reason = "redirect"
 
-
-class BadAnswer(PlatformError):
+class BadAnswer(PlatformError, reason="bad_answer"):
     """A success status with a body that cannot be used."""
 
-    reason = "bad_answer"
 
-
-class BodyTooLarge(BadAnswer):
+class BodyTooLarge(BadAnswer, reason="too_large"):
     """The body is over the cap of 16 MiB."""
 
-    reason = "too_large"
 
-
-class NotJson(BadAnswer):
+class NotJson(BadAnswer, reason="not_json"):
     """The body is not JSON: HTML, garbage, or cut off."""
 
-    reason = "not_json"
 
-
-class WrongShape(BadAnswer):
+class WrongShape(BadAnswer, reason="wrong_shape"):
     """The body is JSON of another shape than the interface documents."""
 
-    reason = "wrong_shape"
 
-
-class OutOfRange(WrongShape):
+class OutOfRange(WrongShape, reason="out_of_range"):
     """The body has the documented types, and a number in it is outside of its field's range."""
 
-    reason = "out_of_range"
 
-
-class EnvelopeError(PlatformError):
+class EnvelopeError(PlatformError, reason="envelope"):
     """A failure inside an envelope with a success status (interface document, Errors)."""
 
-    reason = "envelope"
 
-
-class NotAvailable(EnvelopeError):
+class NotAvailable(EnvelopeError, reason="not_available"):
     """The zone's plan does not include the resource, or it was never set up: a state that a retry does not change."""
 
-    reason = "not_available"
 
-
-class StatementError(PlatformError):
+class StatementError(PlatformError, reason="sql"):
     """An SQL statement failed inside an answer that was otherwise good."""
 
-    reason = "sql"
 
-
-class CredentialError(PlatformError):
+class CredentialError(PlatformError, reason="credential"):
     """The key or token cannot be read from its configured place."""
-
-    reason = "credential"
 
 
 _BY_STATUS: dict[int, type[StatusError]] = {
