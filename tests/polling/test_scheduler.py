@@ -36,13 +36,6 @@ def world(zones: int = 3) -> World:
     return World(seed=1, clock=WorldClock(START, speed=0), dns_zones=zones)
 
 
-async def test_the_first_round_polls_everything_at_once() -> None:
-    async with exporter_parts(world=world()) as parts:
-        polled = {key.collector for key, status in parts.store.board.statuses() if status.polled}
-        assert polled >= {"dns_statistics", "dns_record_scans", "scripts", "shield_zones", "shield_rate_limits"}
-        assert set(parts.samples("edge_dns_queries_total").values()) == {0.0}
-
-
 async def test_in_the_first_round_few_targets_do_not_wait_behind_the_many_of_another_collector() -> None:
     zones = Platform(zones=range(1, 501))
     with running(zones) as platform:
@@ -118,11 +111,6 @@ async def test_a_poll_that_has_not_ended_is_not_begun_again_and_the_missed_run_i
         await parts.settle()
         after = parts.value("edge_exporter_collector_missed_runs_total", collector="dns_statistics")
         assert after == before + 1
-
-
-async def test_no_series_changes_its_labels_because_a_poll_came_before_discovery() -> None:
-    async with exporter_parts(account={**DNS_ONLY, "dns_zones": {"ids": [101]}}, world=world()) as parts:
-        assert set(parts.samples("edge_dns_window_queries", zone_id="101")) == {("main", "prod-shop.example")}
 
 
 async def test_a_zone_that_was_shown_without_a_name_keeps_having_none_until_the_platform_renames_it() -> None:
@@ -405,40 +393,19 @@ async def test_a_never_scanned_zone_is_a_state_and_no_failure() -> None:
         assert parts.samples("edge_api_request_failures_total") == {}
 
 
-async def test_a_target_that_was_rate_limited_is_left_alone_for_as_long_as_the_platform_asked() -> None:
-    async with exporter_parts(account=DNS_ONLY, world=world()) as parts:
-        parts.faults.add(
-            {"kind": "status", "status": 429, "retry_after": 2000, "path": "/dnszone/102/statistics", "times": 1}
-        )
-        await parts.turn(400)
-        limited = parts.samples("edge_api_requests_total", operation="dns_statistics", code="429")
-        assert limited == {("main",): 1.0}
-        for _ in range(4):
-            await parts.turn(400)
-        assert parts.value("edge_target_up", collector="dns_statistics", target="dns_zone/102") == 0.0
-        await parts.turn(400)
-        assert parts.value("edge_target_up", collector="dns_statistics", target="dns_zone/102") == 1.0
-
-
-async def test_a_target_whose_platform_is_unavailable_is_left_alone_for_as_long_as_it_asked() -> None:
+@pytest.mark.parametrize(("status", "seconds", "turns"), [(429, 2000, 5), (503, 2000, 5), (429, 10**8, 9)])
+async def test_a_target_is_left_alone_for_as_long_as_the_platform_asked_and_an_hour_at_most(
+    status: int, seconds: int, turns: int
+) -> None:
     async with exporter_parts(account=DNS_ONLY, collectors=STATISTICS, world=world()) as parts:
-        parts.faults.add({"kind": "status", "status": 503, "retry_after": 2000, "path": "/dnszone/102/statistics"})
-        for _ in range(4):
+        fault = {"kind": "status", "status": status, "retry_after": seconds, "path": "/dnszone/102/statistics"}
+        parts.faults.add({**fault, "times": 1})
+        seen = []
+        for _ in range(turns + 1):
             await parts.turn(400)
-        unavailable = parts.samples("edge_api_requests_total", operation="dns_statistics", code="503")
-        assert unavailable == {("main",): 1.0}
-
-
-async def test_nobody_is_left_alone_for_longer_than_an_hour() -> None:
-    async with exporter_parts(account=DNS_ONLY, world=world()) as parts:
-        parts.faults.add(
-            {"kind": "status", "status": 429, "retry_after": 10**8, "path": "/dnszone/102/statistics", "times": 1}
-        )
-        await parts.turn(400)
-        assert parts.value("edge_target_up", collector="dns_statistics", target="dns_zone/102") == 0.0
-        for _ in range(10):
-            await parts.turn(400)
-        assert parts.value("edge_target_up", collector="dns_statistics", target="dns_zone/102") == 1.0
+            refused = parts.value("edge_api_requests_total", operation="dns_statistics", code=str(status))
+            seen.append((parts.value("edge_target_up", collector="dns_statistics", target="dns_zone/102"), refused))
+        assert seen == [(0.0, 1.0)] * turns + [(1.0, 1.0)]
 
 
 async def test_intervals_stretch_when_the_budget_does_not_carry_them() -> None:
