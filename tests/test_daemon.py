@@ -128,13 +128,6 @@ async def test_two_variables_suffice(configured: ConfiguredSandbox) -> None:
         await daemon.stop()
 
 
-async def test_it_is_ready_after_discovery_and_an_authenticated_answer(configured: ConfiguredSandbox) -> None:
-    async with configured.daemon() as (daemon, client):
-        await scraped(daemon, client, "edge_dns_window_queries")
-        assert (await client.get("/-/ready")).status_code == 200
-        assert (await client.get("/-/healthy")).status_code == 200
-
-
 async def test_a_wrong_key_is_healthy_and_never_ready(configured: ConfiguredSandbox) -> None:
     configured.key.write_text("wrong")
     async with configured.daemon() as (daemon, client):

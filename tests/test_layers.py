@@ -2,11 +2,11 @@
 
 import ast
 
+import pytest
+
 from tests.for_each import for_each
 from tests.rooms import LAYERS, MODULES, Module, layer_of, unit_of
 
-# Everyone else receives values.
-MAY_READ_SETTINGS = {"daemon", "wiring", "cli", "commands"}
 MUTABLE = {"list", "dict", "set", "defaultdict", "deque", "Counter", "bytearray", "OrderedDict"}
 MUTATORS = {
     "append", "appendleft", "add", "update", "pop", "popleft", "popitem", "setdefault", "clear", "extend", "insert",
@@ -26,43 +26,33 @@ def test_a_module_imports_downward_only(module: Module) -> None:
     assert upward == []
 
 
-def test_imports_are_absolute() -> None:
-    relative = [
-        module.name
-        for module in MODULES
-        for node in module.nodes
-        if isinstance(node, ast.ImportFrom) and node.level > 0
-    ]
-    assert relative == []
+@pytest.mark.parametrize(
+    ("imported", "rooms"),
+    [
+        # Everyone else receives values.
+        (("exporter.settings",), {"settings", "daemon", "wiring", "cli", "commands"}),
+        (("httpx", "aiohttp", "yarl"), {"platform"}),
+        (("fastapi",), {"sandbox"}),
+        (("exporter.sandbox",), {"sandbox", "commands"}),
+        (("tests",), set()),
+    ],
+)
+def test_what_only_some_rooms_may_import(imported: tuple[str, ...], rooms: set[str]) -> None:
+    found = {module.unit for module in MODULES for name in module.imports() if f"{name}.".startswith(names(imported))}
+    assert sorted(found - rooms) == []
 
 
-def test_settings_are_read_where_objects_are_built() -> None:
-    readers = {
-        module.unit for module in MODULES if any(name.startswith("exporter.settings") for name in module.imports())
-    }
-    assert sorted(readers - MAY_READ_SETTINGS - {"settings"}) == []
+def names(imported: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(f"{name}." for name in imported)
 
 
-def test_the_http_client_is_the_platforms_own_affair() -> None:
-    libraries = {"httpx", "aiohttp", "yarl"}
-    users = {module.name for module in MODULES if any(name.split(".")[0] in libraries for name in module.imports())}
-    assert sorted(name for name in users if not name.startswith("exporter.platform.")) == []
-
-
-def test_the_sandbox_s_web_framework_is_imported_by_it_alone() -> None:
-    users = {module.unit for module in MODULES if any(name.split(".")[0] == "fastapi" for name in module.imports())}
-    assert users == {"sandbox"}
-
-
-def test_nothing_of_the_tests_or_of_the_sandbox_is_used_by_what_runs_for_real() -> None:
-    strangers = [
-        module.name
-        for module in MODULES
-        if module.unit not in ("sandbox", "commands", "")
-        for name in module.imports()
-        if name.startswith(("tests", "exporter.sandbox"))
-    ]
-    assert strangers == []
+@for_each("module", MODULES, name=lambda module: module.name)
+def test_a_module_has_a_purpose_and_absolute_imports(module: Module) -> None:
+    assert (ast.get_docstring(module.tree) or "").split("\n")[0].strip()
+    assert not {"utils", "util", "helpers", "helper", "manager", "common", "base", "misc"} & set(
+        module.name.split(".")[-1].split("_")
+    )
+    assert not [node for node in module.nodes if isinstance(node, ast.ImportFrom) and node.level > 0]
 
 
 def handlers(kind: str) -> list[tuple[str, ast.ExceptHandler]]:
@@ -129,13 +119,3 @@ def test_no_module_keeps_state() -> None:
     changed = {name: module.name for module in MODULES for name in changed_names(module) & constants}
     rebound = [module.name for module in MODULES for node in module.nodes if isinstance(node, ast.Global)]
     assert (changed, rebound) == ({}, [])
-
-
-def test_every_module_says_what_it_is_for() -> None:
-    silent = [module.name for module in MODULES if not (ast.get_docstring(module.tree) or "").split("\n")[0].strip()]
-    assert silent == []
-
-
-def test_no_module_is_a_drawer_for_odds_and_ends() -> None:
-    words = {"utils", "util", "helpers", "helper", "manager", "common", "base", "misc"}
-    assert [module.name for module in MODULES if words & set(module.name.split(".")[-1].split("_"))] == []

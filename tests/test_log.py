@@ -6,6 +6,8 @@ import logging
 import os
 import re
 
+import pytest
+
 from exporter.log import configure, logger
 
 
@@ -17,46 +19,33 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_elsewhere_than_on_a_terminal_each_line_is_json_with_the_facts_as_keys() -> None:
+@pytest.mark.parametrize(
+    ("level", "source", "said", "event", "written"),
+    [
+        ("info", "", "warning", "target fails", True),
+        ("warning", "", "info", "routine", False),
+        # Libraries speak in the same form, and never below a warning.
+        ("debug", "asyncio", "debug", "chatter", False),
+        ("debug", "asyncio", "warning", "slow callback", True),
+        # A metric counts what this library warns of.
+        ("info", "apscheduler.scheduler", "warning", "execution skipped", False),
+        ("info", "apscheduler.scheduler", "error", "it broke", True),
+    ],
+)
+def test_elsewhere_than_on_a_terminal_each_line_is_json_and_severe_enough(
+    level: str, source: str, said: str, event: str, *, written: bool
+) -> None:
     out = io.StringIO()
-    configure("info", "auto", out)
-    logger().warning("target fails", target="dns_zone/102", reason="timeout")
-    line = json.loads(out.getvalue())
-    assert list(line)[:3] == ["timestamp", "level", "event"]
-    assert line.pop("timestamp").endswith("Z")
-    assert line == {"event": "target fails", "level": "warning", "target": "dns_zone/102", "reason": "timeout"}
-
-
-def test_on_a_terminal_it_is_for_people() -> None:
-    out = Terminal()
-    configure("info", "auto", out)
-    logger().warning("target fails", target="dns_zone/102")
-    assert "target fails" in out.getvalue()
-    assert not out.getvalue().startswith("{")
-
-
-def test_what_is_less_severe_than_the_level_is_not_written() -> None:
-    out = io.StringIO()
-    configure("warning", "json", out)
-    logger().info("routine")
-    assert out.getvalue() == ""
-
-
-def test_a_logger_that_was_made_earlier_follows_a_new_level() -> None:
-    out = io.StringIO()
-    configure("warning", "json", out)
     early = logger()
-    configure("info", "json", out)
-    early.info("now heard")
-    assert json.loads(out.getvalue())["event"] == "now heard"
-
-
-def test_libraries_speak_in_the_same_form_and_never_below_a_warning() -> None:
-    out = io.StringIO()
-    configure("debug", "json", out)
-    logging.getLogger("asyncio").debug("chatter")
-    logging.getLogger("asyncio").warning("slow callback")
-    assert json.loads(out.getvalue())["event"] == "slow callback"
+    # A logger that was made earlier follows a new level.
+    configure("error", "auto", out)
+    configure(level, "auto", out)
+    facts = {} if source else {"target": "dns_zone/102", "reason": "timeout"}
+    getattr(logging.getLogger(source) if source else early, said)(event, **facts)
+    lines = [json.loads(line) for line in out.getvalue().splitlines()]
+    assert [list(line)[:3] for line in lines] == [["timestamp", "level", "event"]] * written
+    assert all(line.pop("timestamp").endswith("Z") for line in lines)
+    assert [{"event": event, "level": said, **facts} == facts | line for line in lines] == [True] * written
 
 
 def test_on_a_terminal_foreign_text_steers_nothing_and_forges_no_line() -> None:
@@ -74,10 +63,11 @@ def test_on_a_terminal_foreign_text_steers_nothing_and_forges_no_line() -> None:
 
 
 def test_text_that_a_terminal_shows_is_left_alone() -> None:
-    out = io.StringIO()
-    configure("info", "console", out)
+    out = Terminal()
+    configure("info", "auto", out)
     logger().info("target fails", name="bücher.example 日本 🚀")
     assert "bücher.example 日本 🚀" in out.getvalue()
+    assert not out.getvalue().startswith("{")
 
 
 def test_a_log_that_nobody_reads_stops_nothing_and_says_later_how_much_is_missing() -> None:
@@ -97,12 +87,3 @@ def test_a_log_that_nobody_reads_stops_nothing_and_says_later_how_much_is_missin
         ("log lines were lost: the reader was too slow", 3000 - kept),
         ("read again", None),
     ]
-
-
-def test_what_a_library_warns_of_and_a_metric_counts_is_not_written() -> None:
-    out = io.StringIO()
-    configure("info", "json", out)
-    logging.getLogger("apscheduler.scheduler").warning('Execution of job "tick" skipped')
-    assert out.getvalue() == ""
-    logging.getLogger("apscheduler.scheduler").error("it broke")
-    assert json.loads(out.getvalue())["event"] == "it broke"

@@ -4,48 +4,19 @@ from collections.abc import Callable
 import pytest
 
 from exporter.collectors.measure import measure
-from exporter.metric import Count, DayBuckets, Family, FamilyInfo, Kind, Metric, MonthToDate, label_value
+from exporter.metric import FamilyInfo, Kind, Metric, label_value
 from exporter.platform.errors import WrongShape
 
 TARGET = ("main", "102")
 Value = Callable[[object], object]
 
 
-def measured(metric: Metric[object], labels: tuple[str, ...] = ()) -> tuple[Family | None, Count | None]:
-    """Return the family and the count of one metric for any payload."""
-    info = FamilyInfo(metric.name, metric.help, metric.kind, metric.unit, ("account", "zone_id", *labels))
-    families, counts = measure(TARGET, (info,), (metric,), object())
-    return (families[0] if families else None, counts[0] if counts else None)
-
-
 def gauge(value: object, *labels: str) -> list[tuple[tuple[str, ...], float]]:
     """Return the samples of a gauge whose payload gives this value."""
     metric: Metric[object] = Metric("edge_a", "A.", value=lambda _: value, labels=labels)  # type: ignore[arg-type,return-value]
-    family, count = measured(metric, labels)
-    assert count is None
-    return [] if family is None else [(sample.values, sample.value) for sample in family.samples]
-
-
-def test_a_number_is_a_sample_of_its_target() -> None:
-    assert [gauge(value) for value in (7, 1.5, True, 0, False)] == [
-        [(TARGET, 7.0)],
-        [(TARGET, 1.5)],
-        [(TARGET, 1.0)],
-        [(TARGET, 0.0)],
-        [(TARGET, 0.0)],
-    ]
-
-
-def test_nothing_is_no_sample_and_never_a_zero() -> None:
-    assert (gauge(None), gauge({}, "kind"), gauge({"a": None}, "kind")) == ([], [], [])
-
-
-def test_a_mapping_is_a_sample_a_label() -> None:
-    assert gauge({"a": 1, "b": None, "c": 0.5}, "kind") == [((*TARGET, "a"), 1.0), ((*TARGET, "c"), 0.5)]
-    assert gauge({("a", "x"): 1, ("a", "y"): 2}, "kind", "other") == [
-        ((*TARGET, "a", "x"), 1.0),
-        ((*TARGET, "a", "y"), 2.0),
-    ]
+    info = FamilyInfo(metric.name, metric.help, metric.kind, metric.unit, ("account", "zone_id", *labels))
+    families, _ = measure(TARGET, (info,), (metric,), object())
+    return [(sample.values, sample.value) for family in families for sample in family.samples]
 
 
 def test_keys_that_meet_in_one_label_value_are_one_series() -> None:
@@ -71,31 +42,6 @@ def test_what_a_payload_cannot_give_fails_the_poll_whole() -> None:
     )
     with pytest.raises(WrongShape, match="edge_b cannot be read from the answer: half a date"):
         measure((), (info, info), metrics, object())
-
-
-@pytest.mark.parametrize(
-    ("counted", "labels", "sources"),
-    [
-        (MonthToDate(1.5), (), (((), MonthToDate(1.5)),)),
-        (DayBuckets({1: 2.0}, charted=False), (), (((), DayBuckets({1: 2.0}, charted=False)),)),
-        (
-            {"a": MonthToDate(1), "b\0": MonthToDate(2)},
-            ("kind",),
-            ((("a",), MonthToDate(1)), (("b\ufffd",), MonthToDate(2))),
-        ),
-    ],
-)
-def test_a_counters_source_goes_to_the_ledger(counted: object, labels: tuple[str, ...], sources: object) -> None:
-    metric: Metric[object] = Metric("edge_a_total", "A.", counted=lambda _: counted, labels=labels)  # type: ignore[arg-type,return-value]
-    family, count = measured(metric, labels)
-    assert (family, metric.kind) == (None, Kind.COUNTER)
-    assert count is not None
-    assert (count.labels, count.sources, count.info.name) == (TARGET, sources, "edge_a_total")
-
-
-def test_a_counter_without_a_source_counts_nothing() -> None:
-    metric: Metric[object] = Metric("edge_a_total", "A.", counted=lambda _: None)
-    assert measured(metric) == (None, None)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """The program's own metrics."""
 
-from collections.abc import Iterator
-
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
@@ -13,21 +11,6 @@ def lines(telemetry: Telemetry, *beginnings: str) -> list[str]:
     """Return the sample lines with this beginning."""
     text = generate_latest(telemetry.exposed()).decode()
     return [line for line in text.splitlines() if line.startswith(beginnings)]
-
-
-def test_an_attempt_is_counted_by_its_code_and_a_failure_by_its_reason() -> None:
-    telemetry = Telemetry(CollectorRegistry(), "1.2.3")
-    clock: Iterator[float] = iter([4.0, 5.0])
-    observer = AccountObserver(telemetry, "main", lambda: next(clock))
-    observer.attempted("dns_statistics", "500", 0.2, "server_error")
-    seen = [observer.authenticated]
-    observer.attempted("dns_statistics", "200", 0.1, None)
-    assert [*seen, observer.authenticated] == [None, 5.0]
-    assert lines(telemetry, "edge_api_requests_total", "edge_api_request_failures_total") == [
-        'edge_api_requests_total{account="main",code="500",operation="dns_statistics"} 1.0',
-        'edge_api_requests_total{account="main",code="200",operation="dns_statistics"} 1.0',
-        'edge_api_request_failures_total{account="main",operation="dns_statistics",reason="server_error"} 1.0',
-    ]
 
 
 def test_a_404_that_is_no_failure_is_no_authenticated_answer_either() -> None:
@@ -69,26 +52,6 @@ def test_an_account_is_up_for_an_interval_after_an_authenticated_answer(
     assert observer.is_up(1.0, 10.0)
 
 
-def test_nothing_is_told_of_an_account_or_a_collector_that_is_there_no_more() -> None:
-    telemetry = Telemetry(CollectorRegistry(), "1")
-    for account in ("main", "gone"):
-        observer = AccountObserver(telemetry, account, lambda: 1.0)
-        telemetry.declare_calls(account, ["search"])
-        observer.attempted("search", "500", 0.1, "server_error")
-        observer.unexpected("search", "Type")
-        observer.throttled(1.0)
-    telemetry.declare_collectors(["search", "scripts"])
-    telemetry.interval.labels("scripts").set(900)
-    telemetry.duration.labels("scripts").set(1)
-    telemetry.forget("account", "gone")
-    telemetry.forget("collector", "scripts")
-    reported = generate_latest(telemetry.exposed()).decode()
-    assert '"gone"' not in reported
-    assert '"scripts"' not in reported
-    assert 'edge_api_requests_total{account="main",code="500",operation="search"} 1.0' in reported
-    assert 'edge_exporter_collector_missed_runs_total{collector="search"} 0.0' in reported
-
-
 def test_nothing_is_exposed_as_created() -> None:
     telemetry = Telemetry(CollectorRegistry(), "1")
     AccountObserver(telemetry, "main", lambda: 1.0).attempted("search", "200", 0.1, None)
@@ -105,11 +68,3 @@ def test_what_may_be_worth_an_alert_begins_at_0() -> None:
     assert lines(telemetry, "edge_exporter_collector_missed_runs_total{") == [
         'edge_exporter_collector_missed_runs_total{collector="search"} 0.0'
     ]
-
-
-def test_every_family_of_ours_is_described_with_its_labels() -> None:
-    described = {info.name: info for info in Telemetry(CollectorRegistry(), "1").families()}
-    assert described["edge_api_requests_total"].labels == ("account", "operation", "code")
-    assert described["edge_api_request_duration_seconds"].kind == "histogram"
-    assert described["edge_script_monthly_budget_dollars"].labels == ("account", "script_id", "script")
-    assert all(info.help.endswith(".") for info in described.values())

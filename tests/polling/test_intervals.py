@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from exporter.collectors import discovery, dns_record_scans, dns_statistics
-from exporter.polling.intervals import Intervals, Plan
+from exporter.polling.intervals import Capacity, Intervals, Plan
 from exporter.targets.sharding import Shard
 from exporter.targets.target import Target
 
@@ -61,3 +61,27 @@ def test_a_list_that_another_shard_owns_is_asked_for_less_often_the_more_shards_
 def test_an_account_of_which_nothing_is_polled_has_no_interval() -> None:
     intervals = Intervals(PLANS, {}, Shard())
     assert intervals.shortest("another") == 0.0
+
+
+@pytest.mark.parametrize(
+    ("rate", "most", "polls", "demand", "allowed", "stretch"),
+    [
+        (10, 32, [], 9.0, 10.0, 1.0),
+        (10, 32, [], 19.0, 10.0, 2.0),
+        # A slow platform gives less than the budget; one that recovers is believed by and by.
+        (100, 10, [(1, 5.0)], 3.8, 2.0, 2.0),
+        (100, 10, [(1, 5.0)] + [(1, 0.05)] * 60, 1.0, 100.0, 1.0),
+        # A poll without a call tells nothing.
+        (10, 32, [(0, 5.0)], 9.0, 10.0, 1.0),
+    ],
+)
+def test_intervals_stretch_by_what_is_asked_over_what_is_there(  # noqa: PLR0917 - a table of cases
+    rate: float, most: int, polls: list[tuple[int, float]], demand: float, allowed: float, stretch: float
+) -> None:
+    capacity = Capacity(rate, most)
+    for calls, seconds in polls:
+        capacity.note("dns_statistics", calls, seconds)
+    assert (capacity.requests_per_second(), capacity.stretch(demand)) == pytest.approx((allowed, stretch), rel=0.01)
+    # Each poll of another collector takes five calls.
+    capacity.note("discovery", 5, 1.0)
+    assert capacity.demand({"dns_statistics": 2.0, "discovery": 0.1}) == pytest.approx(2.0 + 0.5)
