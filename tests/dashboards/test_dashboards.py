@@ -75,6 +75,7 @@ def test_committed_is_what_the_code_generates() -> None:
 
     assert (checked.exit_code, checked.output) == (0, "")
     assert {path.name for path in COMMITTED.glob("*.json")} == {f"{uid}.json" for uid in UIDS}
+    assert tuple(page.uid for page in PAGES) == UIDS
 
 
 @every_page
@@ -89,11 +90,6 @@ def test_is_read_whole_by_the_sdk(page: Page) -> None:
     assert json.loads(JSONEncoder().encode(dashboard.Dashboard.from_json(raw))) == raw
     assert raw["editable"] is False
     assert generate(page) == json.dumps(raw, sort_keys=True, indent=2) + "\n"
-
-
-def test_addresses_are_steady() -> None:
-    """Bookmarks and links from alerts stay valid."""
-    assert tuple(page.uid for page in PAGES) == UIDS
 
 
 @every_page

@@ -16,7 +16,6 @@ from tests.dashboards.families import (
     USERS_FAMILY,
     family_of,
     known_families,
-    platform_families,
 )
 from tests.for_each import for_each
 
@@ -169,18 +168,11 @@ def test_lists_are_limited(use: Use) -> None:
         assert operators & {"topk", "bottomk"}
 
 
-def test_every_platform_family_stands_on_a_dashboard() -> None:
-    """Every family of a collector has a panel, written by hand or generated."""
+def test_every_family_stands_on_a_dashboard() -> None:
+    """Every family of a collector and of the program itself has a panel, written by hand or generated."""
     shown = {
         family_of(found.name) for use in USES for found in selected(use) if use.kind is not Kind.VARIABLE and found.name
     }
-
-    assert platform_families().keys() - shown == set()
-
-
-def test_every_family_of_the_programs_own_stands_on_a_dashboard() -> None:
-    """Every metric of the program itself has a panel."""
-    shown = {family_of(found.name) for use in USES for found in selected(use) if found.name}
 
     assert KNOWN.keys() - OTHERS.keys() - shown == set(), "no query in dashboards/generator/queries/ shows these"
 
