@@ -39,7 +39,7 @@ def test_elsewhere_than_on_a_terminal_each_line_is_json_and_severe_enough(
     early = logger()
     # A logger that was made earlier follows a new level.
     configure("error", "auto", out)
-    configure(level, "auto", out)
+    configure(level, "auto", out)  # type: ignore[arg-type] # one of the words
     facts = {} if source else {"target": "dns_zone/102", "reason": "timeout"}
     getattr(logging.getLogger(source) if source else early, said)(event, **facts)
     lines = [json.loads(line) for line in out.getvalue().splitlines()]
