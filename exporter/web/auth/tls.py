@@ -191,11 +191,6 @@ class ServerTls:
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="tls-files")
         self._reading: asyncio.Future[None] | None = None
 
-    @property
-    def context(self) -> ssl.SSLContext:
-        """The context in force."""
-        return self._current
-
     def replace(self, settings: TlsSettings) -> None:
         """Apply other settings to new connections.
 
