@@ -121,7 +121,9 @@ class Polls:
 
     async def run(self, run: Run) -> None:
         """Poll a target that is due. No exception leaves this method."""
-        run = replace(run, target=self._registry.current(run.target))
+        # While it was queued, the target's name may have become known.
+        if (target := self._registry.current(run.target)) is not run.target:
+            run = replace(run, target=target)
         began = self._clocks.monotonic()
         fault = await self._fault_of(run.collector, run.target, self._poll(run, began))
         if fault is not None:
