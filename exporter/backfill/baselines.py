@@ -14,7 +14,16 @@ from exporter.counters.days import DaySeries
 from exporter.counters.file_storage import FileStorage
 from exporter.counters.ledger import Entry, Ledger
 from exporter.counters.state_file import BUSY_SECONDS
-from exporter.counters.storage import LeaseHeldError, StateLockedError, Storage, StorageError, Stored, columns, unpack
+from exporter.counters.storage import (
+    LeaseHeldError,
+    StateLockedError,
+    Storage,
+    StorageError,
+    Stored,
+    Unobserved,
+    columns,
+    unpack,
+)
 from exporter.targets.target import PollKey, Target
 
 Poll = Callable[[], Awaitable[Polled]]
@@ -113,7 +122,7 @@ class OwnBaselines:
 
     def __init__(self, storage: Storage, clocks: Clocks) -> None:
         self._clocks = clocks
-        self._ledger = Ledger(storage, _Deaf(), clocks=clocks)
+        self._ledger = Ledger(storage, Unobserved(), clocks=clocks)
         if not self._ledger.open(may_wait=True):
             raise LeaseHeldError("another exporter holds the shard")
 
@@ -199,19 +208,3 @@ def _beginning(stored: Stored) -> Beginning:
         if isinstance(state, DaySeries)
     }
     return Beginning(stored.name, series)
-
-
-class _Deaf:
-    """A `LedgerObserver` that ignores all events, which only the daemon needs."""
-
-    def corrected(self, _family: str, _times: int) -> None:
-        """Ignore that the count of a day fell: the counter does not change."""
-
-    def committed(self) -> None:
-        """Ignore a commit."""
-
-    def commit_failed(self) -> None:
-        """Ignore a failure: the missing row is reported."""
-
-    def set_aside(self, _at: float) -> None:
-        """Ignore that a corrupt file was put aside: the ledger logs it."""

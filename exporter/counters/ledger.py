@@ -16,18 +16,19 @@ from exporter.counters.series import Sight, States, advance_family, follow_famil
 from exporter.counters.storage import (
     Families,
     LeaseHeldError,
+    Moments,
     Opened,
     StateLockedError,
     Storage,
     StorageError,
     Stored,
-    join_facts,
+    from_rows,
     pack,
     pack_facts,
     report,
+    to_rows,
     unpack,
     unpack_facts,
-    with_facts,
 )
 from exporter.log import logger
 from exporter.metric import Count, Family, Sample, differing
@@ -45,10 +46,6 @@ HIGHEST_BATCH = 5000
 CONTINUED_AT_ONCE = 50
 # A row is written whole with each poll of its target.
 LARGE_ROW_BYTES = 64 * 1024
-# Rows with these collectors belong to an account. Instead of the last success they hold the last accepted time of the
-# platform, and the end of the pause that the platform asked for.
-PLATFORM_TIME = "platform_time"
-PAUSE = "pause"
 _NOT_USABLE = "state not usable, counters do not change until it is"
 
 
@@ -330,21 +327,17 @@ class Ledger:
 
     def _targets_of(self, opened: Opened) -> dict[PollKey, Stored]:
         """Return the rows of all targets, and restore the platform times and pauses of the accounts."""
-        rows = join_facts(opened.rows)
-        for key in [key for key in rows if key.collector in (PLATFORM_TIME, PAUSE)]:
-            kept = self.platform_time if key.collector == PLATFORM_TIME else self.pause
-            kept(key.target.account).restore(rows.pop(key).success)
+        rows, accounts = from_rows(opened.rows)
+        for account, moments in accounts.items():
+            if moments.time is not None:
+                self.platform_time(account).restore(moments.time)
+            if moments.pause is not None:
+                self.pause(account).restore(moments.pause)
         return rows
 
-    def _of_accounts(self) -> dict[PollKey, Stored | None]:
-        """Return the rows of all accounts."""
-        times = {(PLATFORM_TIME, name): time.believed for name, time in dict(self._platform_times).items()}
-        pauses = {(PAUSE, name): pause.until() for name, pause in dict(self._pauses).items()}
-        return {
-            PollKey.of(kind, account, "account", ""): Stored("", moment, b"")
-            for (kind, account), moment in (times | pauses).items()
-            if moment is not None
-        }
+    def _accounts(self) -> dict[str, Moments]:
+        names = {*self._platform_times, *self._pauses}
+        return {name: Moments(self.platform_time(name).believed, self.pause(name).until()) for name in names}
 
     def _failed(self, event: str, error: Exception) -> None:
         if not self._failing:
@@ -417,7 +410,7 @@ class Ledger:
     def _save(self) -> Collection[PollKey] | None:
         """Write unsaved rows; return the keys that another exporter counts now, or None if the write failed."""
         try:
-            refused = self._storage.commit({**with_facts(self._unsaved), **self._of_accounts()})
+            refused = self._storage.commit(to_rows(self._unsaved, self._accounts()))
         except StorageError as error:
             self._failed("state not saved, counters do not change until it is", error)
             return None

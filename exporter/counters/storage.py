@@ -126,6 +126,16 @@ class MemoryStorage:
         """Do nothing: nothing is open."""
 
 
+class Unobserved:
+    """Ignores all events of a ledger and its storage, which only the daemon needs: failed writes are logged."""
+
+    def ignore(self, *_: object) -> None:
+        """Ignore an event."""
+
+    corrected = committed = commit_failed = set_aside = ignore
+    claimed = lost = renewed = held = refused = took = ignore
+
+
 def columns(key: PollKey) -> tuple[str, str, str, str]:
     """Return the columns that identify a row: collector, account, kind and id."""
     return key.collector, key.target.account, key.target.kind, key.target.id
@@ -155,29 +165,54 @@ def unpack(packed: bytes) -> Families:
         raise ValueError("a row of the state does not have the form that this version writes") from error
 
 
-# The facts of a row are in a row of their own, with this after the collector's name: earlier versions unpack no row of
-# a collector that they do not have. Its success in the far future keeps it beyond their retention.
+# What is not a row of a target is in rows whose collector's name no version has as a collector, so that none unpacks
+# them. The facts of a row have this after the name, and a success in the far future, beyond the retention of earlier
+# versions; a moment of an account is the success of a row without a target.
 FACTS = ":facts"
 _NEVER = 2.0**53
+_MOMENTS = ("platform_time", "pause")
 
 
-def with_facts(rows: Mapping[PollKey, Stored | None]) -> dict[PollKey, Stored | None]:
-    """Return rows as they are written: each row, and the row of its facts."""
+class Moments(NamedTuple):
+    """What is kept of an account's platform, in unix seconds; None if it is not known.
+
+    Attributes:
+        time: the last accepted time of the platform.
+        pause: the end of the pause that the platform asked for.
+    """
+
+    time: float | None
+    pause: float | None
+
+
+def to_rows(targets: Mapping[PollKey, Stored | None], accounts: Mapping[str, Moments]) -> dict[PollKey, Stored | None]:
+    """Return what a storage writes: the rows of targets, of their facts, and of accounts."""
     facts = {
         facts_key(key): Stored("", _NEVER, row.facts) if row is not None else None
-        for key, row in rows.items()
+        for key, row in targets.items()
         if row is None or row.facts
     }
-    return {**rows, **facts}
-
-
-def join_facts(rows: Mapping[PollKey, Stored]) -> dict[PollKey, Stored]:
-    """Return stored rows with their facts, without the rows of facts."""
-    return {
-        key: row._replace(facts=facts.data) if (facts := rows.get(facts_key(key))) is not None else row
-        for key, row in rows.items()
-        if not key.collector.endswith(FACTS)
+    moments = {
+        PollKey.of(kind, account, "account", ""): Stored("", moment, b"")
+        for account, held in accounts.items()
+        for kind, moment in zip(_MOMENTS, held, strict=True)
+        if moment is not None
     }
+    return {**targets, **facts, **moments}
+
+
+def from_rows(rows: Mapping[PollKey, Stored]) -> tuple[dict[PollKey, Stored], dict[str, Moments]]:
+    """Return the targets' rows with their facts, and what is kept of accounts; the reverse of `to_rows`."""
+    accounts: dict[str, Moments] = {}
+    targets: dict[PollKey, Stored] = {}
+    for key, row in rows.items():
+        if key.collector in _MOMENTS:
+            time, pause = (rows.get(PollKey.of(kind, key.target.account, "account", "")) for kind in _MOMENTS)
+            accounts[key.target.account] = Moments(time and time.success, pause and pause.success)
+        elif not key.collector.endswith(FACTS):
+            facts = rows.get(facts_key(key))
+            targets[key] = row if facts is None else row._replace(facts=facts.data)
+    return targets, accounts
 
 
 def facts_key(key: PollKey) -> PollKey:

@@ -3,7 +3,7 @@
 import os
 import secrets
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from exporter.backfill.baselines import (
 )
 from exporter.clock import SYSTEM
 from exporter.counters.file_storage import FileStorage
-from exporter.counters.storage import MemoryStorage, Storage, StorageError, Stored
+from exporter.counters.storage import MemoryStorage, Storage, StorageError, Unobserved
 from exporter.settings.service import StateSettings
 from exporter.targets.sharding import Share
 from exporter.targets.target import PollKey
@@ -68,28 +68,6 @@ def database_storage(
 def lone_storage(state: StateSettings, share: Share) -> "DatabaseStorage":
     """Create the storage for a command that uses one shard of a state database for a short time."""
     return database_storage(state, share, Unobserved(), lambda _key: share.first)
-
-
-class Unobserved:
-    """Ignores all events of the storage."""
-
-    def claimed(self, _shard: int) -> None:
-        """Ignore the event."""
-
-    def lost(self, _shard: int) -> None:
-        """Ignore the event: the next write fails."""
-
-    def renewed(self) -> None:
-        """Ignore the event."""
-
-    def held(self, _epochs: Mapping[int, int], _rows: Mapping[PollKey, Stored]) -> None:
-        """Ignore the event."""
-
-    def refused(self, _rows: int) -> None:
-        """Ignore the event."""
-
-    def took(self, _operation: str, _seconds: float) -> None:
-        """Ignore the event."""
 
 
 def problem_of(state: StateSettings) -> str:

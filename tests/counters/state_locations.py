@@ -13,9 +13,8 @@ from exporter.counters.database_storage import DatabaseStorage
 from exporter.counters.file_storage import FileStorage
 from exporter.counters.state_database import Group, StateDatabase
 from exporter.counters.state_file import StateFile
-from exporter.counters.storage import Storage, StorageError, Stored
+from exporter.counters.storage import Storage, StorageError, Stored, Unobserved
 from exporter.targets.target import PollKey
-from exporter.wiring.state_storage import Unobserved
 
 LEASE = 15.0
 

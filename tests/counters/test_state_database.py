@@ -12,9 +12,8 @@ from exporter.counters import state_database
 from exporter.counters.database_storage import DatabaseStorage
 from exporter.counters.lease_table import LeaseTable
 from exporter.counters.state_database import Group, StateDatabase
-from exporter.counters.storage import LeaseHeldError, LeaseLostError, StorageError, Stored
+from exporter.counters.storage import LeaseHeldError, LeaseLostError, StorageError, Stored, Unobserved
 from exporter.targets.target import PollKey
-from exporter.wiring.state_storage import Unobserved
 from tests.counters.ledger_driver import WALL, LedgerDriver, key_of
 from tests.counters.state_locations import DatabaseLocation
 from tests.postgres import PASSWORD, Postgres
@@ -401,7 +400,7 @@ def test_a_renewal_lets_a_lease_last_and_finds_that_it_is_lost(location: Databas
     lost = threading.Event()
 
     class Losses(Unobserved):
-        def lost(self, _shard: int) -> None:
+        def lost(self, *_: object) -> None:
             lost.set()
 
     first = DatabaseStorage(lambda: location._url, FIRST, Losses(), only=0, shard_of=lambda _key: 0, lease=1.5)
