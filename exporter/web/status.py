@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from exporter.clock import Clocks
-from exporter.counters.lease import Leases
 from exporter.explain.explainer import Explainer
 from exporter.exposition.status_board import StatusBoard
 from exporter.metric import label_value
@@ -26,6 +26,10 @@ from exporter.web.status_models import (
     credential_of,
 )
 from exporter.web.target_query import FilterValues, Pair, TargetQuery, state_of
+
+if TYPE_CHECKING:
+    # Needs the PostgreSQL driver, which is an optional extra.
+    from exporter.counters.lease import Leases
 
 SLOWEST_TICK = 30.0
 MOST_FAILURES = 50
@@ -111,7 +115,7 @@ class View:
     started: float
     explainer: Explainer
     blocked: Callable[[], str] = str
-    leases: Leases | None = None
+    leases: "Leases | None" = None
     ledger: Callable[[], LedgerView | None] = lambda: None
     _was_ready: bool = False
 
