@@ -104,10 +104,11 @@ def _variable(variable: Variable) -> dashboard.VariableModel:
         regex=regex,
         refresh=dashboard.VariableRefresh.ON_TIME_RANGE_CHANGED,
         sort=dashboard.VariableSort.ALPHABETICAL_ASC,
-        multi=True,
-        include_all=True,
-        all_value=".*",
-        current=dashboard.VariableOption(selected=True, text=["All"], value=["$__all"]),
+        multi=not variable.single,
+        include_all=not variable.single,
+        all_value=None if variable.single else ".*",
+        # Without a current value Grafana takes the first one.
+        current=None if variable.single else dashboard.VariableOption(selected=True, text=["All"], value=["$__all"]),
     )
 
 

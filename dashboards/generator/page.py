@@ -105,6 +105,7 @@ class Lines:
         band: the legends of a lower and an upper line; the space between them is filled.
         painted: legends with a fixed colour.
         least: the start of the axis; None for the smallest value.
+        axis: what the values of a unit are counted by, such as `per hour`.
     """
 
     stack: bool = False
@@ -113,6 +114,7 @@ class Lines:
     band: tuple[str, str] | None = None
     painted: tuple[tuple[str, Colour], ...] = ()
     least: float | None = 0
+    axis: str = ""
 
 
 ACTION_PAINT = (
@@ -121,16 +123,7 @@ ACTION_PAINT = (
     ("blocked", Colour.BAD),
     ("unclassified", Colour.HINT),
 )
-ACTION_WORDS = tuple(Word(action, action, colour) for action, colour in ACTION_PAINT)
 MODE_WORDS = (Word("block", "block", Colour.GOOD), Word("log", "log", Colour.WARN), Word("off", "off", Colour.BAD))
-STATUS_PAINT = (
-    ("completed", Colour.GOOD),
-    ("pending", Colour.INFO),
-    ("in_progress", Colour.HINT),
-    ("failed", Colour.BAD),
-    ("unknown", Colour.WARN),
-)
-SEVERITY_PAINT = (("critical", Colour.BAD), ("warning", Colour.WARN), ("info", Colour.INFO))
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +158,7 @@ class Column:
         label: the label that it shows; empty for the value of a query.
         link: the path of a page about the subject of the row.
         hidden: whether it only provides values for links.
+        bar: whether a bar shows the share of the largest value.
     """
 
     title: str
@@ -176,6 +170,7 @@ class Column:
     width: int | None = None
     link: str = ""
     hidden: bool = False
+    bar: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,12 +264,13 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A choice at the top of a page: several values, or All.
+    """A choice at the top of a page: several values, or All, or a single one.
 
     Attributes:
         expr: a query whose series have the values as labels.
         value: the label with the values.
         text: the label that is shown instead, for example a name where the values are ids.
+        single: whether it takes one value, at first the first one, and not several or All.
     """
 
     name: str
@@ -283,6 +279,7 @@ class Variable:
     expr: str
     value: str
     text: str = ""
+    single: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,11 +99,6 @@ def with_label(expr: str, source: str, label: str, *on: str) -> str:
     return f"({expr}) * {matched} group_left ({label}) {named} or ({expr}) unless {matched} {named}"
 
 
-def or_zero(expr: str, while_there_is: str) -> str:
-    """Return 0 if `expr` finds nothing, but only while there is data: missing data must not look healthy."""
-    return f"({expr}) or 0 * count({while_there_is})"
-
-
 def age(name: str, *matchers: str) -> str:
     """Take the seconds since a time that a gauge holds."""
     return f"(time() - {gauge(name, *matchers)})"

@@ -66,13 +66,14 @@ def _targets(declared: Panel) -> list[prometheus.Dataquery]:
 
 
 def _lines(declared: Panel, view: Lines) -> dashboard.Panel:
-    # Beside the graph only where there are few lines.
-    wide = declared.width >= _WIDE and len(declared.queries) > 1
-    wide = wide and not any("{{" in query.legend for query in declared.queries)
+    # Lines that a ranking chose are listed by their newest values.
+    wide = declared.width >= _WIDE
+    ranked = wide and any("{{" in query.legend for query in declared.queries)
     custom = common.GraphFieldConfig(
         draw_style=common.GraphDrawStyle.BARS if view.bars else common.GraphDrawStyle.LINE,
         fill_opacity=60 if view.bars else 25 if view.stack else 8,
         line_width=1,
+        axis_label=view.axis or None,
         show_points=common.VisibilityMode.NEVER,
         stacking=common.StackingConfig(mode=common.StackingMode.NORMAL, group="A") if view.stack else None,
         thresholds_style=(
@@ -94,13 +95,20 @@ def _lines(declared: Panel, view: Lines) -> dashboard.Panel:
                 placement=common.LegendPlacement.RIGHT if wide else common.LegendPlacement.BOTTOM,
                 show_legend=True,
                 calcs=["lastNotNull", "max"] if wide else [],
+                sort_by="Last *" if ranked else None,
+                sort_desc=True if ranked else None,
             ),
             tooltip=common.VizTooltipOptions(
                 mode=common.TooltipDisplayMode.MULTI, sort=common.SortOrder.DESCENDING, hide_zeros=view.stack
             ),
         ),
         field_config=_fields(
-            declared, custom, dashboard.FieldColorModeId.PALETTE_CLASSIC_BY_NAME, overrides, least=view.least
+            # Colours by name would be the same for some names.
+            declared,
+            custom,
+            dashboard.FieldColorModeId.PALETTE_CLASSIC,
+            overrides,
+            least=view.least,
         ),
     )
 
@@ -215,6 +223,9 @@ def _column(column: Column, declared: Panel) -> Properties:
         properties["mappings"] = [_words(column.words)]
     if column.steps is not None or column.words:
         properties["custom.cellOptions"] = {"type": "color-text"}
+    if column.bar:
+        properties |= {"custom.cellOptions": {"type": "gauge", "mode": "basic"}, "min": 0}
+        properties["color"] = dashboard.FieldColor(dashboard.FieldColorModeId.FIXED, Colour.INFO.value)
     if column.width is not None:
         properties["custom.width"] = column.width
     if column.hidden:

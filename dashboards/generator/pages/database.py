@@ -2,9 +2,7 @@
 
 from dashboards.generator import columns, links, marks, variables
 from dashboards.generator.page import (
-    PLAIN,
     UP_OR_DOWN,
-    Bars,
     Colour,
     Column,
     Lines,
@@ -34,6 +32,7 @@ _DATABASES = Row(
             of=("database",),
             steps=red_from(1),
             none="No databases",
+            height=8,
         ),
         Panel(
             title="Databases answering",
@@ -41,28 +40,8 @@ _DATABASES = Row(
             act="All at once: the network, or tokens that were regenerated. One alone: that database, or its token.",
             queries=(queries.UP,),
             view=Timeline(),
-            width=12,
+            width=8,
             words=UP_OR_DOWN,
-        ),
-        Panel(
-            title="Rows returned",
-            shows="Rows that each query of the configuration returned last; the most.",
-            act="A query with more rows than its family may have series is cut: narrow its SQL.",
-            queries=(queries.ROWS,),
-            view=Bars(),
-            steps=PLAIN,
-            none="No query is configured.",
-        ),
-        figure(
-            "Slowest query",
-            "The duration of the slowest query of the configuration.",
-            "Past a second it loads the database at every poll: add an index, or lengthen its interval.",
-            queries.SLOWEST,
-            of=("database",),
-            trend=True,
-            unit="s",
-            steps=warn_then_red(1, 5),
-            none="No queries",
         ),
         Panel(
             title="Query duration",
@@ -85,7 +64,7 @@ _DATABASES = Row(
                 Column("Runs every", unit="s"),
                 sort="Took",
             ),
-            width=12,
+            width=24,
             none="No query is configured.",
         ),
         Panel(
@@ -114,16 +93,6 @@ _DATABASES = Row(
 _CONTAINERS = Row(
     "Containers, searches and resources",
     (
-        figure(
-            "Watched tags missing",
-            "Tags of watch_tags that their image does not have.",
-            "The table next to it names them: deployments that pull the tag fail. Push it again, or watch another.",
-            queries.TAGS_MISSING,
-            of=("container_tags",),
-            height=8,
-            steps=red_from(1),
-            none="No watched tags",
-        ),
         Panel(
             title="Watched tags",
             shows="Tags of watch_tags and whether their image has them, missing ones first; at most 200.",
@@ -139,7 +108,7 @@ _CONTAINERS = Row(
                 sort="State",
                 ascending=True,
             ),
-            width=12,
+            width=16,
             none="No tag is watched.",
         ),
         Panel(
@@ -162,14 +131,7 @@ _CONTAINERS = Row(
             shows="What the accounts hold, by type, as discovery's search counts it.",
             act="A step down without a change of yours: something was deleted.",
             queries=(queries.RESOURCES,),
-        ),
-        figure(
-            "Databases polled",
-            "Databases of the configuration that were polled.",
-            "Fewer than the configuration names: the exporter runs with an older configuration; reload it.",
-            queries.DATABASES_POLLED,
-            height=8,
-            none="None",
+            width=12,
         ),
     ),
 )

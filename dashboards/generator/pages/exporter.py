@@ -16,7 +16,7 @@ from dashboards.generator.page import (
     warn_from,
     warn_then_red,
 )
-from dashboards.generator.pages import exporter_absences, exporter_api
+from dashboards.generator.pages import exporter_api
 from dashboards.generator.queries import exporter as queries
 from dashboards.generator.tables import figure
 
@@ -35,13 +35,7 @@ _NOW = Row(
             queries.INSTANCES_DOWN,
             of=(),
             steps=red_from(1),
-        ),
-        figure(
-            "Instances",
-            "Exporters that answer.",
-            "Fewer than you run: see instances down. More: two versions run at the same time, for example in a"
-            " roll-out.",
-            queries.INSTANCES,
+            width=6,
         ),
         figure(
             "Configuration",
@@ -52,9 +46,10 @@ _NOW = Row(
             of=(),
             steps=red_below(1),
             words=_RELOAD_WORDS,
+            width=6,
         ),
         figure(
-            "Ledger",
+            "Counters written",
             "Whether counters are written durably on every instance.",
             "A full or read-only disk under state.path is the usual cause. The exporter still serves metrics, and"
             " days in the platform's window are counted when the disk works again.",
@@ -62,6 +57,7 @@ _NOW = Row(
             of=(),
             steps=red_below(1),
             words=_LEDGER_WORDS,
+            width=6,
         ),
         figure(
             "Series",
@@ -69,14 +65,7 @@ _NOW = Row(
             "A step up is new targets, or a query of your own with a label of many values.",
             queries.SERIES_TOTAL,
             trend=True,
-        ),
-        figure(
-            "Series dropped",
-            "Series that are not served, because of series.deny or series.max_per_family.",
-            "If you did not deny them, a family exceeded its cap: the table of scrape cost names it.",
-            queries.SERIES_DROPPED,
-            of=(),
-            steps=warn_from(1),
+            width=6,
         ),
     ),
 )
@@ -93,38 +82,26 @@ _SCHEDULE = Row(
             unit="none",
             decimals=1,
             steps=warn_then_red(2, 3),
+            width=12,
         ),
         Panel(
-            title="Poll duration by collector",
-            shows="How long a poll of each collector took last, waiting for the budget included.",
-            act="Near the collector's interval runs will be missed: lengthen the interval, or raise the budget.",
-            queries=(queries.DURATIONS,),
-            unit="s",
-        ),
-        Panel(
-            title="Missed runs",
-            shows="Runs a second that were skipped because the one before had not ended, by collector.",
-            act="A few after a start are normal. If they continue, polls take longer than the interval: lengthen it.",
-            queries=(queries.MISSED_RUNS,),
-            view=Lines(stack=True),
-            unit="ops",
-            none="No run was missed.",
-        ),
-        Panel(
-            title="Intervals in force",
-            shows="How often each collector polls a target.",
-            act="Longer than configured: the budget does not suffice, so the exporter makes intervals longer.",
-            queries=(queries.INTERVALS,),
+            title="Collectors",
+            shows="How often each collector polls a target, how long its last poll took, waiting for the budget"
+            " included, and the runs a second that were skipped because the one before had not ended.",
+            act="An interval longer than configured: the budget does not suffice. A poll that takes nearly as long as"
+            " its interval, or missed runs that continue: lengthen the interval, or raise the budget.",
+            queries=(queries.INTERVALS, queries.DURATIONS, queries.MISSED_RUNS),
             view=table(
                 Column("Collector", label="collector"),
-                Column("Interval", unit="s"),
-                sort="Collector",
-                ascending=True,
+                Column("Interval", unit="s", width=110),
+                Column("Took", unit="s", width=110),
+                Column("Missed runs", unit="ops", width=130, steps=warn_from(0.001)),
+                sort="Took",
             ),
             width=12,
         ),
         Panel(
-            title="Ledger corrections",
+            title="Counts lowered by the platform",
             shows="Days whose count the platform lowered, by family; the counters do not fall.",
             act="A few are normal. Many at once: the platform has lowered its counts, and the counters are above"
             " its charts.",
@@ -134,26 +111,37 @@ _SCHEDULE = Row(
             width=12,
             none="No count was lowered.",
         ),
+        Panel(
+            title="Missing metrics",
+            shows="Metrics that targets could have and have no series of, by collector and cause; another shard's"
+            " targets are not among them.",
+            act="A panel is empty? `edge-exporter explain FAMILY` says why, for each target. first_poll and"
+            " discovery_incomplete pass by themselves.",
+            queries=(queries.MISSING,),
+            view=table(
+                Column("Collector", label="collector"),
+                Column("Cause", label="cause"),
+                Column("Metrics", width=110),
+                sort="Metrics",
+            ),
+            width=12,
+            none="No metric is missing.",
+        ),
     ),
 )
 
 _COST = Row(
-    "Scrape cost and shards",
+    "Scrapes, and series left out",
     (
         Panel(
-            title="Scrape duration",
-            shows="How long Prometheus took to scrape each instance.",
+            title="Scrapes",
+            shows="How long Prometheus took to scrape each instance, and how long the last build of the answer took;"
+            " scrapes do not wait for it.",
             act="The exporter sends prepared bytes: if this is long, check the network and the CPU limit.",
-            queries=(queries.SCRAPE_DURATION,),
+            queries=(queries.SCRAPE_DURATION, queries.RENDER_DURATION),
             unit="s",
             steps=warn_then_red(2, 8),
-        ),
-        Panel(
-            title="Rendering",
-            shows="How long the last build of the exposition took; scrapes do not wait for it.",
-            act="It grows with the number of changed series; near a second, use shards.",
-            queries=(queries.RENDER_DURATION,),
-            unit="s",
+            width=12,
         ),
         Panel(
             title="Dropped by family",
@@ -166,7 +154,15 @@ _COST = Row(
                 sort="Series",
             ),
             none="No series is dropped.",
+            width=12,
         ),
+    ),
+    folded=True,
+)
+
+_SHARDS = Row(
+    "Shards, leases and the state database",
+    (
         Panel(
             title="Shards",
             shows="Every instance: its shard of how many, its version, when it started and took its configuration, and"
@@ -199,11 +195,13 @@ _COST = Row(
         ),
         figure(
             "Shards present",
-            "How many different shards answer, by the number that there should be, and how many are surely held.",
+            "How many different shards answer, by the number that there should be, how many are surely held, and"
+            " rows of counters that the database refused in the last hour because a shard had changed hands.",
             "Fewer than its name says: the targets of the missing shard are not polled. Start that pod again.",
             queries.SHARDS_PRESENT,
             queries.SHARDS_HELD,
             queries.EXPORTERS_WAITING,
+            queries.REFUSED_ROWS,
             height=8,
         ),
         Panel(
@@ -220,17 +218,8 @@ _COST = Row(
                 Column("Lost", decimals=0),
                 sort="Claims",
             ),
-            width=20,
+            width=24,
             none="No shard is shared by leases.",
-        ),
-        figure(
-            "Rows refused",
-            "Rows of the ledger that the database refused in the last hour, because the shard had changed hands.",
-            "Rows of an exporter that has lost its lease are refused, so that nothing is counted twice.",
-            queries.REFUSED_ROWS,
-            decimals=0,
-            height=8,
-            none="None",
         ),
     ),
     folded=True,
@@ -252,6 +241,7 @@ _PROCESS = Row(
             shows="CPU seconds a second of each instance.",
             act="Near 1 the event loop is full: shard the exporter, or lengthen intervals.",
             queries=(queries.CPU,),
+            view=Lines(axis="per second"),
             unit="s",
             width=6,
             steps=warn_then_red(0.7, 0.9),
@@ -283,7 +273,7 @@ PAGE = Page(
     title="Edge platform / Exporter",
     about="The exporter itself: API budget, failures, latency, staleness, what a scrape costs, and shards.",
     variables=(variables.JOB, variables.INSTANCE, variables.ACCOUNTS),
-    rows=(_NOW, exporter_api.BUDGET, exporter_absences.ABSENCES, _SCHEDULE, _COST, _PROCESS),
+    rows=(_NOW, exporter_api.BUDGET, _SCHEDULE, _COST, _PROCESS, _SHARDS),
     since="now-6h",
     ranked=True,
     marks=(

@@ -3,7 +3,6 @@
 from dashboards.generator import columns, links, marks, tables, variables
 from dashboards.generator.page import (
     ACTION_PAINT,
-    SEVERITY_PAINT,
     UP_OR_DOWN,
     Colour,
     Column,
@@ -11,7 +10,6 @@ from dashboards.generator.page import (
     Page,
     Panel,
     Row,
-    Timeline,
     Word,
     red_from,
     table,
@@ -177,15 +175,7 @@ _FAILING = Row(
             act="If it rises on all accounts, the platform or the network is slow. Near the timeout, polls fail.",
             queries=(queries.CALL_DURATION,),
             unit="s",
-            width=12,
-        ),
-        Panel(
-            title="Failing targets by collector",
-            shows="How many targets' last poll failed, by collector.",
-            act="All collectors of an account at once: the account. One collector alone: that part of the platform,"
-            " or a permission that the key lacks.",
-            queries=(queries.FAILING_BY_COLLECTOR,),
-            view=Lines(stack=True),
+            width=6,
         ),
         Panel(
             title="Failed calls by reason",
@@ -197,14 +187,7 @@ _FAILING = Row(
             view=Lines(stack=True),
             unit="reqps",
             none="No call failed.",
-        ),
-        Panel(
-            title="Alerts firing by severity",
-            shows="How many alerts of the shipped rules fired, by severity.",
-            act="If it stays high, read the table above; a saw-tooth is an alert near its threshold.",
-            queries=(alerts.BY_SEVERITY,),
-            view=Lines(stack=True, bars=True, painted=SEVERITY_PAINT),
-            none="No alert has fired, or the rules are not loaded.",
+            width=6,
         ),
     ),
 )
@@ -236,16 +219,7 @@ _ACCOUNTS = Row(
                 Column("Resources"),
                 sort="Failing",
             ),
-            width=14,
-        ),
-        Panel(
-            title="Accounts answering",
-            shows="When each account answered, and when not; at most 50.",
-            act="All accounts at once: the platform or the network. One account: its key.",
-            queries=(queries.ACCOUNT_UP,),
-            view=Timeline(),
-            width=10,
-            words=UP_OR_DOWN,
+            width=24,
         ),
     ),
 )

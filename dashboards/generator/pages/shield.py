@@ -1,9 +1,10 @@
 """Shield: breaches, the protection of zones, API guardians, bots and access lists."""
 
+from dataclasses import replace
+
 from dashboards.generator import columns, links, marks, variables
 from dashboards.generator.page import (
     ACTION_PAINT,
-    ACTION_WORDS,
     MODE_WORDS,
     ON_OR_OFF,
     Colour,
@@ -14,7 +15,6 @@ from dashboards.generator.page import (
     Panel,
     Row,
     Word,
-    red_from,
     red_then_warn,
     table,
     warn_from,
@@ -45,22 +45,21 @@ _NOW = Row(
             queries.BLOCKED_TODAY,
             height=3,
         ),
-        figure(
-            "Over their usual day",
-            "Rate limits with more breaches today than on the mean day of the last 28.",
-            "The table of rate limits names them: decide between an attack (leave it blocked) and a limit that"
-            " is too low for its traffic (raise it).",
-            queries.LIMITS_OVER,
-            of=("shield_rate_limits",),
-            height=3,
-            steps=red_from(1),
+        tile(
+            "Rate limits in a burst",
+            "Rate limits with five times their usual breaches within the last 15 minutes.",
+            "The table of what is blocked names them: decide between an attack (leave it blocked) and a limit that is"
+            " too low for its traffic (raise it).",
+            queries.LIMITS_IN_BURST,
+            width=4,
+            steps=warn_from(1),
         ),
         tile(
             "WAF switched off",
             "Shield zones whose web application firewall is off, and was on within the last week.",
             "The table of zones names them. If it was not meant, switch it on again at the platform.",
             queries.WAF_OFF,
-            width=3,
+            width=4,
             trend=False,
         ),
         figure(
@@ -69,28 +68,16 @@ _NOW = Row(
             "Fine for the days of a roll-out; the table of learning zones shows when each ends.",
             queries.LEARNING,
             of=("shield_zones",),
-            width=3,
+            width=4,
             height=3,
             steps=warn_from(1),
-        ),
-        figure(
-            "Fullest guardian",
-            "Endpoints of the fullest guardian as a share of what its plan allows.",
-            "At 100 % new endpoints are not protected: remove old ones, or take a larger plan.",
-            queries.GUARDIAN_FULLEST,
-            of=("shield_api_guardian",),
-            unit="percentunit",
-            decimals=0,
-            width=3,
-            height=3,
-            steps=warn_then_red(0.8, 1),
         ),
         figure(
             "Shield zones",
             "Shield zones that the accounts hold, by the platform's own count.",
             "More than the table of zones shows: the others are not read, or filtered by the configuration.",
             queries.ZONES,
-            width=3,
+            width=4,
             height=3,
         ),
     ),
@@ -99,6 +86,52 @@ _NOW = Row(
 _BREACHES = Row(
     "Rate limits",
     (
+        Panel(
+            title="What rate limits block",
+            shows="Rate limits by the requests that they blocked since the UTC day began, in the last hour, and within"
+            " 28 days, with breaches of which the platform does not say what was done; the 50 that block most.",
+            act="The limit at the top with a full bar is the one that is attacked, or too low. Look at the zone's logs"
+            " for who breaches; leave it, or raise the limit if they are yours.",
+            queries=(queries.LIMIT_BLOCKED, queries.LIMIT_BLOCKED_HOUR, queries.LIMIT_BLOCKED_WINDOW),
+            view=table(
+                replace(columns.ACCOUNT, width=90),
+                replace(columns.SHIELD_ZONE, hidden=True),
+                columns.PULL_ZONE,
+                Column("Rate limit", label="rate_limit"),
+                Column("Blocked", decimals=0, width=170, bar=True),
+                Column("Last hour", decimals=0, width=110),
+                Column("28 days", decimals=0, width=90),
+                sort="Blocked",
+            ),
+            width=12,
+            none="No rate limit has blocked anything.",
+        ),
+        Panel(
+            title="Rate limits against their usual day",
+            shows="Rate limits by today's breaches as a share of their mean day of the last 28; the 50 highest. The"
+            " platform's day is UTC's.",
+            act="Over 100 % and growing in the last hour: it happens now. Look at the zone's logs for who breaches;"
+            " block them, or raise the limit if they are yours.",
+            queries=(
+                queries.LIMIT_AGAINST_USUAL,
+                queries.LIMIT_TODAY,
+                queries.LIMIT_USUAL_DAY,
+                queries.LIMIT_LAST_HOUR,
+            ),
+            view=table(
+                replace(columns.ACCOUNT, width=90),
+                replace(columns.SHIELD_ZONE, hidden=True),
+                columns.PULL_ZONE,
+                Column("Rate limit", label="rate_limit"),
+                Column("Of usual", unit="percentunit", decimals=0, steps=warn_then_red(0.8, 1), width=96),
+                Column("Today", width=72),
+                Column("Usual day", decimals=0, width=104),
+                Column("Last hour", decimals=0, width=104),
+                sort="Of usual",
+            ),
+            width=12,
+            none="No rate limit was breached in 28 days.",
+        ),
         Panel(
             title="Breaches by action",
             shows="Breaches a minute by what was done: logged, challenged or blocked.",
@@ -117,49 +150,6 @@ _BREACHES = Row(
             queries=(queries.BREACHES_OF_TOP_LIMITS,),
             unit="suffix: per min",
             width=12,
-        ),
-        Panel(
-            title="Rate limits near or over their usual day",
-            shows="Rate limits by today's breaches as a share of their mean day of the last 28; the 50 highest. The"
-            " platform's day is UTC's. Blocked counts those too of which it does not say what was done.",
-            act="Over 100 % and growing in the last hour: it happens now. Look at the zone's logs for who breaches;"
-            " block them, or raise the limit if they are yours.",
-            queries=(
-                queries.LIMIT_AGAINST_USUAL,
-                queries.LIMIT_TODAY,
-                queries.LIMIT_USUAL_DAY,
-                queries.LIMIT_LAST_HOUR,
-                queries.LIMIT_BLOCKED,
-            ),
-            view=table(
-                columns.ACCOUNT,
-                columns.SHIELD_ZONE,
-                columns.PULL_ZONE,
-                Column("Rate limit", label="rate_limit"),
-                Column("Id", label="rate_limit_id", width=80),
-                Column("Of usual", unit="percentunit", decimals=0, steps=warn_then_red(0.8, 1)),
-                Column("Today"),
-                Column("Usual day", decimals=0),
-                Column("Last hour", decimals=0),
-                Column("Blocked", width=90),
-                sort="Of usual",
-            ),
-            width=18,
-            none="No rate limit was breached in 28 days.",
-        ),
-        Panel(
-            title="Breaches by what was done",
-            shows="Breaches since the UTC day began, and of the platform's sliding window of 28 days, by action.",
-            act="Compare the shares of the actions: more blocked today than usual is an attack held off. Unclassified"
-            " is what the platform counts without saying what was done.",
-            queries=(queries.BREACHES_TODAY, queries.BREACHES_OF_WINDOW),
-            view=table(
-                Column("Action", label="action", words=ACTION_WORDS),
-                Column("Today", decimals=0),
-                Column("28 days", decimals=0),
-                sort="28 days",
-            ),
-            width=6,
         ),
     ),
 )

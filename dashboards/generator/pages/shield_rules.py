@@ -10,23 +10,13 @@ from dashboards.generator.page import (
     Panel,
     Row,
     table,
-    warn_from,
     warn_then_red,
 )
 from dashboards.generator.queries import shield as queries
-from dashboards.generator.tables import figure
 
 RULES = Row(
     "Rules and their limits",
     (
-        Panel(
-            title="WAF rules by state",
-            shows="Rules that zones have disabled, set to log only, or made themselves.",
-            act="A step in disabled or log-only rules weakens a zone: find who made it, and whether it was meant to"
-            " last.",
-            queries=(queries.WAF_RULES,),
-            width=6,
-        ),
         Panel(
             title="Rules that plans offer",
             shows="Managed WAF rules by plan and rule set.",
@@ -38,13 +28,13 @@ RULES = Row(
                 Column("Rules"),
                 sort="Rules",
             ),
-            width=5,
+            width=8,
         ),
         Panel(
             title="Custom rules watched",
             shows="Custom WAF rules of the configuration, with the number of conditions of each; at most 100.",
             act="A rule with fewer conditions matches more requests than before.",
-            queries=(queries.RULE_CONDITIONS,),
+            queries=(queries.RULE_CONDITIONS, queries.RULE_INFO),
             view=table(
                 replace(columns.ACCOUNT, width=90),
                 columns.SHIELD_ZONE,
@@ -54,17 +44,8 @@ RULES = Row(
                 Column("Conditions", width=115),
                 sort="Conditions",
             ),
-            width=11,
+            width=16,
             none="The configuration names no waf_custom_rules.",
-        ),
-        figure(
-            "Read",
-            "How many custom WAF rules of the configuration could be read.",
-            "Fewer than the configuration names: a rule was removed, or the key may not read it.",
-            queries.RULES_WATCHED,
-            trend=True,
-            height=8,
-            width=2,
         ),
         Panel(
             title="Access lists",
@@ -102,18 +83,8 @@ GUARDIANS = Row(
                 sort="Check",
                 ascending=True,
             ),
-            width=10,
+            width=12,
             none="No zone has an API guardian.",
-        ),
-        figure(
-            "Guardians off",
-            "API guardians that are configured and switched off.",
-            "The table below names them: switch them on, or remove what is not used.",
-            queries.GUARDIANS_OFF,
-            of=("shield_api_guardian",),
-            height=8,
-            steps=warn_from(1),
-            none="No guardians",
         ),
         Panel(
             title="Bot detection",
@@ -129,7 +100,7 @@ GUARDIANS = Row(
                 sort="Signal",
                 ascending=True,
             ),
-            width=10,
+            width=12,
             none="No zone's plan has bot detection.",
         ),
         Panel(

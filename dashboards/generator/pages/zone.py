@@ -4,10 +4,8 @@ from dataclasses import replace
 
 from dashboards.generator import columns, links, marks, variables
 from dashboards.generator.page import (
-    STATUS_PAINT,
     UP_OR_DOWN,
     Column,
-    Lines,
     Page,
     Panel,
     Row,
@@ -31,6 +29,7 @@ _NOW = Row(
             trend=True,
             unit="reqps",
             height=3,
+            width=6,
         ),
         tile(
             "Against its past",
@@ -39,7 +38,7 @@ _NOW = Row(
             "Below 60 %: check the zone's delegation and its name servers. Above 300 %: look at the record types, and"
             " who asks.",
             zone.AGAINST_PAST,
-            width=4,
+            width=6,
             unit="percentunit",
             decimals=0,
             steps=OUT_OF_LINE,
@@ -55,25 +54,11 @@ _NOW = Row(
             height=3,
         ),
         tile(
-            "Scan failed",
-            "1 where the zone's latest scan of records ended as Failed.",
-            "Start the scan again at the platform.",
-            zone.SCAN_FAILED,
-            width=3,
-        ),
-        tile(
-            "Polls failing",
-            "Collectors whose last poll of the zone failed.",
-            "The graph of polls below says which, and since when; the Exporter page has the reason.",
-            zone.POLLS_FAILING,
-            width=3,
-        ),
-        tile(
             "Oldest values",
             "The time since the last success for this zone, in intervals of its collector.",
             "After three intervals the zone's series end.",
             zone.OLDEST,
-            width=4,
+            width=6,
             unit="suffix: intervals",
             decimals=1,
             steps=truth.STALE,
@@ -108,7 +93,7 @@ _QUERIES = Row(
             ),
             width=7,
         ),
-        _of_dns("Queries by routing", 7),
+        _of_dns("Routing", 7),
     ),
 )
 
@@ -130,7 +115,7 @@ _RECORDS = Row(
                 Column("Proxied", width=90),
                 sort="Created",
             ),
-            width=12,
+            width=24,
             height=6,
             none="The zone was never scanned.",
         ),
@@ -142,16 +127,8 @@ _RECORDS = Row(
             queries=(zone.POLLS,),
             view=Timeline(),
             width=12,
-            height=6,
+            height=8,
             words=UP_OR_DOWN,
-        ),
-        Panel(
-            title="Scan state",
-            shows="The state of the latest scan over time.",
-            act="If every scan goes from pending to failed, the zone's current name servers refuse it.",
-            queries=(dns.SCANS_BY_STATE,),
-            view=Lines(stack=True, painted=STATUS_PAINT),
-            width=12,
         ),
         Panel(
             title="Records by type",
@@ -167,7 +144,7 @@ PAGE = Page(
     uid=links.ZONE,
     title="Edge platform / Zone",
     about="One DNS zone: its queries against its own past, record types, routing, scans and polls. Choose it above.",
-    variables=(variables.JOB, variables.ACCOUNTS, variables.ZONES),
+    variables=(variables.JOB, variables.ACCOUNTS, replace(variables.ZONES, single=True)),
     rows=(_NOW, _QUERIES, _RECORDS),
     marks=marks.ON_EVERY_PAGE,
     ranked=True,

@@ -98,4 +98,3 @@ SEEN = Query(
 ALERTS = Query(about(_RANKED), quiet=_AN_ALERT)
 SINCE = Query(about(f"time() - {_alerts(of='ALERTS_FOR_STATE')}"), quiet=_AN_ALERT)
 CRITICAL = Query("max by (alertname) (" + _alerts(_FIRING, 'severity="critical"') + ")", quiet=_AN_ALERT)
-BY_SEVERITY = Query(f"count by (severity) ({_alerts(_FIRING)})", "{{severity}}", quiet=_AN_ALERT)

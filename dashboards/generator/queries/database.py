@@ -9,7 +9,6 @@ from dashboards.generator.promql import (
     TOP,
     among,
     bottom,
-    count,
     gauge,
     highest,
     lowest,
@@ -32,13 +31,10 @@ _OWN = (
 )
 
 DATABASES_DOWN = Query(total(f"{_UP} == bool 0"), "databases")
-DATABASES_POLLED = Query(count(_UP), "databases")
 UP = Query(lowest(_UP, "database"), "{{database}}")
-SLOWEST = Query(highest(_DURATION), "slowest query")
 DURATIONS = Query(
     among(highest(_DURATION, "database", "query"), _SLOWEST, "database", "query"), "{{database}}: {{query}}"
 )
-ROWS = Query(top(highest(_ROWS, "database", "query")), "{{database}}: {{query}}")
 OWN = Query(top(_OWN))
 OWN_NOW = Query(top(_OWN, 200))
 QUERY_DURATION = Query(highest(top(_DURATION, 200), "database", "query"))
@@ -47,7 +43,6 @@ QUERY_INTERVAL = Query(highest(among(_INTERVAL, top(_DURATION, 200), "database",
 
 _IMAGE = ("account", "registry_id", "image_namespace", "image")
 _PRESENT = gauge("edge_container_image_tag_present", ACCOUNT)
-TAGS_MISSING = Query(total(f"{_PRESENT} == bool 0"), "tags")
 TAGS = Query(top(highest(gauge("edge_container_image_tags", ACCOUNT), *_IMAGE), TOP), "{{image_namespace}}/{{image}}")
 TAG_PRESENT = Query(highest(bottom(_PRESENT, 200), *_IMAGE, "tag"))
 

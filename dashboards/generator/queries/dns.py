@@ -8,12 +8,10 @@ from dashboards.generator.promql import (
     ZONE,
     age,
     among,
-    count,
     gauge,
     highest,
     increase,
     milliseconds,
-    or_zero,
     rate,
     top,
     total,
@@ -76,8 +74,6 @@ RATE_OF_TOP_ZONES = Query(
 )
 RATE_BY_ROUTING = Query(total(rate("edge_dns_routed_queries_total", *SCOPE), "routing"), "{{routing}}")
 
-ZONES = Query(count(_WINDOW), "zones")
-SILENT_ZONES = Query(total(f"{_DAY} == bool 0"), "zones")
 OLD_CHARTS = Query(total(f"{age('edge_dns_day_start_timestamp_seconds', *SCOPE)} > bool 2 * 86400"), "zones")
 TODAY = Query(total(_DAY), "today so far")
 WINDOW = Query(total(_WINDOW), "30 days")
@@ -97,11 +93,10 @@ ZONE_USUAL = Query(highest(among(_USUAL, _SHOWN, *ONE_ZONE), *NAMED_ZONE))
 ZONE_AGAINST_USUAL = Query(highest(among(_AGAINST_USUAL, _SHOWN, *ONE_ZONE), *NAMED_ZONE))
 ZONE_WINDOW = Query(highest(among(_WINDOW, _SHOWN, *ONE_ZONE), *NAMED_ZONE))
 ZONE_RATE = Query(among(total(rate("edge_dns_queries_total", *SCOPE), *NAMED_ZONE), _SHOWN, *ONE_ZONE))
-# A silent zone ranks first: the logarithm of 0 is infinite.
-UNUSUAL_ZONES = Query(
-    highest(among(_AGAINST_USUAL, top(f"abs(ln({_AGAINST_USUAL}))"), *ONE_ZONE), *NAMED_ZONE),
-    "{{domain}} ({{zone_id}})",
-)
+# The factor to the usual, up or down: 3 for three times of it and for a third. A silent zone ranks first.
+_DISTANCE = top(f"clamp_max(exp(abs(ln({_AGAINST_USUAL}))), 1000)")
+UNUSUAL_DISTANCE = Query(highest(_DISTANCE, *NAMED_ZONE))
+UNUSUAL_ZONES = Query(highest(among(_AGAINST_USUAL, _DISTANCE, *ONE_ZONE), *NAMED_ZONE))
 
 _STATUS = gauge("edge_dns_record_scan_status", *SCOPE)
 _FOUND = gauge("edge_dns_record_scan_found", *SCOPE)
@@ -114,21 +109,10 @@ _OPEN_FOR = f"({_SINCE_CREATED} and on (account, zone_id) ({_OPEN} == 1))"
 _FAILED_FOR = f"({_SINCE_CREATED} and on (account, zone_id) ({_FAILED} == 1))"
 _TROUBLED_FOR = top(f"({_FAILED_FOR} or {_OPEN_FOR} > 3600)", TABLE_ROWS)
 _DURATION = f"({_COMPLETED} - {_CREATED})"
-_LONGEST = top(
-    f"({gauge('edge_dns_record_scan_completed_timestamp_seconds', *SCOPE, at=AT_END)}"
-    f" - {gauge('edge_dns_record_scan_created_timestamp_seconds', *SCOPE, at=AT_END)})"
-)
 _NEWEST = top(_CREATED, TABLE_ROWS)
 
-SCANS_BY_STATE = Query(total(_STATUS, "status"), "{{status}}")
 SCANS_FAILED = Query(total(_FAILED), "failed")
-SCANS_OPEN = Query(total(_OPEN), "open")
-NEVER_SCANNED = Query(total(f"{_FOUND} == bool 0"), "zones")
-LONGEST_OPEN_SCAN = Query(or_zero(highest(_OPEN_FOR), _FOUND), "longest")
-SCAN_DURATIONS = Query(among(highest(_DURATION, *NAMED_ZONE), _LONGEST, *ONE_ZONE), "{{domain}} ({{zone_id}})")
-RECORDS_BY_TYPE = Query(top(total(gauge("edge_dns_record_scan_records", *SCOPE), "record_type"), 17), "{{record_type}}")
 RECORDS_OVER_TIME = Query(total(gauge("edge_dns_record_scan_records", *SCOPE), "record_type"), "{{record_type}}")
-PROXIED_RECORDS = Query(total(gauge("edge_dns_record_scan_proxied_records", *SCOPE)), "proxied")
 
 TROUBLED_SCANS = Query(
     highest(among(f"{_STATUS} == 1", _TROUBLED_FOR, *ONE_ZONE), *NAMED_ZONE, "status"),

@@ -14,7 +14,6 @@ from dashboards.generator.promql import (
     highest,
     lowest,
     milliseconds,
-    or_zero,
     own_rate,
     series,
     top,
@@ -42,11 +41,9 @@ def _of_exporters(expr: str) -> str:
 
 # An exporter that is down has no build information now, but it had within the day.
 INSTANCES_DOWN = Query(total(f"({among(series('up', INSTANCE), _LATELY, 'job', 'instance')}) == bool 0"), "instances")
-INSTANCES = Query(count(_BUILD), "instances")
 RELOAD_OK = Query(lowest(series("edge_exporter_config_last_reload_successful", INSTANCE)), "reload")
 LEDGER_UP = Query(lowest(series("edge_exporter_ledger_up", INSTANCE)), "ledger")
 SERIES_TOTAL = Query(total(series("edge_exporter_series", INSTANCE)), "series")
-SERIES_DROPPED = Query(or_zero(total(series("edge_exporter_series_dropped", INSTANCE)), _BUILD), "series")
 
 _CAPACITY_AT_END = series("edge_api_capacity_requests_per_second", *API, at=AT_END)
 # Of many accounts, those that need the largest share of their budget.
@@ -72,9 +69,6 @@ THROTTLED = Query(
 )
 REQUESTS_BY_CODE = Query(total(own_rate("edge_api_requests_total", *API), "code"), "{{code}}")
 CALLS = Query(top(total(own_rate("edge_api_requests_total", *API), "operation"), 20))
-FAILURES_BY_REASON = Query(
-    total(own_rate("edge_api_request_failures_total", *API), "reason") + _HAPPENED, "{{reason}}", quiet=_A_FAILURE
-)
 FAILURES_BY_ENDPOINT = Query(top(f"({_FAILURES}{_HAPPENED})", TABLE_ROWS), quiet=_A_FAILURE)
 RETRIES = Query(total(own_rate("edge_api_retries_total", *API), "operation"))
 UNEXPECTED = Query(
@@ -95,15 +89,11 @@ STALENESS = Query(
     "{{collector}}",
 )
 INTERVALS = Query(_INTERVAL)
-DURATIONS = Query(highest(series("edge_exporter_collector_duration_seconds", INSTANCE), "collector"), "{{collector}}")
-MISSED_RUNS = Query(
-    total(own_rate("edge_exporter_collector_missed_runs_total", INSTANCE), "collector") + _HAPPENED,
-    "{{collector}}",
-    quiet="a collector's run is skipped because the last one has not ended",
-)
+DURATIONS = Query(highest(series("edge_exporter_collector_duration_seconds", INSTANCE), "collector"))
+MISSED_RUNS = Query(total(own_rate("edge_exporter_collector_missed_runs_total", INSTANCE), "collector"))
 
-SCRAPE_DURATION = Query(_of_exporters(series("scrape_duration_seconds", INSTANCE)), "{{instance}}")
-RENDER_DURATION = Query(series("edge_exporter_render_duration_seconds", INSTANCE), "{{instance}}")
+SCRAPE_DURATION = Query(_of_exporters(series("scrape_duration_seconds", INSTANCE)), "{{instance}}: scrape")
+RENDER_DURATION = Query(series("edge_exporter_render_duration_seconds", INSTANCE), "{{instance}}: build")
 DROPPED_BY_FAMILY = Query(
     top(total(f"{series('edge_exporter_series_dropped', INSTANCE)} > 0", "family"), 20),
     "{{family}}",
@@ -162,3 +152,5 @@ LOOP_LAG = Query(
 RESTARTS = Query(
     _of_exporters(f"(time() - {series('process_start_time_seconds', INSTANCE)}) < 60"), quiet="the exporter is started"
 )
+# Other shards count their own targets.
+MISSING = Query(total(series("edge_exporter_absent_families", INSTANCE, 'cause!="other_shard"'), "collector", "cause"))

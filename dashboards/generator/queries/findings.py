@@ -140,12 +140,15 @@ def _out_of_line(compared: str, factor: float, back: str) -> str:
     )
 
 
-_LIMIT_LATELY = total(increase("edge_shield_rate_limit_breaches_total", ACCOUNT, over="15m"), *_LIMIT)
-_LIMIT_USUAL = f"({highest(gauge('edge_shield_rate_limit_window_breaches_overall', ACCOUNT), *_LIMIT)} / (28 * 96))"
-BURSTS = (
-    f"{_LIMIT_LATELY} > {_BURST} * {_LIMIT_USUAL} and {_LIMIT_LATELY} > {_BREACHES}"
-    f" and on (account, rate_limit_id) {_steady('shield_rate_limits', 'rate_limit', 'rate_limit_id', '15m')}"
-)
+def bursts(*matchers: str) -> str:
+    """Find the rate limits with many times their usual breaches."""
+    breaches = total(increase("edge_shield_rate_limit_breaches_total", ACCOUNT, *matchers, over="15m"), *_LIMIT)
+    usual = highest(gauge("edge_shield_rate_limit_window_breaches_overall", ACCOUNT, *matchers), *_LIMIT)
+    return (
+        f"{breaches} > {_BURST} * ({usual} / (28 * 96)) and {breaches} > {_BREACHES}"
+        f" and on (account, rate_limit_id) {_steady('shield_rate_limits', 'rate_limit', 'rate_limit_id', '15m')}"
+    )
+
 
 # Off now and on within the week, as in the alert: a zone that never had a WAF is no problem.
 _ONE_SHIELD = ("job", "account", "shield_zone_id")
@@ -229,7 +232,7 @@ FINDINGS = (
         "Burst on a rate limit",
         "shield",
         _LOOK,
-        f"({with_label(BURSTS, gauge('edge_shield_zone_info', ACCOUNT), 'pull_zone', 'account', 'shield_zone_id')})",
+        f"({with_label(bursts(), gauge('edge_shield_zone_info', ACCOUNT), 'pull_zone', 'account', 'shield_zone_id')})",
         (*_LIMIT, "pull_zone"),
         "$1 in 15 min",
     ),

@@ -36,7 +36,6 @@ _DOWN = f"sum({series('up')} == bool 0 and on (job, instance) {_LATELY})"
 
 EXPORTERS_DOWN = Query(known(_DOWN, SILENT), "exporters")
 ACCOUNTS_DOWN = Query(known(total(f"{_UP} == bool 0"), SILENT), "accounts")
-TARGETS = Query(count(_TARGET_UP), "targets")
 TARGETS_FAILING = Query(known(total(f"{_TARGET_UP} == bool 0"), SILENT), "targets")
 OLDEST = Query(known(highest(staleness()), SILENT), "oldest")
 BUDGET_ASKED = Query(known(highest(f"{_DEMAND} / {_CAPACITY}"), SILENT), "of the budget")
@@ -61,7 +60,6 @@ FAILING = Query(
     ),
     quiet=_A_FAILURE,
 )
-FAILING_BY_COLLECTOR = Query(total(f"{_TARGET_UP} == bool 0", "collector"), "{{collector}}")
 FAILURES_BY_REASON = Query(
     # These counters begin at 0 with the process; series of events that never happened are left out.
     f"{total(own_rate('edge_api_request_failures_total', ACCOUNT), 'reason')} > 0",
@@ -78,7 +76,7 @@ WAF_OFF = Query(
     known(f"count({findings.waf_off()}) or 0 * count({_WAF})", SILENT, old("shield_zones")), "zones", step=OWN_METRICS
 )
 LIMITS_IN_BURST = Query(
-    known(f"count({findings.BURSTS}) or 0 * count({_LIMITS})", SILENT, old("shield_rate_limits")), "rate limits"
+    known(f"count({findings.bursts()}) or 0 * count({_LIMITS})", SILENT, old("shield_rate_limits")), "rate limits"
 )
 ZONES_FALLEN = Query(
     known(f"count({findings.FALLEN}) or 0 * count({_ZONES})", SILENT, old("dns_statistics")), "zones", step=OWN_METRICS

@@ -7,7 +7,6 @@ from dashboards.generator.promql import (
     AT_END,
     SCRIPT,
     among,
-    count,
     gauge,
     highest,
     lowest,
@@ -47,7 +46,6 @@ _HUNGRIEST = top(gauge("edge_script_monthly_cpu_seconds", *SCOPE, at=AT_END))
 _SHOWN = top(_COST, TABLE_ROWS)
 
 COST = Query(total(_COST), "month to date")
-COST_BY_ACCOUNT = Query(top(total(gauge("edge_script_monthly_cost_dollars", ACCOUNT), "account"), 20), "{{account}}")
 PROJECTED = Query(total(_PROJECTED), "projected")
 BUDGETS = Query(total(_BUDGET), "all budgets", step=step_of(_COST))
 SPEND_RATE = Query(f"3600 * {total(_COST_RATE)}", "dollars an hour")
@@ -60,13 +58,9 @@ UNMATCHED_BUDGETS = Query(
     total(lowest(series("edge_exporter_script_budget_unmatched", ACCOUNT), "account", "script")), "without a script"
 )
 OVER_BUDGET = Query(total(f"{ratio(_PROJECTED, highest(_BUDGET, *ONE_SCRIPT), *ONE_SCRIPT)} > bool 1"), "scripts")
-SCRIPTS_POLLED = Query(count(_COST), "scripts")
-REQUESTS = Query(total(_REQUEST_RATE), "requests")
 REQUESTS_BY_ACCOUNT = Query(top(total(rate("edge_script_requests_total", ACCOUNT), "account"), 20), "{{account}}")
-CPU = Query(total(_CPU_RATE), "CPU")
 COST_A_MILLION = Query(f"1e6 * sum({_COST}) / (sum({_REQUESTS}) > 0)", "a million requests")
 
-COST_OF_TOP = Query(among(highest(_COST, *NAMED_SCRIPT), _DEAREST, *ONE_SCRIPT), "{{script}} ({{script_id}})")
 SPEND_OF_TOP = Query(
     among(f"3600 * {total(_COST_RATE, *NAMED_SCRIPT)}", _DEAREST, *ONE_SCRIPT), "{{script}} ({{script_id}})"
 )
@@ -115,7 +109,6 @@ RELEASE_VARIABLES = Query(among(total(gauge("edge_script_variables", *SCOPE), *N
 RELEASE_REQUIRED = Query(
     among(total(gauge("edge_script_variables", *SCOPE, 'required="true"'), *NAMED_SCRIPT), _LATEST, *ONE_SCRIPT)
 )
-SCRIPT_TYPES = Query(count(_INFO, "script_type"), "{{script_type}}")
 
 # Scripts that existed at the offset, with another release. Steps of the same length find each change once.
 RELEASES = Query(

@@ -13,7 +13,6 @@ from dashboards.generator.promql import (
     highest,
     increase,
     milliseconds,
-    or_zero,
     rate,
     ratio,
     top,
@@ -69,20 +68,24 @@ BLOCKED_TODAY = Query(
     + " > 0",
     "{{action}}",
 )
-BREACHES_TODAY = Query(total(_TODAY, "action"), "{{action}}")
-BREACHES_OF_WINDOW = Query(total(gauge("edge_shield_rate_limit_window_breaches", *SCOPE), "action"), "{{action}}")
-LIMITS_OVER = Query(or_zero(total(f"{_AGAINST_USUAL} > bool 1"), _OVERALL), "rate limits")
 LIMIT_AGAINST_USUAL = Query(_with_pull_zone(_MOST_AGAINST_USUAL), step=_STEP)
 LIMIT_TODAY = Query(among(_LIMIT_TODAY, _MOST_AGAINST_USUAL, *ONE_LIMIT))
 LIMIT_USUAL_DAY = Query(among(f"{highest(_OVERALL, *NAMED_LIMIT)} / 28", _MOST_AGAINST_USUAL, *ONE_LIMIT))
-LIMIT_LAST_HOUR = Query(among(total(_LAST_HOUR, *NAMED_LIMIT), _MOST_AGAINST_USUAL, *ONE_LIMIT))
-LIMIT_BLOCKED = Query(
-    among(
-        total(gauge("edge_shield_rate_limit_day_breaches", *SCOPE, _MAY_BE_BLOCKED), *NAMED_LIMIT),
-        _MOST_AGAINST_USUAL,
-        *ONE_LIMIT,
-    )
+# What the platform counts without an action may have been blocked, too.
+_BLOCKED = total(gauge("edge_shield_rate_limit_day_breaches", *SCOPE, _MAY_BE_BLOCKED), *NAMED_LIMIT)
+_BLOCKED_WINDOW = total(gauge("edge_shield_rate_limit_window_breaches", *SCOPE, _MAY_BE_BLOCKED), *NAMED_LIMIT)
+_BLOCKED_HOUR = total(
+    increase("edge_shield_rate_limit_breaches_total", *SCOPE, _MAY_BE_BLOCKED, over="1h"), *NAMED_LIMIT
 )
+_MOST_BLOCKED = top(f"({_BLOCKED})", 50)
+LIMIT_BLOCKED = Query(_with_pull_zone(_MOST_BLOCKED), step=_STEP)
+LIMIT_BLOCKED_HOUR = Query(among(_BLOCKED_HOUR, _MOST_BLOCKED, *ONE_LIMIT))
+LIMIT_BLOCKED_WINDOW = Query(among(_BLOCKED_WINDOW, _MOST_BLOCKED, *ONE_LIMIT))
+LIMITS_IN_BURST = Query(
+    known(f"count({findings.bursts(SHIELD_ZONE)}) or 0 * count({_OVERALL})", SILENT, old("shield_rate_limits")),
+    "rate limits",
+)
+LIMIT_LAST_HOUR = Query(among(total(_LAST_HOUR, *NAMED_LIMIT), _MOST_AGAINST_USUAL, *ONE_LIMIT))
 
 _WAF = gauge("edge_shield_zone_waf_enabled", *SCOPE)
 _LEARNING = gauge("edge_shield_zone_learning_mode", *SCOPE)
@@ -156,7 +159,6 @@ ZONE_LIMITS_USED = Query(
         *ONE_ZONE,
     )
 )
-WAF_RULES = Query(total(gauge("edge_shield_zone_waf_rules", *SCOPE), "state"), "{{state}}")
 
 _GUARDIAN_SHOWN = top(gauge("edge_shield_api_guardian_info", *SCOPE), TABLE_ROWS)
 _ENDPOINTS = total(gauge("edge_shield_api_guardian_endpoints", *SCOPE), *ONE_ZONE)
@@ -169,14 +171,12 @@ def _guardian_limit(limit: str) -> str:
 
 _GUARDIAN_USED = ratio(_ENDPOINTS, _guardian_limit("endpoints"), *ONE_ZONE)
 
-GUARDIAN_FULLEST = Query(or_zero(highest(_GUARDIAN_USED), _INFO), "fullest")
 GUARDIAN_USED = Query(among(_GUARDIAN_USED, _GUARDIAN_SHOWN, *ONE_ZONE))
 GUARDIAN_CHECKS = Query(
     f"{total(gauge('edge_shield_api_guardian_endpoint_checks', *SCOPE), 'check')}"
     f" / on () group_left () (sum({_ENDPOINTS_ON}) > 0)",
     "{{check}}",
 )
-GUARDIANS_OFF = Query(total(f"{gauge('edge_shield_api_guardian_enabled', *SCOPE)} == bool 0"), "zones")
 GUARDIAN_INFO = Query(_with_pull_zone(highest(_GUARDIAN_SHOWN, *ONE_ZONE, "title", "version")))
 GUARDIAN_ENABLED = Query(
     highest(among(gauge("edge_shield_api_guardian_enabled", *SCOPE), _GUARDIAN_SHOWN, *ONE_ZONE), *ONE_ZONE)
@@ -231,7 +231,9 @@ RULE_CONDITIONS = Query(
         highest(top(gauge("edge_shield_waf_custom_rule_conditions", *SCOPE), TABLE_ROWS), *ONE_ZONE, "rule_id", "rule")
     )
 )
-RULES_WATCHED = Query(or_zero(count(gauge("edge_shield_waf_custom_rule_info", *SCOPE)), _INFO), "custom rules")
+RULE_INFO = Query(
+    highest(top(gauge("edge_shield_waf_custom_rule_info", *SCOPE), TABLE_ROWS), *ONE_ZONE, "rule_id", "rule")
+)
 PLAN_RULES = Query(
     total(highest(gauge("edge_shield_waf_plan_rules", ACCOUNT), "plan", "ruleset"), "plan", "ruleset"),
     "{{plan}}: {{ruleset}}",

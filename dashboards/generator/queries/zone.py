@@ -1,6 +1,5 @@
 """Defines queries for one DNS zone: its traffic compared with its past, and whether its polls succeed."""
 
-from dashboards.generator.intervals import OWN_METRICS
 from dashboards.generator.page import Query
 from dashboards.generator.promql import ACCOUNT, ZONE, bottom, gauge, highest, lowest, top, total
 from dashboards.generator.queries import dns, findings
@@ -12,12 +11,6 @@ _UP = gauge("edge_target_up", ACCOUNT, _TARGET)
 _TYPES = gauge("edge_dns_window_record_queries", *dns.SCOPE)
 
 AGAINST_PAST = Query(measured(f"min({findings.against_past(ZONE)})", SILENT, old("dns_statistics")), "of the usual")
-SCAN_FAILED = Query(
-    known(total(gauge("edge_dns_record_scan_status", *dns.SCOPE, 'status="failed"')), SILENT, old("dns_record_scans")),
-    "failed",
-    step=OWN_METRICS,
-)
-POLLS_FAILING = Query(known(total(f"{_UP} == bool 0"), SILENT), "collectors")
 OLDEST = Query(known(highest(staleness(_TARGET)), SILENT), "oldest")
-POLLS = Query(bottom(lowest(_UP, "collector", "name"), 8), "{{collector}} {{name}}")
+POLLS = Query(bottom(lowest(_UP, "collector"), 8), "{{collector}}")
 RECORD_TYPE_SHARES = Query(f"{top(total(_TYPES, 'record_type'), 15)} / on () group_left () sum({_TYPES})")
