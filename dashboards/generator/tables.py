@@ -80,17 +80,17 @@ def tile(title: str, shows: str, act: str, query: Query, *, trend: bool = True, 
 FINDINGS = Panel(
     title="What stands out now",
     shows="What the newest values say is wrong, without any alert rule and without waiting; at most 20 rows of a kind.",
-    act="Follow the row to the page of what it is about. `act` is protection, an account or the exporter itself; `look`"
-    " may have a good reason.",
+    act="Follow the row to the page of what it is about. `act now` is protection, an account or the exporter itself;"
+    " `check` may have a good reason.",
     queries=(findings.FOUND,),
     view=table(
-        Column("Do", words=findings.URGENCIES, width=60),
+        Column("Urgency", words=findings.URGENCIES, width=100),
         Column("What", label="what", width=220),
         subject.ABOUT,
         Column("Figure", label="figure", width=190),
         Column("Account", label="account", width=140, link=columns.ACCOUNT.link),
         *subject.HIDDEN,
-        sort="Do",
+        sort="Urgency",
     ),
     width=24,
     height=6,

@@ -73,7 +73,6 @@ def _lines(declared: Panel, view: Lines) -> dashboard.Panel:
         draw_style=common.GraphDrawStyle.BARS if view.bars else common.GraphDrawStyle.LINE,
         fill_opacity=60 if view.bars else 25 if view.stack else 8,
         line_width=1,
-        axis_label=view.axis or None,
         show_points=common.VisibilityMode.NEVER,
         stacking=common.StackingConfig(mode=common.StackingMode.NORMAL, group="A") if view.stack else None,
         thresholds_style=(
@@ -81,6 +80,9 @@ def _lines(declared: Panel, view: Lines) -> dashboard.Panel:
         ),
     )
     overrides = _painted(view.painted)
+    if view.axis:
+        # Not for all fields: one is the time.
+        overrides.append(_override("byType", "number", {"custom.axisLabel": view.axis}))
     if view.dashed:
         dash = {"custom.lineStyle": {"fill": "dash", "dash": [6, 6]}, "custom.fillOpacity": 0}
         overrides.append(_override("byRegexp", f"/^(?:{'|'.join(view.dashed)})$/", dash))
@@ -224,7 +226,7 @@ def _column(column: Column, declared: Panel) -> Properties:
     if column.steps is not None or column.words:
         properties["custom.cellOptions"] = {"type": "color-text"}
     if column.bar:
-        properties |= {"custom.cellOptions": {"type": "gauge", "mode": "basic"}, "min": 0}
+        properties |= {"custom.cellOptions": {"type": "gauge", "mode": "basic"}, "min": 0, "fieldMinMax": True}
         properties["color"] = dashboard.FieldColor(dashboard.FieldColorModeId.FIXED, Colour.INFO.value)
     if column.width is not None:
         properties["custom.width"] = column.width

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 KeyPath = tuple[str | int, ...]
 
 _LONGEST_KEY_SHOWN = 60
+_FLAG_OR_VARIABLE = re.compile(r"--[a-z.-]+|[A-Z]+_[A-Z0-9_]+")
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -31,7 +32,9 @@ class Fault:
     def __str__(self) -> str:
         """Return one line: `config.yml:12: accounts[0].timeuot: unknown key; did you mean 'timeout'?`."""
         place = self.source if self.line is None else f"{self.source}:{self.line}"
-        return ": ".join(part for part in (place, self.path, self.message) if part)
+        # A flag or a variable sets one value, and its name says which.
+        path = "" if _FLAG_OR_VARIABLE.fullmatch(self.source) else self.path
+        return ": ".join(part for part in (place, path, self.message) if part)
 
 
 class ConfigurationError(Exception):

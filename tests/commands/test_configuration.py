@@ -62,7 +62,7 @@ def test_the_web_configuration_is_found_wherever_it_is_named(
     # The same beside settings that are refused.
     found = faults(tmp_path, None, given, variables | ENOUGH | {"EDGE_EXPORTER_LOG__LEVEL": "loud"})
     assert found == [
-        "EDGE_EXPORTER_LOG__LEVEL: log.level: found 'loud', expected one of debug, info, warning, error",
+        "EDGE_EXPORTER_LOG__LEVEL: found 'loud', expected one of debug, info, warning, error",
         "web.yml:1: user: unknown key",
     ]
 

@@ -107,7 +107,7 @@ def test_every_fault_has_a_line_on_standard_error(unused_address: UnusedAddress,
     assert ended.err.replace(f"{path.parent}/", "") == dedent("""\
         config.yml:1: accounts[0].budget.max_in_flight: found 'none', expected a whole number
         config.yml:1: accounts[0].timeuot: unknown key; did you mean 'timeout'?
-        --web.listen: web.listen: found 'everywhere', expected host:port, [::1]:9877 or :9877
+        --web.listen: found 'everywhere', expected host:port, [::1]:9877 or :9877
         """)
     assert (ended.out, ended.code, unused_address.is_called()) == ("", 1, False)
 
@@ -222,8 +222,8 @@ def test_a_flag_goes_before_a_variable_and_a_variable_before_the_file(
     path = configure(ACCOUNT.replace("127.0.0.1:0", "file"), url=unused_address.url)
     variable = {"EDGE_EXPORTER_WEB__LISTEN": "variable"}
     assert "config.yml:2: web.listen: found 'file'" in invoke("run", "--config", path).err
-    assert "web.listen: found 'variable'" in invoke("run", "--config", path, environ=variable).err
-    assert "web.listen: found 'flag'" in invoke("run", "--config", path, "--web.listen", "flag", environ=variable).err
+    assert "EDGE_EXPORTER_WEB__LISTEN: found 'variable'" in invoke("run", "--config", path, environ=variable).err
+    assert "--web.listen: found 'flag'" in invoke("run", "--config", path, "--web.listen", "flag", environ=variable).err
 
 
 def test_a_key_in_a_wrong_place_is_not_printed(unused_address: UnusedAddress, configure: Configure) -> None:

@@ -166,7 +166,7 @@ _SHARDS = Row(
         Panel(
             title="Shards",
             shows="Every instance: its shard of how many, its version, when it started and took its configuration, and"
-            " when it last found its ledger damaged.",
+            " when it last found its saved counters damaged.",
             act="Two totals at once: the number of shards is being changed; this should end with the roll-out. After a"
             " damage counters started at 0; the renamed file is next to state.path: copy it, and check the disk.",
             queries=(queries.STARTED, queries.RELOADED, queries.SHARDS, queries.SHARD_VERSION, queries.SET_ASIDE),

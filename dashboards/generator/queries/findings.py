@@ -37,7 +37,7 @@ _TIME_OUTS_FROM = 3
 _SLOW_ALWAYS, _SLOW_FACTOR, _SLOW_FROM = 2, 3, 0.5
 
 _ACT, _LOOK = 2, 1
-URGENCIES = (Word(str(_ACT), "act", Colour.BAD), Word(str(_LOOK), "look", Colour.WARN))
+URGENCIES = (Word(str(_ACT), "act now", Colour.BAD), Word(str(_LOOK), "check", Colour.WARN))
 
 _ZONE = ("account", "zone_id", "domain")
 _LIMIT = ("account", "shield_zone_id", "rate_limit_id", "rate_limit")

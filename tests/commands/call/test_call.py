@@ -428,7 +428,7 @@ def test_a_wrong_key_and_a_key_that_cannot_be_read_are_not_authorised(
         (["sql", "SELECT 1", "--account", "x"], "--account is for the management API; --database names a database\n"),
         (
             ["search", "--base-url", "platform"],
-            "--base-url: accounts[0].base_url: is not a URL; expected one such as https://api.example.net\n",
+            "--base-url: is not a URL; expected one such as https://api.example.net\n",
         ),
     ],
 )
