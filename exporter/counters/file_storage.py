@@ -7,7 +7,6 @@ from pathlib import Path
 from exporter.counters.state_file import (
     StateFile,
     StateLock,
-    is_damage,
     is_passing,
     put_aside,
     spoils_connection,
@@ -67,7 +66,7 @@ class FileStorage:
         except sqlite3.Error as error:
             if spoils_connection(error):
                 self._file.close()
-                self._file, self._damage = None, error if is_damage(error) else None
+                self._file, self._damage = None, None if is_passing(error) else error
             raise StorageError(str(error)) from error
         self._lock.note_journal(has_journal=True)
         return ()

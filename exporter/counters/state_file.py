@@ -337,8 +337,3 @@ def is_passing(error: Exception) -> bool:
 def spoils_connection(error: sqlite3.Error) -> bool:
     """Return whether the file must be opened again: one opened as read-only stays so, and damage must be handled."""
     return _code(error) not in _HARMLESS and not isinstance(error, _OURS)
-
-
-def is_damage(error: sqlite3.Error) -> bool:
-    """Return whether the error means that the file itself is damaged."""
-    return not is_passing(error) and not isinstance(error, _OURS)
