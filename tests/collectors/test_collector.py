@@ -14,7 +14,7 @@ from exporter.collectors.collector import (
     Polled,
     TargetCollector,
 )
-from exporter.metric import Family, FamilyInfo, Kind, Metric, MonthToDate, Sample
+from exporter.metric import Count, DayBuckets, Family, FamilyInfo, Kind, Metric, MonthToDate, Sample
 from exporter.platform.errors import NotFound, PlatformError, WrongShape
 from exporter.platform.operation import Answer
 from exporter.targets.target import Inventory, Resource, ResourceList, Target, TargetKey
@@ -200,3 +200,30 @@ def test_a_roll_tells_names_by_id() -> None:
 def test_outcomes_are_values() -> None:
     family = Family(FamilyInfo("edge_a", "A.", Kind.GAUGE), (Sample((), 1.0),))
     assert Polled((Outcome(ZONE, (family,)),)) == Polled((Outcome(ZONE, (family,)),))
+
+
+COUNTED = FamilyInfo("edge_thing_total", "Things, polled.", Kind.COUNTER)
+PLAIN = Outcome(ZONE)
+DAYS = Outcome(ZONE, counts=(Count(COUNTED, (), (((), DayBuckets({1: 2})),)),))
+MONTH = Outcome(ZONE, counts=(Count(COUNTED, (), (((), MonthToDate(1.0)),)),))
+
+
+@pytest.mark.parametrize(
+    ("polled", "unexpected", "is_compared"),
+    [
+        (Polled((PLAIN,)), "", True),
+        (Polled((DAYS,)), "", True),
+        (Polled((MONTH,)), "", False),
+        (Polled((PLAIN,)), "Status", False),
+        (Polled((PLAIN, PLAIN)), "", False),
+        (Polled((PLAIN,), found=Inventory({})), "", False),
+        (Polled((Outcome(ZONE, error=NotFound("no")),)), "", False),
+    ],
+)
+def test_an_answer_is_compared_where_an_equal_one_gives_an_equal_result(
+    polled: Polled,
+    unexpected: str,
+    is_compared: bool,  # noqa: FBT001
+) -> None:
+    noted = polled.noting(frozenset(unexpected.split()), b"hash").outcomes[0]
+    assert (noted.fingerprint == b"hash", noted.lack.unexpected) == (is_compared, frozenset(unexpected.split()))

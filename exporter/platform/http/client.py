@@ -318,27 +318,24 @@ class Calls:
         number: the number of calls, without retries.
         seconds: their duration: attempts and the waits between them, without the waits for the account's budget.
         unexpected: the JSON names of fields with an unknown value in good answers.
+        fingerprint: of the poll's answer; empty without an answer, or after several calls.
     """
 
-    __slots__ = ("_client", "_fingerprint", "_last", "_until", "number", "seconds", "unexpected")
+    __slots__ = ("_client", "_last", "_until", "fingerprint", "number", "seconds", "unexpected")
 
     def __init__(self, client: Client, until: float | None, last: LastAnswer | None) -> None:
         self._client = client
         self._until = until
         self._last = last
-        self._fingerprint = b""
+        self.fingerprint = b""
         self.number = 0
         self.seconds = 0.0
         self.unexpected: frozenset[str] = frozenset()
 
-    @property
-    def fingerprint(self) -> bytes:
-        """The fingerprint of the poll's answer; empty without an answer, or after several calls."""
-        return self._fingerprint if self.number == 1 else b""
-
     async def call(self, request: Request[T]) -> Answer[T]:
         """Send a request; raises `UnchangedError` if the answer equals the last one."""
         self.number += 1
+        self.fingerprint = b""
         last = self._last if self.number == 1 else None
         try:
             result = await self._client.call(request, self._until, last)
@@ -347,7 +344,7 @@ class Calls:
             raise
         self.seconds += result.seconds
         self.unexpected |= result.unexpected
-        self._fingerprint = result.fingerprint
+        self.fingerprint = result.fingerprint
         if result.is_unchanged:
             raise UnchangedError(result.answer.date)
         return result.answer
