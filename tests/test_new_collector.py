@@ -20,7 +20,19 @@ from tests.ports import free_port
 from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[1]
+GUIDE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 NAME = "dns_zone_traffic"
+# What a new collector shows itself in.
+AFFECTED = (
+    *(
+        "tests/collectors/test_collector.py",
+        "tests/settings",
+        "tests/commands/test_reference.py",
+        "tests/dashboards/test_remaining.py",
+    ),
+    *("tests/dashboards/test_dashboards.py", "tests/polling/test_scheduler.py", "tests/polling/test_unchanged.py"),
+    *("tests/test_faults.py", "tests/test_operations.py", "tests/test_golden.py", "tests/test_layers.py"),
+)
 
 
 class Zone(BaseHTTPRequestHandler):
@@ -55,10 +67,13 @@ def platform() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the package with the example's file and its line."""
+    """A copy of the repository with the example's file and its line."""
     folder = tmp_path_factory.mktemp("checkout")
-    shutil.copytree(ROOT / "exporter", folder / "exporter", ignore=shutil.ignore_patterns("__pycache__"))
-    example = re.search(r"^```python\n(.*?)^```", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE | re.DOTALL)
+    for name in ("exporter", "tests", "docs", "dashboards", "deploy"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("CONTRIBUTING.md", "README.md", "Makefile", "pyproject.toml"):
+        shutil.copy(ROOT / name, folder)
+    example = re.search(r"^```python\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL)
     assert example is not None
     (folder / "exporter" / "collectors" / f"{NAME}.py").write_text(example[1])
     catalogue = folder / "exporter" / "collectors" / "catalogue.py"
@@ -69,16 +84,21 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run(checkout: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run the copy's command line, and wait for its end."""
+def python(checkout: Path, *words: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    """Run a module or a script of the copy, and wait for its end."""
     return subprocess.run(
-        [sys.executable, "-m", "exporter", *words],
+        [sys.executable, *words],
         cwd=checkout,
-        env=clean({"PYTHONPATH": str(checkout)}),
+        env=clean({"PYTHONPATH": str(checkout), **environ}),
         capture_output=True,
         text=True,
         check=False,
     )
+
+
+def run(checkout: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run the copy's command line, and wait for its end."""
+    return python(checkout, "-m", "exporter", *words)
 
 
 def configured(folder: Path, base_url: str) -> str:
@@ -103,6 +123,24 @@ def configured(folder: Path, base_url: str) -> str:
         )
     )
     return str(file)
+
+
+def test_what_the_guide_writes_is_all_that_the_tests_need(checkout: Path) -> None:
+    """The guide's commands succeed the first time; then nothing else is to be changed by hand."""
+    written = re.search(
+        r"^WRITE_GOLDENS=1 \S+ (.*?)\nmake generate$",
+        GUIDE.partition("## A new collector")[2],
+        re.MULTILINE | re.DOTALL,
+    )
+    assert written is not None
+    make = (ROOT / "Makefile").read_text(encoding="utf-8").partition("generate: ")[2].partition("\n\n")[0]
+    generated = re.findall(r"^\t\$\(BIN\)/python (.*)", make, re.MULTILINE)
+    assert len(generated) == 4
+    alone = ("-n", "0", "-q", "-p", "no:cacheprovider")
+    done = [python(checkout, *written[1].replace("\\\n", "").split(), *alone, WRITE_GOLDENS="1")]
+    done += [python(checkout, *words.split()) for words in generated]
+    done += [python(checkout, "-m", "pytest", *alone, *AFFECTED)]
+    assert [(ended.args[1:], ended.stdout[-5000:] + ended.stderr[-1000:]) for ended in done if ended.returncode] == []
 
 
 def test_the_reference_has_its_family_and_its_interval(checkout: Path) -> None:
