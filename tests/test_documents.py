@@ -8,6 +8,7 @@ import click
 import pytest
 
 from exporter.cli import COMMANDS, command
+from tests.way import follow, loading
 
 ROOT = Path(__file__).parents[1]
 OURS = ("dashboards", "deploy", "docs", "exporter", "tests")
@@ -93,6 +94,21 @@ def test_the_files_and_folders_in_the_tables_exist(name: str) -> None:
             folders += found
             absent += [] if found else [path]
     assert absent == []
+
+
+async def test_the_architecture_lists_the_files_of_a_poll_a_scrape_and_a_setting(tmp_path: Path) -> None:
+    parts = await follow(3, tmp_path)
+    served = {file for files in parts.values() for file in files if file.startswith(("exposition/", "http_", "web/"))}
+    ran = {"A poll": set(parts["poll"]), "A scrape": served, "A setting": loading(tmp_path)}
+    for section in re.split(
+        r"^## ", (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8"), flags=re.MULTILINE
+    ):
+        title, _, text = section.partition("\n")
+        if title in ran:
+            listed, _, others = (set(re.findall(r"`([\w/]+\.py)`", each)) for each in text.partition("\nBesides: "))
+            assert (title, listed - ran[title], ran[title] - listed - others) == (title, set(), set())
+            ran.pop(title)
+    assert ran == {}, "python -m tests.way prints the files"
 
 
 def test_the_documents_name_every_command_and_most_targets() -> None:

@@ -1,6 +1,6 @@
 """Follows one zone's polls, and the scrapes of the exporter, through the package: which files and functions run.
 
-python -m tests.way    poll and scrape for 16 seconds, and print them
+python -m tests.way    poll and scrape for 16 seconds, and load settings, and print them
 """
 
 import asyncio
@@ -17,11 +17,12 @@ from types import FrameType
 
 import exporter
 from exporter.daemon.daemon import Daemon
+from exporter.settings.loading import load
 from exporter.settings.model import Settings
 from tests.polling.platform import Platform, running
 
 PACKAGE = f"{Path(exporter.__file__).parent}/"
-SECONDS = 16
+POLLS = 16
 # The task or thread in which a function runs → the part of the way that it belongs to.
 PARTS = {"run_coroutine_job": "poll", "poll": "poll", "count": "poll", "ledger": "poll", "render": "render"}
 
@@ -77,8 +78,18 @@ def _part() -> str:
     return next((PARTS[name] for name in names if name in PARTS), "scrape and the rest")
 
 
-async def follow(seconds: float, folder: Path) -> Mapping[str, Mapping[str, set[str]]]:
-    """Poll one zone each second, and scrape as often; return part → file → functions, without the start."""
+def loading(folder: Path) -> set[str]:
+    """Load settings from a file, the environment and flags; return the files of the package that run."""
+    file = folder / "edge.yml"
+    file.write_text("accounts: [{name: main, base_url: 'https://api.example.net', api_key: a-key}]\n")
+    way = Way()
+    with way.followed():
+        load(file, {"--log.level": "error"}, {"EDGE_EXPORTER_SHARD__TOTAL": "2"})
+    return {name for files in way.parts.values() for name in files}
+
+
+async def follow(polls: int, folder: Path) -> Mapping[str, Mapping[str, set[str]]]:
+    """Poll one zone a number of times, and scrape each second; return part → file → functions, without the start."""
     way = Way()
     is_on = False
     threading.setprofile(lambda *event: way.note(*event) if is_on else None)
@@ -97,18 +108,19 @@ async def follow(seconds: float, folder: Path) -> Mapping[str, Mapping[str, set[
         daemon = Daemon(settings, lambda: settings)
         await daemon.start()
         threading.setprofile(None)
-        await _scrape(daemon, 3)
+        await _scrape(daemon, platform, 3)
         is_on = True
         with way.followed():
-            await _scrape(daemon, seconds)
+            await _scrape(daemon, platform, polls)
         is_on = False
         await daemon.stop()
     return way.parts
 
 
-async def _scrape(daemon: Daemon, seconds: float) -> None:
+async def _scrape(daemon: Daemon, platform: Platform, polls: int) -> None:
+    asked = len(platform.seen) + polls
     request = urllib.request.Request(f"{daemon.server.url}/metrics")  # noqa: S310 - loopback
-    for _ in range(round(seconds)):
+    while len(platform.seen) < asked:
         await asyncio.to_thread(lambda: urllib.request.urlopen(request, timeout=30).read())  # noqa: S310
         await asyncio.sleep(1)
 
@@ -116,7 +128,8 @@ async def _scrape(daemon: Daemon, seconds: float) -> None:
 def main() -> None:
     """Print the files of each part, with their functions."""
     with tempfile.TemporaryDirectory() as folder:
-        parts = asyncio.run(follow(SECONDS, Path(folder)))
+        parts = asyncio.run(follow(POLLS, Path(folder)))
+        sys.stdout.write(f"a setting: {' '.join(sorted(loading(Path(folder))))}\n")
     for part, files in parts.items():
         sys.stdout.write(f"{part}: {sum(map(len, files.values()))} functions in {len(files)} files\n")
         for file, names in sorted(files.items()):
