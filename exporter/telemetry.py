@@ -263,7 +263,7 @@ class Telemetry:
             self.throttled.labels(account)
 
     def declare_ups(self, accounts: Mapping[str, Callable[[], bool] | None]) -> None:
-        """Expose whether accounts are up, for those that this process reports; argument as for `declare_accounts`."""
+        """Expose whether each account is up; an account with None is reported by another process."""
         self.up.clear()
         for account, is_up in accounts.items():
             if is_up is not None:

@@ -97,7 +97,7 @@ MEANINGS: Mapping[Cause, Meaning] = {
         "Wait for the next discovery; if it fails, correct what the evidence names.",
     ),
     Cause.LEDGER: Meaning(
-        "the ledger has not saved the counter yet, and serves it only then",
+        "the counter is not saved yet, and is not served before",
         "Check whether the disk of state.path is full or read-only; then no further step is needed.",
     ),
     Cause.FIRST_POLL: Meaning("the target has not been polled yet", "Wait until the named time."),

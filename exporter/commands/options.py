@@ -103,7 +103,7 @@ class SettingsCommand(AccountCommand):
         return super().parse_args(ctx, args)
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return all parameters; only the command's own and an account's if the command line contains no others."""
+        """Return the command's own and an account's parameters, and all others if the command line may contain them."""
         own = super().get_params(ctx)
         return own if ctx.meta.get(_OWN_ALONE) else [*own, *self.other_params()]
 

@@ -98,7 +98,7 @@ class Candidates:
                 yield self._none(scope, selection, Target(account, kind, ANY))
 
     def named(self, scope: Scope, kind: str, target_id: str) -> Iterator[Candidate]:
-        """Return a target that is not among the candidates, for every account that may have it, with the cause."""
+        """Return why a target is not among the candidates: one for each account that may have it."""
         for selection in self._registry.selections(kind):
             target = Target(selection.account, kind, target_id)
             # A rate limit belongs to the shard of its shield zone, which is unknown from its id.

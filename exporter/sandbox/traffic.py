@@ -31,7 +31,7 @@ class Traffic:
         self._noise = noise
 
     def habits(self, zone_id: int, *, volume: float | None, routes_smartly: bool) -> Habits:
-        """Return a zone's habits; a volume (queries a day) overrides the seeded one."""
+        """Return how many queries a zone receives, and when; `volume` (queries a day) overrides the seed's figure."""
         noise = self._noise
         seeded = 20_000 * 250 ** noise.fraction(_VOLUME, zone_id)
         return Habits(

@@ -192,7 +192,7 @@ class StateSettings(Section):
 
     @classmethod
     def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
-        """Require one address at most, of a PostgreSQL database."""
+        """Require at most one address, that of a PostgreSQL database."""
         given = [key for key in ("url", "url_file") if raw.get(key) is not None]
         if len(given) > 1:
             yield at(("url_file",), refused("set together with url; expected one of the two"))

@@ -181,11 +181,11 @@ def read_fields(
 
 
 def check(name: str, values: Iterable[str], allowed: Collection[str], *, is_listed: bool = True) -> tuple[str, ...]:
-    """Return a field's values, each once.
+    """Return a field's values without duplicates.
 
     Raises:
-        QueryError: a value is not allowed; the message lists the allowed ones, or (`is_listed=False`, where they are
-            too many) names the nearest one.
+        QueryError: a value is not allowed; the message lists the allowed values, or only the nearest one where
+            `is_listed` is False.
     """
     wanted = tuple(dict.fromkeys(values))
     for value in wanted:

@@ -43,8 +43,8 @@ def _day(_context: click.Context, parameter: click.Parameter, value: str | None)
     "labels",
     metavar="NAME=VALUE",
     multiple=True,
-    help="A label for every series, as the live ones have: with the shipped scrape configuration job=edge-exporter, "
-    "instance=edge-exporter and pod=edge-exporter. Repeatable.",
+    help="A label for every series; use the labels of the live series, with the shipped scrape configuration "
+    "job=edge-exporter, instance=edge-exporter and pod=edge-exporter. Repeatable.",
 )
 @click.option(
     "--step",

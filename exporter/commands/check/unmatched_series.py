@@ -23,7 +23,7 @@ def of_series(settings: Settings) -> Iterator[tuple[KeyPath, str]]:
         for place, pattern in enumerate(patterns):
             if not any(pattern.fullmatch(name) for name in known):
                 near = _nearest(pattern.pattern, known)
-                yield ("series", key, place), f"matches the whole name of no family{near}"
+                yield ("series", key, place), f"no family's whole name matches it{near}"
 
 
 def _families(settings: Settings) -> set[str]:

@@ -9,10 +9,10 @@ T = TypeVar("T")
 
 
 def run(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run to the end.
+    """Run a coroutine to its end; Ctrl-C cancels it.
 
-    `asyncio.run` cancels in the signal's handler, between any two instructions, and asyncio's own callbacks then report
-    futures that were cancelled while they used them. Here, the event loop cancels.
+    `asyncio.run` would cancel it inside the signal's handler, which may interrupt asyncio itself; asyncio then reports
+    errors. Here, the event loop cancels it.
 
     Raises:
         KeyboardInterrupt: Ctrl-C ended it.

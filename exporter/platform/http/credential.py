@@ -67,11 +67,11 @@ class Credential:
         self._refused = None
 
     def is_refused(self) -> bool:
-        """Return whether the last use was refused."""
+        """Return whether the platform refused the secret at its last use."""
         return self._refused is not None
 
     def is_renewed(self) -> bool:
-        """Return whether the last use was refused and the secret has changed since; True only once for each change."""
+        """Return whether a refused secret has been replaced since; True only once for each change."""
         if self._refused is None:
             return False
         try:

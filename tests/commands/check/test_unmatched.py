@@ -26,9 +26,9 @@ databases:
   - {name: orders, url: "{url}", auth_token: "{token}", queries: [{name: orders_open, sql: SELECT 1 AS value}]}
 """
 OF_SERIES = [
-    "9: series.deny[0]: matches the whole name of no family",
-    "9: series.deny[2]: matches the whole name of no family",
-    "8: series.allow[0]: matches the whole name of no family; did you mean 'edge_dns_queries_total'?",
+    "9: series.deny[0]: no family's whole name matches it",
+    "9: series.deny[2]: no family's whole name matches it",
+    "8: series.allow[0]: no family's whole name matches it; did you mean 'edge_dns_queries_total'?",
 ]
 
 
