@@ -23,17 +23,12 @@ from pydantic import ValidationError
 
 from exporter.collectors.causes import Cause
 from exporter.commands.health_check import LOOPBACK
+from exporter.commands.loading import loading
 from exporter.commands.options import form_option
 from exporter.commands.output.help import Command
 from exporter.commands.output.printing import MISUSE, complain, echo, terminal_width
 from exporter.commands.output.table import lay_out
 from exporter.foreign.terminal import escape
-from exporter.settings.flag import variable_of
-from exporter.settings.loading import read_file
-from exporter.settings.service import WebSettings
-from exporter.validation.faults import ConfigurationError
-from exporter.validation.yaml_file import file_names_resolved
-from exporter.web.auth.access import load_web_config
 
 # The time limit: with a hundred thousand targets, an answer takes some seconds.
 TIMEOUT_SECONDS = 60.0
@@ -127,6 +122,14 @@ def _print(answer: Answer, targets: Sequence[str], *, is_whole: bool) -> None:
 
 def _url_of(config: Path | None) -> str:
     """Return the URL at which the exporter of a configuration serves, whose other sections may be invalid."""
+    with loading():  # not for the help
+        from exporter.settings.flag import variable_of  # noqa: PLC0415
+        from exporter.settings.loading import read_file  # noqa: PLC0415
+        from exporter.settings.service import WebSettings  # noqa: PLC0415
+        from exporter.validation.faults import ConfigurationError  # noqa: PLC0415
+        from exporter.validation.yaml_file import file_names_resolved  # noqa: PLC0415
+        from exporter.web.auth.access import load_web_config  # noqa: PLC0415
+
     file = read_file(config, os.environ)
     section = file_names_resolved(file.data or {}, Path(file.source).parent).get("web")
     given = {key: value for key, value in section.items() if key in _KEYS} if isinstance(section, dict) else {}

@@ -1,20 +1,10 @@
 """`sandbox`: serves the local platform alone."""
 
-import asyncio
-import signal
-
 import click
 
+from exporter.commands.loading import loading
 from exporter.commands.output.help import Command
-from exporter.commands.output.serving import listening, serve
-from exporter.log import configure
-from exporter.sandbox import keys
-from exporter.sandbox.app import create_app
-from exporter.sandbox.clock import WorldClock
-from exporter.sandbox.server import SandboxServer
-from exporter.sandbox.world import World
 
-FAST = 240.0
 COUNT = click.IntRange(0, 200_000)
 
 
@@ -37,33 +27,6 @@ def command(*, host: str, port: int, fast: bool, seed: int, zones: int, scripts:
 
     SIGTERM and SIGINT (Ctrl-C) end it within a second with exit code 0.
     """
-    configure("warning", "auto")
-    world = World(seed, WorldClock(speed=FAST if fast else 1.0), zones, scripts, shield_zones)
-    serve(_run(world, host, port))
-
-
-async def _run(world: World, host: str, port: int) -> None:
-    ended = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, ended.set)
-    server = SandboxServer(create_app(world), host, port)
-    with listening(f"[{host}]:{port}" if ":" in host else f"{host}:{port}", "--port or --host"):
-        await server.start()
-    click.echo(_introduction(server.url))
-    await ended.wait()
-    await server.stop()
-
-
-def _introduction(url: str) -> str:
-    return f"""
-  sandbox      {url}
-  API key      {keys.API_KEY} (AccessKey header), or the bearer token {keys.BEARER_TOKEN}
-  database     {url} with the token {keys.DATABASE_TOKEN_READ_ONLY}
-               or, to write, {keys.DATABASE_TOKEN_FULL}
-  description  {url}/openapi.json
-  control      {url}/sandbox: events, faults, the clock, each with a line to try
-
-  Try it: EDGE_EXPORTER_BASE_URL={url} EDGE_EXPORTER_API_KEY={keys.API_KEY} edge-exporter check
-
-  Stop with Ctrl-C.
-"""
+    with loading():
+        from exporter.commands.local_platform import serve_sandbox  # noqa: PLC0415 - not for the help
+    serve_sandbox(host, port, fast=fast, seed=seed, zones=zones, scripts=scripts, shield_zones=shield_zones)

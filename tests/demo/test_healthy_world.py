@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from exporter.commands.demo import demo_settings
+from exporter.commands.local_platform import demo_settings
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.scans import ScanStatus
 from exporter.sandbox.world import World

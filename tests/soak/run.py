@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from exporter.commands.demo import demo_settings
+from exporter.commands.local_platform import demo_settings
 from exporter.daemon.daemon import Daemon
 from exporter.log import configure
 from exporter.sandbox.world import World
