@@ -11,7 +11,7 @@ import {
 } from '@grafana/data';
 import { firstValueFrom } from 'rxjs';
 
-const STANDARD = ['unit', 'decimals', 'min', 'max', 'thresholds', 'mappings', 'color', 'noValue', 'displayName', 'links'];
+const STANDARD = ['unit', 'decimals', 'min', 'max', 'fieldMinMax', 'thresholds', 'mappings', 'color', 'noValue', 'displayName', 'links'];
 const CUSTOM = [
   'drawStyle', 'lineInterpolation', 'lineWidth', 'lineStyle', 'fillOpacity', 'fillBelowTo', 'gradientMode', 'showPoints',
   'pointSize', 'spanNulls', 'stacking', 'thresholdsStyle', 'axisPlacement', 'axisLabel', 'barAlignment', 'hideFrom',
