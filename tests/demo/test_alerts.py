@@ -118,7 +118,8 @@ def test_a_failed_scan_and_a_breach_reach_the_webhook_and_so_does_their_end(tmp_
         path, breach = webhook.first("EdgeRateLimitBlocking")
         assert path == "/warning"
         assert breach["labels"]["rate_limit_id"] == str(limit["id"])
-        assert breach["annotations"]["summary"] == f"Rate limit {limit['name']} is blocking requests."
+        of = next(zone["name"] for zone in world["shield_zones"]["first"] if zone["id"] == limit["shield_zone_id"])
+        assert breach["annotations"]["summary"] == f"Rate limit {limit['name']} of {of} is blocking requests."
         assert breach["annotations"]["runbook_url"].endswith("/deploy/runbooks/EdgeRateLimitBlocking.md")
 
         demo.sandbox.post("/sandbox/world", event="scan_completed", zone_id=zone["id"])
