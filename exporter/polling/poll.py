@@ -41,6 +41,7 @@ class PollMemory:
         unavailable: the targets for which the platform does not have what a collector asks for.
         gone: the targets that no longer exist, as an answer said.
         counting: the successful polls that wait for the ledger; at most one for each target and collector.
+        room: how many more may wait.
     """
 
     failures: FailureLog
