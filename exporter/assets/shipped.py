@@ -8,7 +8,7 @@ from typing import Final
 import exporter
 from exporter.assets.alert_rules import RuleChangeError, parse_changes, render
 
-REPOSITORY: Final = "https://github.com/edge-exporter/edge-exporter/blob/main/deploy"
+REPOSITORY: Final = "https://github.com/edge-exporter/edge-exporter/blob/main"
 _LINK_OUTWARD: Final = re.compile(r"\]\(\.\./")
 _SEVERITY: Final = re.compile(r"[\w.:/-]+")
 _INDEX: Final = "README.md"
@@ -82,7 +82,7 @@ def runbooks(assignments: Iterable[str]) -> dict[str, str]:
     """
     severities = _severities(assignments, "the runbooks")
     pages = _texts(find_folder("runbooks"), "*.md")
-    pages = {name: _LINK_OUTWARD.sub(f"]({REPOSITORY}/", text) for name, text in pages.items()}
+    pages = {name: _LINK_OUTWARD.sub(f"]({REPOSITORY}/deploy/", text) for name, text in pages.items()}
     for form in ("`{}`", "| {} |"):
         pages[_INDEX] = _replaced(pages[_INDEX], form, severities)
     return pages

@@ -12,6 +12,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from exporter.assets.shipped import AssetError
 from exporter.exposition.renderer import Renderer
 from exporter.web import api
 from exporter.web.explanation import AbsenceQuery, explain, parse_question
@@ -22,6 +23,8 @@ from exporter.web.status import View
 from exporter.web.target_query import PAGE_ROWS, PAGE_SORT, FilterValues, QueryError, TargetQuery, parse_query
 
 if TYPE_CHECKING:
+    from markupsafe import Markup
+
     from exporter.web.page.page import Pages
 
 # Reloads the configuration, and returns its faults; none if it is now in force.
@@ -46,6 +49,7 @@ class _Endpoints:
         self._turn = asyncio.Lock()
         self._assets = load_assets()
         self._pages: Pages | None = None
+        self._runbooks: Mapping[str, Markup] = {}
 
     async def healthy(self, _request: Request) -> Response:
         """`/-/healthy`: 200 while the event loop, the scheduler, the ledger and the renderer run, else 503."""
@@ -109,10 +113,28 @@ class _Endpoints:
             raise HTTPException(404)
         return _asset(request, asset)
 
+    async def icon(self, request: Request) -> Response:
+        """`/favicon.ico`: the icon, where browsers look for that of an answer that is no page."""
+        return _asset(request, self._assets["icon.svg"])
+
+    async def runbook(self, request: Request) -> Response:
+        """`/runbooks/ALERT` and `/runbooks/ALERT.md`: the runbook of an alert; `/runbooks/`: the index."""
+        name = request.path_params.get("name", "README").removesuffix(".md")
+        async with self._turn:
+            pages = await self._loaded_pages()
+            try:
+                self._runbooks = self._runbooks or await asyncio.to_thread(_load_runbooks)
+            except AssetError as error:
+                raise HTTPException(404, str(error)) from None
+            if name not in self._runbooks:
+                raise HTTPException(404, "no alert has a runbook of this name; /runbooks/ lists them")
+            body = await _joined(pages.runbook(name, self._runbooks[name]))
+        return await _answer(request, body, _HTML, {"Content-Security-Policy": PAGE_POLICY})
+
     async def _loaded_pages(self) -> "Pages":
         """Load the templates at the first request for a page, which saves 0.04 s of the start."""
         if self._pages is None:
-            self._pages = await asyncio.to_thread(_load_pages, self._view.clocks.monotonic, self._assets)
+            self._pages = await asyncio.to_thread(_load_pages, self._view, self._assets)
         return self._pages
 
     def _question(self, request: Request) -> AbsenceQuery:
@@ -130,10 +152,16 @@ class _Endpoints:
         return await _answer(request, body, _JSON, {})
 
 
-def _load_pages(monotonic: Callable[[], float], assets: Mapping[str, Asset]) -> "Pages":
+def _load_pages(view: View, assets: Mapping[str, Asset]) -> "Pages":
     from exporter.web.page.page import Pages  # noqa: PLC0415 - imports jinja2; see `_loaded_pages`
 
-    return Pages(monotonic, assets)
+    return Pages(view.clocks.monotonic, assets, view.version)
+
+
+def _load_runbooks() -> "Mapping[str, Markup]":
+    from exporter.web.page.runbooks import load_runbooks  # noqa: PLC0415 - imports a Markdown parser, which takes 0.3 s
+
+    return load_runbooks()
 
 
 async def _joined(pieces: AsyncIterator[str]) -> bytes:
@@ -202,7 +230,12 @@ def create_app(
         Route("/api/v1/status", endpoints.status),
         Route("/api/v1/explain", endpoints.explain),
         Route("/explain", endpoints.explanation),
+        # A relative redirect works behind a proxy that changes the path.
+        Route("/runbooks", RedirectResponse("runbooks/"), methods=["GET"]),
+        Route("/runbooks/", endpoints.runbook),
+        Route("/runbooks/{name}", endpoints.runbook),
         Route("/static/{name}", endpoints.asset),
+        Route("/favicon.ico", endpoints.icon),
         Route("/", endpoints.page),
     ]
     prefix = route_prefix.rstrip("/")

@@ -18,7 +18,7 @@ HOSTILE = {
     "surrogate": "lone \ud800",
     "long": "x" * 10_240,
 }
-VOID = frozenset({"meta", "link", "img", "input", "path", "circle", "rect"})
+VOID = frozenset({"meta", "link", "img", "input", "path", "circle", "rect", "wbr"})
 
 
 class Page(HTMLParser):
@@ -72,5 +72,5 @@ async def rendered(setup: ViewSetup, **wanted: object) -> Page:
     view = setup.view()
     query = asking(**wanted)
     status, found, counts = await view.both(query)
-    pieces = Pages(setup.clock, load_assets()).status(status, found, counts, query, view.known())
+    pieces = Pages(setup.clock, load_assets(), view.version).status(status, found, counts, query, view.known())
     return Page("".join([piece async for piece in pieces]).encode("utf-8", "replace").decode())

@@ -1,15 +1,18 @@
 import asyncio
 import gzip
+import re
 from collections.abc import Iterator
 
 import httpx
 import pytest
 
+from exporter.assets.shipped import find_folder
 from exporter.clock import Clocks
 from exporter.exposition.status_board import Status, StatusBoard
 from exporter.targets.target import PollKey
 from exporter.web.app import create_app
 from exporter.web.page.assets import load_assets
+from tests.web.rendered import Page
 from tests.web.view_setup import endpoints_client, view_setup, zone
 
 READING = [
@@ -20,7 +23,11 @@ READING = [
     "/api/v1/",
     "/api/v1/targets",
     "/api/v1/status",
+    "/explain",
+    "/runbooks/",
+    "/runbooks/EdgeWatchdog",
     "/static/page.js",
+    "/favicon.ico",
 ]
 
 
@@ -50,6 +57,7 @@ async def test_what_can_be_read_answers_get_and_head_and_nothing_else(path: str)
         "/api/v2/targets",
         "/static/",
         "/static/page.py",
+        "/favicon.svg",
         "/static/../app.py",
         "/static/..%2fassets.py",
         "/static/%2e%2e%2f__init__.py",
@@ -67,7 +75,7 @@ async def test_the_answer_for_an_unknown_path_reveals_nothing(path: str) -> None
     assert "evil" not in str(response.headers)
 
 
-@pytest.mark.parametrize("path", ["/", "/metrics", "/-/healthy", "/api/v1/status", "/nowhere", "/static/page.css"])
+@pytest.mark.parametrize("path", [*READING, "/nowhere", "/static/page.css"])
 async def test_every_answer_keeps_browsers_from_doing_more_than_showing_it(path: str) -> None:
     async with view_setup() as setup, endpoints_client(setup) as client:
         headers = (await client.get(path)).headers
@@ -204,6 +212,41 @@ async def test_own_files_are_kept_by_browsers_until_they_change() -> None:
             assert (again.status_code, again.content) == (304, b"")
             for header in ("etag", "cache-control", "vary"):
                 assert again.headers[header] == bare.headers[header]
+
+
+async def test_a_runbook_is_served_under_the_alert_s_name_and_its_file_s() -> None:
+    async with view_setup() as setup, endpoints_client(setup) as client:
+        bare = await client.get("/runbooks/EdgeTargetStale")
+        file = await client.get("/runbooks/EdgeTargetStale.md")
+        redirect = await client.get("/runbooks")
+    assert bare.headers["content-type"] == "text/html; charset=utf-8"
+    assert bare.text == file.text
+    page = Page(bare.text)
+    assert ("EdgeTargetStale · edge-exporter" in page.text, page.having("script")) == (True, [])
+    assert "<h2>EdgeTargetStale</h2>" in bare.text
+    assert "sum by (collector) (increase(edge_exporter_collector_missed_runs_total[1h])) &gt; 0" in bare.text
+    assert (redirect.status_code, redirect.headers["location"]) == (307, "runbooks/")
+
+
+async def test_every_link_between_runbooks_leads_to_one_and_every_alert_has_one() -> None:
+    async with view_setup() as setup, endpoints_client(setup) as client:
+        index = Page((await client.get("/runbooks/")).text)
+        links = {own["href"] for own in index.having("a") if re.fullmatch(r"Edge\w+\.md", own["href"])}
+        assert links >= {path.name for path in find_folder("runbooks").glob("Edge*.md")}
+        for link in links:
+            own = Page((await client.get(f"/runbooks/{link}")).text).having("a")
+            inside = [a["href"] for a in own if not re.match(r"https://|\.\./|#", a["href"])]
+            assert {link for link in inside if link not in {*links, "README.md"}} == set()
+
+
+async def test_what_is_no_runbook_is_refused_in_words() -> None:
+    async with view_setup() as setup, endpoints_client(setup) as client:
+        for name in ("EdgeNothing", "edgewatchdog", "README.md.md"):
+            refused = await client.get(f"/runbooks/{name}")
+            assert (refused.status_code, refused.text) == (
+                404,
+                "no alert has a runbook of this name; /runbooks/ lists them\n",
+            )
 
 
 @pytest.mark.parametrize("prefix", ["/edge", "/edge/", "/tools/edge"])

@@ -1,11 +1,14 @@
 """Renders the HTML pages from templates; they work without their script."""
 
+import platform as python_platform
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
+from exporter.assets.shipped import REPOSITORY
 from exporter.explain.evidence import moment
 from exporter.responsive.slices import unhurried
 from exporter.web.explanation import AbsenceQuery, Explanation
@@ -151,7 +154,9 @@ _GLOBALS = {
         ("chart", "30 days", True, "chart"),
     ),
     "asking": asking,
+    "build": f"Python {python_platform.python_version()}, {python_platform.system()} {python_platform.machine()}",
     "credential_of": credential_of,
+    "repository": REPOSITORY,
     "to_explanation": to_explanation,
     "to_targets": to_targets,
 }
@@ -163,9 +168,10 @@ class Pages:
     Args:
         monotonic: a clock in seconds.
         assets: the style sheet, the script and the icon by name.
+        version: the exporter's version.
     """
 
-    def __init__(self, monotonic: Callable[[], float], assets: Mapping[str, Asset]) -> None:
+    def __init__(self, monotonic: Callable[[], float], assets: Mapping[str, Asset], version: str) -> None:
         self._monotonic = monotonic
         environment = Environment(
             loader=PackageLoader("exporter.web.page"),
@@ -176,9 +182,8 @@ class Pages:
             auto_reload=False,
         )
         environment.filters |= {shown.__name__: shown for shown in _FILTERS}
-        environment.globals |= {**_GLOBALS, "assets": assets}
-        self._status = environment.get_template("status.html")
-        self._explanation = environment.get_template("explanation.html")
+        environment.globals |= {**_GLOBALS, "assets": assets, "version": version}
+        self._template = environment.get_template
 
     def status(
         self, status: StatusView, found: TargetsView, counts: TargetCounts, query: TargetQuery, known: FilterValues
@@ -192,9 +197,9 @@ class Pages:
             query: the query that found them.
             known: the collectors and accounts that a query may name.
         """
-        stream = self._status.stream(
+        return self._rendered(
+            "status.html",
             now=status.now,
-            version=status.version,
             status=status,
             unwell=status.targets.failing + status.targets.stale,
             verdict=verdict(status),
@@ -207,8 +212,6 @@ class Pages:
             known=known,
             refresh=LONG_REFRESH_SECONDS if len(found.targets) > LONG_PAGE else REFRESH_SECONDS,
         )
-        stream.enable_buffering(BUFFERED)
-        return unhurried(stream, self._monotonic)
 
     def explanation(self, found: Explanation, question: AbsenceQuery) -> AsyncIterator[str]:
         """Render the page of absent families, piece by piece.
@@ -218,7 +221,14 @@ class Pages:
             question: the query, and which rows of its answer the page shows.
         """
         asked = ", ".join(sorted(question.wanted.targets | question.wanted.families))
-        stream = self._explanation.stream(now=found.now, version="", found=found, asked=asked)
+        return self._rendered("explanation.html", now=found.now, found=found, asked=asked)
+
+    def runbook(self, name: str, content: Markup) -> AsyncIterator[str]:
+        """Render a runbook, whose page is one level below the others."""
+        return self._rendered("runbook.html", root="../", name=name, content=content)
+
+    def _rendered(self, template: str, *, root: str = "", **values: object) -> AsyncIterator[str]:
+        stream = self._template(template).stream(root=root, **values)
         stream.enable_buffering(BUFFERED)
         return unhurried(stream, self._monotonic)
 

@@ -3,6 +3,7 @@ from collections.abc import Callable
 
 import pytest
 
+from exporter.assets.shipped import REPOSITORY
 from exporter.targets.target import Target
 from exporter.web.page.wording import foreign
 from exporter.web.status_models import LedgerView, State
@@ -32,8 +33,10 @@ async def test_the_page_has_nothing_inline_and_no_external_resources() -> None:
     assert page.having("style") == []
     (script,) = page.having("script")
     assert re.fullmatch(r"static/page\.js\?v=[0-9a-f]{16}", script["src"])
-    targets = [own[name] for _, own in page.tags for name in ("src", "href", "action") if name in own]
-    assert [target for target in targets if re.match(r"/|[a-z]+:", target)] == []
+    places = {own[name] for _, own in page.tags for name in ("src", "href", "action") if name in own}
+    documents = {own["href"] for own in page.having("a") if own["href"].startswith(REPOSITORY)}
+    assert [place for place in places - documents if re.match(r"/|[a-z]+:", place)] == []
+    assert len(documents) == 4
 
 
 @pytest.mark.parametrize("hostile", HOSTILE.values(), ids=HOSTILE)
