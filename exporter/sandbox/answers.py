@@ -20,12 +20,8 @@ def payload(content: Any, status: int = 200, media_type: str = "application/json
 
 def enveloped(data: Any, *, defaulted: bool = False, with_status: bool = False) -> Response:  # noqa: ANN401 - any JSON
     """Answer with `{data, error}`; the error of a good answer is null or an object of defaults."""
-    error: dict[str, Any] | None = None
-    if defaulted:
-        error = {"success": False, "message": None, "errorKey": None}
-        if with_status:
-            error["statusCode"] = 0
-    return payload({"data": data, "error": error})
+    error = {"success": False, "message": None, "errorKey": None} | ({"statusCode": 0} if with_status else {})
+    return payload({"data": data, "error": error if defaulted else None})
 
 
 def refused(error_key: str, message: str, *, status_code: int | None = None, status: int = 202) -> Response:
@@ -36,30 +32,14 @@ def refused(error_key: str, message: str, *, status_code: int | None = None, sta
     return payload({"data": None, "error": error}, status)
 
 
-def empty(status: int) -> Response:
-    """Answer with a status alone."""
-    return Response(b"", status)
-
-
-def status_only(status: int) -> Response:
-    """Answer with `{"statusCode": ...}`."""
-    return payload({"statusCode": status}, status)
-
-
-def problem(status: int, detail: str, instance: str) -> Response:
-    """Answer with problem details."""
-    return _problem(status, detail, instance, {"type": f"https://errors.example/{status}"})
-
-
-def field_errors(status: int, detail: str, instance: str, errors: Sequence[tuple[str, str]], trace: str) -> Response:
-    """Answer with problem details that name the faulty fields."""
-    named = [{"field": field, "message": message} for field, message in errors]
-    return _problem(status, detail, instance, {"errors": named, "id": trace})
-
-
-def _problem(status: int, detail: str, instance: str, more: dict[str, Any]) -> Response:
-    title = HTTPStatus(status).phrase
-    content = {"title": title, "status": status, "detail": detail, "instance": instance, **more}
+def problem(
+    status: int, detail: str, instance: str, fields: Sequence[tuple[str, str]] = (), trace: str = ""
+) -> Response:
+    """Answer with problem details; faulty fields are named, each with what is wrong, under the id `trace`."""
+    more: dict[str, Any] = {"type": f"https://errors.example/{status}"}
+    if fields:
+        more = {"errors": [{"field": field, "message": message} for field, message in fields], "id": trace}
+    content = {"title": HTTPStatus(status).phrase, "status": status, "detail": detail, "instance": instance, **more}
     return payload(content, status, "application/problem+json")
 
 

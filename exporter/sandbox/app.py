@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
-from starlette.routing import BaseRoute, Match, Route
+from starlette.routing import Match, Route
 
 from exporter.sandbox import control, database_endpoint, undocumented
 from exporter.sandbox.faults import FaultGate, Faults
@@ -43,14 +43,8 @@ def create_app(world: World, faults: Faults | None = None) -> FastAPI:
         allowed = sorted(methods | ({"HEAD"} if "GET" in methods else set()))
         return PlainTextResponse(error.detail, error.status_code, {"Allow": ", ".join(allowed)} if allowed else None)
 
-    routes: list[BaseRoute] = [
-        *OPERATIONS,
-        *database_endpoint.routes(world),
-        *undocumented.OPERATIONS,
-        *control.routes(world, scripted),
-    ]
     app = Sandbox(
-        routes=routes,
+        routes=[*OPERATIONS, *database_endpoint.ROUTES, *undocumented.OPERATIONS, *control.ROUTES],
         middleware=[Middleware(FaultGate, scripted, world.clock)],
         exception_handlers={HTTPException: as_text, RequestError: control.refuse},
         lifespan=lifespan,

@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any, Final
+from functools import reduce
+from typing import Any, Final, NamedTuple
 
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.noise import Noise
+from exporter.sandbox.search import free_id
 from exporter.sandbox.seed import seed
 from exporter.sandbox.timestamps import DAY, date_of, day_number, number_of
 
@@ -19,8 +21,7 @@ _SHORTEST: Final = 600.0
 _SHORTEST_HEALTHY: Final = 1_800.0
 
 
-@dataclass(frozen=True, slots=True)
-class Breaches:
+class Breaches(NamedTuple):
     """Numbers of logged, challenged and blocked breaches."""
 
     logged: int = 0
@@ -30,29 +31,20 @@ class Breaches:
     @property
     def total(self) -> int:
         """The sum of them."""
-        return self.logged + self.challenged + self.blocked
+        return sum(self)
 
     def plus(self, other: "Breaches") -> "Breaches":
-        """Return the sums, at least 0 each."""
-        return Breaches(
-            max(0, self.logged + other.logged),
-            max(0, self.challenged + other.challenged),
-            max(0, self.blocked + other.blocked),
-        )
+        """Return the sums."""
+        return Breaches(*(mine + others for mine, others in zip(self, other, strict=True)))
 
     def answer(self) -> dict[str, int]:
         """Return them as the platform sends them."""
-        return {
-            "totalBreaches": self.total,
-            "loggedBreaches": self.logged,
-            "challengedBreaches": self.challenged,
-            "blockedBreaches": self.blocked,
-        }
+        return {"totalBreaches": self.total, **{f"{action}Breaches": count for action, count in self._asdict().items()}}
 
 
 @dataclass(slots=True)
 class RateLimit:
-    """A rate limit of a shield zone."""
+    """A rate limit of a shield zone; its answers omit dropped days, or all, or show plain integers for days."""
 
     limit_id: int
     name: str
@@ -61,7 +53,7 @@ class RateLimit:
     plain_days: bool = False
     no_days: bool = False
     added: dict[int, Breaches] = field(default_factory=dict)
-    dropped: set[int] = field(default_factory=set)
+    dropped: set[date] = field(default_factory=set)
 
 
 class RateLimits:
@@ -72,104 +64,61 @@ class RateLimits:
         self._noise = noise
         self._clock = clock
         self._opening = clock.now()
-        self._limits: dict[int, RateLimit] = {}
+        self.limits: dict[int, RateLimit] = {}
         for zone in range(1, shield_zones + 1):
             for place, name in enumerate(seed("names", "rate_limits")):
-                limit = RateLimit(2 * zone + 1 + place, name, zone)
+                limit = self.limits[2 * zone + 1 + place] = RateLimit(2 * zone + 1 + place, name, zone)
                 # One rate limit has no breaches, and one has days that are plain integers.
                 limit.quiet = limit.no_days = zone == 2 and place == 1  # noqa: PLR2004 - the second zone's
                 limit.plain_days = zone == 3 and place == 1  # noqa: PLR2004 - the third zone's
-                self._limits[limit.limit_id] = limit
-
-    def limits(self, shield_zone_id: int | None = None) -> list[RateLimit]:
-        """Return all rate limits, or those of a shield zone."""
-        return [one for one in self._limits.values() if shield_zone_id in (None, one.shield_zone_id)]
-
-    def find(self, limit_id: int) -> RateLimit | None:
-        """Return a rate limit; None if there is none."""
-        return self._limits.get(limit_id)
 
     def add_limit(self, name: str, shield_zone_id: int, rate_limit_id: int | None = None, *, quiet: bool = True) -> int:
         """Add a rate limit and return its id; a quiet one has only added breaches."""
-        new_id = max([*self._limits, 0]) + 1 if rate_limit_id is None else rate_limit_id
-        if new_id in self._limits:
-            raise ValueError(f"{new_id} already exists")
-        self._limits[new_id] = RateLimit(new_id, name, shield_zone_id, quiet=quiet)
+        new_id = free_id(self.limits, rate_limit_id)
+        self.limits[new_id] = RateLimit(new_id, name, shield_zone_id, quiet=quiet)
         return new_id
 
     def remove_limit(self, rate_limit_id: int) -> None:
         """Remove a rate limit."""
-        del self._limits[rate_limit_id]
+        del self.limits[rate_limit_id]
 
     def add_breaches(
-        self,
-        rate_limit_id: int,
-        *,
-        logged: int = 0,
-        challenged: int = 0,
-        blocked: int = 0,
-        day: date | None = None,
+        self, rate_limit_id: int, logged: int = 0, challenged: int = 0, blocked: int = 100, day: date | None = None
     ) -> None:
-        """Add breaches to today or to another day; negative numbers remove some."""
+        """Add breaches of a rate limit to today or another day."""
         number = day_number(self._clock.now()) if day is None else number_of(day)
-        limit = self._limits[rate_limit_id]
-        before = limit.added.get(number, Breaches())
-        limit.added[number] = Breaches(
-            before.logged + logged,
-            before.challenged + challenged,
-            before.blocked + blocked,
-        )
-
-    def drop_day(self, limit_id: int, day: date) -> None:
-        """Omit a day from a rate limit's answers; its true breaches do not change."""
-        self._limits[limit_id].dropped.add(number_of(day))
-
-    def restore_day(self, limit_id: int, day: date) -> None:
-        """Include a day in a rate limit's answers again."""
-        self._limits[limit_id].dropped.discard(number_of(day))
-
-    def set_plain_days(self, limit_id: int, *, plain: bool) -> None:
-        """Send a rate limit's days as plain integers, or as objects."""
-        self._limits[limit_id].plain_days = plain
-
-    def set_no_days(self, limit_id: int, *, missing: bool) -> None:
-        """Send null in the place of a rate limit's days, or the days."""
-        self._limits[limit_id].no_days = missing
+        added = self.limits[rate_limit_id].added
+        added[number] = added.get(number, Breaches()).plus(Breaches(logged, challenged, blocked))
 
     def true_breaches(self, limit_id: int, day: date) -> Breaches:
         """Return the true breaches of a day so far, also of a day that is omitted from the answers."""
-        return self._counted(self._limits[limit_id], number_of(day), self._clock.now())
+        return self._counted(self.limits[limit_id], number_of(day), self._clock.now())
 
     def metrics(self, limit_id: int) -> dict[str, Any]:
         """Return a rate limit's `overview` and days as the platform sends them."""
-        limit = self._limits[limit_id]
+        limit = self.limits[limit_id]
         now = self._clock.now()
         today = day_number(now)
-        days: dict[str, Any] = {}
-        overall = Breaches()
-        for day in range(today - WINDOW_DAYS + 1, today + 1):
-            counted = self._counted(limit, day, now)
-            if day in limit.dropped:
-                continue
-            overall = overall.plus(counted)
-            # The map omits days without a breach.
-            if counted.total:
-                days[f"{date_of(day):%d-%m-%Y}"] = counted.total if limit.plain_days else counted.answer()
+        counted = {date_of(day): self._counted(limit, day, now) for day in range(today - WINDOW_DAYS + 1, today + 1)}
+        # The map omits days without a breach.
+        shown = {day: breaches for day, breaches in counted.items() if breaches.total and day not in limit.dropped}
+        days = {
+            f"{day:%d-%m-%Y}": breaches.total if limit.plain_days else breaches.answer()
+            for day, breaches in shown.items()
+        }
         return {
-            "overview": overall.answer(),
+            "overview": reduce(Breaches.plus, shown.values(), Breaches()).answer(),
             "ratelimitOverviewPastTwentyEightDays": None if limit.no_days else days,
         }
 
     def _counted(self, limit: RateLimit, day: int, now: float) -> Breaches:
-        counted = Breaches()
         if now < day * DAY:
-            return counted
+            return Breaches()
+        counted = limit.added.get(day, Breaches())
         if not limit.quiet:
-            for slot in range(_SLOTS):
-                counted = counted.plus(self._burst(limit, day * _SLOTS + slot, now))
-            counted = counted.plus(self._opening_burst(limit, day, now))
-        added = limit.added.get(day)
-        return counted if added is None else counted.plus(added)
+            bursts = [self._burst(limit, slot, now) for slot in range(day * _SLOTS, (day + 1) * _SLOTS)]
+            counted = reduce(Breaches.plus, (*bursts, self._opening_burst(limit, day, now)), counted)
+        return Breaches(*(max(0, count) for count in counted))
 
     def _burst(self, limit: RateLimit, slot: int, now: float) -> Breaches:
         noise, limit_id = self._noise, limit.limit_id

@@ -1,6 +1,6 @@
 """Container registries: images and their tags, to which a nightly build is added every day."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from exporter.sandbox.clock import WorldClock
@@ -17,7 +17,7 @@ class Image:
     registry_id: str
     namespace: str
     name: str
-    tags: list[str] = field(default_factory=list)
+    tags: list[str]
     nightly: bool = False
 
 
@@ -30,12 +30,8 @@ class Images:
 
     def __init__(self, clock: WorldClock) -> None:
         self._clock = clock
-        self._images = [Image(**{**image, "tags": list(image["tags"])}) for image in seed("images")]
+        self.images = [Image(**{**image, "tags": list(image["tags"])}) for image in seed("images")]
         self._unreachable: set[str] = set()
-
-    def images(self) -> list[Image]:
-        """Return all images."""
-        return list(self._images)
 
     def add_tag(self, registry_id: str, namespace: str, name: str, tag: str) -> None:
         """Add a tag to an image."""
@@ -62,16 +58,12 @@ class Images:
 
     def known_tags(self, image: Image) -> list[str]:
         """Return an image's tags, whether or not its registry can be reached."""
-        if not image.nightly:
-            return list(image.tags)
         today = day_number(self._clock.now())
-        return [
-            *image.tags,
-            *(f"nightly-{date_of(day):%Y%m%d}" for day in range(today - _NIGHTLY_BUILDS + 1, today + 1)),
-        ]
+        builds = range(today - _NIGHTLY_BUILDS + 1, today + 1) if image.nightly else ()
+        return [*image.tags, *(f"nightly-{date_of(day):%Y%m%d}" for day in builds)]
 
     def _image(self, registry_id: str, namespace: str, name: str) -> Image:
-        for image in self._images:
+        for image in self.images:
             if (image.registry_id, image.namespace, image.name) == (registry_id, namespace, name):
                 return image
         raise KeyError(f"{registry_id}/{namespace}/{name}")

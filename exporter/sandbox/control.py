@@ -1,25 +1,23 @@
 """The control endpoints, for tests and people: faults, the clock, events and database tokens."""
 
 import json
-import re
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.resources import files
-from itertools import product
+from itertools import islice
 from typing import Any, Final
 
 from jinja2 import Environment
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import Route
 
-from exporter.foreign.patterns import Pattern
 from exporter.sandbox.answers import payload
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.fault_kinds import KINDS, Fault
 from exporter.sandbox.faults import Faults
-from exporter.sandbox.keys import DatabaseTokens, TokenKind
+from exporter.sandbox.keys import DatabaseTokens
+from exporter.sandbox.protection import CONFIGURATIONS
 from exporter.sandbox.request_parsing import RequestError, json_object, reasons
 from exporter.sandbox.scenarios import Events
 from exporter.sandbox.search import ResourceIds
@@ -81,99 +79,6 @@ async def refuse(_request: Request, error: RequestError) -> Response:
     return payload({"reasons": error.reasons}, error.status)
 
 
-def routes(world: World, faults: Faults) -> list[Route]:
-    """Return the routes of the control endpoints."""
-    events = Events(world)
-
-    async def on_clock(request: Request) -> Response:
-        if request.method == "POST":
-            _change_clock(world.clock, await json_object(request))
-        return payload({"now": _iso(world.clock.now()), "unix": world.clock.now(), "speed": world.clock.speed})
-
-    async def on_world(request: Request) -> Response:
-        if request.method == "POST":
-            given = await json_object(request)
-            return payload({"event": given.get("event"), "made": events.trigger(given)})
-        described = json.dumps(_summary(world) | {"events": events.catalogue()}, indent=2)
-        return Response(f"{described}\n", media_type="application/json")
-
-    async def on_index(request: Request) -> Response:
-        if "text/html" in request.headers.get("accept", ""):
-            return _page(request, _summary(world) | {"events": events.catalogue()}, faults)
-        return PlainTextResponse(_INDEX.replace("URL", _url(request)))
-
-    async def on_tokens(request: Request) -> Response:
-        return payload(_pair(world.tokens, await json_object(request)), 201)
-
-    return [
-        *(Route(path, on_index) for path in ("/", "/sandbox", "/sandbox/")),
-        *_fault_routes(faults),
-        Route("/sandbox/clock", on_clock, methods=["GET", "POST"]),
-        Route("/sandbox/world", on_world, methods=["GET", "POST"]),
-        Route("/sandbox/tokens", on_tokens, methods=["POST"]),
-    ]
-
-
-def _fault_routes(faults: Faults) -> list[Route]:
-    async def on_faults(request: Request) -> Response:
-        if request.method == "POST":
-            added = faults.add(await json_object(request))
-            try:
-                _refuse_idle(added.kind, request.app.routes)
-            except RequestError:
-                faults.remove(added.fault_id)
-                raise
-            return payload(added.summary(), 201)
-        if request.method == "DELETE":
-            faults.clear()
-        return payload([scripted.summary() for scripted in faults.all()])
-
-    async def on_fault(request: Request) -> Response:
-        if not faults.remove(request.path_params["id"]):
-            raise RequestError("there is no such fault", status=404)
-        return Response(status_code=204)
-
-    return [
-        Route("/sandbox/faults", on_faults, methods=["GET", "POST", "DELETE"]),
-        Route("/sandbox/faults/{id:int}", on_fault, methods=["DELETE"]),
-    ]
-
-
-def _page(request: Request, world: dict[str, Any], faults: Faults) -> Response:
-    """Answer with the page for a person: the world, and forms for faults and events."""
-    kinds = [(name, model.__doc__, model.model_fields.keys() - Fault.model_fields) for name, model in KINDS.items()]
-    template = Environment(autoescape=True).from_string(files(__package__).joinpath("page.html").read_text("utf-8"))
-    shown = [one.summary() for one in faults.all()]
-    return HTMLResponse(template.render(url=_url(request), world=world, faults=shown, kinds=kinds, tries=seed("tries")))
-
-
-def _url(request: Request) -> str:
-    return str(request.base_url).rstrip("/")
-
-
-def _refuse_idle(fault: Fault, routes: Sequence[BaseRoute]) -> None:
-    """Refuse a fault whose path or pattern matches no path of the platform, whatever the ids in it are.
-
-    Raises:
-        RequestError: there is no such path.
-    """
-    paths = [route.path for route in routes if isinstance(route, Route)]
-    if fault.path is not None:
-        idle = not any(re.fullmatch(re.sub("{.*?}", "[^/]+", path), fault.path) for path in paths)
-    elif fault.path_regex is not None:
-        pattern, words = Pattern(fault.path_regex), re.findall(r"\w+", fault.path_regex)
-        idle = not any(
-            pattern.fullmatch(path.format(*ids))
-            for path in (re.sub("{.*?}", "{}", path) for path in paths)
-            for ids in (*product(words, repeat=path.count("{")), *((number,) * 2 for number in range(1_200)))
-        )
-    else:
-        idle = False
-    if idle:
-        field = "path" if fault.path_regex is None else "path_regex"
-        raise RequestError(f"{field}: matches no path of the platform; /dnszone/.* matches /dnszone/101/statistics")
-
-
 def _change_clock(clock: WorldClock, given: dict[str, Any]) -> None:
     try:
         change = _ClockChange.model_validate(given)
@@ -188,16 +93,6 @@ def _change_clock(clock: WorldClock, given: dict[str, Any]) -> None:
     clock.advance(change.advance)
 
 
-def _pair(tokens: DatabaseTokens, given: dict[str, Any]) -> dict[TokenKind, str]:
-    match given:
-        case {"action": "generate"}:
-            return tokens.generate()
-        case {"action": "regenerate"}:
-            return tokens.regenerate()
-        case _:
-            raise RequestError("action: must be generate or regenerate")
-
-
 def _summary(world: World) -> dict[str, Any]:
     return {
         "now": _iso(world.clock.now()),
@@ -210,17 +105,12 @@ def _summary(world: World) -> dict[str, Any]:
             for limit_id, name, zone_id in world.rate_limit_ids()[:_SHOWN]
         ],
         "access_lists": [
-            {
-                "id": one.list_id,
-                "configuration_id": one.configuration_id,
-                "shield_zone_id": one.shield_zone_id,
-                "name": one.name,
-            }
-            for one in world.access_lists.lists()[:_SHOWN]
+            {"id": n, "configuration_id": CONFIGURATIONS + n, "shield_zone_id": one.shield_zone_id, "name": one.name}
+            for n, one in islice(world.access_lists.lists.items(), _SHOWN)
         ],
         "waf_custom_rules": [
-            {"id": rule.rule_id, "shield_zone_id": rule.shield_zone_id, "name": rule.name}
-            for rule in world.waf.rules()[:_SHOWN]
+            {"id": rule_id, "shield_zone_id": rule.shield_zone_id, "name": rule.name}
+            for rule_id, rule in islice(world.waf.rules.items(), _SHOWN)
         ],
         "images": [
             {"registry_id": registry_id, "namespace": namespace, "name": name, "tags": tags}
@@ -229,6 +119,7 @@ def _summary(world: World) -> dict[str, Any]:
         "search_terms": world.search_terms(),
         "databases": list(DATABASES),
         "keys": world.keys,
+        "events": Events(world).catalogue(),
     }
 
 
@@ -240,3 +131,64 @@ def _listed(ids: ResourceIds) -> dict[str, Any]:
 
 def _iso(moment: float) -> str:
     return datetime.fromtimestamp(moment, UTC).isoformat()
+
+
+async def _on_clock(request: Request) -> Response:
+    clock: WorldClock = request.app.state.world.clock
+    if request.method == "POST":
+        _change_clock(clock, await json_object(request))
+    return payload({"now": _iso(clock.now()), "unix": clock.now(), "speed": clock.speed})
+
+
+async def _on_world(request: Request) -> Response:
+    world: World = request.app.state.world
+    if request.method == "POST":
+        given = await json_object(request)
+        return payload({"event": given.get("event"), "made": Events(world).trigger(given)})
+    return Response(f"{json.dumps(_summary(world), indent=2)}\n", media_type="application/json")
+
+
+async def _on_index(request: Request) -> Response:
+    """Answer with the commands; to a browser, with a page that shows the world, and forms for faults and events."""
+    url = str(request.base_url).rstrip("/")
+    if "text/html" not in request.headers.get("accept", ""):
+        return PlainTextResponse(_INDEX.replace("URL", url))
+    kinds = [(name, model.__doc__, model.model_fields.keys() - Fault.model_fields) for name, model in KINDS.items()]
+    template = Environment(autoescape=True).from_string(files(__package__).joinpath("page.html").read_text("utf-8"))
+    faults = [one.summary() for one in request.app.state.faults.all()]
+    world = _summary(request.app.state.world)
+    return HTMLResponse(template.render(url=url, world=world, faults=faults, kinds=kinds, tries=seed("tries")))
+
+
+async def _on_tokens(request: Request) -> Response:
+    action = (await json_object(request)).get("action")
+    if action not in ("generate", "regenerate"):
+        raise RequestError("action: must be generate or regenerate")
+    tokens: DatabaseTokens = request.app.state.world.tokens
+    return payload(tokens.generate() if action == "generate" else tokens.regenerate(), 201)
+
+
+async def _on_faults(request: Request) -> Response:
+    faults: Faults = request.app.state.faults
+    if request.method == "POST":
+        paths = [route.path for route in request.app.routes if isinstance(route, Route)]
+        return payload(faults.add(await json_object(request), paths).summary(), 201)
+    if request.method == "DELETE":
+        faults.clear()
+    return payload([scripted.summary() for scripted in faults.all()])
+
+
+async def _on_fault(request: Request) -> Response:
+    if not request.app.state.faults.remove(request.path_params["id"]):
+        raise RequestError("there is no such fault", status=404)
+    return Response(status_code=204)
+
+
+ROUTES: Final = (
+    *(Route(path, _on_index) for path in ("/", "/sandbox", "/sandbox/")),
+    Route("/sandbox/faults", _on_faults, methods=["GET", "POST", "DELETE"]),
+    Route("/sandbox/faults/{id:int}", _on_fault, methods=["DELETE"]),
+    Route("/sandbox/clock", _on_clock, methods=["GET", "POST"]),
+    Route("/sandbox/world", _on_world, methods=["GET", "POST"]),
+    Route("/sandbox/tokens", _on_tokens, methods=["POST"]),
+)

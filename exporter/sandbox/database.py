@@ -1,6 +1,7 @@
 """The databases: real SQL in SQLite behind the pipeline's streams, batons and tokens."""
 
 import asyncio
+import contextlib
 import shutil
 import sqlite3
 import tempfile
@@ -45,10 +46,6 @@ class Orders:
         self._noise = noise
         self._upto: float | None = None
 
-    def create(self, connection: sqlite3.Connection) -> None:
-        """Create the table."""
-        connection.execute(_SCHEMA)
-
     def refresh(self, connection: sqlite3.Connection, now: float) -> None:
         """Update the table to the world's time; no-op within thirty seconds of the last update."""
         since = now - _KEPT if self._upto is None else max(self._upto, now - _KEPT)
@@ -60,10 +57,7 @@ class Orders:
             connection.executemany("INSERT OR IGNORE INTO orders VALUES (?, ?, ?, ?, ?, ?)", new)
             waiting = connection.execute("SELECT id FROM orders WHERE shipped IS NULL").fetchall()
             shipped = [(self._shipped(number, now), number) for (number,) in waiting]
-            connection.executemany(
-                "UPDATE orders SET shipped = ? WHERE id = ?",
-                [one for one in shipped if one[0] is not None],
-            )
+            connection.executemany("UPDATE orders SET shipped = ? WHERE id = ?", shipped)
             connection.execute("DELETE FROM orders WHERE placed <= ?", (iso_naive(now - _KEPT),))
         except sqlite3.Error:
             connection.execute("ROLLBACK")
@@ -111,12 +105,7 @@ class _Parked:
 class Database:
     """One database. Its methods are called from the loop; SQL runs in a thread."""
 
-    def __init__(
-        self,
-        noise: Noise,
-        clock: WorldClock,
-        monotonic: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, noise: Noise, clock: WorldClock, monotonic: Callable[[], float] = time.monotonic) -> None:
         """Prepare a database; its file is created when it is first used."""
         self._noise = noise
         self._clock = clock
@@ -145,16 +134,19 @@ class Database:
         loop = asyncio.get_running_loop()
         if self._pool is None:
             self._pool = ThreadPoolExecutor(2, thread_name_prefix="sandbox-database")
-        self._expire()
-        parked = None
+        now = self._monotonic()
+        for expired in [baton for baton, parked in self._parked.items() if parked.until <= now]:
+            self._parked.pop(expired).stream.close()
+        resumed = None
         if pipeline.baton is not None:
             parked = self._parked.pop(pipeline.baton, None)
             if parked is None:
                 raise BatonError
+            resumed = parked.stream
             if parked.kind is not kind:
-                parked.stream.close()
+                resumed.close()
                 raise BatonError
-        stream, results = await loop.run_in_executor(self._pool, self._run, pipeline, kind, parked)
+        stream, results = await loop.run_in_executor(self._pool, self._run, pipeline, kind, resumed)
         baton = None if stream.is_closed else self._park(stream, kind)
         return {"baton": baton, "base_url": None, "results": results}
 
@@ -172,17 +164,20 @@ class Database:
             shutil.rmtree(Path(self._path).parent, ignore_errors=True)
             self._orders = Orders(self._noise)
 
-    def _run(self, pipeline: hrana.Pipeline, kind: TokenKind, parked: _Parked | None) -> tuple[Stream, list[Any]]:
+    def _run(self, pipeline: hrana.Pipeline, kind: TokenKind, stream: Stream | None) -> tuple[Stream, list[Any]]:
         with self._lock:
             self._prepare()
-        if parked is not None:
-            stream = parked.stream
-        else:
-            connection = connect(self._path, read_only=kind is TokenKind.READ_ONLY)
-            stream = Stream(connection, self._monotonic)
+        if stream is None:
+            stream = Stream(connect(self._path, read_only=kind is TokenKind.READ_ONLY), self._monotonic)
         stream.set_deadline(_REQUEST_SECONDS)
+        results: list[dict[str, Any]] = []
         try:
-            return stream, [_result(stream, request) for request in pipeline.requests]
+            for request in pipeline.requests:
+                try:
+                    results.append({"type": "ok", "response": stream.run(request)})
+                except SqlError as error:
+                    results.append({"type": "error", "error": error.answer()})
+            return stream, results
         except (hrana.ProtocolError, ForbiddenError):
             stream.close()
             raise
@@ -196,12 +191,10 @@ class Database:
             self._keeper = connect(self._path, read_only=False)
             self._keeper.execute("PRAGMA journal_mode=WAL")
             self._keeper.execute("PRAGMA synchronous=OFF")
-            self._orders.create(self._keeper)
-        try:
+            self._keeper.execute(_SCHEMA)
+        # If a client has locked or changed the table, the sample rows are not updated.
+        with contextlib.suppress(sqlite3.Error):
             self._orders.refresh(self._keeper, self._clock.now())
-        except sqlite3.Error:
-            # A client has locked or changed the table: do not update the sample rows.
-            return
 
     def _park(self, stream: Stream, kind: TokenKind) -> str:
         if len(self._parked) >= _MOST_STREAMS:
@@ -211,15 +204,3 @@ class Database:
         baton = self._noise.guid(self._batons)
         self._parked[baton] = _Parked(stream, kind, self._monotonic() + _BATON_SECONDS)
         return baton
-
-    def _expire(self) -> None:
-        now = self._monotonic()
-        for baton in [baton for baton, parked in self._parked.items() if parked.until <= now]:
-            self._parked.pop(baton).stream.close()
-
-
-def _result(stream: Stream, request: hrana.StreamRequest) -> dict[str, Any]:
-    try:
-        return {"type": "ok", "response": stream.run(request)}
-    except SqlError as error:
-        return {"type": "error", "error": error.answer()}

@@ -25,56 +25,46 @@ _LARGEST_PIPELINE: Final = 4 * 1024 * 1024
 _HOST: Final = re.compile(r"(?P<database>[a-z0-9-]+)\.lite\..+", re.IGNORECASE)
 
 
-def routes(world: World) -> list[Route]:
-    """Return the routes of the database's endpoint.
-
-    The interface documents version 2 of the protocol; a libSQL server also has version 3, which some clients use.
-    """
-
-    async def pipeline(request: Request) -> Response:
-        return await _answer(world, request, hrana.PIPELINE, _pipeline)
-
-    async def cursor(request: Request) -> Response:
-        return await _answer(world, request, hrana.CURSOR, _cursor)
-
-    async def supported(_request: Request) -> Response:
-        return Response(status_code=200)
-
-    return [
-        Route("/v2/pipeline", pipeline, methods=["POST"]),
-        Route("/v3/pipeline", pipeline, methods=["POST"]),
-        Route("/v3/cursor", cursor, methods=["POST"]),
-        Route("/v2", supported),
-        Route("/v3", supported),
-        Route("/health", supported),
-    ]
-
-
-async def _answer(world: World, request: Request, adapter: TypeAdapter[_Body], execute: _Execute[_Body]) -> Response:
+async def _answer(request: Request, adapter: TypeAdapter[_Body], execute: _Execute[_Body]) -> Response:
+    """Answer a request whose body `adapter` reads and `execute` answers, or say what is wrong with it."""
+    world: World = request.app.state.world
     kind = world.tokens.kind(bearer_token(request))
     if kind is None:
         return payload({"error": "Unauthorized: the request carries no valid access token"}, 401)
-    database = _database(world, request)
+    # The host names the database; one that does not have the form of a name means the first one.
+    named = _HOST.fullmatch(request.headers.get("host", "").partition(":")[0])
+    database = world.database() if named is None else world.database(named["database"].lower())
     if database is None:
         return PlainTextResponse("There is no such database", 404)
+    status = 400
     try:
-        body = adapter.validate_json(await body_bytes(request, _LARGEST_PIPELINE))
-        answer = await execute(database, body, kind)
+        return await execute(database, adapter.validate_json(await body_bytes(request, _LARGEST_PIPELINE)), kind)
     except RequestError as error:
-        answer = PlainTextResponse(str(error), error.status)
+        wrong, status = str(error), error.status
     except ValidationError as error:
-        answer = PlainTextResponse(f"JSON parse error: {reasons(error)[0]}", 400)
+        wrong = f"JSON parse error: {reasons(error)[0]}"
     except hrana.ProtocolError as error:
-        answer = PlainTextResponse(str(error), 400)
+        wrong = str(error)
     except BatonError:
-        answer = PlainTextResponse("The baton is invalid, or its stream has expired", 400)
+        wrong = "The baton is invalid, or its stream has expired"
     except ForbiddenError:
-        answer = payload({"error": "Authorization forbidden: the access token is read only"}, 403)
-    return answer
+        return payload({"error": "Authorization forbidden: the access token is read only"}, 403)
+    return PlainTextResponse(wrong, status)
 
 
-async def _pipeline(database: Database, body: hrana.Pipeline, kind: TokenKind) -> Response:
-    return payload(await database.answer(body, kind))
+async def _on_pipeline(request: Request) -> Response:
+    async def execute(database: Database, body: hrana.Pipeline, kind: TokenKind) -> Response:
+        return payload(await database.answer(body, kind))
+
+    return await _answer(request, hrana.PIPELINE, execute)
+
+
+async def _on_cursor(request: Request) -> Response:
+    return await _answer(request, hrana.CURSOR, _cursor)
+
+
+async def _on_version(_request: Request) -> Response:
+    return Response(status_code=200)
 
 
 async def _cursor(database: Database, body: hrana.Cursor, kind: TokenKind) -> Response:
@@ -102,7 +92,9 @@ def _entries(result: dict[str, Any]) -> Iterator[dict[str, Any]]:
             }
 
 
-def _database(world: World, request: Request) -> Database | None:
-    """Return the database that the host names; the first one if the host does not have the form of a name."""
-    named = _HOST.fullmatch(request.headers.get("host", "").partition(":")[0])
-    return world.database() if named is None else world.database(named["database"].lower())
+# The interface documents version 2 of the protocol; a libSQL server also has version 3, which some clients use.
+ROUTES: Final = (
+    *(Route(path, _on_pipeline, methods=["POST"]) for path in ("/v2/pipeline", "/v3/pipeline")),
+    Route("/v3/cursor", _on_cursor, methods=["POST"]),
+    *(Route(path, _on_version) for path in ("/v2", "/v3", "/health")),
+)

@@ -1,5 +1,6 @@
 """DNS zones: their statistics, and the changes that a test can make."""
 
+from collections import defaultdict
 from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
@@ -11,7 +12,7 @@ from exporter.sandbox.noise import Noise
 from exporter.sandbox.search import ResourceIds
 from exporter.sandbox.seed import seed
 from exporter.sandbox.timestamps import DAY, date_of, day_number, number_of
-from exporter.sandbox.traffic import Habits, Traffic, by_record_type, served, smart_part
+from exporter.sandbox.traffic import Habits, by_record_type, habits_of, served, smart_part
 
 FIRST_ZONE_ID: Final = 101
 _HISTORY_DAYS: Final = 1_000
@@ -73,17 +74,12 @@ class DnsZones:
     def __init__(self, noise: Noise, clock: WorldClock, count: int) -> None:
         self.zones = ResourceIds(FIRST_ZONE_ID, count, seed("names", "dns_zones"), ".example")
         self._clock = clock
-        self._traffic = Traffic(noise)
-        self._changes: dict[int, _Changes] = {}
+        self._noise = noise
+        self._changes: defaultdict[int, _Changes] = defaultdict(_Changes)
         self._keys: tuple[tuple[KeyFormat, range], list[str]] = ((KeyFormat.MIDNIGHT, range(0)), [])
 
     def add_zone(
-        self,
-        name: str,
-        zone_id: int | None = None,
-        *,
-        queries_a_day: float | None = None,
-        routes_smartly: bool = True,
+        self, name: str, zone_id: int | None = None, *, queries_a_day: float | None = None, routes_smartly: bool = True
     ) -> int:
         """Add a zone and return its id; with `queries_a_day=0` it has only added queries."""
         new_id = self.zones.add(name, zone_id)
@@ -137,8 +133,7 @@ class DnsZones:
 
     def true_queries(self, zone_id: int, day: date) -> int:
         """Return the true number of a zone's queries of a day so far, also of a day that its answers omit."""
-        changes, habits = self._character(zone_id)
-        return _counted(changes, habits, number_of(day), self._clock.now())
+        return sum(self.true_routed(zone_id, day))
 
     def true_routed(self, zone_id: int, day: date) -> tuple[int, int]:
         """Return the true queries of a day so far as (with normal routing, with smart routing)."""
@@ -159,9 +154,7 @@ class DnsZones:
         limit = min(now, end + DAY if end % DAY == 0 else end)
         last_day = day_number(min(end, now))
         begins = range(day_number(start) * DAY, (last_day + 1) * DAY, changes.bucket)
-        keys: list[str] = []
-        totals: list[int] = []
-        smarts: list[int] = []
+        keys, totals, smarts = list[str](), list[int](), list[int]()
         for key, begin in zip(self._keys_of(changes.key_format, begins), begins, strict=True):
             days = range(begin // DAY, min((begin + changes.bucket - 1) // DAY, last_day) + 1)
             shown = [day for day in days if day not in changes.dropped] if changes.dropped else days
@@ -193,14 +186,13 @@ class DnsZones:
     ) -> dict[str, Any]:
         place = self.zones.place(habits.zone_id) % _VARIETY
         shapes = {**seed("dns", "shapes").get(place, {}), **changes.shapes}
-        # The platform sends doubles with and without a fraction, and zero as `0`.
-        has_fraction = place % 2 == 1
 
         def chart(which: Chart, content: dict[str, int]) -> dict[str, float] | None:
             shape = shapes.get(which, Shape.FULL)
             if shape != Shape.FULL:
                 return None if shape == Shape.NULL else {}
-            if which is Chart.RECORD_TYPES or not has_fraction:
+            # The platform sends doubles with and without a fraction, and zero as `0`.
+            if which is Chart.RECORD_TYPES or place % 2 == 0:
                 return dict(content)
             return {key: float(value) if value else 0 for key, value in content.items()}
 
@@ -215,19 +207,13 @@ class DnsZones:
         }
 
     def _character(self, zone_id: int) -> tuple[_Changes, Habits]:
-        if zone_id not in self.zones:
-            raise KeyError(zone_id)
+        seeded = seed("dns", "shapes").get(self.zones.place(zone_id) % _VARIETY, {})
         changes = self._changes.get(zone_id) or _Changes()
-        smartly = changes.routes_smartly
-        if smartly is None:
-            shapes = seed("dns", "shapes").get(self.zones.place(zone_id) % _VARIETY, {})
-            smartly = Chart.SMART not in shapes
-        return changes, self._traffic.habits(zone_id, volume=changes.volume, routes_smartly=smartly)
+        smartly = Chart.SMART not in seeded if changes.routes_smartly is None else changes.routes_smartly
+        return changes, habits_of(self._noise, zone_id, volume=changes.volume, routes_smartly=smartly)
 
     def _change(self, zone_id: int) -> _Changes:
-        if zone_id not in self.zones:
-            raise KeyError(zone_id)
-        return self._changes.setdefault(zone_id, _Changes())
+        return self._changes[self.zones.known(zone_id)]
 
 
 def _counted(changes: _Changes, habits: Habits, day: int, moment: float) -> int:

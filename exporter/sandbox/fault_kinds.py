@@ -7,6 +7,7 @@ import re
 import socket
 import struct
 from collections.abc import Callable, Coroutine
+from itertools import product
 from typing import Annotated, Any, Final, Literal, Self, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model, model_validator
@@ -88,6 +89,17 @@ class Fault(BaseModel):
         if self.path is not None:
             return self.path == path
         return self.path_regex is None or Pattern(self.path_regex).fullmatch(path)
+
+    def can_meet(self, path: str) -> bool:
+        """Return whether the fault could apply to a path of the platform, whatever the ids in its braces are."""
+        if self.path is not None:
+            return re.fullmatch(re.sub("{.*?}", "[^/]+", path), self.path) is not None
+        if self.path_regex is None:
+            return True
+        pattern, words = Pattern(self.path_regex), re.findall(r"\w+", self.path_regex)
+        plain = re.sub("{.*?}", "{}", path)
+        ids = (*product(words, repeat=plain.count("{")), *((number,) * 2 for number in range(1_200)))
+        return any(pattern.fullmatch(plain.format(*given)) for given in ids)
 
     async def apply(self, exchange: Exchange) -> None:
         """Answer a request."""

@@ -3,7 +3,7 @@
 import asyncio
 import random
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -45,11 +45,15 @@ class Faults:
         self._scripted: dict[int, Scripted] = {}
         self._next = 1
 
-    def add(self, given: Mapping[str, Any]) -> Scripted:
+    def add(self, given: Mapping[str, Any], paths: Sequence[str] = ()) -> Scripted:
         """Script a fault.
 
+        Args:
+            given: the fields of the fault.
+            paths: the paths of the platform; without any, a fault may be one that no request can meet.
+
         Raises:
-            RequestError: the fields are not valid.
+            RequestError: the fields are not valid, or the fault's path or pattern matches none of the paths.
         """
         model = KINDS.get(str(given.get("kind")))
         if model is None:
@@ -58,8 +62,10 @@ class Faults:
             kind = model.model_validate(given)
         except ValidationError as error:
             raise RequestError(*reasons(error, _WORDS)) from error
-        added = Scripted(self._next, kind, kind.times)
-        self._scripted[added.fault_id] = added
+        if paths and not any(kind.can_meet(path) for path in paths):
+            field = "path" if kind.path_regex is None else "path_regex"
+            raise RequestError(f"{field}: matches no path of the platform; /dnszone/.* matches /dnszone/101/statistics")
+        added = self._scripted[self._next] = Scripted(self._next, kind, kind.times)
         self._next += 1
         return added
 

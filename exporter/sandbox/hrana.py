@@ -136,16 +136,10 @@ class Batch(_Message):
     batch: BatchSteps
 
 
-class RunAll(Source):
-    """Executes all statements of a text."""
+class OfText(Source):
+    """Executes all statements of a text, or describes its first one without executing it."""
 
-    type: Literal["sequence"]
-
-
-class Describe(Source):
-    """Describes a statement without executing it."""
-
-    type: Literal["describe"]
+    type: Literal["sequence", "describe"]
 
 
 class StoreSql(_Message):
@@ -163,21 +157,14 @@ class CloseSql(_Message):
     sql_id: SqlId
 
 
-class Close(_Message):
-    """Ends the stream."""
+class Plain(_Message):
+    """Ends the stream, or requests whether no transaction is open."""
 
-    type: Literal["close"]
-
-
-class GetAutocommit(_Message):
-    """Requests whether no transaction is open."""
-
-    type: Literal["get_autocommit"]
+    type: Literal["close", "get_autocommit"]
 
 
 StreamRequest: TypeAlias = Annotated[
-    Execute | Batch | RunAll | Describe | StoreSql | CloseSql | Close | GetAutocommit,
-    Field(discriminator="type"),
+    Execute | Batch | OfText | StoreSql | CloseSql | Plain, Field(discriminator="type")
 ]
 
 
@@ -199,12 +186,15 @@ PIPELINE = TypeAdapter(Pipeline)
 CURSOR = TypeAdapter(Cursor)
 
 
-def holds(condition: Condition, succeeded: Sequence[bool | None], *, autocommit: bool) -> bool:
+def holds(
+    condition: Condition, results: Sequence[object | None], errors: Sequence[object | None], *, autocommit: bool
+) -> bool:
     """Evaluate the condition of a batch's step.
 
     Args:
         condition: the condition.
-        succeeded: whether each step before has succeeded; None for a skipped one.
+        results: the result of each step before; None for one that failed or was skipped.
+        errors: the error of each step before; None for one that succeeded or was skipped.
         autocommit: whether no transaction is open.
 
     Raises:
@@ -212,14 +202,14 @@ def holds(condition: Condition, succeeded: Sequence[bool | None], *, autocommit:
     """
     match condition:
         case _StepCondition(type=kind, step=step):
-            if step >= len(succeeded):
+            if step >= len(results):
                 raise ProtocolError("Invalid reference to step in a batch condition")
-            return succeeded[step] is (kind == "ok")
+            return (results if kind == "ok" else errors)[step] is not None
         case _Not(cond=cond):
-            return not holds(cond, succeeded, autocommit=autocommit)
+            return not holds(cond, results, errors, autocommit=autocommit)
         case _Several(type=kind, conds=conds):
             # Evaluate all parts, so that an invalid one is always refused.
-            each = [holds(cond, succeeded, autocommit=autocommit) for cond in conds]
+            each = [holds(cond, results, errors, autocommit=autocommit) for cond in conds]
             return all(each) if kind == "and" else any(each)
         case _IsAutocommit():
             return autocommit

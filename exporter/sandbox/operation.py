@@ -13,7 +13,7 @@ from starlette.datastructures import Headers, QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 
-from exporter.sandbox.answers import empty, field_errors, payload, problem, script_error, status_only
+from exporter.sandbox.answers import payload, problem, script_error
 from exporter.sandbox.keys import STATISTICS_ROLES
 from exporter.sandbox.request_parsing import RequestError, json_object, reasons
 from exporter.sandbox.world import World
@@ -152,9 +152,9 @@ class Operation(APIRoute):
         status, path = error.status, request.url.path
         match self.unauthorised if status == HTTPStatus.UNAUTHORIZED else self.errors:
             case None:
-                return empty(status)
+                return Response(status_code=status)
             case "StatusOnly":
-                return status_only(status)
+                return payload({"statusCode": status}, status)
             case "CoreError":
                 return payload({"Message": "Authorization has been denied for this request."}, status)
             case "ScriptError":
@@ -162,7 +162,7 @@ class Operation(APIRoute):
                 return script_error(status, "request.invalid", field, str(error))
             case "FieldErrors" if error.fields:
                 trace = request.app.state.world.next_trace()
-                return field_errors(422, "The request cannot be processed.", path, error.fields, trace)
+                return problem(422, "The request cannot be processed.", path, error.fields, trace)
         return problem(status, str(error), path)
 
 

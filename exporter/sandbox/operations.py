@@ -9,10 +9,10 @@ from pydantic.alias_generators import to_camel
 from starlette.requests import Request
 from starlette.responses import Response
 
-from exporter.sandbox.answers import empty, enveloped, field_errors, payload, problem, refused, script_error
+from exporter.sandbox.answers import enveloped, payload, problem, refused, script_error
 from exporter.sandbox.containers import RegistryUnreachableError
 from exporter.sandbox.operation import Access, Operation, Refusal, TheWorld, operation
-from exporter.sandbox.protection import BotAction
+from exporter.sandbox.protection import CONFIGURATIONS, bot_detection
 from exporter.sandbox.request_parsing import Int64, MaybeId, Moment, Page, PageSize, RequestError
 from exporter.sandbox.seed import seed
 from exporter.sandbox.waf import plan_segmentation
@@ -129,7 +129,7 @@ async def shield_zones(world: TheWorld, page: Page = 1, size: _Size = 10) -> Res
 @operation("GET /shield/metrics/rate-limit/{id}", "RateLimitMetrics", 202, 400)
 async def shield_rate_limit(world: TheWorld, limit_id: _Id) -> Response:
     """Return the breaches of a rate limit."""
-    limit = world.rate_limits.find(limit_id)
+    limit = world.rate_limits.limits.get(limit_id)
     if limit is None or limit.shield_zone_id not in world.shield.zones:
         return refused("not_found.ratelimit_shieldzone", "The rate limit was not found.", status_code=404)
     return enveloped(world.rate_limits.metrics(limit_id), defaulted=limit_id % 2 == 0, with_status=True)
@@ -138,8 +138,9 @@ async def shield_rate_limit(world: TheWorld, limit_id: _Id) -> Response:
 @operation("GET /shield/metrics/rate-limits/{shieldZoneId}", "ZoneRateLimitMetrics", 202, 400, documented=False)
 async def shield_zone_rate_limits(world: TheWorld, zone_id: _ShieldZoneId) -> Response:
     """Return the breaches of every rate limit of a shield zone."""
-    limits = world.rate_limits.limits(_shield_zone(world, zone_id, status_code=404))
-    return enveloped([{"ratelimitId": one.limit_id, **world.rate_limits.metrics(one.limit_id)} for one in limits])
+    _shield_zone(world, zone_id, status_code=404)
+    limits = [one.limit_id for one in world.rate_limits.limits.values() if one.shield_zone_id == zone_id]
+    return enveloped([{"ratelimitId": limit_id, **world.rate_limits.metrics(limit_id)} for limit_id in limits])
 
 
 @_protection(f"PUT {_ZONE}/bot-categorization/categories/{{category}}", "BotCategoryActionEnvelope", 202)
@@ -151,7 +152,6 @@ async def shield_set_bot_action(
         raise RequestError("category must be 0 to 7")
     if world.shield.plan(_shield_zone(world, zone_id, status_code=404)) == _BASIC:
         return refused("invalid_plan_type.bot_categorization", "The plan has no bot categorization.", status_code=403)
-    world.bots.set_action(zone_id, category, BotAction(body.action))
     return enveloped({"category": category, "action": body.action}, with_status=True)
 
 
@@ -160,7 +160,7 @@ async def shield_switch_access_list(
     world: TheWorld, configuration_id: _Id, zone_id: _ShieldZoneId, switch: AccessListSwitch, request: Request
 ) -> Response:
     """Switch an access list on or off."""
-    found = world.access_lists.find_configuration(_shield_zone(world, zone_id), configuration_id)
+    found = world.access_lists.find(_shield_zone(world, zone_id), configuration_id - CONFIGURATIONS)
     if found is None:
         return problem(404, "The access list configuration was not found.", request.url.path)
     found.is_enabled = switch.is_enabled
@@ -190,13 +190,13 @@ async def shield_bot_detection(world: TheWorld, zone_id: _ShieldZoneId) -> Respo
     """Return the bot detection of a shield zone."""
     if world.shield.plan(_shield_zone(world, zone_id)) == _BASIC:
         return refused("invalid_plan_type.bot_detection", "The plan has no bot detection.")
-    return enveloped(world.bots.detection(zone_id), defaulted=zone_id % 2 == 1)
+    return enveloped(bot_detection(world.bots, zone_id), defaulted=zone_id % 2 == 1)
 
 
 @operation("GET /shield/waf/custom-rule/{id}", "CustomWafRule", 202, 400)
 async def shield_waf_custom_rule(world: TheWorld, rule_id: _Id) -> Response:
     """Return a custom WAF rule."""
-    rule = world.waf.find(rule_id)
+    rule = world.waf.rules.get(rule_id)
     if rule is None or rule.shield_zone_id not in world.shield.zones:
         return payload(seed("waf", "missing"), 202)
     return payload(world.waf.answer(rule))
@@ -213,7 +213,7 @@ async def script_list(world: TheWorld, page: Page = 1, size: _Size = _LARGEST_PA
     """Return a page of the account's edge scripts."""
     if page < 1:
         # The platform answers 500 for page 0.
-        return empty(500)
+        return Response(status_code=500)
     if size > _LARGEST_PAGE:
         return script_error(400, "paging.invalid", "perPage", "perPage must be up to 1000.")
     ids = world.scripts.scripts
@@ -272,7 +272,7 @@ async def container_image_tags(world: TheWorld, image: ContainerImage, request: 
         tags = world.registries.tags(image.registry_id, image.image_namespace, image.image_name)
     except RegistryUnreachableError:
         unreachable = [("registryId", "The registry does not answer.")]
-        return field_errors(500, "The tags could not be read.", path, unreachable, world.next_trace())
+        return problem(500, "The tags could not be read.", path, unreachable, world.next_trace())
     except KeyError:
         return problem(404, "The image was not found.", path)
     return payload([{"name": tag} for tag in tags])

@@ -2,7 +2,6 @@
 
 import hashlib
 from dataclasses import dataclass, field
-from enum import IntEnum
 from typing import Any, Final
 
 from exporter.sandbox.clock import WorldClock
@@ -10,52 +9,29 @@ from exporter.sandbox.noise import Noise
 from exporter.sandbox.seed import seed
 from exporter.sandbox.timestamps import DAY, day_number, iso_long, iso_naive
 
-_CONFIGURATIONS: Final = 100
-_ACTION, _SENSITIVITY, _, _MODE = range(1, 5)
+CONFIGURATIONS: Final = 100
+"""The id of a list's configuration is by so much larger than the list's own."""
+
+_SENSITIVITY, _MODE = 2, 4
 _SIZE, _ENABLED, _ENTRY = range(1, 4)
 _UPDATED, _FLAG, _COUNT = range(1, 4)
 
 
-class BotAction(IntEnum):
-    """The action for a category of bots."""
-
-    NONE = 0
-    BLOCK = 1
-    ALLOW = 2
-
-
-class Bots:
-    """Bot categorisation and bot detection of every shield zone."""
-
-    def __init__(self, noise: Noise) -> None:
-        self._noise = noise
-        self._actions: dict[tuple[int, int], BotAction] = {}
-
-    def action(self, shield_zone_id: int, category: int) -> BotAction:
-        """Return the action of a shield zone for a category."""
-        chosen = self._actions.get((shield_zone_id, category))
-        return BotAction(self._noise.whole(0, 2, _ACTION, shield_zone_id, category)) if chosen is None else chosen
-
-    def set_action(self, shield_zone_id: int, category: int, action: BotAction) -> None:
-        """Set the action of a shield zone for a category."""
-        self._actions[shield_zone_id, category] = action
-
-    def detection(self, shield_zone_id: int) -> dict[str, Any]:
-        """Return the bot detection of a shield zone as the platform sends it; of every fifth zone, with nulls."""
-        noise = self._noise
-        integrity, address, browser = [noise.whole(1, 3, _SENSITIVITY, shield_zone_id, signal) for signal in range(3)]
-        has_nulls = shield_zone_id % 5 == 0
-        return {
-            "requestIntegrity": {"sensitivity": integrity},
-            "ipAddress": None if has_nulls else {"sensitivity": address},
-            "browserFingerprint": {
-                "sensitivity": None if has_nulls else browser,
-                "aggression": noise.whole(0, 4, _SENSITIVITY, shield_zone_id, 3),
-                "complexEnabled": shield_zone_id % 2 == 1,
-            },
-            "executionMode": noise.whole(0, 1, _MODE, shield_zone_id),
-            "shieldZoneId": shield_zone_id,
-        }
+def bot_detection(noise: Noise, shield_zone_id: int) -> dict[str, Any]:
+    """Return the bot detection of a shield zone as the platform sends it; of every fifth zone, with nulls."""
+    integrity, address, browser = [noise.whole(1, 3, _SENSITIVITY, shield_zone_id, signal) for signal in range(3)]
+    has_nulls = shield_zone_id % 5 == 0
+    return {
+        "requestIntegrity": {"sensitivity": integrity},
+        "ipAddress": None if has_nulls else {"sensitivity": address},
+        "browserFingerprint": {
+            "sensitivity": None if has_nulls else browser,
+            "aggression": noise.whole(0, 4, _SENSITIVITY, shield_zone_id, 3),
+            "complexEnabled": shield_zone_id % 2 == 1,
+        },
+        "executionMode": noise.whole(0, 1, _MODE, shield_zone_id),
+        "shieldZoneId": shield_zone_id,
+    }
 
 
 @dataclass(slots=True)
@@ -70,11 +46,6 @@ class AccessList:
     added: list[str] = field(default_factory=list)
     modified: float | None = None
 
-    @property
-    def configuration_id(self) -> int:
-        """The id of the list's configuration, which differs from the list's id."""
-        return _CONFIGURATIONS + self.list_id
-
 
 class AccessLists:
     """The account's custom access lists, two for each shield zone; the first grows daily, except in a healthy world."""
@@ -82,31 +53,23 @@ class AccessLists:
     def __init__(self, noise: Noise, clock: WorldClock, shield_zones: int, *, healthy: bool = False) -> None:
         self._noise = noise
         self._clock = clock
-        self._lists: dict[int, AccessList] = {}
+        self.lists: dict[int, AccessList] = {}
         for zone in range(1, shield_zones + 1):
             for place, name in enumerate(seed("names", "access_lists")):
                 list_id = 3 * zone + 2 + place
                 enabled = noise.chance(0.7, _ENABLED, list_id)
-                self._lists[list_id] = AccessList(list_id, zone, name, enabled, grows=place == 0 and not healthy)
-
-    def lists(self) -> list[AccessList]:
-        """Return all lists."""
-        return list(self._lists.values())
+                self.lists[list_id] = AccessList(list_id, zone, name, enabled, grows=place == 0 and not healthy)
 
     def add_entry(self, access_list_id: int, entry: str) -> None:
         """Add an entry to a list."""
-        found = self._lists[access_list_id]
+        found = self.lists[access_list_id]
         found.added.append(entry)
         found.modified = self._clock.now()
 
     def find(self, shield_zone_id: int, list_id: int) -> AccessList | None:
         """Return a list of a shield zone."""
-        found = self._lists.get(list_id)
+        found = self.lists.get(list_id)
         return found if found is not None and found.shield_zone_id == shield_zone_id else None
-
-    def find_configuration(self, shield_zone_id: int, configuration_id: int) -> AccessList | None:
-        """Return the list of a shield zone that a configuration switches."""
-        return self.find(shield_zone_id, configuration_id - _CONFIGURATIONS)
 
     def answer(self, found: AccessList) -> dict[str, Any]:
         """Return a list as the platform sends it; list 9 with nulls."""
@@ -156,39 +119,34 @@ class ApiGuardian:
             "createdAt": iso_naive(self._opening - 60 * DAY),
             "updatedAt": iso_long(updated),
         }
-        places = range(len(seed("guardian", "routes")))
-        return {
-            "configuration": configuration,
-            "endpoints": [self._endpoint(shield_zone_id, place, updated) for place in places],
-        }
+        routes = seed("guardian", "routes")
+        endpoints = [self._endpoint(shield_zone_id, place, updated, *route) for place, route in enumerate(routes)]
+        # The last one is off.
+        endpoints[-1]["isEnabled"] = False
+        return {"configuration": configuration, "endpoints": endpoints}
 
-    def _endpoint(self, shield_zone_id: int, place: int, updated: float) -> dict[str, Any]:
-        method, path = seed("guardian", "routes")[place]
+    def _endpoint(self, shield_zone_id: int, place: int, updated: float, method: str, path: str) -> dict[str, Any]:
+        # The first endpoint has every check, so that each check occurs at least once.
+        checks = [place == 0 or self._noise.chance(0.6, _FLAG, shield_zone_id, place, flag) for flag in range(6)]
         schema = seed("guardian", "schema")
-
-        def checks(flag: int) -> bool:
-            # The first endpoint has every check, so that each check occurs at least once.
-            return place == 0 or self._noise.chance(0.6, _FLAG, shield_zone_id, place, flag)
-
-        path_parameters = ["orderId"] if "{" in path else []
-        parameters = {"Path": path_parameters, "Query": ["page"], "Header": [], "Cookie": ["session"]}
+        parameters = {"Path": ["orderId"] * ("{" in path), "Query": ["page"], "Header": [], "Cookie": ["session"]}
         limited = place % 2 == 0
         return {
             "apiGuardianEndpointId": shield_zone_id * 100 + place,
             "shieldZoneId": shield_zone_id,
             "requestMethod": method,
             "requestPath": path,
-            "validateRequestBodySchema": checks(1),
-            "validateResponseBodySchema": checks(2),
-            "validateAuthorization": checks(3),
-            "isEnabled": place != len(seed("guardian", "routes")) - 1,
+            "validateRequestBodySchema": checks[1],
+            "validateResponseBodySchema": checks[2],
+            "validateAuthorization": checks[3],
+            "isEnabled": True,
             "authSchemes": seed("guardian", "authSchemes"),
             "requestBodySchemaYaml": schema if method == "POST" else None,
             "responseBodySchemasYaml": {"200": schema, "404": "type: object\n"},
             "availableParameters": parameters,
             "injectionDetectionParameters": {**parameters, "Cookie": []},
-            "detectParameterXss": checks(4),
-            "detectParameterSqli": checks(5),
+            "detectParameterXss": checks[4],
+            "detectParameterSqli": checks[5],
             "rateLimitingEnabled": limited,
             "rateLimitingRequestCount": self._noise.whole(10, 200, _COUNT, shield_zone_id, place) if limited else None,
             "createdAt": iso_naive(self._opening - 60 * DAY),

@@ -51,24 +51,19 @@ class RecordScans:
 
     def start_scan(self, zone_id: int, *, fails: bool = False, seconds: float = 120.0) -> None:
         """Start a scan: pending for a quarter of its time, in progress for the rest, then completed or failed."""
-        self._check(zone_id)
-        self._forced.pop(zone_id, None)
-        now = self._clock.now()
-        seconds = max(0.0, seconds)
-        number = int(now * 1000)
-        self._started[zone_id] = _Job(number, now, now + seconds / 4, now + seconds, fails)
+        self.release_scan(zone_id)
+        now, seconds = self._clock.now(), max(0.0, seconds)
+        self._started[zone_id] = _Job(int(now * 1000), now, now + seconds / 4, now + seconds, fails)
 
     def set_scan(self, zone_id: int, status: ScanStatus | None) -> None:
         """Hold a zone's scan in a state from now on; None means that it was never scanned."""
-        self._check(zone_id)
         now = self._clock.now()
         job = self._latest(zone_id, now) or _Job(int(now * 1000), now - 90, now - 60, now, fails=False)
         self._forced[zone_id] = (status, job)
 
     def release_scan(self, zone_id: int) -> None:
         """End the hold of a zone's scan."""
-        self._check(zone_id)
-        self._forced.pop(zone_id, None)
+        self._forced.pop(self._zones.known(zone_id), None)
 
     def status(self, zone_id: int) -> ScanStatus | None:
         """Return the state of a zone's latest scan; None if it was never scanned."""
@@ -101,22 +96,12 @@ class RecordScans:
         job = self._latest(zone_id, now)
         return self._forced.get(zone_id) or (None if job is None else _state(job, now), job)
 
-    def _check(self, zone_id: int) -> None:
-        if zone_id not in self._zones:
-            raise KeyError(zone_id)
-
     def _latest(self, zone_id: int, now: float) -> _Job | None:
-        started = self._started.get(zone_id)
-        natural = self._natural(zone_id, now)
-        if started is not None and (natural is None or started.created >= natural.created):
-            return started
-        return natural
-
-    def _natural(self, zone_id: int, now: float) -> _Job | None:
-        noise = self._noise
+        """Return the last scan of those that a test has started and those that come at intervals."""
+        noise, started = self._noise, self._started.get(zone_id)
         place = self._zones.place(zone_id) % _VARIETY
         if place == _NEVER and not self._healthy:
-            return None
+            return started
         period = noise.between(6 * 3600, 48 * 3600, _PERIOD, zone_id)
         offset = noise.between(0, period, _OFFSET, zone_id)
         pending = noise.between(20, 60, _PENDING, zone_id)
@@ -129,26 +114,25 @@ class RecordScans:
             period, offset, pending, working = 3600.0, 5.0, 60.0, 120.0
         number = int((now - self._opening + offset) // period)
         created = self._opening - offset + number * period
+        if started is not None and started.created >= created:
+            return started
         fails = not self._healthy and (place == _FAILING or noise.chance(0.1, _FAILS, zone_id, number))
         return _Job(number, created, created + pending, created + pending + working, fails)
 
     def _records(self, zone_id: int, job: _Job) -> list[dict[str, Any]]:
-        noise = self._noise
-        domain = self._zones.name(zone_id)
-        count = noise.whole(4, 24, _COUNT, zone_id, job.number // 4)
-        types = [noise.choice(seed("scans", "record_types"), _TYPE, zone_id, n) for n in range(count)]
-        return [self._record(zone_id, n, record_type, domain) for n, record_type in enumerate(types)]
+        count = self._noise.whole(4, 24, _COUNT, zone_id, job.number // 4)
+        return [self._record(zone_id, n) for n in range(count)]
 
-    def _record(self, zone_id: int, n: int, record_type: int, domain: str) -> dict[str, Any]:
+    def _record(self, zone_id: int, n: int) -> dict[str, Any]:
+        record_type = self._noise.choice(seed("scans", "record_types"), _TYPE, zone_id, n)
         drawn = self._noise.number(_VALUE, zone_id, n)
-        value = f"192.0.2.{drawn % 254 + 1}"
+        ranked = record_type in (4, 8)
         if record_type == 1:
             value = f"2001:db8::{drawn % 65536:x}"
         elif record_type in _TARGET_TYPES:
-            value = f"host-{drawn % 100}.{domain}"
-        elif record_type not in _PROXIABLE:
-            value = f"value-{drawn % 1000}"
-        ranked = record_type in (4, 8)
+            value = f"host-{drawn % 100}.{self._zones.name(zone_id)}"
+        else:
+            value = f"192.0.2.{drawn % 254 + 1}" if record_type in _PROXIABLE else f"value-{drawn % 1000}"
         return {
             "Name": None if n == 0 else f"host-{n}",
             "Type": record_type,

@@ -28,7 +28,8 @@ _RESOURCES: Final = {
 # Event → the method of the world.
 _METHODS: Final = {
     "access_list_entry": "access_lists.add_entry", "api_guardian_configured": "guardian.set_configured",
-    "custom_rule_added": "waf.add_rule", "custom_rule_removed": "waf.remove_rule",
+    "breach_burst": "rate_limits.add_breaches", "custom_rule_added": "waf.add_rule",
+    "custom_rule_removed": "waf.remove_rule",
     "dns_bucket_hours": "dns.set_bucket_hours", "dns_chart": "dns.set_chart", "dns_day_dropped": "dns.drop_day",
     "dns_day_restored": "dns.restore_day", "dns_key_format": "dns.set_key_format", "dns_queries": "dns.add_queries",
     "dns_volume": "dns.set_volume", "image_tag_added": "registries.add_tag",
@@ -47,12 +48,32 @@ class Events:
     """The events that a user of the sandbox can start, by name."""
 
     def __init__(self, world: World) -> None:
-        self._events = _events(world)
+        def hold(status: ScanStatus | None, does: str) -> Callable[..., object]:
+            def event(zone_id: int) -> None:
+                world.scans.set_scan(zone_id, status)
+
+            event.__doc__ = does
+            return event
+
+        states = {
+            f"scan_{status.name.lower()}": (status, status.name.title().replace("_", "")) for status in ScanStatus
+        }
+        self._events: dict[str, Callable[..., object]] = {
+            **{name: attrgetter(method)(world) for name, method in _METHODS.items()},
+            **{name: hold(status, f"Hold a zone's scan in {state}.") for name, (status, state) in states.items()},
+            "scan_forgotten": hold(None, "Remove a zone's scan, as if it was never scanned."),
+        }
 
     def catalogue(self) -> dict[str, dict[str, Any]]:
         """Return every event with its parameters."""
         return {
-            name: {"does": inspect.getdoc(event), "parameters": _parameters(event)}
+            name: {
+                "does": inspect.getdoc(event),
+                "parameters": {
+                    one.name: _kind(one.annotation) + ("" if one.default is one.empty else f" = {one.default!r}")
+                    for one in inspect.signature(event).parameters.values()
+                },
+            }
             for name, event in sorted(self._events.items())
         }
 
@@ -67,23 +88,23 @@ class Events:
         if event is None:
             raise RequestError(f"event: must be one of {', '.join(sorted(self._events))}")
         parameters = {key: value for key, value in given.items() if key != "event"}
+        for key, value in parameters.items():
+            # Larger amounts could make the world's sums overflow.
+            if isinstance(value, int | float) and not key.endswith("_id") and abs(value) > _REACH:
+                raise RequestError(f"{key}: at most {_REACH} at once")
         try:
-            _refuse_large(parameters)
             return validate_call(config=_CALL)(event)(**parameters)
         except ValidationError as error:
             known = ", ".join(inspect.signature(event).parameters)
             words = {"unexpected_keyword_argument": f"is not a parameter of this event, which has {known}", **_MISSING}
             raise RequestError(*reasons(error, words)) from error
         except KeyError as error:
-            raise RequestError(f"there is no {_absent(error.args[0], parameters)}") from error
+            # The name of the parameter with the missing resource's id tells its kind.
+            absent = error.args[0]
+            kinds = (kind for key, kind in _RESOURCES.items() if str(parameters.get(key)) == str(absent))
+            raise RequestError(f"there is no {next(kinds, 'image')} {absent}") from error
         except ValueError as error:
             raise RequestError(str(error)) from error
-
-
-def _absent(resource: object, parameters: Mapping[str, Any]) -> str:
-    """Name the missing resource; the name of the parameter with its id tells its kind."""
-    named = (name for name in _RESOURCES if str(parameters.get(name)) == str(resource))
-    return f"{_RESOURCES.get(next(named, ''), 'image')} {resource}"
 
 
 def _kind(annotation: Any) -> str:  # noqa: ANN401 - any annotation
@@ -95,44 +116,3 @@ def _kind(annotation: Any) -> str:  # noqa: ANN401 - any annotation
     if isinstance(annotation, type) and issubclass(annotation, Enum):
         return " | ".join(repr(member.value) for member in annotation)
     return inspect.formatannotation(annotation)
-
-
-def _parameters(event: Callable[..., object]) -> dict[str, str]:
-    parameters = {}
-    for name, parameter in inspect.signature(event).parameters.items():
-        kind = _kind(parameter.annotation)
-        required = parameter.default is inspect.Parameter.empty
-        parameters[name] = kind if required else f"{kind} = {parameter.default!r}"
-    return parameters
-
-
-def _refuse_large(parameters: Mapping[str, Any]) -> None:
-    """Refuse amounts that could make the world's sums overflow."""
-    for name, value in parameters.items():
-        if isinstance(value, int | float) and not name.endswith("_id") and abs(value) > _REACH:
-            raise ValueError(f"{name}: at most {_REACH} at once")
-
-
-def _events(world: World) -> dict[str, Callable[..., object]]:
-    """Return the functions that change the world, by the names of their events."""
-
-    def breach_burst(
-        rate_limit_id: int, logged: int = 0, challenged: int = 0, blocked: int = 100, day: date | None = None
-    ) -> None:
-        """Add breaches of a rate limit to today or another day."""
-        world.rate_limits.add_breaches(rate_limit_id, logged=logged, challenged=challenged, blocked=blocked, day=day)
-
-    def hold(status: ScanStatus | None, does: str) -> Callable[..., object]:
-        def event(zone_id: int) -> None:
-            world.scans.set_scan(zone_id, status)
-
-        event.__doc__ = does
-        return event
-
-    states = {f"scan_{status.name.lower()}": (status, status.name.title().replace("_", "")) for status in ScanStatus}
-    return {
-        **{name: attrgetter(method)(world) for name, method in _METHODS.items()},
-        **{name: hold(status, f"Hold a zone's scan in {state}.") for name, (status, state) in states.items()},
-        "scan_forgotten": hold(None, "Remove a zone's scan, as if it was never scanned."),
-        "breach_burst": breach_burst,
-    }

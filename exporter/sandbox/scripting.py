@@ -1,27 +1,26 @@
 """Edge scripts: their settings, their secrets, and their costs of the current month."""
 
 import math
+from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.keys import DEFAULT_VALUE_PREFIX, DEPLOYMENT_KEY_PREFIX
 from exporter.sandbox.noise import Noise
 from exporter.sandbox.search import ResourceIds
 from exporter.sandbox.seed import seed
-from exporter.sandbox.timestamps import iso_long, iso_naive, month_start
+from exporter.sandbox.timestamps import DAY, iso_long, iso_naive, month_start
 
 FIRST_SCRIPT_ID: Final = 7
 _RATE, _CPU, _MODIFIED, _RELEASE = range(1, 5)
-_DAY: Final = 86_400.0
 _DOLLARS_A_REQUEST: Final = 0.20 / 1_000_000
 _DOLLARS_A_CPU_MS: Final = 0.02 / 1_000_000
 _VARIETY: Final = 4
 _BARE, _DELETED = 2, 3  # the places among four successive scripts: those without an integration, and the deleted ones
 
 
-@dataclass(frozen=True, slots=True)
-class Month:
+class Month(NamedTuple):
     """A script's values of the month to date."""
 
     cost: float
@@ -49,7 +48,7 @@ class Scripts:
         self._noise = noise
         self._clock = clock
         self._opening = clock.now()
-        self._changes: dict[int, _Changes] = {}
+        self._changes: defaultdict[int, _Changes] = defaultdict(_Changes)
         self._last_secret = 0
 
     def add_script(self, name: str, script_id: int | None = None, *, growth: float = 1.0) -> int:
@@ -75,28 +74,24 @@ class Scripts:
     def set_growth(self, script_id: int, growth: float) -> None:
         """Multiply the seeded growth of a script's month from now on; 0 stops it."""
         reached = self.true_month(script_id)
-        changes = self._change(script_id)
-        changes.growth = max(0.0, growth)
-        now = self._clock.now()
-        changes.fixed = (now, reached, self._natural(script_id, now))
+        self._change(script_id).growth = max(0.0, growth)
+        self._fix(script_id, reached)
 
     def set_month(
-        self,
-        script_id: int,
-        *,
-        cost: float | None = None,
-        requests: int | None = None,
-        cpu_ms: float | None = None,
+        self, script_id: int, *, cost: float | None = None, requests: int | None = None, cpu_ms: float | None = None
     ) -> None:
         """Set a script's values of the current month; they grow on from there until the month ends."""
         before = self.true_month(script_id)
-        wanted = Month(
+        month = Month(
             before.cost if cost is None else cost,
             before.requests if requests is None else requests,
             before.cpu_ms if cpu_ms is None else cpu_ms,
         )
+        self._fix(script_id, month)
+
+    def _fix(self, script_id: int, month: Month) -> None:
         now = self._clock.now()
-        self._change(script_id).fixed = (now, wanted, self._natural(script_id, now))
+        self._change(script_id).fixed = (now, month, self._natural(script_id, now))
 
     def true_month(self, script_id: int) -> Month:
         """Return a script's true values of the month to date."""
@@ -141,9 +136,18 @@ class Scripts:
         place = self.scripts.place(script_id) % _VARIETY
         month = self.true_month(script_id)
         bare = place == _BARE
+        required = {"ORIGIN": True, "LOG_LEVEL": False, "REGION": place == 0}
+        variables = [
+            {"Id": script_id * 10 + n, "Name": one, "Required": needed, "DefaultValue": f"{DEFAULT_VALUE_PREFIX}{one}"}
+            for n, (one, needed) in enumerate(required.items())
+        ]
+        linked = [
+            {"Id": 201 + n, "PullZoneName": f"linked-{n}", "DefaultHostname": f"linked-{n}.cdn.example"}
+            for n in range(place + 1)
+        ]
         modified = self._changed(script_id).modified
         if modified is None:
-            modified = self._opening - self._noise.between(1, 90, _MODIFIED, script_id) * _DAY
+            modified = self._opening - self._noise.between(1, 90, _MODIFIED, script_id) * DAY
         write = iso_naive if place % 2 else iso_long
         return {
             "Id": script_id,
@@ -151,9 +155,9 @@ class Scripts:
             "LastModified": write(modified),
             "ScriptType": self._script_type(script_id),
             "CurrentReleaseId": self._noise.whole(100, 9_999, _RELEASE, script_id),
-            "EdgeScriptVariables": None if bare else _variables(script_id, place),
+            "EdgeScriptVariables": None if bare else variables,
             "Deleted": self.is_deleted(script_id),
-            "LinkedPullZones": None if bare else _pull_zones(place),
+            "LinkedPullZones": None if bare else linked,
             "Integration": None if bare else _integration(script_id, name, place),
             "DefaultHostname": None if bare else f"{name}.scripts.example",
             "SystemHostname": f"{name}-{script_id}.system.example",
@@ -173,7 +177,7 @@ class Scripts:
         growth = 0.0 if self.is_deleted(script_id) else self._changed(script_id).growth
         passed = now - month_start(now)
         # The integral of 1 + 0.5 sin: it always rises, faster by day than by night.
-        busy = passed + 0.5 * _DAY / (2 * math.pi) * (1 - math.cos(2 * math.pi * passed / _DAY))
+        busy = passed + 0.5 * DAY / (2 * math.pi) * (1 - math.cos(2 * math.pi * passed / DAY))
         a_second = self._noise.between(5, 80, _RATE, script_id) * growth
         requests = int(a_second * busy)
         cpu_ms = round(requests * self._noise.between(1.5, 12, _CPU, script_id), 3)
@@ -183,24 +187,7 @@ class Scripts:
         return self._changes.get(script_id) or _Changes()
 
     def _change(self, script_id: int) -> _Changes:
-        if script_id not in self.scripts:
-            raise KeyError(script_id)
-        return self._changes.setdefault(script_id, _Changes())
-
-
-def _variables(script_id: int, place: int) -> list[dict[str, Any]]:
-    required = {"ORIGIN": True, "LOG_LEVEL": False, "REGION": place == 0}
-    return [
-        {"Id": script_id * 10 + n, "Name": name, "Required": needed, "DefaultValue": f"{DEFAULT_VALUE_PREFIX}{name}"}
-        for n, (name, needed) in enumerate(required.items())
-    ]
-
-
-def _pull_zones(place: int) -> list[dict[str, Any]]:
-    return [
-        {"Id": 201 + n, "PullZoneName": f"linked-{n}", "DefaultHostname": f"linked-{n}.cdn.example"}
-        for n in range(place + 1)
-    ]
+        return self._changes[self.scripts.known(script_id)]
 
 
 def _integration(script_id: int, name: str, place: int) -> dict[str, Any]:

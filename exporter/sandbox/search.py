@@ -1,12 +1,23 @@
 """The ids and names of resources, and the search that finds them by a part of their names."""
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Final
 
 from exporter.sandbox.seed import seed
 
 _LARGEST_ID: Final = 2**63 - 1
+
+
+def free_id(taken: Collection[int], wanted: int | None) -> int:
+    """Return the wanted id, or the one after the largest of those that are taken.
+
+    Raises:
+        ValueError: the wanted id is taken.
+    """
+    if wanted in taken:
+        raise ValueError(f"{wanted} already exists")
+    return max(taken, default=0) + 1 if wanted is None else wanted
 
 
 class ResourceIds:
@@ -43,7 +54,17 @@ class ResourceIds:
 
     def place(self, resource_id: int) -> int:
         """Return the distance of an id from the first seeded one; it determines the resource's properties."""
-        return resource_id - self._first
+        return self.known(resource_id) - self._first
+
+    def known(self, resource_id: int) -> int:
+        """Return an id.
+
+        Raises:
+            KeyError: there is no such resource.
+        """
+        if resource_id not in self._names:
+            raise KeyError(resource_id)
+        return resource_id
 
     def name(self, resource_id: int) -> str:
         """Return a resource's name."""
@@ -77,9 +98,7 @@ class ResourceIds:
 
     def rename(self, resource_id: int, name: str) -> None:
         """Give a resource another name."""
-        if resource_id not in self._names:
-            raise KeyError(resource_id)
-        self._names[resource_id] = name
+        self._names[self.known(resource_id)] = name
         self.version += 1
 
 

@@ -10,7 +10,6 @@ from exporter.sandbox.timestamps import DAY, day_number, iso_long
 
 FIRST_SHIELD_ZONE_ID: Final = 1
 FIRST_PULL_ZONE_ID: Final = 201
-LARGEST_PAGE_SIZE: Final = 1_000
 _RULES, _SENSITIVITY, _MODE, _WINDOW = range(1, 5)
 
 
@@ -25,7 +24,7 @@ class ShieldZones:
         self._clock = clock
         self._opening = clock.now()
         self._overrides: dict[int, dict[str, Any]] = {}
-        self.largest_page = LARGEST_PAGE_SIZE
+        self.largest_page = 1_000
 
     def add_zone(self, name: str, shield_zone_id: int | None = None) -> int:
         """Add a shield zone with the pull zone that it protects, and return the shield zone's id."""
@@ -47,9 +46,7 @@ class ShieldZones:
 
     def set_fields(self, shield_zone_id: int, fields: dict[str, Any]) -> None:
         """Override fields of a shield zone in the list, also with null or invalid values."""
-        if shield_zone_id not in self.zones:
-            raise KeyError(shield_zone_id)
-        self._overrides.setdefault(shield_zone_id, {}).update(fields)
+        self._overrides.setdefault(self.zones.known(shield_zone_id), {}).update(fields)
 
     def plan(self, zone_id: int) -> int | None:
         """Return the plan of a shield zone: 0 Basic to 3 Enterprise; None if it is not sent."""
@@ -81,6 +78,7 @@ class ShieldZones:
         place = self.zones.place(zone_id)
         plan = self.plan(zone_id)
         learning = place % 3 == 0
+        begin = day_number(self._clock.now()) * DAY if self._healthy else self._opening
         rate_limit_rules, custom_rules = seed("shield", "rules").get(plan, (None, None))
         has_nulls = plan is None
         disabled = [str(941_100 + 10 * n) for n in range(noise.whole(0, 4, _RULES, zone_id, 1))]
@@ -89,7 +87,7 @@ class ShieldZones:
             "shieldZoneId": zone_id,
             "pullZoneId": self._pull_zone_id(zone_id),
             "learningMode": learning,
-            "learningModeUntil": iso_long(self._learns_until()) if learning else None,
+            "learningModeUntil": iso_long(begin + 7 * DAY) if learning else None,
             "wafEnabled": place % 4 != 1,
             "wafExecutionMode": None if has_nulls else noise.whole(0, 1, _MODE, zone_id, 1),
             "wafDisabledRules": disabled,
@@ -112,10 +110,6 @@ class ShieldZones:
             "whitelabelResponsePages": plan == 3,  # noqa: PLR2004 - enterprise
         }
         return shown | self._overrides.get(zone_id, {})
-
-    def _learns_until(self) -> float:
-        begin = day_number(self._clock.now()) * DAY if self._healthy else self._opening
-        return begin + 7 * DAY
 
     def _pull_zone_id(self, zone_id: int) -> int:
         return FIRST_PULL_ZONE_ID + self.zones.place(zone_id)

@@ -24,18 +24,14 @@ _DECLARED = (
 class Stream:
     """One connection, with its stored SQL texts."""
 
-    def __init__(
-        self,
-        connection: sqlite3.Connection,
-        monotonic: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, connection: sqlite3.Connection, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._connection = connection
         self._monotonic = monotonic
         self._deadline = 0.0
         self._stored: dict[int, str] = {}
         self.is_closed = False
         connection.set_authorizer(authorize)
-        connection.set_progress_handler(self._is_overdue, _STEPS_BETWEEN_CHECKS)
+        connection.set_progress_handler(lambda: monotonic() > self._deadline, _STEPS_BETWEEN_CHECKS)
 
     def set_deadline(self, seconds: float) -> None:
         """Interrupt the execution after a number of seconds."""
@@ -53,35 +49,35 @@ class Stream:
             SqlError: it failed in the database.
             hrana.ProtocolError: it violates the protocol.
         """
-        if self.is_closed and not isinstance(request, hrana.Close):
+        if self.is_closed and request.type != "close":
             raise hrana.ProtocolError("The stream was closed")
+        answer: dict[str, Any] = {"type": request.type}
         match request:
             case hrana.Execute(stmt=stmt):
-                return {"type": "execute", "result": self._execute(stmt)}
+                answer["result"] = self._execute(stmt)
             case hrana.Batch(batch=batch):
-                return {"type": "batch", "result": self._batch(batch)}
-            case hrana.RunAll():
-                for statement in self._statements(request):
-                    self._run(statement, [])
-                return {"type": "sequence"}
-            case hrana.Describe():
-                return {"type": "describe", "result": self._describe(self._statements(request)[:1])}
-            case hrana.GetAutocommit():
-                return {"type": "get_autocommit", "is_autocommit": not self._connection.in_transaction}
-            case hrana.StoreSql() | hrana.CloseSql() | hrana.Close():
-                self._keep(request)
-        return {"type": request.type}
-
-    def _keep(self, request: hrana.StoreSql | hrana.CloseSql | hrana.Close) -> None:
-        match request:
+                answer["result"] = self._batch(batch)
+            case hrana.OfText():
+                answer |= self._of_text(request)
             case hrana.StoreSql(sql_id=sql_id, sql=sql):
                 if sql_id in self._stored:
                     raise hrana.ProtocolError(f"SQL text {sql_id} already exists")
                 self._stored[sql_id] = sql
             case hrana.CloseSql(sql_id=sql_id):
                 self._stored.pop(sql_id, None)
-            case hrana.Close():
+            case hrana.Plain(type="close"):
                 self.close()
+            case hrana.Plain():
+                answer["is_autocommit"] = not self._connection.in_transaction
+        return answer
+
+    def _of_text(self, request: hrana.OfText) -> dict[str, Any]:
+        statements = self._statements(request)
+        if request.type == "describe":
+            return {"result": self._describe(statements[:1])}
+        for statement in statements:
+            self._run(statement, [])
+        return {}
 
     def _execute(self, stmt: hrana.Stmt) -> dict[str, Any]:
         statement = self._single(stmt)
@@ -92,40 +88,31 @@ class Stream:
     def _batch(self, batch: hrana.BatchSteps) -> dict[str, Any]:
         results: list[dict[str, Any] | None] = []
         errors: list[dict[str, str] | None] = []
-        succeeded: list[bool | None] = []
         for step in batch.steps:
-            result = error = success = None
+            result = error = None
             autocommit = not self._connection.in_transaction
-            if step.condition is None or hrana.holds(step.condition, succeeded, autocommit=autocommit):
+            if step.condition is None or hrana.holds(step.condition, results, errors, autocommit=autocommit):
                 try:
                     result = self._execute(step.stmt)
                 except SqlError as failure:
                     error = failure.answer()
-                success = error is None
             results.append(result)
             errors.append(error)
-            succeeded.append(success)
         return {"step_results": results, "step_errors": errors}
 
     def _describe(self, statements: list[Statement]) -> dict[str, Any]:
-        """Describe a text's first statement without executing it."""
-        columns: list[_Column] = []
-        for statement in statements:
-            columns = self._columns(statement)
+        """Describe a statement, or the lack of one, without executing it."""
         return {
             "params": [{"name": name} for statement in statements for name in statement.parameters],
-            "cols": columns,
+            "cols": [column for statement in statements for column in self._columns(statement)],
             "is_explain": any(statement.is_explain for statement in statements),
             "is_readonly": all(self._is_readonly(statement.explained) for statement in statements),
         }
 
     def _columns(self, statement: Statement) -> list[_Column]:
         sql, arguments = statement.bound([None] * len(statement.parameters))
-        if statement.is_explain:
-            return self._named(statement, self._prepared(sql, arguments))
         # Prepare the statement itself first, so that the errors are those of an execution.
-        is_readonly = self._is_readonly(statement.numbered)
-        if statement.first_word == "PRAGMA" and is_readonly:
+        if statement.is_explain or (self._is_readonly(statement.numbered) and statement.first_word == "PRAGMA"):
             return self._named(statement, self._prepared(sql, arguments))
         if statement.verb not in ("SELECT", "VALUES"):
             return []
@@ -171,7 +158,6 @@ class Stream:
             rows = self._rows(cursor)
         except FAULTS as error:
             raise failure(error, statement.text) from error
-        inserted = cursor.lastrowid
         changed = 0
         if statement.changes_rows:
             # sqlite3's own count does not include statements that begin with WITH.
@@ -180,7 +166,7 @@ class Stream:
             "cols": self._named(statement, [column[0] for column in cursor.description or ()]),
             "rows": rows,
             "affected_row_count": changed,
-            "last_insert_rowid": str(inserted) if statement.inserts else None,
+            "last_insert_rowid": str(cursor.lastrowid) if statement.inserts else None,
             "replication_index": None,
             # SQLite counts returned and changed rows, but not read ones.
             "rows_read": len(rows),
@@ -224,9 +210,6 @@ class Stream:
         if text is None:
             raise hrana.ProtocolError(f"SQL text {source.sql_id} not found")
         return split(text)
-
-    def _is_overdue(self) -> bool:
-        return self._monotonic() > self._deadline
 
 
 def _without_numbers(names: list[str]) -> list[str]:

@@ -24,25 +24,17 @@ class Habits:
     daily: Noise
 
 
-class Traffic:
-    """Computes traffic, without state."""
-
-    def __init__(self, noise: Noise) -> None:
-        self._noise = noise
-
-    def habits(self, zone_id: int, *, volume: float | None, routes_smartly: bool) -> Habits:
-        """Return how many queries a zone receives, and when; `volume` (queries a day) overrides the seed's figure."""
-        noise = self._noise
-        seeded = 20_000 * 250 ** noise.fraction(_VOLUME, zone_id)
-        return Habits(
-            zone_id=zone_id,
-            volume=seeded if volume is None else volume,
-            amplitude=noise.between(0.4, 0.8, _AMPLITUDE, zone_id),
-            peak=noise.between(0.45, 0.75, _PEAK, zone_id),
-            smart_share=noise.between(0.05, 0.6, _SMART, zone_id) if routes_smartly else 0.0,
-            record_types=seed("dns", "record_types")[zone_id % 3],
-            daily=noise.narrowed(_DAILY, zone_id),
-        )
+def habits_of(noise: Noise, zone_id: int, *, volume: float | None, routes_smartly: bool) -> Habits:
+    """Return how many queries a zone receives, and when; `volume` (queries a day) overrides the seed's figure."""
+    return Habits(
+        zone_id=zone_id,
+        volume=20_000 * 250 ** noise.fraction(_VOLUME, zone_id) if volume is None else volume,
+        amplitude=noise.between(0.4, 0.8, _AMPLITUDE, zone_id),
+        peak=noise.between(0.45, 0.75, _PEAK, zone_id),
+        smart_share=noise.between(0.05, 0.6, _SMART, zone_id) if routes_smartly else 0.0,
+        record_types=seed("dns", "record_types")[zone_id % 3],
+        daily=noise.narrowed(_DAILY, zone_id),
+    )
 
 
 def served(habits: Habits, day: int, part: float) -> int:
@@ -53,14 +45,10 @@ def served(habits: Habits, day: int, part: float) -> int:
     whole_day = int(habits.volume * week * (0.85 + 0.3 * habits.daily.fraction(day)))
     if part >= 1.0:
         return whole_day
-    return int(whole_day * _share_of_day(habits, part))
-
-
-def _share_of_day(habits: Habits, part: float) -> float:
     # The integral of 1 + a * cos(2 pi (x - peak)): it rises from 0 to 1, fastest at the peak.
     turn = 2 * math.pi
     swing = math.sin(turn * (part - habits.peak)) + math.sin(turn * habits.peak)
-    return min(1.0, max(0.0, part + habits.amplitude * swing / turn))
+    return int(whole_day * min(1.0, max(0.0, part + habits.amplitude * swing / turn)))
 
 
 def smart_part(habits: Habits, queries: int) -> int:

@@ -11,7 +11,7 @@ from fastapi import Path, Query
 from pydantic import BeforeValidator
 from starlette.responses import Response
 
-from exporter.sandbox.answers import empty, payload
+from exporter.sandbox.answers import payload
 from exporter.sandbox.noise import Noise
 from exporter.sandbox.operation import Access, Operation, Refusal, TheWorld, operation
 from exporter.sandbox.request_parsing import MaybeId
@@ -30,7 +30,7 @@ _get: Final = partial(operation, access=Access.ACCESS_KEY, errors=None)
 
 def _known(number: int | None, ids: Container[int]) -> int:
     if number is None or number not in ids:
-        raise Refusal(empty(404))
+        raise Refusal(Response(status_code=404))
     return number
 
 

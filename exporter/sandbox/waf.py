@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from exporter.sandbox.search import free_id
 from exporter.sandbox.seed import seed
 
 
@@ -21,30 +22,20 @@ class Waf:
     """The account's custom rules, two for each shield zone."""
 
     def __init__(self, shield_zones: int) -> None:
-        self._rules: dict[int, CustomRule] = {}
+        self.rules: dict[int, CustomRule] = {}
         for zone in range(1, shield_zones + 1):
             for place, name in enumerate(seed("names", "custom_rules")):
                 self.add_rule(zone, name, 7 * zone + place, chained=(zone + 2 * place) % 4)
 
-    def rules(self) -> list[CustomRule]:
-        """Return all custom rules."""
-        return list(self._rules.values())
-
     def add_rule(self, shield_zone_id: int, name: str, rule_id: int | None = None, *, chained: int = 0) -> int:
         """Add a custom rule with a number of chained conditions, and return its id."""
-        new_id = max([*self._rules, 0]) + 1 if rule_id is None else rule_id
-        if new_id in self._rules:
-            raise ValueError(f"{new_id} already exists")
-        self._rules[new_id] = CustomRule(new_id, shield_zone_id, name, chained)
+        new_id = free_id(self.rules, rule_id)
+        self.rules[new_id] = CustomRule(new_id, shield_zone_id, name, chained)
         return new_id
 
     def remove_rule(self, rule_id: int) -> None:
         """Remove a custom rule."""
-        del self._rules[rule_id]
-
-    def find(self, rule_id: int) -> CustomRule | None:
-        """Return a custom rule; None if there is none."""
-        return self._rules.get(rule_id)
+        del self.rules[rule_id]
 
     def answer(self, rule: CustomRule) -> dict[str, Any]:
         """Return a custom rule as the platform sends it."""
@@ -54,7 +45,6 @@ class Waf:
             "transformationTypes": [1, 8] if rule_id % 2 else [],
             "chainedRuleConditions": [_condition(rule_id + n + 1) for n in range(rule.chained)],
         }
-        defaulted = {"success": False, "message": None, "errorKey": None}
         return {
             "id": rule_id,
             "shieldZoneId": rule.shield_zone_id,
@@ -63,7 +53,7 @@ class Waf:
             "ruleDescription": None if rule_id % 2 else f"Custom rule {rule.name}",
             "ruleJson": json.dumps(configuration),
             "ruleConfiguration": configuration,
-            "errorResponse": defaulted if rule_id % 2 else None,
+            "errorResponse": {"success": False, "message": None, "errorKey": None} if rule_id % 2 else None,
         }
 
 
@@ -86,8 +76,8 @@ def plan_segmentation() -> list[dict[str, Any]]:
 
 
 def _rule_sets(groups: int) -> list[dict[str, Any]]:
-    included: dict[str, list[dict[str, Any]]] = {}
     fields = ("name", "code", "fileName", "mainGroup", "ruleset")
+    included: dict[str, list[dict[str, Any]]] = {}
     for number, (*texts, first, rules) in enumerate(seed("waf", "groups")[:groups], start=1):
         name, ruleset = texts[0], texts[-1]
         group = {

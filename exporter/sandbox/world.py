@@ -9,7 +9,7 @@ from exporter.sandbox.database import Database
 from exporter.sandbox.dns import DnsZones
 from exporter.sandbox.keys import DatabaseTokens, sandbox_keys
 from exporter.sandbox.noise import Noise
-from exporter.sandbox.protection import AccessLists, ApiGuardian, Bots
+from exporter.sandbox.protection import AccessLists, ApiGuardian
 from exporter.sandbox.scans import RecordScans
 from exporter.sandbox.scripting import Scripts
 from exporter.sandbox.search import ResourceIds, Search
@@ -48,7 +48,7 @@ class World:
         self.shield = ShieldZones(noise.branch("shield"), self.clock, shield_zones, healthy=healthy)
         self.rate_limits = RateLimits(noise.branch("rate limits"), self.clock, shield_zones, healthy=healthy)
         self.access_lists = AccessLists(noise.branch("access lists"), self.clock, shield_zones, healthy=healthy)
-        self.bots = Bots(noise.branch("bots"))
+        self.bots = noise.branch("bots")
         self.guardian = ApiGuardian(noise.branch("guardian"), self.clock)
         self.waf = Waf(shield_zones)
         self.registries = Images(self.clock)
@@ -76,24 +76,20 @@ class World:
 
     def rate_limit_ids(self) -> list[tuple[int, str, int]]:
         """Return (id, name, shield zone's id) of every rate limit."""
-        return [(one.limit_id, one.name, one.shield_zone_id) for one in self.rate_limits.limits()]
+        return [(one.limit_id, one.name, one.shield_zone_id) for one in self.rate_limits.limits.values()]
 
     def access_list_ids(self) -> list[tuple[int, int]]:
         """Return (shield zone's id, id) of every custom access list."""
-        return [(one.shield_zone_id, one.list_id) for one in self.access_lists.lists()]
-
-    def access_list_configuration_ids(self) -> list[tuple[int, int]]:
-        """Return (shield zone's id, configuration's id) of every access list that can be switched."""
-        return [(one.shield_zone_id, one.configuration_id) for one in self.access_lists.lists()]
+        return [(one.shield_zone_id, one.list_id) for one in self.access_lists.lists.values()]
 
     def custom_rule_ids(self) -> list[int]:
         """Return the id of every custom WAF rule."""
-        return [one.rule_id for one in self.waf.rules()]
+        return list(self.waf.rules)
 
     def images(self) -> list[tuple[str, str, str, list[str]]]:
         """Return (registry's id, namespace, name, tags) of every container image."""
         known = self.registries
-        return [(one.registry_id, one.namespace, one.name, known.known_tags(one)) for one in known.images()]
+        return [(one.registry_id, one.namespace, one.name, known.known_tags(one)) for one in known.images]
 
     def next_trace(self) -> str:
         """Return the id under which the next error is reported."""

@@ -180,14 +180,13 @@ class KnownWorld:
         if what == "zone":
             self.world.dns.drop_day(self.zone, day)
         else:
-            self.world.rate_limits.drop_day(self.limit, day)
+            self.world.rate_limits.limits[self.limit].dropped.add(day)
 
     def show_all_days(self) -> None:
         """Show all days in the answers again."""
         for day in self.hidden["zone"]:
             self.world.dns.restore_day(self.zone, date.fromordinal(day))
-        for day in self.hidden["limit"]:
-            self.world.rate_limits.restore_day(self.limit, date.fromordinal(day))
+        self.world.rate_limits.limits[self.limit].dropped.clear()
         self.hidden = {"zone": set(), "limit": set()}
 
     def set_shape(self, chart: Chart, shape: Shape) -> None:
@@ -198,12 +197,12 @@ class KnownWorld:
     def set_no_map(self, *, missing: bool) -> None:
         """Send null instead of the map of breaches, or the map again."""
         self.no_map = missing
-        self.world.rate_limits.set_no_days(self.limit, missing=missing)
+        self.world.rate_limits.limits[self.limit].no_days = missing
 
     def set_plain(self, *, plain: bool) -> None:
         """Send the days of the map of breaches as plain numbers, or as objects."""
         self.plain = plain
-        self.world.rate_limits.set_plain_days(self.limit, plain=plain)
+        self.world.rate_limits.limits[self.limit].plain_days = plain
 
     def set_keys(self, form: KeyFormat, window: int) -> None:
         """Write days in another form, and send a window of this many days and today."""

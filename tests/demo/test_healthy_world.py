@@ -36,7 +36,7 @@ def test_what_settings_there_are_stays_as_it_is(seed: int) -> None:
 
     def standing() -> list[object]:
         return [
-            [world.access_lists.answer(each)["checksum"] for each in world.access_lists.lists()],
+            [world.access_lists.answer(each)["checksum"] for each in world.access_lists.lists.values()],
             [world.shield.fields(zone) | {"learningModeUntil": ""} for zone in world.shield.zones],
         ]
 
@@ -97,7 +97,7 @@ def test_breaches_stay_below_what_is_an_alert(seed: int) -> None:
         for alert in (blocking, sustained)
     )
     world = healthy_world(seed)
-    limits = [limit.limit_id for limit in world.rate_limits.limits()]
+    limits = list(world.rate_limits.limits)
     blocked: dict[int, list[float]] = {limit: [] for limit in limits}
     total: dict[int, list[float]] = {limit: [] for limit in limits}
     quarter = 900.0

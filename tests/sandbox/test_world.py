@@ -294,15 +294,14 @@ def test_bursts_leave_quiet_days_between_them(world: World) -> None:
 
 
 async def test_the_form_of_the_days_is_a_tests_to_choose(client: httpx.AsyncClient, world: World) -> None:
-    world.rate_limits.set_plain_days(7, plain=True)
-    world.rate_limits.set_no_days(8, missing=True)
+    world.rate_limits.limits[7].plain_days = world.rate_limits.limits[8].no_days = True
     plain, null = [(await client.get(f"/shield/metrics/rate-limit/{limit}")).json()["data"][DAYS] for limit in (7, 8)]
     assert (plain["06-02-2026"], null) == (world.rate_limits.true_breaches(7, TODAY).total, None)
 
 
 async def test_a_day_that_is_dropped_is_absent_until_it_is_restored(client: httpx.AsyncClient, world: World) -> None:
     whole = (await client.get("/shield/metrics/rate-limit/7")).json()
-    world.rate_limits.drop_day(7, TODAY)
+    world.rate_limits.limits[7].dropped.add(TODAY)
     assert "06-02-2026" not in (await client.get("/shield/metrics/rate-limit/7")).json()["data"][DAYS]
-    world.rate_limits.restore_day(7, TODAY)
+    world.rate_limits.limits[7].dropped.clear()
     assert (await client.get("/shield/metrics/rate-limit/7")).json() == whole

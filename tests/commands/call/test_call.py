@@ -47,7 +47,7 @@ def test_a_write_is_sent_with_yes(
     platform: Platform, environ: dict[str, str], words: list[str], answer: dict[str, object]
 ) -> None:
     if words[0] == "shield_access_list_switch":
-        words[2] = f"id={platform.world.access_list_configuration_ids()[0][1]}"
+        words[2] = f"id={100 + platform.world.access_list_ids()[0][1]}"
     ended = invoke("call", *words, "--yes", environ=environ)
     assert (json.loads(ended.out), ended.err, ended.code) == (answer, "", 0)
 
