@@ -3,7 +3,7 @@ from collections.abc import Callable
 
 import pytest
 
-from exporter.collectors.measure import measure
+from exporter.collectors.collector import measure
 from exporter.metric import FamilyInfo, Kind, Metric, label_value
 from exporter.platform.errors import WrongShape
 

@@ -1,7 +1,7 @@
 """The collectors: each polls one kind of resource, and turns the answers into metrics. One module for each resource.
 
 In: a target, and a client bound to the poll's deadline. Out: the target's families and counts, or an error.
-`collector.py` defines what a collector is, `measure.py` turns an answer into families, `poll.py` polls a target once,
+`collector.py` defines what a collector is and turns an answer into families, `poll.py` polls a target once,
 and `catalogue.py` lists the collectors for the settings, the references and the checks of dashboards. `endpoints/`
 builds collectors from the endpoints of the configuration.
 

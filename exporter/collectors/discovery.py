@@ -6,8 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from exporter.collectors.causes import Cause, Lack
-from exporter.collectors.collector import ACCOUNT, Context, Defaults, Outcome, Polled, describe
-from exporter.collectors.measure import measure
+from exporter.collectors.collector import ACCOUNT, Context, Defaults, Outcome, Polled, describe, measure
 from exporter.metric import FamilyInfo, Metric
 from exporter.platform.api import search, shield
 from exporter.platform.api.search import SearchListing

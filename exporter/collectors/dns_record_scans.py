@@ -4,8 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from exporter.collectors.causes import Cause
-from exporter.collectors.collector import ACCOUNT, Context, Label, TargetCollector
-from exporter.collectors.measure import enum_samples
+from exporter.collectors.collector import ACCOUNT, Context, Label, TargetCollector, enum_samples
 from exporter.metric import Metric
 from exporter.platform.api import dns
 from exporter.platform.api.dns import SCAN_RECORD_TYPE, SCAN_STATUS, DnsRecordScanJob

@@ -3,8 +3,17 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from exporter.collectors.collector import ACCOUNT, Context, Label, TargetCollector
-from exporter.collectors.measure import Days, buckets, days_of, newest, newest_start
+from exporter.collectors.collector import (
+    ACCOUNT,
+    Context,
+    Days,
+    Label,
+    TargetCollector,
+    buckets,
+    days_of,
+    newest,
+    newest_start,
+)
 from exporter.metric import Metric, as_count
 from exporter.platform.api import dns
 from exporter.platform.api.dns import record_type

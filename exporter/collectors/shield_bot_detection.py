@@ -1,7 +1,6 @@
 """Bot detection of each shield zone (interface document, BotDetectionConfiguration)."""
 
-from exporter.collectors.collector import ACCOUNT, Label, TargetCollector, calling, own_id
-from exporter.collectors.measure import enum_samples
+from exporter.collectors.collector import ACCOUNT, Label, TargetCollector, calling, enum_samples, own_id
 from exporter.metric import Metric
 from exporter.platform.api import shield
 from exporter.platform.api.shield_models import BOT_SENSITIVITY, BotDetectionConfiguration

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from exporter.collectors.collector import ACCOUNT, Context, Item, Label, ListCollector, Listing
-from exporter.collectors.measure import enum_samples
+from exporter.collectors.collector import ACCOUNT, Context, Item, Label, ListCollector, Listing, enum_samples
 from exporter.metric import Metric
 from exporter.platform.api import shield
 from exporter.platform.api.shield import ZoneListing

@@ -7,10 +7,10 @@ from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
+from exporter.collectors.collector import buckets, days_of
 from exporter.collectors.endpoints.endpoint import EndpointMetric
 from exporter.collectors.endpoints.expression import Expression, ExpressionError
 from exporter.collectors.endpoints.path import Path
-from exporter.collectors.measure import buckets, days_of
 from exporter.metric import DayBuckets, Metric, MonthToDate, declaration, is_count
 from exporter.platform.api.charts import bucket_time, calendar_day
 from exporter.platform.api.document import Document
