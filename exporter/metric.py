@@ -37,6 +37,11 @@ class DayBuckets:
     charted: bool = True
     is_whole: bool = False
 
+    @classmethod
+    def of(cls, days: Mapping[int, float] | None) -> "DayBuckets":
+        """Return the source for the days of a chart; None if there is no chart."""
+        return cls(days or {}, charted=days is not None)
+
 
 @dataclass(frozen=True, slots=True)
 class MonthToDate:

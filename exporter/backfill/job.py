@@ -13,7 +13,6 @@ from exporter.backfill.samples import Point, Span, day_of, lines, points
 from exporter.clock import Clocks
 from exporter.collectors import discovery
 from exporter.collectors.collector import Collector, Polled
-from exporter.collectors.poll import Poller
 from exporter.metric import label_value
 from exporter.platform.errors import CredentialError, NotAvailable, PlatformError, Unauthorized
 from exporter.platform.http.client import Client
@@ -128,7 +127,6 @@ class Backfill:
         self._infos = {info.name: info for info in charts.families(histories)}
         self._discoverers = (discovery.COLLECTOR, *lists)
         self._clocks = clocks
-        self._poller = Poller(registry, clocks)
         self._progressed = progressed
         # By account and collector, because a key may have access to one part of the platform and not to another.
         self._barred: dict[tuple[str, str], PlatformError] = {}
@@ -299,7 +297,8 @@ class Backfill:
         while True:
             attempt += 1
             caller = self._clients[target.account].until(self._clocks.monotonic() + CALL_SECONDS)
-            polled = await self._poller.poll(collector, target, asking.within(caller), now=asking.now)
+            now = asking.now or self._clocks.utc()
+            polled = await collector.result(target, asking.within(caller), self._registry, now)
             error = polled.error
             if error is None or polled.found is not None:
                 return polled

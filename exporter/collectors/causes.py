@@ -46,85 +46,77 @@ class Cause(StrEnum):
     @property
     def text(self) -> str:
         """Its meaning, as a sentence without a full stop."""
-        return MEANINGS[self].text
+        return _MEANINGS[self][0]
 
     @property
     def advice(self) -> str:
         """What to do."""
-        return MEANINGS[self].advice
+        return _MEANINGS[self][1]
 
 
-@dataclass(frozen=True, slots=True)
-class Meaning:
-    """The meaning of a cause, and what to do."""
-
-    text: str
-    advice: str
-
-
-MEANINGS: Mapping[Cause, Meaning] = {
-    Cause.COLLECTOR_DISABLED: Meaning(
-        "the collector is disabled", "Set `enabled: true` in the collector's section and reload."
+_MEANINGS: Mapping[Cause, tuple[str, str]] = {
+    Cause.COLLECTOR_DISABLED: (
+        "the collector is disabled",
+        "Set `enabled: true` in the collector's section and reload.",
     ),
-    Cause.DENIED: Meaning("a pattern of series.deny excludes the family", "Remove or narrow the pattern and reload."),
-    Cause.NOT_ALLOWED: Meaning(
+    Cause.DENIED: ("a pattern of series.deny excludes the family", "Remove or narrow the pattern and reload."),
+    Cause.NOT_ALLOWED: (
         "series.allow is set, and none of its patterns matches the family's whole name",
         "Add the family to series.allow, or remove series.allow, and reload.",
     ),
-    Cause.OTHER_SHARD: Meaning(
-        "the target belongs to another shard", "Look at the exporter that has that shard; this one does not poll it."
+    Cause.OTHER_SHARD: (
+        "the target belongs to another shard",
+        "Look at the exporter that has that shard; this one does not poll it.",
     ),
-    Cause.FILTERED: Meaning(
+    Cause.FILTERED: (
         "an include or exclude pattern leaves the target out",
         "Compare the pattern with the name: correct it, or list the target's id under `ids`, and reload.",
     ),
-    Cause.NOT_CONFIGURED: Meaning(
-        "the configuration does not select it", "Name the target in the configuration, or switch its discovery on."
+    Cause.NOT_CONFIGURED: (
+        "the configuration does not select it",
+        "Name the target in the configuration, or switch its discovery on.",
     ),
-    Cause.NOT_DISCOVERED: Meaning(
+    Cause.NOT_DISCOVERED: (
         "the platform's complete list does not hold the target",
         "See whether the id and the account are right; a new resource is found with the next discovery.",
     ),
-    Cause.KEY_REFUSED: Meaning(
+    Cause.KEY_REFUSED: (
         "the platform does not accept the key or token, or it cannot be used",
         "Put a valid key where the configuration says; a changed key file is read without a reload.",
     ),
-    Cause.KEY_FORBIDDEN: Meaning(
-        "the key or token may not read this", "Give the key the right to read it, or disable the collector."
+    Cause.KEY_FORBIDDEN: (
+        "the key or token may not read this",
+        "Give the key the right to read it, or disable the collector.",
     ),
-    Cause.DISCOVERY_INCOMPLETE: Meaning(
+    Cause.DISCOVERY_INCOMPLETE: (
         "discovery has not ended with a complete list yet",
         "Wait for the next discovery; if it fails, correct what the evidence names.",
     ),
-    Cause.LEDGER: Meaning(
+    Cause.LEDGER: (
         "the counter is not saved yet, and is not served before",
         "Check whether the disk of state.path is full or read-only; then no further step is needed.",
     ),
-    Cause.FIRST_POLL: Meaning("the target has not been polled yet", "Wait until the named time."),
-    Cause.OUT_OF_RANGE: Meaning(
+    Cause.FIRST_POLL: ("the target has not been polled yet", "Wait until the named time."),
+    Cause.OUT_OF_RANGE: (
         "the platform sent a value that is out of range or unknown",
         "Read the answer with `edge-exporter call`, and report the field to the platform or to this project.",
     ),
-    Cause.STALE: Meaning(
+    Cause.STALE: (
         "polls have failed for so long that the last values were removed",
         "Correct what the evidence names; series come back with the first good poll.",
     ),
-    Cause.FAILING: Meaning(
-        "polls of the target fail", "Correct what the evidence names; the exporter tries again by itself."
-    ),
-    Cause.NOT_AVAILABLE: Meaning(
+    Cause.FAILING: ("polls of the target fail", "Correct what the evidence names; the exporter tries again by itself."),
+    Cause.NOT_AVAILABLE: (
         "the platform says that the zone's plan does not include it, or that it was never set up",
         "Change the plan or set it up on the platform, or disable the collector.",
     ),
-    Cause.NEVER_SCANNED: Meaning(
-        "the zone's records were never scanned", "Start a record scan of the zone on the platform."
-    ),
-    Cause.NO_ROW: Meaning("the query returned no row", "Run the query on the database and compare."),
-    Cause.NO_VALUE: Meaning(
+    Cause.NEVER_SCANNED: ("the zone's records were never scanned", "Start a record scan of the zone on the platform."),
+    Cause.NO_ROW: ("the query returned no row", "Run the query on the database and compare."),
+    Cause.NO_VALUE: (
         "the platform sent no value: null, empty or left out",
         "Usually nothing: the resource has no such value. `edge-exporter call` shows the whole answer.",
     ),
-    Cause.CAPPED: Meaning(
+    Cause.CAPPED: (
         "the family has as many series as series.max_per_family allows",
         "Raise series.max_per_family, or poll fewer targets, and reload.",
     ),

@@ -3,31 +3,20 @@
 import math
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
-from typing import Any, Generic, Protocol, TypeVar
+from datetime import datetime
+from typing import Any, Generic, TypeVar
 
 from exporter.collectors.causes import NO_VALUES, Cause, Lack
-from exporter.metric import (
-    Count,
-    DayBuckets,
-    Family,
-    FamilyInfo,
-    LabelValues,
-    Metric,
-    MonthToDate,
-    Sample,
-    label_value,
-)
-from exporter.platform.api.charts import daily
+from exporter.metric import Count, Family, FamilyInfo, LabelValues, Metric, MonthToDate, Sample, label_value
 from exporter.platform.errors import OutOfRange, PlatformError, WrongShape
-from exporter.platform.operation import Answer, Caller, Operation, Request
+from exporter.platform.operation import Answer, Caller, Operation, Request, UnchangedError
 from exporter.platform.wire import UNKNOWN, known
+from exporter.targets.registry import Registry
 from exporter.targets.target import Inventory, Names, Target, TargetKey
 
 # The window of the platform's charts is one or two days longer; its oldest day may be incomplete.
 CHART_DAYS = 30
 
-T = TypeVar("T")
 P = TypeVar("P")
 T_contra = TypeVar("T_contra", contravariant=True)
 
@@ -122,61 +111,51 @@ class Polled:
         return self.outcomes[0].error if self.outcomes else None
 
 
-class Collector(Protocol):
-    """A collector, which is one row of the catalogue."""
+def failed(target: Target, error: PlatformError) -> Polled:
+    """Return the result of a poll that failed."""
+    return Polled((Outcome(target, error=error),))
 
-    @property
-    def name(self) -> str:
-        """The `collector` label, and the key under `collectors:` in the configuration."""
-        ...
+
+class Collector:
+    """A collector, which is one row of the catalogue.
+
+    Attributes:
+        name: the `collector` label, and the key under `collectors:` in the configuration.
+        polls: the kind of target that it polls.
+        interval: seconds between two polls of a target, if the configuration sets no other interval.
+        operations: the operations of the platform that a poll calls.
+        families: every family that it can yield, in the order of the exposition.
+        discovers: whether it finds the targets of an account.
+        owns_target: whether a 404 means that the target no longer exists. All collectors then stop polling it.
+    """
+
+    __slots__ = ()
+
+    name: str
+    polls: str
+    interval: float
+    operations: tuple[Operation[Any], ...]
+    families: tuple[FamilyInfo, ...]
+    discovers: bool = False
+    owns_target: bool = False
 
     @property
     def section(self) -> str:
         """The key under `collectors:` with its switch and interval: its own name, or that of another collector."""
-        ...
-
-    @property
-    def discovers(self) -> bool:
-        """Whether it finds the targets of an account."""
-        ...
-
-    @property
-    def polls(self) -> str:
-        """The kind of target that it polls."""
-        ...
-
-    @property
-    def interval(self) -> float:
-        """Seconds between two polls of a target, if the configuration sets no other interval."""
-        ...
-
-    @property
-    def operations(self) -> tuple[Operation[Any], ...]:
-        """The operations of the platform that a poll calls."""
-        ...
-
-    @property
-    def owns_target(self) -> bool:
-        """Whether a 404 means that the target no longer exists. All collectors then stop polling it."""
-        ...
-
-    @property
-    def families(self) -> tuple[FamilyInfo, ...]:
-        """Every family that it can yield, in the order of the exposition."""
-        ...
+        return self.name
 
     @property
     def kinds(self) -> tuple[str, ...]:
         """The kinds of targets for which its answers give families, including the kind that it polls."""
-        ...
+        return (self.polls,)
 
-    def families_of(self, kind: str, target_id: str) -> tuple[FamilyInfo, ...]:
+    def families_of(self, _kind: str, _target_id: str) -> tuple[FamilyInfo, ...]:
         """Return the families that it can give a target; with an unknown id, those that any target could have."""
-        ...
+        return self.families
 
-    def wants(self, target: Target) -> bool:
+    def wants(self, _target: Target) -> bool:
         """Return whether it polls this target, which is of its kind."""
-        ...
+        return True
 
     async def poll(self, context: Context, target: Target) -> Polled:
         """Poll a target once.
@@ -184,7 +163,32 @@ class Collector(Protocol):
         Raises:
             PlatformError: there is no usable answer.
         """
-        ...
+        raise NotImplementedError
+
+    async def result(
+        self,
+        target: Target,
+        caller: Caller,
+        registry: Registry,
+        now: datetime,
+        found: "Callable[[Inventory], Awaitable[None]] | None" = None,
+    ) -> Polled:
+        """Poll a target once, as the daemon does. An error of the platform is part of the result.
+
+        Args:
+            target: the target to poll.
+            caller: makes the calls.
+            registry: the names of resources, and which of them this process polls.
+            now: the time that the poll uses as the present.
+            found: receives the findings of a discovery before its end; the result does not repeat them. Without it, the
+                result contains all findings.
+        """
+        try:
+            return await self.poll(Context(caller, registry, now, registry.owns, registry.lacking, found), target)
+        except PlatformError as error:
+            return failed(target, error)
+        except UnchangedError as same:
+            return Polled((Outcome(target, is_unchanged=True),), same.date)
 
 
 def calling(
@@ -208,6 +212,15 @@ def own_id(target: Target) -> str:
     return target.id
 
 
+ACCOUNT: Label[object] = Label("account", lambda target, _: target.account)
+
+
+def identity(*names: str) -> tuple[Label[object], ...]:
+    """Return the labels of most targets: their account, and with these names, their id and their name."""
+    values: tuple[Callable[[Target, object], str], ...] = (lambda target, _: target.id, lambda target, _: target.name)
+    return (ACCOUNT, *(Label(name, value) for name, value in zip(names, values, strict=False)))
+
+
 def describe(labels: Sequence[Label[Any]], metrics: Iterable[Metric[Any]]) -> tuple[FamilyInfo, ...]:
     """Return the families of a collector; the target's labels come before the metric's own."""
     names = tuple(label.name for label in labels)
@@ -215,171 +228,6 @@ def describe(labels: Sequence[Label[Any]], metrics: Iterable[Metric[Any]]) -> tu
         FamilyInfo(metric.name, metric.help, metric.kind, metric.unit, names + metric.labels, metric.source)
         for metric in metrics
     )
-
-
-class Defaults:
-    """Defaults for collectors: a section with their own name, and families only for the kind that they poll."""
-
-    __slots__ = ()
-
-    name: str
-    polls: str
-    families: tuple[FamilyInfo, ...]
-
-    @property
-    def section(self) -> str:
-        """Return its own name."""
-        return self.name
-
-    @property
-    def discovers(self) -> bool:
-        """Return False: it finds no targets."""
-        return False
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """Return only the kind that it polls."""
-        return (self.polls,)
-
-    def families_of(self, _kind: str, _target_id: str) -> tuple[FamilyInfo, ...]:
-        """Return all families, whatever the target."""
-        return self.families
-
-
-@dataclass(frozen=True, slots=True)
-class TargetCollector(Defaults, Generic[P]):
-    """A collector whose call gives the values of one target.
-
-    Attributes:
-        fetch: makes the calls of one poll. A value of None means that the platform has no data: no failure, and no
-            samples.
-        labels: the labels of its target.
-        metrics: what the payload yields.
-        tells_name: returns the target's name, if the payload contains it.
-        chart: returns day → count; the status page draws the last days. None if the payload has no such chart.
-        nothing: the cause of the absence if the platform has no data.
-    """
-
-    name: str
-    polls: str
-    interval: float
-    operations: tuple[Operation[Any], ...]
-    fetch: Callable[[Context, Target], Awaitable[Answer[P]]]
-    labels: tuple[Label[P], ...]
-    metrics: tuple[Metric[P], ...]
-    tells_name: Callable[[P], str | None] | None = None
-    chart: Callable[[P], Mapping[int, float] | None] | None = None
-    nothing: Cause = Cause.NO_VALUE
-    owns_target: bool = False
-    families: tuple[FamilyInfo, ...] = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "families", describe(self.labels, self.metrics))
-
-    def wants(self, target: Target) -> bool:
-        """Return whether this target is polled; some targets exist only to discover others."""
-        return not target.scouted
-
-    async def poll(self, context: Context, target: Target) -> Polled:
-        """Make the calls, and turn the answer into the series of the target."""
-        answer = await self.fetch(context, target)
-        if self.tells_name is not None:
-            target = context.names.learn(target, self.tells_name(answer.value) or "")
-        values = tuple(label_value(label.value(target, answer.value)) for label in self.labels)
-        families, counts = measure(values, self.families, self.metrics, answer.value, target.account)
-        days = self.chart(answer.value) if self.chart is not None else None
-        chart = tuple(days[day] for day in sorted(days)[-CHART_DAYS:]) if days else ()
-        lack = NO_VALUES if answer.value is not None else Lack(self.nothing)
-        return Polled((Outcome(target, families, counts, chart=chart, lack=lack),), answer.date)
-
-
-@dataclass(frozen=True, slots=True)
-class Item(Generic[T]):
-    """One item of a list: its payload, or its error."""
-
-    id: str
-    payload: T | None = None
-    error: PlatformError | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Listing(Generic[P, T]):
-    """The answer of a list call: the whole, and its items."""
-
-    whole: P
-    items: tuple[Item[T], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ListCollector(Defaults, Generic[P, T]):
-    """A collector whose single call gives the values of many targets: a list of an account's resources.
-
-    Attributes:
-        metrics: the metrics of the whole list, with the labels of the polled account.
-        item_kind: the kind of target that an item is.
-        item_metrics: the metrics of an item.
-    """
-
-    name: str
-    polls: str
-    interval: float
-    operations: tuple[Operation[Any], ...]
-    fetch: Callable[[Context, Target], Awaitable[Answer[Listing[P, T]]]]
-    labels: tuple[Label[P], ...]
-    metrics: tuple[Metric[P], ...]
-    item_kind: str
-    item_labels: tuple[Label[T], ...]
-    item_metrics: tuple[Metric[T], ...]
-    owns_target: bool = False
-    families: tuple[FamilyInfo, ...] = field(init=False)
-
-    def __post_init__(self) -> None:
-        both = (*describe(self.labels, self.metrics), *describe(self.item_labels, self.item_metrics))
-        object.__setattr__(self, "families", both)
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """Return the kind that it polls, and the kind of its items."""
-        return (self.polls, self.item_kind)
-
-    def families_of(self, kind: str, _target_id: str) -> tuple[FamilyInfo, ...]:
-        """Return the families of the whole list, or those of an item."""
-        own = len(self.metrics)
-        return self.families[:own] if kind == self.polls else self.families[own:]
-
-    def wants(self, target: Target) -> bool:
-        """Return whether any item of the account is polled; otherwise the list is not needed."""
-        return self.item_kind in target.watched
-
-    async def poll(self, context: Context, target: Target) -> Polled:
-        """Make the call, and turn each item into series; an error in one item does not affect the others."""
-        answer = await self.fetch(context, target)
-        listing = answer.value
-        values = tuple(label_value(label.value(target, listing.whole)) for label in self.labels)
-        own = len(self.metrics)
-        families, counts = measure(values, self.families[:own], self.metrics, listing.whole)
-        outcomes = [Outcome(target, families, counts)]
-        for item in listing.items:
-            found = Target(target.account, self.item_kind, item.id)
-            outcomes.append(self._item(replace(found, name=context.names.name_of(found.key)), item))
-        return Polled(tuple(outcomes), answer.date)
-
-    def _item(self, target: Target, item: Item[T]) -> Outcome:
-        if item.payload is None:
-            return Outcome(target, error=item.error or WrongShape("the item holds nothing"))
-        values = tuple(label_value(label.value(target, item.payload)) for label in self.item_labels)
-        try:
-            families, counts = measure(values, self.families[len(self.metrics) :], self.item_metrics, item.payload)
-        except PlatformError as error:
-            return Outcome(target, error=error)
-        return Outcome(target, families, counts)
-
-
-ACCOUNT: Label[object] = Label("account", lambda target, _: target.account)
-
-
-# The ordinal of a UTC day → its count.
-Days = Mapping[int, float]
 
 
 def measure(
@@ -451,26 +299,48 @@ def enum_samples(value: int | None, names: Mapping[int, str]) -> dict[str, float
     return {} if current is None else {name: float(name == current) for name in (*names.values(), UNKNOWN)}
 
 
-def days_of(chart: Mapping[str, float | None] | None) -> Days | None:
-    """Return a chart's days; None if there is no chart, or if none of its buckets can be read.
+@dataclass(frozen=True, slots=True)
+class TargetCollector(Collector, Generic[P]):
+    """A collector whose call gives the values of one target.
 
-    Raises:
-        WrongShape: the buckets are longer than a day.
+    Attributes:
+        fetch: makes the calls of one poll. A value of None means that the platform has no data: no failure, and no
+            samples.
+        labels: the labels of its target.
+        metrics: what the payload yields.
+        tells_name: returns the target's name, if the payload contains it.
+        chart: returns day → count; the status page draws the last days. None if the payload has no such chart.
+        nothing: the cause of the absence if the platform has no data.
     """
-    days = None if chart is None else daily(chart)
-    return None if chart and not days else days
 
+    name: str
+    polls: str
+    interval: float
+    operations: tuple[Operation[Any], ...]
+    fetch: Callable[[Context, Target], Awaitable[Answer[P]]]
+    labels: tuple[Label[P], ...]
+    metrics: tuple[Metric[P], ...]
+    tells_name: Callable[[P], str | None] | None = None
+    chart: Callable[[P], Mapping[int, float] | None] | None = None
+    nothing: Cause = Cause.NO_VALUE
+    owns_target: bool = False
+    families: tuple[FamilyInfo, ...] = field(init=False)
 
-def newest(days: Days | None) -> float | None:
-    """Return the count of a chart's newest day."""
-    return days[max(days)] if days else None
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "families", describe(self.labels, self.metrics))
 
+    def wants(self, target: Target) -> bool:
+        """Return whether this target is polled; some targets exist only to discover others."""
+        return not target.scouted
 
-def newest_start(days: Days | None) -> float | None:
-    """Return the beginning of a chart's newest day, in unix seconds."""
-    return datetime.fromordinal(max(days)).replace(tzinfo=UTC).timestamp() if days else None
-
-
-def buckets(days: Days | None) -> DayBuckets:
-    """Return a chart's days as the source of a counter."""
-    return DayBuckets(days or {}, charted=days is not None)
+    async def poll(self, context: Context, target: Target) -> Polled:
+        """Make the calls, and turn the answer into the series of the target."""
+        answer = await self.fetch(context, target)
+        if self.tells_name is not None:
+            target = context.names.learn(target, self.tells_name(answer.value) or "")
+        values = tuple(label_value(label.value(target, answer.value)) for label in self.labels)
+        families, counts = measure(values, self.families, self.metrics, answer.value, target.account)
+        days = self.chart(answer.value) if self.chart is not None else None
+        chart = tuple(days[day] for day in sorted(days)[-CHART_DAYS:]) if days else ()
+        lack = NO_VALUES if answer.value is not None else Lack(self.nothing)
+        return Polled((Outcome(target, families, counts, chart=chart, lack=lack),), answer.date)

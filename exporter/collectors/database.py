@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field
 from pydantic_core import InitErrorDetails
 
 from exporter.collectors.causes import Cause, Lack
-from exporter.collectors.collector import Context, Defaults, Outcome, Polled
+from exporter.collectors.collector import Collector, Context, Outcome, Polled
 from exporter.metric import Family, FamilyInfo, Kind, LabelValues, Sample, label_value
 from exporter.platform.api import database
 from exporter.platform.api.database import Cell, Rows
@@ -43,20 +43,13 @@ UP = FamilyInfo(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class DatabaseCollector(Defaults):
+class DatabaseCollector(Collector):
     """Polls each database with the smallest statement, `SELECT 1`."""
 
-    name: str = "database"
-    polls: str = "database"
-    interval: float = 60
+    name = polls = "database"
+    interval = 60
     operations: tuple[Operation[Any], ...] = (database.PIPELINE,)
-    owns_target: bool = False
     families: tuple[FamilyInfo, ...] = (UP,)
-
-    def wants(self, _target: Target) -> bool:
-        """Return True: each database is polled."""
-        return True
 
     async def poll(self, context: Context, target: Target) -> Polled:
         """Execute `SELECT 1`; if the database does not answer, the poll fails and the gauge is 0."""
@@ -173,7 +166,7 @@ class DatabaseQuery:
         return Target("", "query", f"{self.database}/{self.query.name}", self.query.name, asked, interval=self.interval)
 
 
-class QueryCollector(Defaults):
+class QueryCollector(Collector):
     """Polls the configured queries; each is its own target, so that its failure does not affect the others.
 
     Args:
@@ -185,7 +178,6 @@ class QueryCollector(Defaults):
     section = COLLECTOR.section
     polls = "query"
     interval = COLLECTOR.interval
-    owns_target = False
     operations: tuple[Operation[Any], ...] = (database.PIPELINE,)
 
     def __init__(self, queries: Iterable[DatabaseQuery]) -> None:

@@ -2,11 +2,11 @@
 
 from collections import Counter
 from collections.abc import Awaitable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from exporter.collectors.causes import Cause, Lack
-from exporter.collectors.collector import ACCOUNT, Context, Defaults, Outcome, Polled, describe, measure
+from exporter.collectors.collector import Collector, Context, Outcome, Polled, describe, identity, measure
 from exporter.metric import FamilyInfo, Metric
 from exporter.platform.api import search, shield
 from exporter.platform.api.search import SearchListing
@@ -56,23 +56,18 @@ RESOURCES: Metric[SearchListing] = Metric(
 _NOT_SEARCHED = Lack(Cause.NOT_CONFIGURED, "dns_zones.discover and scripts.discover are off, so nothing is searched")
 
 
-@dataclass(frozen=True, slots=True)
-class DiscoveryCollector(Defaults):
+class DiscoveryCollector(Collector):
     """Lists an account's resources, which become the targets of the other collectors.
 
     The `watched` field of its target selects the lists: `SEARCH`, `SHIELD_ZONES`, `RATE_LIMITS`, `NAMES`.
     """
 
-    name: str = "discovery"
-    discovers: bool = True
-    polls: str = "account"
-    interval: float = 600
+    name = "discovery"
+    discovers = True
+    polls = "account"
+    interval = 600
     operations: tuple[Operation[Any], ...] = (search.SEARCH, shield.ZONES, shield.ZONE_RATE_LIMITS)
-    owns_target: bool = False
-    families: tuple[FamilyInfo, ...] = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "families", describe((ACCOUNT,), (RESOURCES,)))
+    families: tuple[FamilyInfo, ...] = describe(identity(), (RESOURCES,))
 
     def wants(self, target: Target) -> bool:
         """Return whether the account's resources are to be listed, or names of configured ids may be missing."""

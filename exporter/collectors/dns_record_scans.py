@@ -4,13 +4,11 @@ from collections import Counter
 from collections.abc import Mapping
 
 from exporter.collectors.causes import Cause
-from exporter.collectors.collector import ACCOUNT, Context, Label, TargetCollector, enum_samples
+from exporter.collectors.collector import TargetCollector, enum_samples, identity
 from exporter.metric import Metric
 from exporter.platform.api import dns
 from exporter.platform.api.dns import SCAN_RECORD_TYPE, SCAN_STATUS, DnsRecordScanJob
-from exporter.platform.operation import Answer
 from exporter.platform.wire import timestamp
-from exporter.targets.target import Target
 
 # None means that the zone was never scanned, which is not a failure.
 Scan = DnsRecordScanJob | None
@@ -33,22 +31,14 @@ def _proxied(scan: Scan) -> int | None:
     return sum(record.is_proxied is True for record in scan.records)
 
 
-async def _fetch(context: Context, target: Target) -> Answer[Scan]:
-    return await dns.record_scan(context.caller, int(target.id))
-
-
 COLLECTOR: TargetCollector[Scan] = TargetCollector(
     name="dns_record_scans",
     polls="dns_zone",
     interval=600,
     operations=(dns.RECORD_SCAN,),
-    fetch=_fetch,
+    fetch=lambda context, target: dns.record_scan(context.caller, int(target.id)),
     nothing=Cause.NEVER_SCANNED,
-    labels=(
-        ACCOUNT,
-        Label("zone_id", lambda target, _: target.id),
-        Label("domain", lambda target, _: target.name),
-    ),
+    labels=identity("zone_id", "domain"),
     metrics=(
         Metric(
             "edge_dns_record_scan_status",

@@ -2,23 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
-from exporter.collectors.collector import (
-    ACCOUNT,
-    Context,
-    Days,
-    Label,
-    TargetCollector,
-    buckets,
-    days_of,
-    newest,
-    newest_start,
-)
-from exporter.metric import Metric, as_count
+from exporter.collectors.collector import Context, TargetCollector, identity
+from exporter.metric import DayBuckets, Metric, as_count
 from exporter.platform.api import dns
+from exporter.platform.api.charts import days_of
 from exporter.platform.api.dns import record_type
 from exporter.platform.operation import Answer
 from exporter.targets.target import Target
+
+# The ordinal of a UTC day → its count.
+Days = Mapping[int, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +31,15 @@ class ZoneTraffic:
 
     def routed_days(self) -> dict[str, float | None]:
         """Return the count of the newest day of each routing's chart."""
-        return {routing: newest(days) for routing, days in self.routed.items()}
+        return {routing: _newest(days) for routing, days in self.routed.items()}
+
+
+def _newest(days: Days | None) -> float | None:
+    return days[max(days)] if days else None
+
+
+def _newest_start(days: Days | None) -> float | None:
+    return datetime.fromordinal(max(days)).replace(tzinfo=UTC).timestamp() if days else None
 
 
 def _by_type(chart: Mapping[str, float | None] | None) -> dict[str, float] | None:
@@ -74,11 +77,7 @@ COLLECTOR: TargetCollector[ZoneTraffic] = TargetCollector(
     fetch=_fetch,
     owns_target=True,
     chart=lambda zone: zone.queries,
-    labels=(
-        ACCOUNT,
-        Label("zone_id", lambda target, _: target.id),
-        Label("domain", lambda target, _: target.name),
-    ),
+    labels=identity("zone_id", "domain"),
     metrics=(
         Metric(
             "edge_dns_window_queries",
@@ -101,7 +100,7 @@ COLLECTOR: TargetCollector[ZoneTraffic] = TargetCollector(
         Metric(
             "edge_dns_day_queries",
             "Queries served on the newest UTC day of QueriesServedChart, polled.",
-            value=lambda zone: newest(zone.queries),
+            value=lambda zone: _newest(zone.queries),
         ),
         Metric(
             "edge_dns_day_routed_queries",
@@ -114,19 +113,19 @@ COLLECTOR: TargetCollector[ZoneTraffic] = TargetCollector(
             "edge_dns_day_start_timestamp_seconds",
             "Start of the newest UTC day of QueriesServedChart, polled.",
             unit="seconds",
-            value=lambda zone: newest_start(zone.queries),
+            value=lambda zone: _newest_start(zone.queries),
         ),
         Metric(
             "edge_dns_queries_total",
             "Queries served since the exporter first saw the zone, counted from QueriesServedChart, polled.",
-            counted=lambda zone: buckets(zone.queries),
+            counted=lambda zone: DayBuckets.of(zone.queries),
         ),
         Metric(
             "edge_dns_routed_queries_total",
             "Queries served since the exporter first saw the zone by routing, counted from the days of "
             "NormalQueriesServedChart and SmartQueriesServedChart polled.",
             labels=("routing",),
-            counted=lambda zone: {routing: buckets(days) for routing, days in zone.routed.items()},
+            counted=lambda zone: {routing: DayBuckets.of(days) for routing, days in zone.routed.items()},
         ),
     ),
 )

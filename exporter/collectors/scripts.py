@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 
-from exporter.collectors.collector import ACCOUNT, Context, Label, TargetCollector
+from exporter.collectors.collector import Context, TargetCollector, identity
 from exporter.metric import Metric, MonthToDate
 from exporter.platform.api import scripting
 from exporter.platform.api.scripting import SCRIPT_TYPE, EdgeScript
@@ -56,11 +56,7 @@ COLLECTOR: TargetCollector[EdgeScript] = TargetCollector(
     operations=(scripting.READ, scripting.READ_BY_UPDATE),
     fetch=_fetch,
     tells_name=lambda script: script.name,
-    labels=(
-        ACCOUNT,
-        Label("script_id", lambda target, _: target.id),
-        Label("script", lambda target, _: target.name),
-    ),
+    labels=identity("script_id", "script"),
     metrics=(
         Metric(
             "edge_script_monthly_cost_dollars",

@@ -2,21 +2,13 @@
 
 from collections.abc import Callable, Mapping
 
-from exporter.collectors.collector import ACCOUNT, Label, TargetCollector, calling, own_id
+from exporter.collectors.collector import TargetCollector, calling, identity, own_id
 from exporter.metric import Metric
 from exporter.platform.api import shield
-from exporter.platform.api.shield_models import ApiGuardian, GuardianConfiguration, GuardianEndpoint
+from exporter.platform.api.shield_models import ApiGuardian, GuardianEndpoint
 from exporter.platform.wire import timestamp
 
-LIMITS: Mapping[str, Callable[[GuardianConfiguration], int | None]] = {
-    "endpoints": lambda configuration: configuration.max_endpoints,
-    "fields_per_type": lambda configuration: configuration.max_fields_per_type,
-    "nesting_depth": lambda configuration: configuration.max_nesting_depth,
-    "schema_nodes": lambda configuration: configuration.max_total_schema_nodes,
-    "regex_length": lambda configuration: configuration.max_total_regex_length,
-}
-
-CHECKS: Mapping[str, Callable[[GuardianEndpoint], bool | None]] = {
+_CHECKS: Mapping[str, Callable[[GuardianEndpoint], bool | None]] = {
     "request_schema": lambda endpoint: endpoint.validate_request_body_schema,
     "response_schema": lambda endpoint: endpoint.validate_response_body_schema,
     "authorization": lambda endpoint: endpoint.validate_authorization,
@@ -30,7 +22,13 @@ def _limits(guardian: ApiGuardian) -> dict[str, int | None] | None:
     configuration = guardian.configuration
     if configuration is None:
         return None
-    return {limit: read(configuration) for limit, read in LIMITS.items()}
+    return {
+        "endpoints": configuration.max_endpoints,
+        "fields_per_type": configuration.max_fields_per_type,
+        "nesting_depth": configuration.max_nesting_depth,
+        "schema_nodes": configuration.max_total_schema_nodes,
+        "regex_length": configuration.max_total_regex_length,
+    }
 
 
 def _info(guardian: ApiGuardian) -> dict[tuple[str, ...], int] | None:
@@ -41,16 +39,15 @@ def _info(guardian: ApiGuardian) -> dict[tuple[str, ...], int] | None:
 def _endpoints(guardian: ApiGuardian) -> dict[str, int] | None:
     if guardian.endpoints is None:
         return None
-    enabled = sum(endpoint.is_enabled is True for endpoint in guardian.endpoints)
-    disabled = sum(endpoint.is_enabled is False for endpoint in guardian.endpoints)
-    return {"true": enabled, "false": disabled}
+    states = [endpoint.is_enabled for endpoint in guardian.endpoints]
+    return {"true": states.count(True), "false": states.count(False)}
 
 
 def _checks(guardian: ApiGuardian) -> dict[str, int] | None:
     if guardian.endpoints is None:
         return None
     enabled = [endpoint for endpoint in guardian.endpoints if endpoint.is_enabled is True]
-    return {check: sum(is_on(endpoint) is True for endpoint in enabled) for check, is_on in CHECKS.items()}
+    return {check: sum(is_on(endpoint) is True for endpoint in enabled) for check, is_on in _CHECKS.items()}
 
 
 COLLECTOR: TargetCollector[ApiGuardian] = TargetCollector(
@@ -59,7 +56,7 @@ COLLECTOR: TargetCollector[ApiGuardian] = TargetCollector(
     interval=900,
     operations=(shield.API_GUARDIAN,),
     fetch=calling(shield.API_GUARDIAN, shieldZoneId=own_id),
-    labels=(ACCOUNT, Label("shield_zone_id", lambda target, _: target.id)),
+    labels=identity("shield_zone_id"),
     metrics=(
         Metric(
             "edge_shield_api_guardian_enabled",

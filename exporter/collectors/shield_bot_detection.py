@@ -1,6 +1,6 @@
 """Bot detection of each shield zone (interface document, BotDetectionConfiguration)."""
 
-from exporter.collectors.collector import ACCOUNT, Label, TargetCollector, calling, enum_samples, own_id
+from exporter.collectors.collector import TargetCollector, calling, enum_samples, identity, own_id
 from exporter.metric import Metric
 from exporter.platform.api import shield
 from exporter.platform.api.shield_models import BOT_SENSITIVITY, BotDetectionConfiguration
@@ -26,7 +26,7 @@ COLLECTOR: TargetCollector[BotDetectionConfiguration] = TargetCollector(
     interval=900,
     operations=(shield.BOT_DETECTION,),
     fetch=calling(shield.BOT_DETECTION, shieldZoneId=own_id),
-    labels=(ACCOUNT, Label("shield_zone_id", lambda target, _: target.id)),
+    labels=identity("shield_zone_id"),
     metrics=(
         Metric(
             "edge_shield_bot_detection_sensitivity",

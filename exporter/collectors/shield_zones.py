@@ -1,14 +1,24 @@
 """Shield zones: one list call for all of an account (interface document, ShieldZone)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
-from exporter.collectors.collector import ACCOUNT, Context, Item, Label, ListCollector, Listing, enum_samples
-from exporter.metric import Metric
+from exporter.collectors.collector import (
+    Collector,
+    Context,
+    Outcome,
+    Polled,
+    describe,
+    enum_samples,
+    identity,
+    measure,
+)
+from exporter.metric import FamilyInfo, Metric, label_value
 from exporter.platform.api import shield
 from exporter.platform.api.shield import ZoneListing
 from exporter.platform.api.shield_models import DDOS_SENSITIVITY, EXECUTION_MODE, PLAN, ShieldZone
 from exporter.platform.errors import WrongShape
-from exporter.platform.operation import Answer
+from exporter.platform.operation import Operation
 from exporter.platform.wire import known, timestamp
 from exporter.targets.target import Target, TargetKey
 
@@ -54,100 +64,123 @@ def _info(named: NamedZone) -> dict[tuple[str, ...], int]:
     return {("" if pull_zone_id is None else str(pull_zone_id), named.pull_zone, plan or ""): 1}
 
 
-async def _fetch(context: Context, target: Target) -> Answer[Listing[ZoneListing, NamedZone]]:
-    answer = await shield.zones(context.caller)
-    items: list[Item[NamedZone]] = []
-    for zone_id, zone in answer.value.zones.items():
-        pull_zone_id = zone.pull_zone_id
-        name = (
-            ""
-            if pull_zone_id is None
-            else context.names.name_of(TargetKey.of(target.account, "cdn", str(pull_zone_id)))
-        )
-        # A shield zone is named after its pull zone; the name is remembered like that of any target.
-        named = context.names.learn(Target(target.account, "shield_zone", str(zone_id)), name)
-        items.append(Item(str(zone_id), NamedZone(zone, named.name)))
-    items.extend(
-        Item(str(zone_id), error=WrongShape(f"the zone's item has another shape than documented: {fault}"))
-        for zone_id, fault in answer.value.unusable.items()
-    )
-    return Answer(Listing(answer.value, tuple(items)), answer.date, b"")
-
-
-COLLECTOR: ListCollector[ZoneListing, NamedZone] = ListCollector(
-    name="shield_zones",
-    polls="account",
-    interval=300,
-    operations=(shield.ZONES,),
-    fetch=_fetch,
-    labels=(ACCOUNT,),
-    metrics=(
-        Metric(
-            "edge_shield_zones",
-            "Shield zones of the account (page.totalCount), polled.",
-            value=lambda listing: listing.total,
-        ),
-    ),
-    item_kind="shield_zone",
-    item_labels=(ACCOUNT, Label("shield_zone_id", lambda target, _: target.id)),
-    item_metrics=(
-        Metric(
-            "edge_shield_zone_info",
-            "The shield zone's pull zone and plan (pullZoneId, planType; the pull zone's name from search), polled.",
-            labels=("pull_zone_id", "pull_zone", "plan"),
-            value=_info,
-        ),
-        Metric(
-            "edge_shield_zone_waf_enabled",
-            "Whether the WAF is on (wafEnabled), polled.",
-            value=lambda named: named.zone.waf_enabled,
-        ),
-        Metric(
-            "edge_shield_zone_learning_mode",
-            "Whether the WAF is in learning mode (learningMode), polled.",
-            value=lambda named: named.zone.learning_mode,
-        ),
-        Metric(
-            "edge_shield_zone_learning_mode_until_timestamp_seconds",
-            "When learning mode ends (learningModeUntil), polled.",
-            unit="seconds",
-            value=lambda named: timestamp(named.zone.learning_mode_until),
-        ),
-        Metric(
-            "edge_shield_zone_execution_mode",
-            "What the engine does with what it finds (wafExecutionMode, dDoSExecutionMode), polled: 1 for the "
-            "mode it is in, 0 for the others.",
-            labels=("engine", "mode"),
-            value=_modes,
-        ),
-        Metric(
-            "edge_shield_zone_ddos_sensitivity",
-            "Sensitivity of the DDoS shield (dDoSShieldSensitivity), polled: 1 for the level it is at, 0 for the "
-            "others.",
-            labels=("level",),
-            value=lambda named: enum_samples(named.zone.ddos_shield_sensitivity, DDOS_SENSITIVITY),
-        ),
-        Metric(
-            "edge_shield_zone_waf_rules",
-            "WAF rules by what was done with them (wafDisabledRules, wafLogOnlyRules, wafCustomRuleOrder), polled.",
-            labels=("state",),
-            value=_waf_rules,
-        ),
-        Metric(
-            "edge_shield_zone_rules_limit",
-            "How many rules the plan allows (rateLimitRulesLimit, customWafRulesLimit), polled.",
-            labels=("rule_kind",),
-            value=lambda named: {
-                "rate_limit": named.zone.rate_limit_rules_limit,
-                "custom_waf": named.zone.custom_waf_rules_limit,
-            },
-        ),
-        Metric(
-            "edge_shield_zone_feature_enabled",
-            "Whether a feature is on (wafRequestHeaderLoggingEnabled, requestBodyLoggingEnabled, "
-            "wafRealtimeThreatIntelligenceEnabled, whitelabelResponsePages), polled.",
-            labels=("feature",),
-            value=_features,
-        ),
+_METRICS: tuple[Metric[ZoneListing], ...] = (
+    Metric(
+        "edge_shield_zones",
+        "Shield zones of the account (page.totalCount), polled.",
+        value=lambda listing: listing.total,
     ),
 )
+_ZONE_METRICS: tuple[Metric[NamedZone], ...] = (
+    Metric(
+        "edge_shield_zone_info",
+        "The shield zone's pull zone and plan (pullZoneId, planType; the pull zone's name from search), polled.",
+        labels=("pull_zone_id", "pull_zone", "plan"),
+        value=_info,
+    ),
+    Metric(
+        "edge_shield_zone_waf_enabled",
+        "Whether the WAF is on (wafEnabled), polled.",
+        value=lambda named: named.zone.waf_enabled,
+    ),
+    Metric(
+        "edge_shield_zone_learning_mode",
+        "Whether the WAF is in learning mode (learningMode), polled.",
+        value=lambda named: named.zone.learning_mode,
+    ),
+    Metric(
+        "edge_shield_zone_learning_mode_until_timestamp_seconds",
+        "When learning mode ends (learningModeUntil), polled.",
+        unit="seconds",
+        value=lambda named: timestamp(named.zone.learning_mode_until),
+    ),
+    Metric(
+        "edge_shield_zone_execution_mode",
+        "What the engine does with what it finds (wafExecutionMode, dDoSExecutionMode), polled: 1 for the "
+        "mode it is in, 0 for the others.",
+        labels=("engine", "mode"),
+        value=_modes,
+    ),
+    Metric(
+        "edge_shield_zone_ddos_sensitivity",
+        "Sensitivity of the DDoS shield (dDoSShieldSensitivity), polled: 1 for the level it is at, 0 for the others.",
+        labels=("level",),
+        value=lambda named: enum_samples(named.zone.ddos_shield_sensitivity, DDOS_SENSITIVITY),
+    ),
+    Metric(
+        "edge_shield_zone_waf_rules",
+        "WAF rules by what was done with them (wafDisabledRules, wafLogOnlyRules, wafCustomRuleOrder), polled.",
+        labels=("state",),
+        value=_waf_rules,
+    ),
+    Metric(
+        "edge_shield_zone_rules_limit",
+        "How many rules the plan allows (rateLimitRulesLimit, customWafRulesLimit), polled.",
+        labels=("rule_kind",),
+        value=lambda named: {
+            "rate_limit": named.zone.rate_limit_rules_limit,
+            "custom_waf": named.zone.custom_waf_rules_limit,
+        },
+    ),
+    Metric(
+        "edge_shield_zone_feature_enabled",
+        "Whether a feature is on (wafRequestHeaderLoggingEnabled, requestBodyLoggingEnabled, "
+        "wafRealtimeThreatIntelligenceEnabled, whitelabelResponsePages), polled.",
+        labels=("feature",),
+        value=_features,
+    ),
+)
+_FAMILIES = describe(identity(), _METRICS)
+_ZONE_FAMILIES = describe(identity("shield_zone_id"), _ZONE_METRICS)
+
+
+class ShieldZonesCollector(Collector):
+    """Lists the shield zones of an account; each zone is a target of its own, and its error affects no other."""
+
+    name = "shield_zones"
+    polls = "account"
+    interval = 300
+    operations: tuple[Operation[Any], ...] = (shield.ZONES,)
+    families: tuple[FamilyInfo, ...] = (*_FAMILIES, *_ZONE_FAMILIES)
+    kinds = ("account", "shield_zone")
+
+    def families_of(self, kind: str, _target_id: str) -> tuple[FamilyInfo, ...]:
+        """Return the families of the whole list, or those of a zone."""
+        return _FAMILIES if kind == self.polls else _ZONE_FAMILIES
+
+    def wants(self, target: Target) -> bool:
+        """Return whether any zone of the account is polled; otherwise the list is not needed."""
+        return "shield_zone" in target.watched
+
+    async def poll(self, context: Context, target: Target) -> Polled:
+        """Request the list, and turn the account and each zone into series."""
+        answer = await shield.zones(context.caller)
+        families, _ = measure((label_value(target.account),), _FAMILIES, _METRICS, answer.value)
+        zones = (_zone(context, target.account, str(one), zone) for one, zone in answer.value.zones.items())
+        unusable = (
+            Outcome(
+                _target(context, target.account, str(one)),
+                error=WrongShape(f"the zone's item has another shape than documented: {fault}"),
+            )
+            for one, fault in answer.value.unusable.items()
+        )
+        return Polled((Outcome(target, families), *zones, *unusable), answer.date)
+
+
+def _target(context: Context, account: str, zone_id: str) -> Target:
+    target = Target(account, "shield_zone", zone_id)
+    return replace(target, name=context.names.name_of(target.key))
+
+
+def _zone(context: Context, account: str, zone_id: str, zone: ShieldZone) -> Outcome:
+    pull_zone_id = zone.pull_zone_id
+    pull_zone = TargetKey.of(account, "cdn", str(pull_zone_id))
+    # A shield zone is named after its pull zone; the name is remembered like that of any target.
+    name = "" if pull_zone_id is None else context.names.name_of(pull_zone)
+    target = context.names.learn(Target(account, "shield_zone", zone_id), name)
+    labels = (label_value(account), zone_id)
+    families, _ = measure(labels, _ZONE_FAMILIES, _ZONE_METRICS, NamedZone(zone, target.name))
+    return Outcome(target, families)
+
+
+COLLECTOR = ShieldZonesCollector()

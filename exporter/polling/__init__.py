@@ -8,5 +8,5 @@ the default), `backoff.py` repeats failed polls sooner, `first_discovery.py` del
 budgets to scripts.
 
 In: the catalogue's collectors and the registry's targets. Out: results in the ledger, the store and the status board.
-`collectors/poll.py` makes the calls of a poll.
+`collectors/collector.py` makes the calls of a poll.
 """

@@ -9,8 +9,7 @@ from typing import Any
 
 from exporter.clock import Clocks
 from exporter.collectors.causes import Cause, Lack, cause_of
-from exporter.collectors.collector import Collector, Outcome, Polled
-from exporter.collectors.poll import Poller, failed
+from exporter.collectors.collector import Collector, Outcome, Polled, failed
 from exporter.counters.ledger import Entry, Ledger
 from exporter.exposition.status_board import GONE
 from exporter.exposition.store import Store
@@ -117,7 +116,6 @@ class Polls:
         self._telemetry = telemetry
         self._clocks = clocks
         self._memory = memory
-        self._poller = Poller(registry, clocks)
         self._log = logger()
 
     async def run(self, run: Run) -> None:
@@ -152,7 +150,7 @@ class Polls:
         calls = account.client.until(run.until, self._last_answer(run.collector, run.target))
         found = partial(self._found, run.target.account)
         now = account.client.present()
-        polled = await self._poller.poll(run.collector, run.target, calls, found=found, now=now)
+        polled = await run.collector.result(run.target, calls, self._registry, now, found)
         account.capacity.note(run.collector.name, calls.number, calls.seconds)
         return polled.noting(calls.unexpected, calls.fingerprint)
 
@@ -170,7 +168,7 @@ class Polls:
             self._memory.failures.lists(collector.name, target.account, failure)
         now = polled.date or self._clocks.utc()
         async for outcome in unhurried(polled.outcomes, self._clocks.monotonic):
-            if not self._poller.accepts(target, outcome):
+            if not self._registry.accepts(target, outcome.target):
                 continue
             if outcome.error is not None:
                 self._fail(collector, outcome, outcome.error, seconds)

@@ -303,6 +303,13 @@ class Registry:
         selection = self._selections.get((target.account, target.kind))
         return selection is not None and selection.rejection(target.name) is None and self.owns(target.key)
 
+    def accepts(self, polled: Target, found: Target) -> bool:
+        """Return whether a result of a poll is used; `found` is the polled target, or one that its answer contains.
+
+        Targets may have been removed while they were polled, and a list contains some that other shards poll.
+        """
+        return self.is_polled(found.key) if found == polled else self.admits(found)
+
     def targets(self, kind: str) -> Iterator[Target]:
         """Return the targets of a kind; accounts of other shards are included, whose lists alone are polled."""
         if kind == "account":

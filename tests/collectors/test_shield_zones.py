@@ -1,5 +1,7 @@
 import json
 
+import pytest
+
 from exporter.collectors.shield_zones import COLLECTOR
 from exporter.platform.errors import WrongShape
 from exporter.targets.target import Target
@@ -52,14 +54,25 @@ async def test_enum_values_that_are_not_known_are_unknown() -> None:
     assert sum(float(line.rpartition(" ")[2]) for line in enum_samples) == 3.0
 
 
-async def test_a_zone_that_cannot_be_read_fails_alone() -> None:
-    broken = '{"shieldZoneId": 4, "wafEnabled": "perhaps"}'
-    polled = await poll(COLLECTOR, ACCOUNT, f'{{"data": [{ZONE}, {broken}], "page": {PAGE % 2}}}')
-    account, good, bad = polled.outcomes
-    assert (account.error, good.error, bad.families) == (None, None, ())
+@pytest.mark.parametrize(
+    ("field", "message"),
+    [
+        ('"wafEnabled": "perhaps"', "the zone's item has another shape than documented: wafEnabled: "),
+        (
+            f'"rateLimitRulesLimit": 1{"0" * 400}',
+            "the zone's item has another shape than documented: rateLimitRulesLimit",
+        ),
+    ],
+)
+async def test_a_zone_that_cannot_be_read_fails_alone(field: str, message: str) -> None:
+    broken = f'{{"shieldZoneId": 4, {field}}}'
+    polled = await poll(COLLECTOR, ACCOUNT, f'{{"data": [{broken}, {ZONE}], "page": {PAGE % 2}}}')
+    account, *zones = polled.outcomes
+    good, bad = sorted(zones, key=lambda zone: zone.target.id)
+    assert (account.error, good.error, bool(good.families), bad.families) == (None, None, True, ())
     assert isinstance(bad.error, WrongShape)
     assert bad.target.key.label == "shield_zone/4"
-    assert str(bad.error).startswith("the zone's item has another shape than documented: wafEnabled: ")
+    assert str(bad.error).startswith(message)
 
 
 async def test_a_list_without_a_total_counts_no_zones() -> None:

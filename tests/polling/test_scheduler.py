@@ -12,6 +12,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from exporter.collectors.causes import Cause
+from exporter.collectors.collector import Collector, Context, Polled
 from exporter.counters.ledger import Counted, Entry
 from exporter.polling.backoff import FIRST_WAIT
 from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, FIRST_TRIES
@@ -574,17 +575,13 @@ async def test_breaking_code_in_one_poll_ends_with_that_poll() -> None:
     async with exporter_parts(account=DNS_ONLY, world=world()) as parts:
         collector = parts.schedule.plans["dns_statistics"].collector
 
-        class Broken:
-            name, polls, interval, operations = "dns_statistics", "dns_zone", 300.0, ()
-            owns_target, discovers, families = False, False, ()
+        class Broken(Collector):
+            name, polls, interval, operations, families = "dns_statistics", "dns_zone", 300.0, (), ()
 
-            def wants(self, _target: Target) -> bool:
-                return True
-
-            async def poll(self, context: object, target: Target) -> object:
+            async def poll(self, context: Context, target: Target) -> Polled:
                 if target.id == "102":
                     raise ZeroDivisionError
-                return await collector.poll(context, target)  # type: ignore[arg-type]
+                return await collector.poll(context, target)
 
         object.__setattr__(parts.schedule.plans["dns_statistics"], "collector", Broken())
         with capture_logs() as logs:

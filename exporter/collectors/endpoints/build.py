@@ -41,7 +41,7 @@ def _made(
 ) -> Iterable[Collector]:
     for endpoint in endpoints:
         if endpoint.each is not None:
-            yield EndpointListCollector(endpoint.name, endpoint.target_kind, endpoint.each, endpoint.interval)
+            yield EndpointListCollector(endpoint, endpoint.each)
         yield target_collector(endpoint, labels[endpoint.target_kind], shared, addresses)
 
 

@@ -1,16 +1,14 @@
 """Discovers the targets of a configured endpoint from a list of the platform, page by page."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
 from pydantic import TypeAdapter
 
-from exporter.collectors.collector import Context, Defaults, Outcome, Polled
-from exporter.collectors.endpoints.endpoint import LONGEST_ID, TargetList
+from exporter.collectors.collector import Collector, Context, Outcome, Polled
+from exporter.collectors.endpoints.endpoint import LONGEST_ID, Endpoint, TargetList
 from exporter.collectors.endpoints.expression import Expression, ExpressionError
-from exporter.metric import FamilyInfo
 from exporter.platform.api.document import Document
 from exporter.platform.errors import PlatformError, WrongShape
 from exporter.platform.operation import Operation, Request, Scalar
@@ -23,54 +21,53 @@ MOST_TARGETS = 200_000
 LIST_SUFFIX = "_list"
 
 
-@dataclass(frozen=True, slots=True)
-class EndpointListCollector(Defaults):
+class EndpointListCollector(Collector):
     """Lists the targets that one endpoint has in an account.
 
-    Attributes:
-        endpoint: the endpoint's name; its section of the configuration also switches this list on or off.
-        interval: seconds between two listings, if the configuration sets no other interval.
-        kind: the kind of the targets that it lists.
+    Args:
+        endpoint: the endpoint. Its section of the configuration also switches this list on or off.
         listing: how the list is requested and read.
+
+    Attributes:
+        kind: the kind of the targets that it lists.
     """
 
-    endpoint: str
-    kind: str
-    listing: TargetList
-    interval: float
-    polls: str = "account"
-    discovers: bool = True
-    owns_target: bool = False
-    families: tuple[FamilyInfo, ...] = ()
-    name: str = field(init=False)
+    polls = "account"
+    discovers = True
+    families = ()
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "name", f"{self.endpoint}{LIST_SUFFIX}")
+    def __init__(self, endpoint: Endpoint, listing: TargetList) -> None:
+        self.name, self._endpoint = f"{endpoint.name}{LIST_SUFFIX}", endpoint.name
+        self.kind, self.interval = endpoint.target_kind, endpoint.interval
+        self._listing = listing
+        template = listing.list.template
+        for name, value in ((listing.page, "{page}"), (listing.size, str(PAGE_SIZE))):
+            if name:
+                template += ("&" if "?" in template else "?") + f"{quote(name, safe='')}={value}"
+        self._page = Operation(
+            name=self.name,
+            method="GET",
+            path=template,
+            help=f"The list of the targets of the configured endpoint {endpoint.name}.",
+            answer=TypeAdapter(Document),
+            documented=False,
+        )
+        self.operations = (self._page,)
 
     @property
     def section(self) -> str:
         """The section of the endpoint for which it lists targets."""
-        return self.endpoint
-
-    @property
-    def operations(self) -> tuple[Operation[Any], ...]:
-        """The request of a page of the list."""
-        return (self._operation(),)
-
-    def wants(self, _target: Target) -> bool:
-        """Return True: every shard lists the targets of every account."""
-        return True
+        return self._endpoint
 
     async def poll(self, context: Context, target: Target) -> Polled:
         """List the targets. After a failure the earlier pages are kept; an incomplete list removes no target."""
-        operation = self._operation()
         found: dict[str, Resource] = {}
         # The hashes of items whose ids cannot be polled.
         passed: set[int] = set()
         date, error, complete = None, None, True
         try:
             for page in range(1, MOST_PAGES + 1):
-                answer = await context.caller.call(Request(operation, self._parameters(context, page)))
+                answer = await context.caller.call(Request(self._page, self._parameters(context, page)))
                 date = answer.date or date
                 items, has_more = self._read(answer.value)
                 known, before = len(found), len(found) + len(passed)
@@ -79,7 +76,7 @@ class EndpointListCollector(Defaults):
                 complete = complete and len(found) == known + expected
                 if len(found) > MOST_TARGETS:
                     raise WrongShape(f"the list names more than {MOST_TARGETS} items")
-                if has_more is False or not self.listing.page:
+                if has_more is False or not self._listing.page:
                     break
                 if len(found) + len(passed) == before:
                     complete = complete and not has_more and not items
@@ -90,28 +87,13 @@ class EndpointListCollector(Defaults):
         failed = frozenset[str]() if error is None else frozenset({self.kind})
         return Polled((Outcome(target, error=error),), date, Inventory(lists, failed=failed))
 
-    def _operation(self) -> Operation[Document]:
-        listing = self.listing
-        template = listing.list.template
-        for name, value in ((listing.page, "{page}"), (listing.size, str(PAGE_SIZE))):
-            if name:
-                template += ("&" if "?" in template else "?") + f"{quote(name, safe='')}={value}"
-        return Operation(
-            name=self.name,
-            method="GET",
-            path=template,
-            help=f"The list of the targets of the configured endpoint {self.endpoint}.",
-            answer=TypeAdapter(Document),
-            documented=False,
-        )
-
     def _parameters(self, context: Context, page: int) -> Mapping[str, Scalar]:
-        dates = self.listing.list.parameters("", context.now)
-        return {**dates, "page": page} if self.listing.page else dates
+        dates = self._listing.list.parameters("", context.now)
+        return {**dates, "page": page} if self._listing.page else dates
 
     def _read(self, document: Document) -> tuple[list[Any], bool | None]:
         """Return the items of a page, and whether more follow; None if the page does not say."""
-        listing = self.listing
+        listing = self._listing
         items = _evaluated(listing.items, document.value, "items")
         if items is None:
             raise WrongShape(f"the list has no items at {listing.items.text}")
@@ -126,14 +108,14 @@ class EndpointListCollector(Defaults):
         """Add the resources of a page; return how many items there are, without those whose ids cannot be polled."""
         expected = len(items)
         async for item in unhurried(items):
-            target_id = _id(_evaluated(self.listing.id, item, "id"))
+            target_id = _id(_evaluated(self._listing.id, item, "id"))
             if target_id is None:
                 continue
             if not _is_usable(target_id):
                 expected -= 1
                 passed.add(hash(target_id))
                 continue
-            name = None if self.listing.name is None else _evaluated(self.listing.name, item, "name")
+            name = None if self._listing.name is None else _evaluated(self._listing.name, item, "name")
             text = str(name) if isinstance(name, str | int | float) and not isinstance(name, bool) else ""
             found.setdefault(target_id, Resource(target_id, text))
         return expected

@@ -7,12 +7,11 @@ from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from exporter.collectors.collector import buckets, days_of
 from exporter.collectors.endpoints.endpoint import EndpointMetric
 from exporter.collectors.endpoints.expression import Expression, ExpressionError
 from exporter.collectors.endpoints.path import Path
 from exporter.metric import DayBuckets, Metric, MonthToDate, declaration, is_count
-from exporter.platform.api.charts import bucket_time, calendar_day
+from exporter.platform.api.charts import bucket_time, calendar_day, days_of
 from exporter.platform.api.document import Document
 from exporter.platform.wire import Moment, timestamp
 
@@ -157,8 +156,8 @@ def _month(declared: EndpointMetric, found: object) -> MonthToDate | None:
 def _days(declared: EndpointMetric, found: object, *, is_null: bool) -> DayBuckets | None:
     if found is None:
         # A chart that is null counts nothing yet; the name of a missing chart may be misspelt.
-        return buckets(None) if is_null else None
-    return buckets(days_of(_chart(found, declared.scale)))
+        return DayBuckets.of(None) if is_null else None
+    return DayBuckets.of(days_of(_chart(found, declared.scale)))
 
 
 def _chart(found: object, scale: float) -> Mapping[str, float | None]:

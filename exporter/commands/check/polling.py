@@ -6,7 +6,6 @@ from contextlib import aclosing
 
 from exporter.clock import Clocks
 from exporter.collectors.collector import Outcome
-from exporter.collectors.poll import Poller
 from exporter.commands.check.results import (
     AccountResult,
     Poll,
@@ -115,7 +114,6 @@ class _AccountCheck:
         self._timeout = timeout
         self._registry = registry
         self._clocks = clocks
-        self._poller = Poller(registry, clocks)
         self._progressed = progressed
         # Collector → the error of its first poll; None if that succeeded.
         self._first: dict[str, PlatformError | None] = {}
@@ -170,7 +168,7 @@ class _AccountCheck:
     async def _poll(self, plan: Plan, target: Target) -> None:
         name = plan.collector.name
         caller = self._client.until(self._clocks.monotonic() + _RETRY_TIMEOUTS * self._timeout)
-        polled = await self._poller.poll(plan.collector, target, caller, now=self._client.present())
+        polled = await plan.collector.result(target, caller, self._registry, self._client.present())
         found: dict[str, int] = {}
         if polled.found is not None:
             self._registry.apply(self._name, polled.found)
@@ -181,7 +179,9 @@ class _AccountCheck:
             self._first.setdefault(name, polled.error)
         self.calls[name] = max(self.calls.get(name, 1.0), float(caller.number - _ONCE.get(name, 0)))
         self.tried.extend(
-            _tried(name, outcome, found) for outcome in polled.outcomes if self._poller.accepts(target, outcome)
+            _tried(name, outcome, found)
+            for outcome in polled.outcomes
+            if self._registry.accepts(target, outcome.target)
         )
         self._done += 1
         self._progressed(self._name, self._done, max(self._all, self._done))

@@ -11,7 +11,6 @@ import click
 
 from exporter.clock import SYSTEM
 from exporter.collectors.discovery import COLLECTOR
-from exporter.collectors.poll import Poller
 from exporter.commands.config.document import document
 from exporter.commands.options import flag_values
 from exporter.commands.output import interruptible
@@ -81,5 +80,5 @@ async def _listed(account: AccountSettings) -> tuple[Mapping[str, ResourceList],
     target: Target = next(iter(registry.targets("account")))
     async with aclosing(client_of(account, Observer(), 1)) as client:
         caller = client.until(time.monotonic() + _PATIENCE * account.timeout)
-        polled = await Poller(registry, SYSTEM).poll(COLLECTOR, target, caller)
+        polled = await COLLECTOR.result(target, caller, registry, SYSTEM.utc())
     return (polled.found.lists if polled.found is not None else {}), polled.error

@@ -12,7 +12,6 @@ from exporter.collectors.collector import Collector, Outcome
 from exporter.collectors.endpoints.endpoint import Endpoint, EndpointMetric
 from exporter.collectors.endpoints.expression import Expression, ExpressionError
 from exporter.collectors.endpoints.kinds import ACCOUNT_KIND
-from exporter.collectors.poll import Poller
 from exporter.exposition.encoding import Format, header, render
 from exporter.metric import Count, Family, Sample
 from exporter.platform.api.document import Document
@@ -75,7 +74,6 @@ class Attempt:
         self._collectors = {collector.name: collector for collector in from_settings.collectors(settings)}
         self._registry = Registry(Shard())
         self._registry.configure(from_settings.selections(settings))
-        self._poller = Poller(self._registry, SYSTEM)
 
     async def run(self) -> list[str]:
         """Try all endpoints, and return the lines to print."""
@@ -96,7 +94,7 @@ class Attempt:
     async def _try(self, endpoint: Endpoint, caller: _Listening) -> list[str]:
         target, lines = await self._target(endpoint, caller)
         collector = self._collectors[endpoint.name]
-        polled = await self._poller.poll(collector, target, caller)
+        polled = await collector.result(target, caller, self._registry, SYSTEM.utc())
         if caller.answer is None:
             raise polled.error or AttemptError("nothing was asked")
         document = caller.answer.value
@@ -123,7 +121,8 @@ class Attempt:
             if chosen is None and not self._target_id:
                 raise AttemptError(f"there are several of the kind {kind}; --target ID selects one")
             return chosen or Target(account, kind, self._target_id), []
-        polled = await self._poller.poll(lists, Target(account, ACCOUNT_KIND, account, account), caller)
+        listed = Target(account, ACCOUNT_KIND, account, account)
+        polled = await lists.result(listed, caller, self._registry, SYSTEM.utc())
         if polled.found is not None:
             self._registry.apply(account, polled.found)
         resources = polled.found.lists[kind].resources if polled.found and kind in polled.found.lists else ()

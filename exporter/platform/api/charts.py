@@ -115,6 +115,16 @@ def daily(chart: Mapping[str, float | None]) -> dict[int, float]:
     return days
 
 
+def days_of(chart: Mapping[str, float | None] | None) -> dict[int, float] | None:
+    """Return the days of a chart as `daily` does; None if there is no chart, or if none of its buckets can be read.
+
+    Raises:
+        WrongShape: the buckets are longer than a day.
+    """
+    days = None if chart is None else daily(chart)
+    return None if chart and not days else days
+
+
 def _width(moments: list[datetime]) -> float:
     """Return the length of the buckets in days, if it is regularly more than one; single days may be missing."""
     if len(moments) < 2 or abs(moments[1] - moments[0]) <= DAY:  # noqa: PLR2004 - a gap takes two
