@@ -84,7 +84,8 @@ def configuration() -> str:
     lines = [
         "# Every setting",
         "",
-        "Generated from the code. [edge-exporter.yml](../deploy/edge-exporter.yml) is the same as a commented file.",
+        "Generated from the code. [edge-exporter.yml](../deploy/edge-exporter.yml) is the same as a commented file,",
+        "which `edge-exporter assets configuration DIR` writes.",
         "Flags win over variables, and variables over the file, which `--config` or the variable",
         f"`{CONFIG_VARIABLE}` names. A key without a flag and a variable is set in the file only. A key that does not",
         "exist and a value that is wrong are refused with their line, all of them at once.",

@@ -7,6 +7,7 @@ from click.shell_completion import CompletionItem
 
 from exporter.commands.loading import loading
 from exporter.commands.output.help import Context
+from exporter.commands.output.printing import complain
 from exporter.validation.faults import suggestion
 
 INTERRUPTED = 130
@@ -24,7 +25,7 @@ COMMANDS = {
     "endpoint": "Try your own endpoints: the call, the values that are read, and the metrics.",
     "sandbox": "Serve the local platform alone.",
     "metrics": "Print the reference of every metric.",
-    "assets": "Write the dashboards, alert rules, Alertmanager configuration or runbooks to a folder.",
+    "assets": "Write the dashboards, alert rules, runbooks or configuration files to a folder.",
     "state": "Copy the counters' state between a file and a database.",
     "completion": "Print the completion script of a shell.",
 }
@@ -78,7 +79,14 @@ class LazyGroup(click.Group):
 
 def _print_version(context: click.Context, _parameter: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's
     if value and not context.resilient_parsing:
-        from exporter import __version__  # noqa: PLC0415 - looked up where it is asked for
+        from importlib.metadata import packages_distributions  # noqa: PLC0415 - read where it is asked for
+
+        if others := sorted({*packages_distributions().get("exporter", ())} - {"edge-exporter"}):
+            complain(
+                f"{' '.join(others)} installs a package `exporter`, too, and may have replaced files of edge-exporter; "
+                "install edge-exporter into an environment of its own"
+            )
+        from exporter import __version__  # noqa: PLC0415 - see above
 
         click.echo(f"edge-exporter, version {__version__}")
         context.exit()

@@ -19,6 +19,20 @@ def test_the_version_is_the_package_s_own() -> None:
     assert invoke("--version") == Ended(f"edge-exporter, version {__version__}\n", "", 0)
 
 
+def test_another_package_of_this_name_is_said(tmp_path: Path) -> None:
+    installed = tmp_path / "other_exporter-1.0.dist-info"
+    installed.mkdir()
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: other-exporter\nVersion: 1.0\n")
+    (installed / "top_level.txt").write_text("exporter\n")
+    environ = clean({"PYTHONPATH": str(tmp_path)})
+    ended = subprocess.run([*PROGRAM, "--version"], capture_output=True, text=True, check=False, env=environ)
+    assert (ended.stdout, ended.returncode) == ("", 1)
+    assert ended.stderr == (
+        "other-exporter installs a package `exporter`, too, and may have replaced files of edge-exporter; "
+        "install edge-exporter into an environment of its own\n"
+    )
+
+
 @pytest.mark.parametrize("word", ["-h", "--help"])
 def test_help_lists_every_command_with_a_sentence(word: str) -> None:
     ended = invoke(word)

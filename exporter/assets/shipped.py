@@ -22,7 +22,7 @@ def find_folder(name: str) -> Path:
     """Find a shipped folder: inside the installed package, or next to the package in the repository.
 
     Args:
-        name: `alertmanager`, `dashboards`, `prometheus` or `runbooks`.
+        name: `alertmanager`, `dashboards`, `endpoints`, `prometheus` or `runbooks`.
 
     Raises:
         AssetError: this installation does not contain it.
@@ -44,6 +44,21 @@ def dashboards(assignments: Iterable[str]) -> dict[str, str]:
     for assignment in assignments:
         raise AssetError(f"{assignment}: nothing of the dashboards is set; their variables choose job and account")
     return _texts(find_folder("dashboards"), "*.json")
+
+
+def endpoints(assignments: Iterable[str]) -> dict[str, str]:
+    """Return the files of endpoints and their dashboard: a file's name → its text; raises AssetError for a change."""
+    for assignment in assignments:
+        raise AssetError(f"{assignment}: nothing of the endpoints is set")
+    folder = find_folder("endpoints")
+    return _texts(folder, "*.yml") | _texts(folder, "*.json")
+
+
+def configuration(assignments: Iterable[str]) -> dict[str, str]:
+    """Return the configuration file with every key: its name → its text; raises AssetError for a change."""
+    for assignment in assignments:
+        raise AssetError(f"{assignment}: nothing of the configuration is set; edit the file")
+    return _texts(find_folder("endpoints").parent, "edge-exporter.yml")
 
 
 def rules(assignments: Iterable[str]) -> dict[str, str]:
@@ -93,6 +108,8 @@ ASSETS: Final[Mapping[str, Callable[[Iterable[str]], dict[str, str]]]] = {
     "rules": rules,
     "alertmanager": alertmanager,
     "runbooks": runbooks,
+    "endpoints": endpoints,
+    "configuration": configuration,
 }
 
 

@@ -1,4 +1,4 @@
-"""`assets`: writes the dashboards, rules, Alertmanager configuration or runbooks that belong to this version."""
+"""`assets`: writes the dashboards, rules, runbooks and configuration files that belong to this version."""
 
 from difflib import unified_diff
 from hashlib import sha256
@@ -85,13 +85,15 @@ def _read(path: Path) -> str:
 )
 @click.option("--force", is_flag=True, help="Replace files that were edited, too.")
 def command(what: str, folder: Path, assignments: tuple[str, ...], *, force: bool) -> None:
-    """Write the dashboards, alert rules, Alertmanager configuration or runbooks of this version into a folder.
+    """Write files of this version into a folder: those that `deploy/` and `dashboards/` of the repository hold.
 
     \b
     edge-exporter assets dashboards /var/lib/grafana/dashboards
     edge-exporter assets rules /etc/prometheus/rules --set severity.critical=page
     edge-exporter assets alertmanager /etc/alertmanager --set severity.critical=page
     edge-exporter assets runbooks ./runbooks
+    edge-exporter assets endpoints .          files of endpoints, with their dashboard
+    edge-exporter assets configuration .      edge-exporter.yml, with every key
 
     Files of an earlier version are replaced. Files that were edited are kept, and the differences are shown.
 

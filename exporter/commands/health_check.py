@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.request import HTTPSHandler, ProxyHandler, build_opener
 
 DEFAULT_LISTEN = "127.0.0.1:9877"
-LISTEN_FLAGS = frozenset({"--listen", "--web.listen"})
+LISTEN_FLAGS = frozenset({"--listen", "--web.listen", "--web.listen-address"})
 # Addresses that a server can listen on, but that a client cannot connect to.
 LOOPBACK = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "[::1]", "[::]": "[::1]"}  # noqa: S104 - nothing listens here
 TIMEOUT_SECONDS = 4
@@ -23,7 +23,7 @@ def health_url(words: Sequence[str], environ: Mapping[str, str]) -> str:
     """Return the URL of the exporter's health endpoint.
 
     Args:
-        words: the exporter's command line; its `--listen` or `--web.listen` is used.
+        words: the exporter's command line; its `--listen`, `--web.listen` or `--web.listen-address` is used.
         environ: its environment. HEALTHCHECK_URL, if set, is returned; it is needed with `web.route_prefix` or TLS.
     """
     if url := environ.get("HEALTHCHECK_URL"):

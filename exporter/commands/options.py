@@ -15,7 +15,10 @@ from exporter.settings.flag import ACCOUNT_FLAGS, Flag
 
 C = TypeVar("C", bound=Callable[..., Any])
 
-_OWN_ALONE = "exporter: the options of the command line are the command's own"
+# The key of `click.Context.meta` for: the help lists all flags.
+_WHOLE = "exporter.options.whole"
+# The names that other Prometheus exporters have for these flags; --log.level and --log.format are the same.
+_TOOLKIT_NAMES = {"--web.listen": ("--web.listen-address",), "--web.config-file": ("--web.config.file",)}
 
 
 def config_option(function: C) -> C:
@@ -41,36 +44,45 @@ def form_option(*forms: str, names: Sequence[str] = ("-o", "--output")) -> Calla
     )
 
 
+class SettingOption(click.Option):
+    """The option of a flag of the settings."""
+
+    def __init__(self, flag: Flag) -> None:
+        default = f"  [default: {flag.default}]" if flag.default not in {"", "null"} else ""
+        names = [flag.name, *_TOOLKIT_NAMES.get(flag.name, ()), _parameter(flag)]
+        super().__init__(names, metavar=flag.metavar, default=None, help=f"{flag.help}{default}")
+        self.section = "Account" if flag.is_of_account else str(flag.path[0]).capitalize()
+
+
+class AccountCommand(Command):
+    """A command that takes the flags of an account, which have their own section in its help."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - click's
+        super().__init__(*args, **kwargs)
+        self.params += map(SettingOption, ACCOUNT_FLAGS)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the command's own options, then the flags by the section of the settings."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.shown_params(ctx):
+            # An argument is in the usage line.
+            if isinstance(parameter, click.Option) and (record := parameter.get_help_record(ctx)) is not None:
+                title = parameter.section if isinstance(parameter, SettingOption) else "Options"
+                sections.setdefault(title, []).append(record)
+        for title, rows in sections.items():
+            with formatter.section(title):
+                formatter.write_dl(rows)
+
+    def shown_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the parameters that the help lists."""
+        return self.get_params(ctx)
+
+
 def _print_all(context: click.Context, _parameter: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's
     command = context.command
     if value and isinstance(command, SettingsCommand) and not context.resilient_parsing:
         click.echo(command.whole_help(context))
         context.exit()
-
-
-class AccountCommand(Command):
-    """A command that takes `--config` and the flags of an account, which have their own section in its help.
-
-    Attributes:
-        account_params: the flags of an account.
-    """
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - click's
-        super().__init__(*args, **kwargs)
-        self.account_params: list[click.Parameter] = [_option(flag) for flag in ACCOUNT_FLAGS]
-
-    def own_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return the command's own parameters, without the flags of the settings."""
-        return super().get_params(ctx)
-
-    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return all parameters of the command."""
-        return [*self.own_params(ctx), *self.account_params]
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the command's own options, then those of an account."""
-        write_section(formatter, "Options", help_records(ctx, self.own_params(ctx)))
-        write_section(formatter, "Account", help_records(ctx, self.account_params))
 
 
 class SettingsCommand(AccountCommand):
@@ -82,85 +94,50 @@ class SettingsCommand(AccountCommand):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - click's
         super().__init__(*args, **kwargs)
-        self._others: list[click.Parameter] | None = None
-        self.params.append(
-            click.Option(
-                ["--help-all"],
-                is_flag=True,
-                is_eager=True,
-                expose_value=False,
-                callback=_print_all,
-                help="Show this message with every flag of the settings, and exit.",
-            )
-        )
+        text = "Show this message with every flag of the settings, and exit."
+        options: Any = {"is_flag": True, "is_eager": True, "expose_value": False, "callback": _print_all}
+        self.params.append(click.Option(["--help-all"], help=text, **options))
+        self._others: list[SettingOption] = []
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse a command line."""
-        own = {name for parameter in super().get_params(ctx) for name in parameter.opts}
-        ctx.meta[_OWN_ALONE] = not ctx.resilient_parsing and all(
-            word.partition("=")[0] in own for word in args if word.startswith("--")
-        )
+        own = {name for parameter in self.get_params(ctx) for name in parameter.opts}
+        given = {word.partition("=")[0] for word in args if word.startswith("--")}
+        if ctx.resilient_parsing or not given <= own:
+            self.other_params()
         return super().parse_args(ctx, args)
 
-    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return the command's own and an account's parameters, and all others if the command line may contain them."""
-        own = super().get_params(ctx)
-        return own if ctx.meta.get(_OWN_ALONE) else [*own, *self.other_params()]
-
-    def other_params(self) -> list[click.Parameter]:
-        """Return the flags that do not belong to an account."""
-        if self._others is None:
+    def other_params(self) -> list[SettingOption]:
+        """Return the flags that do not belong to an account; from now on the command takes them."""
+        if not self._others:
             with loading():
                 from exporter.settings.flags import flags  # noqa: PLC0415 - the settings as a whole; see the class
-            self._others = [_option(flag) for flag in flags() if not flag.is_of_account]
+            self._others = [SettingOption(flag) for flag in flags() if not flag.is_of_account]
+            self.params += self._others
         return self._others
 
     def whole_help(self, ctx: click.Context) -> str:
         """Return the help text with all flags of the settings, in sections."""
-        formatter = ctx.make_formatter()
-        self.format_usage(ctx, formatter)
-        self.format_help_text(ctx, formatter)
-        AccountCommand.format_options(self, ctx, formatter)
-        sections: dict[str, list[click.Parameter]] = {}
-        for parameter in self.other_params():
-            sections.setdefault(section_of(parameter), []).append(parameter)
-        for title, parameters in sections.items():
-            write_section(formatter, title, help_records(ctx, parameters))
-        return formatter.getvalue().rstrip("\n")
+        ctx.meta[_WHOLE] = True
+        return self.get_help(ctx)
+
+    def shown_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the command's own parameters and an account's, or all for `--help-all`."""
+        others = self.other_params() if ctx.meta.get(_WHOLE) else []
+        return [*(parameter for parameter in self.get_params(ctx) if parameter not in self._others), *others]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the command's own options and an account's, and where the others are listed."""
+        """Write the options, and where the others are listed."""
         super().format_options(ctx, formatter)
-        formatter.write_paragraph()
-        formatter.write_text(
-            f"It also takes every other flag of the settings, which '{ctx.command_path} --help-all' lists."
-        )
+        if not ctx.meta.get(_WHOLE):
+            formatter.write_paragraph()
+            formatter.write_text(
+                f"It also takes every other flag of the settings, which '{ctx.command_path} --help-all' lists."
+            )
+            self.format_others(formatter)
 
-
-def section_of(parameter: click.Parameter) -> str:
-    """Return the title of a flag's section in the help."""
-    return parameter.opts[0].lstrip("-").partition(".")[0].capitalize()
-
-
-def help_records(ctx: click.Context, parameters: Iterable[click.Parameter]) -> list[tuple[str, str]]:
-    """Return the options among parameters with their help; arguments are in the usage line."""
-    return [
-        record
-        for parameter in parameters
-        if isinstance(parameter, click.Option) and (record := parameter.get_help_record(ctx)) is not None
-    ]
-
-
-def write_section(formatter: click.HelpFormatter, title: str, rows: Sequence[tuple[str, str]]) -> None:
-    """Write a section of options, unless it is empty."""
-    if rows:
-        with formatter.section(title):
-            formatter.write_dl(rows)
-
-
-def _option(flag: Flag) -> click.Option:
-    default = f"  [default: {flag.default}]" if flag.default not in {"", "null"} else ""
-    return click.Option([flag.name, _parameter(flag)], metavar=flag.metavar, default=None, help=f"{flag.help}{default}")
+    def format_others(self, formatter: click.HelpFormatter) -> None:
+        """Write nothing more of the other flags."""
 
 
 def flag_values(given: Mapping[str, Any], known: Iterable[Flag]) -> dict[str, str]:

@@ -7,48 +7,23 @@ from typing import Any
 import click
 
 from exporter.commands.loading import loading
-from exporter.commands.options import (
-    SettingsCommand,
-    config_option,
-    flag_values,
-    help_records,
-    section_of,
-    write_section,
-)
+from exporter.commands.options import SettingsCommand, config_option, flag_values
 from exporter.commands.output.printing import complain
-
-_COLLECTORS = "--collectors."
 
 
 class RunCommand(SettingsCommand):
-    """Lists every section of the settings in the help; one pattern stands for the flags of all collectors."""
+    """Names the flags of the settings in its help, a line for each section."""
 
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options."""
-        sections: dict[str, list[tuple[str, str]]] = {"Options": help_records(ctx, self.own_params(ctx))}
-        sections["Account"] = help_records(ctx, self.account_params)
-        names: dict[str, None] = {}
-        for parameter in self.other_params():
-            title = section_of(parameter)
-            record = parameter.get_help_record(ctx)
-            if record is None:
-                continue
-            if parameter.opts[0].startswith(_COLLECTORS):
-                name, _, key = parameter.opts[0].removeprefix(_COLLECTORS).partition(".")
-                if not names:
-                    first = name
-                names[name] = None
-                if name != first:
-                    continue
-                term = record[0].replace(f"{_COLLECTORS}{name}.", f"{_COLLECTORS}NAME.")
-                record = (term, record[1].partition("  [default")[0] if key == "interval" else record[1])
-            sections.setdefault(title, []).append(record)
-        for title, rows in sections.items():
-            write_section(formatter, title, rows)
-            if title == "Collectors":
-                formatter.indent()
-                formatter.write_text(f"NAME is one of {', '.join(names)}.")
-                formatter.dedent()
+    def format_others(self, formatter: click.HelpFormatter) -> None:
+        """Write the names of the other flags."""
+        sections: dict[str, dict[str, None]] = {}
+        for option in self.other_params():
+            *steps, key = option.opts[0].split(".")
+            section = "--collectors.NAME" if steps[0] == "--collectors" else steps[0]
+            sections.setdefault(section, {})[key] = None
+        with formatter.indentation():
+            for section, keys in sections.items():
+                formatter.write_text(f"{section}.{', .'.join(keys)}")
 
 
 @click.command("run", cls=RunCommand)

@@ -18,6 +18,8 @@ SHIPPED = {
     "rules": {path.name: path.read_text() for path in (DEPLOY / "prometheus" / "rules").glob("*.yml")},
     "alertmanager": {path.name: path.read_text() for path in (DEPLOY / "alertmanager").glob("*.yml")},
     "runbooks": {path.name: path.read_text() for path in (DEPLOY / "runbooks").glob("*.md")},
+    "endpoints": {path.name: path.read_text() for path in (DEPLOY / "endpoints").iterdir()},
+    "configuration": {"edge-exporter.yml": (DEPLOY / "edge-exporter.yml").read_text()},
 }
 OUTWARD = "](https://github.com/edge-exporter/edge-exporter/blob/main/deploy/"
 
@@ -115,6 +117,8 @@ def test_the_routes_and_the_index_follow_the_severities_and_names_may_change_pla
     ("what", "assignment", "expected"),
     [
         ("dashboards", "severity.critical=page", "nothing of the dashboards is set"),
+        ("endpoints", "a=b", "a=b: nothing of the endpoints is set"),
+        ("configuration", "a=b", "a=b: nothing of the configuration is set"),
         ("rules", "severty.critical=page", "severty.critical=page: expected runbook_base=URL, job=REGEX"),
         ("rules", "EdgeNothing.for=1m", "EdgeNothing: no shipped alert has this name"),
         ("rules", 'job=a"b', 'job=a"b: expected a regular expression of job names'),

@@ -63,7 +63,7 @@ def test_bash_completes_commands_operations_and_parameters(path: str) -> None:
     registered = "complete -o nosort -F _edge_exporter_completion edge-exporter"
     assert ask("bash", BASH % "edge-exporter ch", path) == [registered, "check"]
     assert ask("bash", BASH % "edge-exporter call script_", path) == [registered, "script_update", "script_add_secret"]
-    assert ask("bash", BASH % "edge-exporter run --web.l", path) == [registered, "--web.listen"]
+    assert ask("bash", BASH % "edge-exporter run --web.r", path) == [registered, "--web.route-prefix"]
     assert ask("bash", BASH % "edge-exporter completion ''", path) == [registered, "bash", "zsh", "fish"]
 
 

@@ -17,6 +17,7 @@ IMAGE = {"EDGE_EXPORTER_WEB__LISTEN": ":9877"}
         (RUN, {"EDGE_EXPORTER_WEB__LISTEN": "0.0.0.0:9000"}, "127.0.0.1:9000"),
         (RUN, {"EDGE_EXPORTER_WEB__LISTEN": "[::]:9000"}, "[::1]:9000"),
         ((*RUN, "--web.listen", ":9001"), IMAGE, "127.0.0.1:9001"),
+        ((*RUN, "--web.listen-address", ":9001"), IMAGE, "127.0.0.1:9001"),
         ((*RUN, "--web.listen=10.0.0.7:9001", "--log.level", "info"), IMAGE, "10.0.0.7:9001"),
         (("/sbin/init", "--", *RUN, "--web.listen", ":9001", ""), IMAGE, "127.0.0.1:9001"),
         ((*DEMO, "--listen", ":9002"), IMAGE, "127.0.0.1:9002"),

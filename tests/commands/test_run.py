@@ -192,14 +192,31 @@ def test_a_folder_is_no_configuration_file(tmp_path: Path) -> None:
 def test_an_unknown_flag_is_misuse_and_the_nearest_is_named() -> None:
     ended = invoke("run", "--web.lisen", ":1")
     assert (ended.out, ended.code) == ("", 2)
-    assert "No such option '--web.lisen'. Did you mean '--web.listen'?" in ended.err
+    assert "No such option '--web.lisen'. (Did you mean one of: '--web.listen', " in ended.err
 
 
-def test_every_flag_of_the_settings_stands_in_the_help() -> None:
-    reported = invoke("run", "--help-all").out
-    for flag in ("--base-url", "--api-key-file", "--web.listen", "--collectors.dns-statistics.interval", "--log.level"):
-        assert flag in reported
-    assert "--api-key " not in reported
+def test_every_flag_of_the_settings_is_in_the_help_which_fits_one_screen() -> None:
+    shown = invoke("run", "--help", environ={"COLUMNS": "80"}).out
+    assert len(shown.splitlines()) <= 40
+    whole = " ".join(invoke("run", "--help-all").out.split())
+    for flag in flags():
+        assert f" {flag.name}" in whole
+        assert f"{'.' if '.' in flag.name else '--'}{flag.name.lstrip('-').rpartition('.')[2]}" in shown
+    assert "--api-key " not in whole
+    assert "--collectors.NAME.enabled, .interval, .stale-after" in shown
+
+
+@pytest.mark.parametrize(
+    ("alias", "expected"),
+    [
+        ("--web.listen-address", "--web.listen: found 'x', expected host:port, [::1]:9877 or :9877"),
+        ("--web.config.file", "x: does not exist"),
+        ("--log.level", "--log.level: found 'x', expected one of debug, info, warning, error"),
+        ("--log.format", "--log.format: found 'x', expected one of auto, console, json"),
+    ],
+)
+def test_names_of_flags_as_other_exporters_have_them_are_understood(alias: str, expected: str) -> None:
+    assert expected in invoke("run", alias, "x").err
 
 
 def test_the_help_tells_the_variable_of_a_flag_by_a_rule_that_holds_for_all() -> None:

@@ -12,6 +12,7 @@ import click
 from exporter.commands.loading import loading
 from exporter.commands.options import AccountCommand, config_option
 from exporter.commands.output.help import Group
+from exporter.commands.output.printing import echo
 
 
 @click.group("endpoint", cls=Group)
@@ -58,6 +59,8 @@ def try_endpoints(
     with loading():
         from exporter.commands.endpoint import trying  # noqa: PLC0415 - not for the help
     if answer is not None:
+        if target:
+            echo("--target does nothing with --from-answer, which contacts nothing", err=True)
         trying.propose_metrics(answer, name)
     elif file is not None:
         trying.try_file(file, config, given, account=account, target=target)

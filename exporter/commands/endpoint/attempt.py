@@ -112,7 +112,8 @@ class Attempt:
         """Return the target to poll, and the lines about the list that contains it."""
         kind, account = endpoint.target_kind, self._account.name
         if kind == ACCOUNT_KIND:
-            return Target(account, kind, account, account), []
+            unused = ["--target does nothing here: the endpoint is polled once for each account", ""]
+            return Target(account, kind, account, account), unused if self._target_id else []
         lists = self._collectors.get(f"{endpoint.name}_list")
         if lists is None:
             # Targets from the configuration, and targets from an earlier list of the same file.

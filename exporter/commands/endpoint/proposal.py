@@ -19,12 +19,13 @@ _QUOTED_NUMBER = re.compile(r"-?\d{1,18}(?:\.\d{1,18})?", re.ASCII)
 # Names of fields that contain an object's name.
 _TITLES = frozenset({"name", "title", "region", "country", "code"})
 _IDS = re.compile(r"(?:^|[a-z_])(?:Id|ID|_id|Guid|GUID)$|^id$")
+_DOLLARS = ("dollars", 1.0)
 # A word in a field's name → the unit, and the factor that converts the value to it.
 _UNITS: Mapping[str, tuple[str, float]] = {
     **dict.fromkeys(("bytes", "bandwidth", "storage", "size", "traffic"), ("bytes", 1.0)),
     **dict.fromkeys(("ms", "milliseconds", "latency"), ("seconds", 0.001)),
     **dict.fromkeys(("seconds", "duration"), ("seconds", 1.0)),
-    **dict.fromkeys(("cost", "charge", "charges", "price", "balance", "dollars"), ("dollars", 1.0)),
+    **dict.fromkeys(("cost", "charge", "charges", "price", "balance", "dollars"), _DOLLARS),
     **dict.fromkeys(("percent", "percentage", "rate"), ("ratio", 0.01)),
 }
 _DROPPED = frozenset(
@@ -178,7 +179,10 @@ def _words(path: tuple[str, ...]) -> list[str]:
 def _named(path: tuple[str, ...]) -> tuple[str, float, list[str]]:
     """Return the unit, the factor, and the words of the name without the unit."""
     words = _words(path)
-    unit, scale = next((_UNITS[word] for word in reversed(words) if word in _UNITS), ("", 1.0))
+    units = [_UNITS[word] for word in reversed(words) if word in _UNITS]
+    unit, scale = units[0] if units else ("", 1.0)
+    if unit == "bytes" and _DOLLARS in units:  # MonthlyChargesStorage is money
+        unit, scale = _DOLLARS
     return unit, scale, [word for word in words if word not in _DROPPED and word != unit]
 
 

@@ -1,18 +1,26 @@
 """`endpoint try`: on the sandbox, on a given answer, and with faults."""
 
 import json
+import re
+import subprocess
+import sys
 from pathlib import Path
 
+import httpx
 import pytest
 import yaml
 
-from tests.commands.shell import Ended, invoke
+from tests.commands.platform import Platform
+from tests.commands.shell import Ended, clean, invoke, process
+from tests.waiting import wait_until
 
-FILES = sorted((Path(__file__).parents[3] / "deploy" / "endpoints").glob("*.yml"))
+REPOSITORY = Path(__file__).parents[3]
+FILES = sorted((REPOSITORY / "deploy" / "endpoints").glob("*.yml"))
 ANSWER = {
     "TotalBandwidthUsed": 12345,
     "CacheHitRate": 93.5,
     "MonthlyCharges": 4.2,
+    "MonthlyChargesStorage": 1.3,
     "BandwidthUsedChart": {"2026-02-07T00:00:00Z": 1, "2026-02-08T00:00:00Z": 2},
     "QueriesByType": {"1": 2, "28": 3},
     "Id": 5,
@@ -93,6 +101,7 @@ def test_an_answer_alone_becomes_a_file_that_can_be_tried(tmp_path: Path, enviro
         "edge_billing_bandwidth_used_bytes_total": "days",
         "edge_billing_cache_hit_rate_ratio": "value",
         "edge_billing_charges_dollars_total": "month",
+        "edge_billing_charges_storage_dollars_total": "month",
         "edge_billing_queries_by_type": "value",
         "edge_billing_last_modified_timestamp_seconds": "value",
         "edge_billing_origin_response_seconds": "value",
@@ -128,3 +137,49 @@ def test_an_answer_that_is_no_json_is_refused(tmp_path: Path, text: str) -> None
 
 def test_neither_file_nor_answer_is_misuse() -> None:
     assert invoke("endpoint", "try", environ={}).code == 2
+
+
+def test_a_target_that_is_of_no_use_is_said(tmp_path: Path, environ: dict[str, str]) -> None:
+    text = "endpoints: [{name: b, path: /billing, metrics: [{name: edge_b_dollars, help: B., value: Balance}]}]"
+    ended = invoke("endpoint", "try", write(tmp_path, "b.yml", text), "--target", "101", environ=environ)
+    assert (ended.code, ended.out.splitlines()[2]) == (
+        0,
+        "--target does nothing here: the endpoint is polled once for each account",
+    )
+    ended = invoke("endpoint", "try", "--from-answer", "-", "--target", "101", stdin='{"Balance": 1}')
+    assert (ended.code, ended.err) == (0, "--target does nothing with --from-answer, which contacts nothing\n")
+
+
+def test_the_examples_of_the_documentation_run_as_they_stand(platform: Platform, tmp_path: Path) -> None:
+    text = (REPOSITORY / "docs" / "endpoints.md").read_text().partition("\n## Keys")[0]
+    export, *blocks = re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    export, _, prepare = export.replace("http://127.0.0.1:9878", platform.url).partition("\n")
+
+    def run(lines: str) -> str:
+        environ = clean({"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin"})
+        words = ["bash", "-ec", f"{export}\n{lines}"]
+        ended = subprocess.run(words, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+        return ended.stdout
+
+    run(prepare)
+    files = re.findall(r"^```yaml\n# (\S+)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    assert text.count("```yaml") == len(files)
+    words = ("run", "--config", "edge-exporter.yml", "--web.listen-address=127.0.0.1:0", "--log.format=json")
+    environ = dict(re.findall(r"(EDGE_\w+)=(\S+)", export))
+    with process(*words, environ=environ, cwd=tmp_path) as exporter:
+        address = exporter.read_log("serving")["url"].removesuffix("/metrics")
+        assert run(blocks[0]) == ""
+        for name, content in files:
+            (tmp_path / name).write_text(content)
+        tried = "".join(run(block.replace("http://127.0.0.1:9877", address)) for block in blocks[1:])
+        names = [
+            metric["name"]
+            for _, content in files
+            for endpoint in yaml.safe_load(content)["endpoints"]
+            for metric in endpoint["metrics"]
+        ]
+        assert [name for name in names if f"\n    {name}{{account=" not in tried] == []
+        assert "nothing: no such field" not in tried
+        assert "\nreloaded\n" in tried
+        wait_until(lambda: "edge_billing_balance_dollars{" in httpx.get(f"{address}/metrics").text)
