@@ -12,8 +12,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from exporter.clock import Clocks
 from exporter.collectors.catalogue import CATALOGUE, families
-from exporter.counters.file_storage import FileStorage
 from exporter.counters.ledger import Entry, Ledger
+from exporter.counters.state_file import FileStorage
 from exporter.counters.storage import MemoryStorage
 from exporter.daemon.account_observer import AccountObserver
 from exporter.explain.explainer import Absence, AbsenceFilter, Explainer, Sources

@@ -11,9 +11,8 @@ from exporter.backfill.charts import SeriesKey
 from exporter.clock import Clocks
 from exporter.collectors.collector import Polled
 from exporter.counters.days import DaySeries
-from exporter.counters.file_storage import FileStorage
 from exporter.counters.ledger import Entry, Ledger
-from exporter.counters.state_file import BUSY_SECONDS
+from exporter.counters.state_file import BUSY_SECONDS, FileStorage
 from exporter.counters.storage import (
     LeaseHeldError,
     StateLockedError,

@@ -8,9 +8,11 @@ from urllib.parse import parse_qs, urlsplit
 import click
 from pydantic import ValidationError
 
+from exporter.clock import SYSTEM
 from exporter.commands.output.help import Command, Group
 from exporter.commands.output.printing import MISUSE, complain, echo
-from exporter.counters.copying import CopyError, WholeFile, copy_state
+from exporter.counters.copying import CopyError, copy_state
+from exporter.counters.state_file import FileStorage
 from exporter.counters.storage import Storage
 from exporter.platform.http.mask import is_ambiguous
 from exporter.settings.service import StateSettings
@@ -52,7 +54,10 @@ def copy(source: str, target: str, installation: str) -> None:
 def _storage(name: str, text: str, installation: str, *, may_be_made: bool) -> Callable[[], Storage]:
     """Return a function that opens the storage that an argument names."""
     if not text.startswith("@") and "://" not in text:
-        return partial(WholeFile, Path(text), may_be_made=may_be_made)
+        path = Path(text)
+        if not may_be_made and not path.exists():
+            complain(f"{path}: there is no such file")
+        return partial(FileStorage, path, SYSTEM.wall, None)
     if not text.startswith("@") and _holds_password(text):
         message = "contains a password, which other users can see; write the address to a file, and name that as @FILE"
         complain(f"{name}: {message}", MISUSE)

@@ -1,65 +1,14 @@
 """Copies the counters' state from one storage to another, exactly."""
 
-import sqlite3
-from collections.abc import Callable, Collection, Mapping
-from pathlib import Path
+from collections.abc import Callable
+from contextlib import closing
 
-from exporter.counters.state_file import StateFile, StateLock
-from exporter.counters.storage import Opened, Storage, StorageError, Stored
+from exporter.counters.storage import Storage, StorageError, Stored
 from exporter.targets.target import PollKey
 
 
 class CopyError(Exception):
     """The state cannot be copied; the message says why, and contains no secret."""
-
-
-class WholeFile:
-    """A state file that is read or written as a whole; a damaged one is not moved.
-
-    Args:
-        path: the state file.
-        may_be_made: whether to create the file if it does not exist.
-    """
-
-    is_shared = False
-
-    def __init__(self, path: Path, *, may_be_made: bool) -> None:
-        self.location = str(path)
-        self._path = path
-        self._may_be_made = may_be_made
-        self._lock: StateLock | None = None
-        self._file: StateFile | None = None
-
-    def prepare(self) -> Opened:
-        """Lock and open the file, and return its rows."""
-        if not self._may_be_made and not self._path.exists():
-            raise StorageError("there is no such file")
-        try:
-            self._lock = StateLock(self._path)
-            self._file = StateFile(self._path)
-            return Opened(dict(self._file.rows()), are_newer=True)
-        except (sqlite3.Error, ValueError, OSError) as error:
-            raise StorageError(str(error)) from error
-
-    def commit(self, rows: Mapping[PollKey, Stored | None]) -> Collection[PollKey]:
-        """Write rows in one transaction; return no refused rows, because a file has one owner."""
-        try:
-            if self._file is not None:
-                self._file.commit(rows)
-        except sqlite3.Error as error:
-            raise StorageError(str(error)) from error
-        return ()
-
-    def holds(self) -> bool:
-        """Return whether the file is locked."""
-        return self._lock is not None
-
-    def close(self) -> None:
-        """Close the file, then release its lock."""
-        if self._file is not None:
-            self._file.close()
-        if self._lock is not None:
-            self._lock.release()
 
 
 def copy_state(source: Callable[[], Storage], target: Callable[[], Storage]) -> int:
@@ -75,31 +24,19 @@ def copy_state(source: Callable[[], Storage], target: Callable[[], Storage]) -> 
     Raises:
         CopyError: an exporter runs on one of the two, the target contains rows, or one of them cannot be used.
     """
-    origin = source()
-    try:
+    with closing(source()) as origin:
         rows = _rows(origin)
-        _write(target(), rows)
-        written = target()
-        try:
-            if _rows(written) != rows:
-                raise CopyError(f"{written.location}: what was written differs from {origin.location}; do not use it")
-        finally:
-            written.close()
-    finally:
-        origin.close()
+        with closing(target()) as copy:
+            if found := len(_rows(copy)):
+                raise CopyError(f"{copy.location}: holds {found} rows already; expected an empty state")
+            try:
+                copy.commit(rows)
+            except StorageError as error:
+                raise CopyError(f"{copy.location}: {error}") from None
+        with closing(target()) as copy:
+            if _rows(copy) != rows:
+                raise CopyError(f"{copy.location}: what was written differs from {origin.location}; do not use it")
     return len(rows)
-
-
-def _write(storage: Storage, rows: Mapping[PollKey, Stored]) -> None:
-    try:
-        if found := len(_rows(storage)):
-            raise CopyError(f"{storage.location}: holds {found} rows already; expected an empty state")
-        try:
-            storage.commit(rows)
-        except StorageError as error:
-            raise CopyError(f"{storage.location}: {error}") from None
-    finally:
-        storage.close()
 
 
 def _rows(storage: Storage) -> dict[PollKey, Stored]:

@@ -15,7 +15,7 @@ from exporter.backfill.baselines import (
     recorded_in_file,
 )
 from exporter.clock import SYSTEM
-from exporter.counters.file_storage import FileStorage
+from exporter.counters.state_file import FileStorage
 from exporter.counters.storage import MemoryStorage, Storage, StorageError, Unobserved
 from exporter.settings.service import StateSettings
 from exporter.targets.sharding import Share

@@ -17,8 +17,8 @@ from exporter.backfill.samples import STEPS
 from exporter.clock import Clocks
 from exporter.collectors import discovery, dns_statistics, shield_rate_limits
 from exporter.collectors.collector import Context
-from exporter.counters.file_storage import FileStorage
 from exporter.counters.ledger import Entry, Ledger
+from exporter.counters.state_file import FileStorage
 from exporter.metric import Family
 from exporter.platform.http.client import Client, Observer
 from exporter.sandbox.app import create_app

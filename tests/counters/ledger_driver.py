@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Self
 
 from exporter.clock import Clocks
-from exporter.counters.file_storage import FileStorage
 from exporter.counters.ledger import Counted, Entry, Ledger
+from exporter.counters.state_file import FileStorage
 from exporter.counters.storage import MemoryStorage, Storage, unpack
 from exporter.metric import Count, DayBuckets, Family, FamilyInfo, Kind, LabelValues, Source
 from exporter.targets.target import PollKey

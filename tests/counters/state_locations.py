@@ -10,9 +10,8 @@ from typing import Protocol
 import psycopg
 
 from exporter.counters.database_storage import DatabaseStorage
-from exporter.counters.file_storage import FileStorage
 from exporter.counters.state_database import Group, StateDatabase
-from exporter.counters.state_file import StateFile
+from exporter.counters.state_file import FileStorage, StateFile
 from exporter.counters.storage import Storage, StorageError, Stored, Unobserved
 from exporter.targets.target import PollKey
 

@@ -155,7 +155,7 @@ def test_a_folder_that_lets_nothing_be_put_aside_leaves_the_file_where_it_is(
 
     path.write_text("a note\n" * 1000)
     with monkeypatch.context() as patched, LedgerDriver(None) as _:
-        patched.setattr("exporter.counters.file_storage.put_aside", refuse)
+        patched.setattr("exporter.counters.state_file.put_aside", refuse)
         with LedgerDriver(path) as driver:
             assert [driver.poll(count) for count in (40, 45)] == [None, None]
             assert driver.events.is_up() is False
