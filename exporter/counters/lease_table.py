@@ -1,6 +1,7 @@
 """The leases in the state database: which process holds which shard, and until when by the database's clock."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import LiteralString, NamedTuple
 
 from exporter.counters.state_database import LOCK, Connection, Group, StateDatabase
@@ -62,9 +63,11 @@ class LeaseTable:
         self._configuration = configuration
         self._seconds = database.lease * _PATIENCE
 
-    def _values(self, **more: object) -> dict[str, object]:
+    def _values(self, held: Mapping[int, int] | None = None, **more: object) -> dict[str, object]:
         common = {"seconds": self._database.lease, "lock": LOCK, "configuration": self._configuration}
-        return {**self._group._asdict(), **common, **more}
+        epochs = held or {}
+        arrays = {"held_shards": list(epochs), "held_epochs": list(epochs.values())}
+        return {**self._group._asdict(), **common, **arrays, **more}
 
     def claim(self, shard: int) -> int:
         """Claim the lease of one shard if it is free, has ended or belongs to this process; return its epoch.
@@ -74,16 +77,13 @@ class LeaseTable:
                 address of an account, holds a lease.
         """
         values = self._values(shard=shard, divides=False)
-
-        def take(connection: Connection) -> int:
-            _lock(connection, values)
+        with self._claiming(values) as connection:
             connection.execute(_JOIN, values)
             row = connection.execute(_CLAIM_ONE, values).fetchone()
             if row is None:
-                raise LeaseHeldError(_obstacle(connection, values) or _CLAIMED_MEANWHILE)
+                meanwhile = "the lease was claimed by another exporter at the same time"
+                raise LeaseHeldError(_obstacle(connection, values) or meanwhile)
             return int(row[1])
-
-        return self._database.run("claim", take, self._seconds)
 
     def claim_free(self, most: int, held: Mapping[int, int]) -> dict[int, int]:
         """Claim free shards with one statement.
@@ -95,13 +95,9 @@ class LeaseTable:
         Returns:
             Shard → epoch; empty while there is an obstacle.
         """
-        values = self._values(most=most, **_arrays(held))
-
-        def take(connection: Connection) -> dict[int, int]:
-            _lock(connection, values)
+        values = self._values(held, most=most)
+        with self._claiming(values) as connection:
             return dict(connection.execute(_CLAIM_FREE, values).fetchall())
-
-        return self._database.run("claim", take, self._seconds)
 
     def renew(self, held: Mapping[int, int], *, divides: bool | None) -> Renewal:
         """Renew leases for their whole length.
@@ -113,38 +109,28 @@ class LeaseTable:
             divides: whether the process takes part in dividing the shards; None to leave this as it was.
         """
         # No shard has the number -1: an exporter that claims any shard waits for no single one.
-        values = self._values(shard=-1, divides=divides, **_arrays(held))
-
-        def change(connection: Connection) -> Renewal:
+        values = self._values(held, shard=-1, divides=divides)
+        with self._database.transaction("renew", self._seconds) as connection:
             if divides is not None:
                 connection.execute(_JOIN, values)
-            renewed = connection.execute(_RENEW, values)
-            holdings = connection.execute(_HOLDINGS, values)
-            members = connection.execute(_MEMBERS, values)
-            different = connection.execute(_DIFFERENT, values)
-            return Renewal(
-                frozenset(held) - {shard for (shard,) in renewed},
-                tuple(Holding(*row) for row in holdings),
-                frozenset(name for (name,) in members),
-                frozenset(name for (name,) in different),
-                "" if held else _obstacle(connection, values),
-            )
-
-        renewal = self._database.run("renew", change, self._seconds)
-        if renewal.lost:
-            ended = {shard: held[shard] for shard in renewal.lost}
-            return renewal._replace(lost=renewal.lost - self._revive(ended))
-        return renewal
-
-    def _revive(self, ended: Mapping[int, int]) -> set[int]:
-        """Renew leases that have ended; return the shards for which this was possible."""
-        values = self._values(**_arrays(ended))
-
-        def change(connection: Connection) -> set[int]:
-            _lock(connection, values)
-            return {shard for (shard,) in connection.execute(_REVIVE, values)}
-
-        return self._database.run("claim", change, self._seconds)
+            renewed, *others = [
+                connection.execute(statement, values) for statement in (_RENEW, _HOLDINGS, _MEMBERS, _DIFFERENT)
+            ]
+            lost = frozenset(held) - {shard for (shard,) in renewed}
+            holdings, members, different = [cursor.fetchall() for cursor in others]
+            obstacle = "" if held else _obstacle(connection, values)
+        if lost:
+            # Of these, renew those that have only ended.
+            values = self._values({shard: held[shard] for shard in lost})
+            with self._claiming(values) as connection:
+                lost -= {shard for (shard,) in connection.execute(_REVIVE, values)}
+        return Renewal(
+            lost,
+            tuple(Holding(*row) for row in holdings),
+            frozenset(name for (name,) in members),
+            frozenset(name for (name,) in different),
+            obstacle,
+        )
 
     def release(self, held: Mapping[int, int], *, leaves: bool = False) -> None:
         """Release leases, so that others can claim them at once.
@@ -153,25 +139,20 @@ class LeaseTable:
             held: shard → epoch.
             leaves: whether the process ends, and takes no further part in dividing the shards.
         """
-        values = self._values(**_arrays(held))
-
-        def change(connection: Connection) -> None:
+        values = self._values(held)
+        with self._database.transaction("release", self._seconds) as connection:
             connection.execute(_RELEASE, values)
             if leaves:
                 connection.execute(_LEAVE, values)
 
-        self._database.run("release", change, self._seconds)
-
-
-def _arrays(held: Mapping[int, int]) -> dict[str, object]:
-    return {"held_shards": list(held), "held_epochs": list(held.values())}
-
-
-def _lock(connection: Connection, values: Mapping[str, object]) -> None:
-    """Prevent other exporters from claiming a lease before the transaction ends."""
-    connection.execute(_END_ABANDONED, values)
-    # Without this lock, two exporters with different numbers of shards could each find no lease of the other.
-    connection.execute(_LOCK_LEASES, values)
+    @contextmanager
+    def _claiming(self, values: Mapping[str, object]) -> Iterator[Connection]:
+        """Open a transaction, and prevent other exporters from claiming a lease before it ends."""
+        with self._database.transaction("claim", self._seconds) as connection:
+            connection.execute(_END_ABANDONED, values)
+            # Without this lock, two exporters with different numbers of shards could each find no lease of the other.
+            connection.execute("SELECT pg_advisory_xact_lock(%(lock)s)", values)
+            yield connection
 
 
 def _obstacle(connection: Connection, values: Mapping[str, object]) -> str:
@@ -183,9 +164,6 @@ def _obstacle(connection: Connection, values: Mapping[str, object]) -> str:
     if accounts is not None:
         return f"{holder} polls {accounts} at another base_url, under the same account name"
     return f"{holder} holds shard {shard} of {shards}; its lease lasts for {max(0.0, float(seconds)):.0f} s"
-
-
-_CLAIMED_MEANWHILE = "the lease was claimed by another exporter at the same time"
 
 
 # An exporter whose machine or network failed in the middle of a transaction keeps its locks. The database's timeouts do
@@ -203,7 +181,6 @@ _END_ABANDONED = """
           )
       )
 """
-_LOCK_LEASES = "SELECT pg_advisory_xact_lock(%(lock)s)"
 
 # The accounts that the holder of the lease `other` polls at another address; NULL without any.
 _ELSEWHERE = """(

@@ -6,6 +6,7 @@ so that a transaction pooler can be used.
 
 import time
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from sys import intern
 from typing import Any, LiteralString, NamedTuple, TypeVar
@@ -106,43 +107,48 @@ class StateDatabase:
 
     def prepare(self) -> None:
         """Create the tables, or update those of an older version to this schema."""
+        version = self._version()
+        with self.transaction("check", self.lease) as connection:
+            is_current = version == SCHEMA_VERSION and connection.execute(_HAS_CONFIGURATION).fetchone() is not None
         # A role without the right to create tables can use existing ones.
-        if self._version() < SCHEMA_VERSION or not self.run("check", _has_configuration, self.lease):
-            self.run("migrate", _migrate, _READ_SECONDS)
+        if not is_current:
+            with self.transaction("migrate", _READ_SECONDS) as connection:
+                _migrate(connection)
 
     def check(self) -> None:
         """Find out whether the database can be used, without changing anything."""
         if not self._version():
-            statement = "SELECT has_schema_privilege(current_schema(), 'CREATE')"
-            row = self.run("check", lambda connection: connection.execute(statement).fetchone(), self.lease)
+            with self.transaction("check", self.lease) as connection:
+                row = connection.execute("SELECT has_schema_privilege(current_schema(), 'CREATE')").fetchone()
             if row is None or not row[0]:
                 raise StorageError("the role may create no table in the schema; expected a role with that right")
 
     def _version(self) -> int:
-        def read(connection: Connection) -> int:
+        with self.transaction("check", self.lease) as connection:
             found = connection.execute("SELECT to_regclass('edge_exporter_schema') IS NOT NULL").fetchone()
-            return _schema_version(connection) if found is not None and found[0] else 0
-
-        version = self.run("check", read, self.lease)
+            version = _schema_version(connection) if found is not None and found[0] else 0
         if version > SCHEMA_VERSION:
             raise StorageError(f"its schema is {version}, of a newer exporter; this one reads up to {SCHEMA_VERSION}")
         return version
 
     def rows(self, group: Group, shards: Collection[int]) -> dict[PollKey, Stored]:
         """Return the rows of some shards. Rows written for another number of shards are included, as they may match."""
-        values = {**group._asdict(), "held_shards": list(shards)}
-        return self.run("read", lambda connection: dict(_read(connection, _OF_SHARDS, values)), _READ_SECONDS)
-
-    def all_rows(self, installation: str) -> dict[PollKey, Stored]:
-        """Return the rows of all shards."""
-        values = {"installation": installation}
-        return self.run("read", lambda connection: dict(_read(connection, _OF_INSTALLATION, values)), _READ_SECONDS)
+        return self._read(_OF_SHARDS, {**group._asdict(), "held_shards": list(shards)}, _READ_SECONDS)
 
     def row(self, installation: str, key: PollKey) -> Stored | None:
         """Return one target's row; None if there is none."""
-        names = ("collector", "account", "kind", "id")
-        values = {"installation": installation, **dict(zip(names, _texts(key), strict=True))}
-        return self.run("read", lambda connection: dict(_read(connection, _OF_TARGET, values)).get(key), self.lease)
+        values = dict(zip(_KEY, _texts(key), strict=True))
+        return self._read(_OF_TARGET, {"installation": installation, **values}, self.lease).get(key)
+
+    def _read(self, condition: LiteralString, values: Mapping[str, object], seconds: float) -> dict[PollKey, Stored]:
+        with self.transaction("read", seconds) as connection:
+            return {
+                # Thousands of rows share these three texts.
+                PollKey.of(intern(collector), intern(account), intern(kind), target_id): Stored(name, success, data)
+                for collector, account, kind, target_id, name, success, data in connection.execute(
+                    _READ + condition, values, binary=True
+                )
+            }
 
     def commit(self, rows: Rows, group: Group, held: Mapping[int, int]) -> frozenset[int]:
         """Write rows of shards whose leases are held, and delete those whose value is None.
@@ -174,16 +180,18 @@ class StateDatabase:
         return lost
 
     def _commit(self, values: Mapping[str, object]) -> set[int]:
+        with self.transaction("commit", self.lease) as connection:
+            held = connection.execute(_COMMIT, values)
         # The result may be read only after the commit is confirmed.
-        return {shard for (shard,) in self.run("commit", lambda to: to.execute(_COMMIT, values), self.lease)}
+        return {shard for (shard,) in held}
 
-    def run(self, name: str, work: Callable[[Connection], R], seconds: float) -> R:
-        """Run statements in one transaction.
+    @contextmanager
+    def transaction(self, name: str, seconds: float) -> Iterator[Connection]:
+        """Open a transaction, and commit it at the end of the block.
 
         Args:
             name: the operation's name, for its metric.
-            work: executes the statements.
-            seconds: the time limit.
+            seconds: the time limit of its statements.
         """
         began = time.monotonic()
         try:
@@ -191,14 +199,13 @@ class StateDatabase:
             connection.patience = seconds
             with connection.pipeline(), connection.transaction():
                 connection.execute(_GUARD, {"milliseconds": str(round(seconds * 1000 * 2 / 3))})
-                done = work(connection)
+                yield connection
         except psycopg.Error as error:
             if self._connection is not None and self._connection.closed:
                 self.close()
-            # Without the original error, which could quote the address.
-            raise StorageError(self._without_secret(error)) from None
+            # One line, without the secrets of the address, and without the original error, which could quote it.
+            raise StorageError(Mask(self._secrets).text(" ".join(str(error).split()))) from None
         self._took(name, time.monotonic() - began)
-        return done
 
     def _connected(self) -> Connection:
         if self._connection is None or self._connection.closed:
@@ -208,10 +215,6 @@ class StateDatabase:
             connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
             self._connection = connection
         return self._connection
-
-    def _without_secret(self, error: psycopg.Error) -> str:
-        """Return an error's message as one line, without the secrets of the address."""
-        return Mask(self._secrets).text(" ".join(str(error).split()))
 
 
 def location_of(url: Callable[[], str]) -> str:
@@ -254,10 +257,6 @@ def _schema_version(connection: Connection) -> int:
     return 0 if row is None else int(row[0])
 
 
-def _has_configuration(connection: Connection) -> bool:
-    return connection.execute(_HAS_CONFIGURATION).fetchone() is not None
-
-
 def _migrate(connection: Connection) -> None:
     connection.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
     connection.execute("CREATE TABLE IF NOT EXISTS edge_exporter_schema (version integer NOT NULL)")
@@ -268,14 +267,6 @@ def _migrate(connection: Connection) -> None:
     connection.execute(_ADD_CONFIGURATION)
     connection.execute("DELETE FROM edge_exporter_schema")
     connection.execute("INSERT INTO edge_exporter_schema VALUES (%s)", (SCHEMA_VERSION,))
-
-
-def _read(
-    connection: Connection, statement: LiteralString, values: Mapping[str, object]
-) -> Iterator[tuple[PollKey, Stored]]:
-    for collector, account, kind, target_id, name, success, data in connection.execute(statement, values, binary=True):
-        # Thousands of rows share these three texts.
-        yield PollKey.of(intern(collector), intern(account), intern(kind), target_id), Stored(name, success, data)
 
 
 def _arrays(rows: Sequence[tuple[PollKey, tuple[int, Stored | None]]]) -> dict[str, object]:
@@ -315,21 +306,13 @@ _GUARD = """
                ELSE current_setting('synchronous_commit') END, true)
 """
 
+_READ = """
+    SELECT collector, account, kind, id, name, success, data FROM edge_exporter_row
+    WHERE installation = %(installation)s
+"""
 # Rows of an account, such as its platform's time, are used by every shard.
-_OF_SHARDS = """
-    SELECT collector, account, kind, id, name, success, data FROM edge_exporter_row
-    WHERE installation = %(installation)s
-      AND (shards <> %(shards)s OR shard = ANY(%(held_shards)s::integer[]) OR kind = 'account')
-"""
-_OF_INSTALLATION = """
-    SELECT collector, account, kind, id, name, success, data FROM edge_exporter_row
-    WHERE installation = %(installation)s
-"""
-_OF_TARGET = """
-    SELECT collector, account, kind, id, name, success, data FROM edge_exporter_row
-    WHERE installation = %(installation)s AND collector = %(collector)s AND account = %(account)s
-      AND kind = %(kind)s AND id = %(id)s
-"""
+_OF_SHARDS = "AND (shards <> %(shards)s OR shard = ANY(%(held_shards)s::integer[]) OR kind = 'account')"
+_OF_TARGET = "AND (collector, account, kind, id) = (%(collector)s, %(account)s, %(kind)s, %(id)s)"
 
 # The rows of leases are locked until the commit, so that a claim waits for it and then finds the written rows.
 _COMMIT = """

@@ -247,13 +247,14 @@ def test_a_database_beside_a_daemon_is_only_read_and_is_written_where_none_runs(
     history = (config.parent / "history.om").read_text()
     (config.parent / "history.om").unlink()
     database = StateDatabase(lambda: url, 600.0)
-    before = database.all_rows("default")
+    everyone = Group("default", 0, "")
+    before = database.rows(everyone, ())
     assert before
     LeaseTable(database, Group("default", 1, "daemon")).claim(0)
     result = backfill(config)
     assert result.exit_code == 0
     assert result.stderr.splitlines()[0] == "A daemon runs: its state is read, and not written."
-    assert database.all_rows("default") == before
+    assert database.rows(everyone, ()) == before
     database.close()
     assert (config.parent / "history.om").read_text() == history
 

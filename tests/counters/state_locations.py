@@ -151,7 +151,7 @@ class DatabaseLocation:
         """Implement `StateLocation.rows`."""
         database = self.connect()
         try:
-            return database.all_rows(self.installation)
+            return database.rows(Group(self.installation, 0, ""), ())
         except StorageError:
             return {}
         finally:
