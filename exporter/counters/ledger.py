@@ -14,21 +14,23 @@ from typing import Protocol
 from exporter.clock import SYSTEM, Clocks
 from exporter.counters.series import Sight, States, advance_family, follow_family, served_labels
 from exporter.counters.storage import (
+    FACTS,
+    PAUSE,
+    PLATFORM_TIME,
     Families,
     LeaseHeldError,
-    Moments,
-    Opened,
     StateLockedError,
     Storage,
     StorageError,
     Stored,
-    from_rows,
+    facts_key,
+    moment,
     pack,
     pack_facts,
     report,
-    to_rows,
     unpack,
     unpack_facts,
+    with_facts,
 )
 from exporter.log import logger
 from exporter.metric import Count, Family, Sample, differing
@@ -170,9 +172,9 @@ class Ledger:
         """
         try:
             self._prepare()
-        except StateLockedError:
-            raise
         except StorageError as error:
+            if isinstance(error, StateLockedError):
+                raise
             if may_wait and isinstance(error, LeaseHeldError):
                 return False
             self._failed(_NOT_USABLE, error)
@@ -214,14 +216,11 @@ class Ledger:
         The polls of one commit continue in the order in which they were recorded.
         """
         counted: asyncio.Future[Counted] = asyncio.get_running_loop().create_future()
-        self._add(entry, counted)
+        self.note(entry, counted)
         return await counted
 
-    def note(self, entry: Entry) -> None:
-        """Store a row of which nothing is served, without waiting for the commit."""
-        self._add(entry, None)
-
-    def _add(self, entry: Entry, counted: "asyncio.Future[Counted] | None") -> None:
+    def note(self, entry: Entry, counted: "asyncio.Future[Counted] | None" = None) -> None:
+        """Store a row without waiting for the commit; `counted` receives its counters."""
         with self._guard:
             self._waiting.append((entry, counted))
             # Wake the thread for the first poll and for the one that fills a batch, and not for each poll between.
@@ -229,10 +228,7 @@ class Ledger:
                 self._guard.notify_all()
 
     def forget(self, keys: Iterable[PollKey]) -> None:
-        """Delete rows whose retention is over. If a target is polled at the same time, its row is kept.
-
-        A target that is polled at the same time has come back, and its row stays.
-        """
+        """Delete rows whose retention is over; a target that is polled at the same time has come back and is kept."""
         with self._guard:
             self._to_delete.update(keys)
             self._guard.notify_all()
@@ -256,11 +252,11 @@ class Ledger:
             with self._guard:
                 # Write rows that could not be saved, even if no further polls come.
                 patience = max(0.0, self._next_try - self._clocks.monotonic()) if self._unsaved else None
-                self._guard.wait_for(self._has_work, timeout=patience)
-                # Wait for further polls, so that one write saves all polls that end at about the same time.
                 self._guard.wait_for(
-                    lambda: self._stopping or len(self._waiting) >= HIGHEST_BATCH, timeout=self._linger
+                    lambda: self._waiting or self._to_delete or self._left or self._is_woken or self._stopping, patience
                 )
+                # Wait for further polls, so that one write saves all polls that end at about the same time.
+                self._guard.wait_for(lambda: self._stopping or len(self._waiting) >= HIGHEST_BATCH, self._linger)
                 waiting, self._waiting = self._waiting, []
                 to_delete, self._to_delete = self._to_delete, set()
                 left, self._left = self._left, set()
@@ -272,24 +268,28 @@ class Ledger:
             self._turn(waiting, to_delete, last=stopping)
         self._storage.close()
 
-    def _has_work(self) -> bool:
-        return bool(self._waiting or self._to_delete or self._left or self._is_woken or self._stopping)
-
     def _turn(self, waiting: list[_Waiting], to_delete: set[PollKey], *, last: bool) -> None:
         # Polls continue without delay: after a failed write, no write is tried for each of them.
         is_time = last or not self._failing or self._clocks.monotonic() >= self._next_try
-        usable = is_time and self._is_usable()
+        if is_time:
+            try:
+                self._prepare()
+            except StorageError as error:
+                self._failed(_NOT_USABLE, error)
+                is_time = False
         counted = [self._count(entry) for entry, _ in waiting]
         self._unsaved.update(dict.fromkeys(to_delete.difference(entry.key for entry, _ in waiting)))
-        refused = self._save() if usable else None
+        refused = self._save() if is_time else None
         results: list[tuple[asyncio.Future[Counted], Counted]] = []
         for (entry, future), families in zip(waiting, counted, strict=True):
             # At the end of the process the event loop may already be closed.
             if future is None or future.get_loop().is_closed():
                 continue
-            counts = entry.counts or ()
-            is_saved = refused is not None and entry.key not in refused
-            counters = _counters(families if is_saved or not counts else self._committed(entry.key), counts)
+            if entry.counts and (refused is None or entry.key in refused):
+                saved = self._families(entry.key, self._rows.get(entry.key))
+            else:
+                saved = families
+            counters = _counters(saved, entry.counts or ())
             results.append((future, Counted(counters, is_behind=bool(self._unsaved))))
             self._yield_to_others()
         if results:
@@ -298,20 +298,12 @@ class Ledger:
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(_continue, loop, iter(results))
 
-    def _is_usable(self) -> bool:
-        """Return whether the storage can be written; open it if needed."""
-        try:
-            self._prepare()
-        except StorageError as error:
-            self._failed(_NOT_USABLE, error)
-            return False
-        return True
-
     def _prepare(self) -> None:
+        """Open the storage if needed, and take in its rows; raises StorageError if it cannot be used now."""
         opened = self._storage.prepare()
         if opened is None:
             return
-        found = self._targets_of(opened)
+        found = self._taken_in(opened.rows)
         for rows in (self._rows, self._unsaved):
             for key in [key for key in rows if opened.is_left(key)]:
                 del rows[key]
@@ -325,19 +317,18 @@ class Ledger:
             self._unsaved = {**self._rows, **self._unsaved}
             self._rows = {**found, **self._rows}
 
-    def _targets_of(self, opened: Opened) -> dict[PollKey, Stored]:
-        """Return the rows of all targets, and restore the platform times and pauses of the accounts."""
-        rows, accounts = from_rows(opened.rows)
-        for account, moments in accounts.items():
-            if moments.time is not None:
-                self.platform_time(account).restore(moments.time)
-            if moments.pause is not None:
-                self.pause(account).restore(moments.pause)
-        return rows
-
-    def _accounts(self) -> dict[str, Moments]:
-        names = {*self._platform_times, *self._pauses}
-        return {name: Moments(self.platform_time(name).believed, self.pause(name).until()) for name in names}
+    def _taken_in(self, rows: Mapping[PollKey, Stored]) -> dict[PollKey, Stored]:
+        """Return the rows of targets with their facts, and restore the platform times and pauses of the accounts."""
+        found: dict[PollKey, Stored] = {}
+        for key, row in rows.items():
+            if key.collector == PLATFORM_TIME:
+                self.platform_time(key.target.account).restore(row.success)
+            elif key.collector == PAUSE:
+                self.pause(key.target.account).restore(row.success)
+            elif not key.collector.endswith(FACTS):
+                facts = rows.get(facts_key(key))
+                found[key] = row if facts is None else row._replace(facts=facts.data)
+        return found
 
     def _failed(self, event: str, error: Exception) -> None:
         if not self._failing:
@@ -350,13 +341,9 @@ class Ledger:
     def _say(self, write: Callable[..., object], event: str, **facts: str) -> None:
         report(write, event, path=self._storage.location, **facts)
 
-    def _committed(self, key: PollKey) -> Families:
-        stored = self._rows.get(key)
-        return {} if stored is None else self._unpacked(key, stored)
-
-    def _unpacked(self, key: PollKey, stored: Stored) -> Families:
+    def _families(self, key: PollKey, stored: Stored | None) -> Families:
         try:
-            return unpack(stored.data)
+            return {} if stored is None else unpack(stored.data)
         except ValueError as error:
             self._say(self._log.error, "counters of a target start again", target=key.target.label, error=str(error))
             return {}
@@ -367,7 +354,7 @@ class Ledger:
             stored = stored or Stored("", 0.0, pack({}))
             self._unsaved[entry.key] = stored._replace(name=entry.name, success=entry.success)
             return {}
-        families = {} if stored is None else self._unpacked(entry.key, stored)
+        families = self._families(entry.key, stored)
         sights = {} if stored is None or not families else unpack_facts(stored.facts)
         for count in entry.counts:
             name = count.info.name
@@ -409,8 +396,13 @@ class Ledger:
 
     def _save(self) -> Collection[PollKey] | None:
         """Write unsaved rows; return the keys that another exporter counts now, or None if the write failed."""
+        rows = with_facts(self._unsaved)
+        for account, time in list(self._platform_times.items()):
+            rows |= moment(PLATFORM_TIME, account, time.believed)
+        for account, pause in list(self._pauses.items()):
+            rows |= moment(PAUSE, account, pause.until())
         try:
-            refused = self._storage.commit(to_rows(self._unsaved, self._accounts()))
+            refused = self._storage.commit(rows)
         except StorageError as error:
             self._failed("state not saved, counters do not change until it is", error)
             return None

@@ -170,49 +170,22 @@ def unpack(packed: bytes) -> Families:
 # versions; a moment of an account is the success of a row without a target.
 FACTS = ":facts"
 _NEVER = 2.0**53
-_MOMENTS = ("platform_time", "pause")
+PLATFORM_TIME, PAUSE = "platform_time", "pause"
 
 
-class Moments(NamedTuple):
-    """What is kept of an account's platform, in unix seconds; None if it is not known.
-
-    Attributes:
-        time: the last accepted time of the platform.
-        pause: the end of the pause that the platform asked for.
-    """
-
-    time: float | None
-    pause: float | None
-
-
-def to_rows(targets: Mapping[PollKey, Stored | None], accounts: Mapping[str, Moments]) -> dict[PollKey, Stored | None]:
-    """Return what a storage writes: the rows of targets, of their facts, and of accounts."""
+def with_facts(targets: Mapping[PollKey, Stored | None]) -> dict[PollKey, Stored | None]:
+    """Return the rows of targets and of their facts, as a storage keeps them."""
     facts = {
         facts_key(key): Stored("", _NEVER, row.facts) if row is not None else None
         for key, row in targets.items()
         if row is None or row.facts
     }
-    moments = {
-        PollKey.of(kind, account, "account", ""): Stored("", moment, b"")
-        for account, held in accounts.items()
-        for kind, moment in zip(_MOMENTS, held, strict=True)
-        if moment is not None
-    }
-    return {**targets, **facts, **moments}
+    return {**targets, **facts}
 
 
-def from_rows(rows: Mapping[PollKey, Stored]) -> tuple[dict[PollKey, Stored], dict[str, Moments]]:
-    """Return the targets' rows with their facts, and what is kept of accounts; the reverse of `to_rows`."""
-    accounts: dict[str, Moments] = {}
-    targets: dict[PollKey, Stored] = {}
-    for key, row in rows.items():
-        if key.collector in _MOMENTS:
-            time, pause = (rows.get(PollKey.of(kind, key.target.account, "account", "")) for kind in _MOMENTS)
-            accounts[key.target.account] = Moments(time and time.success, pause and pause.success)
-        elif not key.collector.endswith(FACTS):
-            facts = rows.get(facts_key(key))
-            targets[key] = row if facts is None else row._replace(facts=facts.data)
-    return targets, accounts
+def moment(kind: str, account: str, seconds: float | None) -> dict[PollKey, Stored]:
+    """Return the row of a moment of an account, such as the end of its pause; none if there is no such moment."""
+    return {} if seconds is None else {PollKey.of(kind, account, "account", ""): Stored("", seconds, b"")}
 
 
 def facts_key(key: PollKey) -> PollKey:
