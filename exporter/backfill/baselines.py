@@ -12,17 +12,9 @@ from exporter.clock import Clocks
 from exporter.collectors.collector import Polled
 from exporter.counters.days import DaySeries
 from exporter.counters.ledger import Entry, Ledger
+from exporter.counters.rows import Stored, columns, unpack
 from exporter.counters.state_file import BUSY_SECONDS, FileStorage
-from exporter.counters.storage import (
-    LeaseHeldError,
-    StateLockedError,
-    Storage,
-    StorageError,
-    Stored,
-    Unobserved,
-    columns,
-    unpack,
-)
+from exporter.counters.storage import LeaseHeldError, StateLockedError, Storage, StorageError, Unobserved
 from exporter.targets.target import PollKey, Target
 
 Poll = Callable[[], Awaitable[Polled]]

@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from contextlib import closing
 
-from exporter.counters.storage import Storage, StorageError, Stored
+from exporter.counters.rows import Stored
+from exporter.counters.storage import Storage, StorageError
 from exporter.targets.target import PollKey
 
 

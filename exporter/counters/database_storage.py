@@ -2,33 +2,14 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
-from typing import Protocol
 
-from exporter.counters.lease import LeaseObserver, Leases, boot_time
+from exporter.counters.lease import Leases, StorageObserver, boot_time
+from exporter.counters.rows import Stored
 from exporter.counters.state_database import Group, StateDatabase, location_of
-from exporter.counters.storage import LeaseLostError, Opened, Stored
+from exporter.counters.storage import LeaseLostError, Opened
 from exporter.targets.target import PollKey
 
 LEASE_SECONDS = 15.0
-
-
-class StorageObserver(LeaseObserver, Protocol):
-    """Callbacks for changes of the held shards and for operations of the database, on any thread."""
-
-    def held(self, epochs: Mapping[int, int], rows: Mapping[PollKey, Stored]) -> None:
-        """Report the shards that the ledger counts from now on; it counts no others.
-
-        Args:
-            epochs: the shards, with the epochs of their leases. If an epoch is new, another exporter may have held the
-                shard in the meantime.
-            rows: the stored rows of the shards with new epochs.
-        """
-
-    def refused(self, rows: int) -> None:
-        """Report how many rows were not written, because another exporter has claimed their shards."""
-
-    def took(self, operation: str, seconds: float) -> None:
-        """Report how many seconds an operation of the database took."""
 
 
 class DatabaseStorage:
@@ -63,11 +44,11 @@ class DatabaseStorage:
     ) -> None:
         connect = partial(StateDatabase, url, lease, observer.took)
         self.leases = Leases(group, connect, lease, observer, only=only, clock=clock)
+        self.shard_of = shard_of
         self._url = url
         self._group = group
         self._observer = observer
         self._only = only
-        self.shard_of = shard_of
         self._database = connect()
         self._is_prepared = False
         # The shards whose rows the ledger has, with their epochs; only rows of these are written.
@@ -103,19 +84,15 @@ class DatabaseStorage:
         gone = {shard for shard, epoch in self._read.items() if epochs.get(shard) != epoch}
         # Rows are read in a transaction after the claim; from the claim on, the former holder of the lease can write
         # nothing.
-        rows = self._rows(new) if new else {}
+        rows = self._database.rows(self._group, new) if new else {}
         self._read = epochs
         if self._only is not None:
             self._rendered = epochs
+        else:
+            wanted = {*new, None}
+            rows = {key: row for key, row in rows.items() if self.shard_of(key) in wanted or _is_shared(key)}
         self._observer.held(epochs, rows)
         return Opened(rows, are_newer=True, is_left=lambda key: self.shard_of(key) in gone)
-
-    def _rows(self, shards: Collection[int]) -> dict[PollKey, Stored]:
-        rows = self._database.rows(self._group, shards)
-        if self._only is not None:
-            return rows
-        wanted = {*shards, None}
-        return {key: row for key, row in rows.items() if self.shard_of(key) in wanted or _is_shared(key)}
 
     def commit(self, rows: Mapping[PollKey, Stored | None]) -> Collection[PollKey]:
         """Write rows under the leases of their shards; return the keys of rows that another exporter counts now."""

@@ -4,8 +4,6 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import lru_cache
-from operator import index
 
 from exporter.metric import DayBuckets, is_count
 
@@ -199,70 +197,3 @@ def begin_days(source: DayBuckets, poll: Poll) -> DaySeries:
     series = DaySeries(poll.now.timestamp(), first_day, shut=poll.shut, is_whole=source.is_whole)
     series.count(source, poll, first=poll.since is None)
     return series
-
-
-def days_to_plain(series: DaySeries) -> list[object]:
-    """Convert a series to plain values for a packed row; mostly small integers, which take the fewest bytes."""
-    columns = [_column(days, series.first_day) for days in (series.highs, series.baselines, series.lasts)]
-    whole = [1] if series.is_whole else []
-    return [series.created, series.first_day, series.closed, series.shut, *columns, *whole]
-
-
-def days_from_plain(fields: list[object]) -> DaySeries:
-    """Convert the plain values of a packed row to a series.
-
-    Raises:
-        ValueError: the row has another form.
-    """
-    numbers, columns, whole = fields[:4], fields[4:7], fields[7:]
-    if len(columns) < len(("highs", "baselines", "lasts")) or whole not in ([], [1]):
-        raise ValueError("a series of the state does not have the form that this version writes")
-    created, first_day, closed, shut = map(number, numbers)
-    first = int(first_day)
-    highs, baselines, lasts = [_days(column, first) for column in columns]
-    return DaySeries(created, first, closed, int(shut), highs, baselines, lasts, bool(whole))
-
-
-def number(value: object) -> float:
-    """Return a number of a packed row.
-
-    Raises:
-        ValueError: it is not a finite number.
-    """
-    if isinstance(value, int | float) and math.isfinite(value):
-        return float(value)
-    raise ValueError("a series of the state holds a value that is not a number")
-
-
-def _column(days: dict[int, float], first_day: int) -> list[list[float]]:
-    return [[*_offsets(tuple(days), first_day)], [*days.values()]] if days else []
-
-
-# Nearly all series of a family have the same days; these caches halve the time to read and write a row.
-@lru_cache(maxsize=256)
-def _offsets(days: tuple[int, ...], first_day: int) -> tuple[int, ...]:
-    return tuple(day - first_day for day in days)
-
-
-@lru_cache(maxsize=256)
-def _ordinals(offsets: tuple[int, ...], first_day: int) -> tuple[int, ...]:
-    """Return the days of a stored column.
-
-    Raises:
-        TypeError: an offset is no integer.
-    """
-    return tuple(first_day + index(offset) for offset in offsets)
-
-
-def _days(column: object, first_day: int) -> dict[int, float]:
-    match column:
-        case []:
-            return {}
-        case [list(offsets), list(held)]:
-            try:
-                # One sum checks all values at once: it fails, or is not finite, if one of them is not a number.
-                if math.isfinite(math.fsum(held)):
-                    return dict(zip(_ordinals(tuple(offsets), first_day), held, strict=True))
-            except (TypeError, ValueError, OverflowError) as error:
-                raise ValueError("a series of the state holds a value that is not a number") from error
-    raise ValueError("a series of the state has days in another form than this version writes")

@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from exporter.counters.lease_table import Holding, LeaseTable, Renewal
+from exporter.counters.rows import Stored
 from exporter.counters.state_database import Group, StateDatabase
 from exporter.counters.storage import LeaseHeldError, LeaseLostError, StorageError, report
 from exporter.log import logger
+from exporter.targets.target import PollKey
 
 # A lease is renewed this many times in its length, and not relied on for its last tenth, because clocks differ.
 _RENEWALS = 6
@@ -27,8 +29,8 @@ def boot_time() -> float:
     return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
-class LeaseObserver(Protocol):
-    """Callbacks for changes of the held shards, on any thread."""
+class StorageObserver(Protocol):
+    """Callbacks for changes of the held shards and for operations of the state database, on any thread."""
 
     def claimed(self, shard: int) -> None:
         """Report that a shard was claimed."""
@@ -38,6 +40,21 @@ class LeaseObserver(Protocol):
 
     def renewed(self) -> None:
         """Report that the database has answered; the held shards may have changed."""
+
+    def held(self, epochs: Mapping[int, int], rows: Mapping[PollKey, Stored]) -> None:
+        """Report the shards that the ledger counts from now on; it counts no others.
+
+        Args:
+            epochs: the shards, with the epochs of their leases. If an epoch is new, another exporter may have held the
+                shard in the meantime.
+            rows: the stored rows of the shards with new epochs.
+        """
+
+    def refused(self, rows: int) -> None:
+        """Report how many rows were not written, because another exporter has claimed their shards."""
+
+    def took(self, operation: str, seconds: float) -> None:
+        """Report how many seconds an operation of the database took."""
 
 
 class Leases:
@@ -67,7 +84,7 @@ class Leases:
         group: Group,
         connect: Callable[[], StateDatabase],
         seconds: float,
-        observer: LeaseObserver,
+        observer: StorageObserver,
         *,
         only: int | None = None,
         clock: Callable[[], float] = boot_time,
@@ -136,8 +153,7 @@ class Leases:
     def lose(self, shard: int, epoch: int) -> None:
         """Record that another exporter has claimed a shard, which was held in this epoch."""
         if self._drop(shard, epoch):
-            place = f"{shard} of {self.group.shards}"
-            report(self._log.error, "lease lost to another exporter", shard=place)
+            report(self._log.error, "lease lost to another exporter", shard=f"{shard} of {self.group.shards}")
             self._observer.lost(shard)
 
     def release(self, database: StateDatabase) -> None:
@@ -166,9 +182,8 @@ class Leases:
     def _show_different(self, different: frozenset[str]) -> None:
         """Log when the configurations of the exporters begin to differ, and when they no longer do."""
         if different and not self._different:
-            report(
-                self._log.warning, "exporters poll targets of different sources", others=", ".join(sorted(different))
-            )
+            others = ", ".join(sorted(different))
+            report(self._log.warning, "exporters poll targets of different sources", others=others)
         elif self._different and not different:
             report(self._log.info, "exporters poll targets of the same sources again")
         self._different = different

@@ -12,26 +12,22 @@ from itertools import islice
 from typing import Protocol
 
 from exporter.clock import SYSTEM, Clocks
-from exporter.counters.series import Sight, States, advance_family, follow_family, served_labels
-from exporter.counters.storage import (
+from exporter.counters.rows import (
     FACTS,
     PAUSE,
     PLATFORM_TIME,
     Families,
-    LeaseHeldError,
-    StateLockedError,
-    Storage,
-    StorageError,
     Stored,
     facts_key,
     moment,
     pack,
     pack_facts,
-    report,
     unpack,
     unpack_facts,
     with_facts,
 )
+from exporter.counters.series import Sight, States, advance_family, follow_family, served_labels
+from exporter.counters.storage import LeaseHeldError, StateLockedError, Storage, StorageError, report
 from exporter.log import logger
 from exporter.metric import Count, Family, Sample, differing
 from exporter.platform.http.platform_time import PlatformTime

@@ -159,49 +159,6 @@ def begin_month(source: MonthToDate, now: datetime, wall: float, since: int | No
     return MonthSeries(now.timestamp(), month, now.timestamp(), 0.0 if is_full else held, held, held, seen=wall)
 
 
-# The number of values in a row of version 0.1; later fields may be missing.
-_FEWEST_FIELDS = 7
-_NEVER = -1.0
-# The defaults of `seen`, `has_fallen`, `former`, `guard` and `is_held`.
-_DEFAULTS = (0.0, 0.0, _NEVER, 0.0, 0.0)
-
-
-def month_to_plain(series: MonthSeries) -> list[float]:
-    """Convert a series to numbers for a packed row; fields at the end that have their defaults are left out."""
-    former = _NEVER if series.former is None else series.former
-    rest = [series.seen, int(series.has_fallen), former, series.guard, int(series.is_held)]
-    while rest and rest[-1] == _DEFAULTS[len(rest) - 1]:
-        rest.pop()
-    first = (series.created, series.month, series.polled, series.baseline, series.high, series.last, series.closed)
-    return [*first, *rest]
-
-
-def month_from_plain(fields: list[float]) -> MonthSeries:
-    """Convert the numbers of a packed row to a series.
-
-    Raises:
-        ValueError: the row has another form.
-    """
-    if not _FEWEST_FIELDS <= len(fields) <= _FEWEST_FIELDS + len(_DEFAULTS):
-        raise ValueError("a series of the state does not have the form that this version writes")
-    created, month, polled, baseline, high, last, closed, *rest = fields
-    seen, has_fallen, former, guard, is_held = (*rest, *_DEFAULTS[len(rest) :])
-    return MonthSeries(
-        created,
-        int(month),
-        polled,
-        baseline,
-        high,
-        last,
-        closed,
-        seen,
-        has_fallen=bool(has_fallen),
-        former=None if former < 0 else former,
-        guard=guard,
-        is_held=bool(is_held),
-    )
-
-
 def _age(moment: datetime) -> float:
     """Return the seconds since the beginning of the UTC month of a time."""
     utc = moment.astimezone(UTC)

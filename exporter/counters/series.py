@@ -1,4 +1,4 @@
-"""The series of a family: which rules count each of them, and how they are stored.
+"""The series of a family: which rules count each of them.
 
 This, `days.py` and `months.py` are plain arithmetic on the state of series. The ledger keeps that state.
 """
@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 
-from exporter.counters.days import DaySeries, Poll, begin_days, days_from_plain, days_to_plain, number, owed_by
-from exporter.counters.months import MonthSeries, begin_month, month_from_plain, month_to_plain
+from exporter.counters.days import DaySeries, Poll, begin_days, owed_by
+from exporter.counters.months import MonthSeries, begin_month
 from exporter.metric import Count, DayBuckets, LabelValues, MonthToDate, Source, is_count
 
 Series = DaySeries | MonthSeries
@@ -180,22 +180,3 @@ def _polls(
         Poll(now, wall, first, shut, owed_by(wholes, parts), oldest),
         Poll(now, wall, first, shut, owed_by(parts, wholes), oldest),
     )
-
-
-def to_plain(series: Series) -> list[object]:
-    """Convert a series to plain values for a packed row."""
-    return ["m", *month_to_plain(series)] if isinstance(series, MonthSeries) else ["d", *days_to_plain(series)]
-
-
-def from_plain(plain: object) -> Series:
-    """Convert the plain values of a packed row to a series.
-
-    Raises:
-        ValueError: the row has another form.
-    """
-    match plain:
-        case ["m", *fields]:
-            return month_from_plain(list(map(number, fields)))
-        case ["d", *fields]:
-            return days_from_plain(fields)
-    raise ValueError("a series of the state does not have the form that this version writes")

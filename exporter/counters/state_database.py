@@ -14,7 +14,8 @@ from typing import Any, LiteralString, NamedTuple, TypeVar
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from exporter.counters.storage import StorageError, Stored, columns, whole_text
+from exporter.counters.rows import Stored, columns, whole_text
+from exporter.counters.storage import StorageError
 from exporter.platform.http.mask import Mask, is_secret_name
 from exporter.targets.target import PollKey
 

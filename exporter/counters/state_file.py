@@ -13,7 +13,8 @@ from typing import TextIO
 
 import msgpack
 
-from exporter.counters.storage import Opened, StateLockedError, StorageError, Stored, columns, report, whole_text
+from exporter.counters.rows import Stored, columns, whole_text
+from exporter.counters.storage import Opened, StateLockedError, StorageError, report
 from exporter.log import logger
 from exporter.targets.target import PollKey
 

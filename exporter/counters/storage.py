@@ -1,19 +1,11 @@
-"""The interface between the ledger and its storage, and the rows that a storage keeps."""
+"""The interface between the ledger and its storage."""
 
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from datetime import date
 from typing import NamedTuple, Protocol
 
-import msgpack
-
-from exporter.counters.days import number
-from exporter.counters.series import Series, Sight, from_plain, to_plain
-from exporter.metric import LabelValues
+from exporter.counters.rows import Stored
 from exporter.targets.target import PollKey
-
-# family → label values beyond the target's → the series' state
-Families = dict[str, dict[LabelValues, Series]]
 
 
 class StorageError(Exception):
@@ -30,22 +22,6 @@ class LeaseHeldError(StorageError):
 
 class LeaseLostError(StorageError):
     """Another exporter has claimed the lease of the shard: nothing may be written."""
-
-
-class Stored(NamedTuple):
-    """A packed row: the state of one target of one collector.
-
-    Attributes:
-        name: the target's name.
-        success: unix seconds of its last successful poll.
-        data: its series, packed.
-        facts: what is known of its configured families apart from the series, packed; empty if nothing.
-    """
-
-    name: str
-    success: float
-    data: bytes
-    facts: bytes = b""
 
 
 class Opened(NamedTuple):
@@ -134,93 +110,6 @@ class Unobserved:
 
     corrected = committed = commit_failed = set_aside = ignore
     claimed = lost = renewed = held = refused = took = ignore
-
-
-def columns(key: PollKey) -> tuple[str, str, str, str]:
-    """Return the columns that identify a row: collector, account, kind and id."""
-    return key.collector, key.target.account, key.target.kind, key.target.id
-
-
-def pack(families: Families) -> bytes:
-    """Convert series to the bytes that are stored."""
-    plain = {
-        family: [[labels, to_plain(state)] for labels, state in states.items()] for family, states in families.items()
-    }
-    packed: bytes = msgpack.packb(plain)
-    return packed
-
-
-def unpack(packed: bytes) -> Families:
-    """Convert stored bytes to series.
-
-    Raises:
-        ValueError: they have another form.
-    """
-    try:
-        return {
-            str(family): {tuple(map(str, labels)): from_plain(plain) for labels, plain in states}
-            for family, states in msgpack.unpackb(packed).items()
-        }
-    except (TypeError, AttributeError, KeyError, msgpack.UnpackException) as error:
-        raise ValueError("a row of the state does not have the form that this version writes") from error
-
-
-# What is not a row of a target is in rows whose collector's name no version has as a collector, so that none unpacks
-# them. The facts of a row have this after the name, and a success in the far future, beyond the retention of earlier
-# versions; a moment of an account is the success of a row without a target.
-FACTS = ":facts"
-_NEVER = 2.0**53
-PLATFORM_TIME, PAUSE = "platform_time", "pause"
-
-
-def with_facts(targets: Mapping[PollKey, Stored | None]) -> dict[PollKey, Stored | None]:
-    """Return the rows of targets and of their facts, as a storage keeps them."""
-    facts = {
-        facts_key(key): Stored("", _NEVER, row.facts) if row is not None else None
-        for key, row in targets.items()
-        if row is None or row.facts
-    }
-    return {**targets, **facts}
-
-
-def moment(kind: str, account: str, seconds: float | None) -> dict[PollKey, Stored]:
-    """Return the row of a moment of an account, such as the end of its pause; none if there is no such moment."""
-    return {} if seconds is None else {PollKey.of(kind, account, "account", ""): Stored("", seconds, b"")}
-
-
-def facts_key(key: PollKey) -> PollKey:
-    """Return the key of the row that holds the facts of a row."""
-    return PollKey(key.target, key.collector + FACTS)
-
-
-def pack_facts(sights: Mapping[str, Sight]) -> bytes:
-    """Convert what is known of families to the bytes that are stored."""
-    plain = {
-        family: [sight.declared, sight.day, list(sight.absent.items()), list(sight.stale)]
-        for family, sight in sights.items()
-    }
-    packed: bytes = msgpack.packb(plain)
-    return packed if plain else b""
-
-
-def unpack_facts(packed: bytes) -> dict[str, Sight]:
-    """Convert stored bytes to what is known of families; nothing if they have another form."""
-    with suppress(TypeError, ValueError, AttributeError, msgpack.UnpackException):
-        return {
-            str(family): Sight(
-                bytes(declared),
-                date.fromordinal(day).toordinal(),
-                {tuple(map(str, labels)): number(since) for labels, since in absent},
-                {tuple(map(str, labels)) for labels in stale},
-            )
-            for family, (declared, day, absent, stale) in msgpack.unpackb(packed).items()
-        }
-    return {}
-
-
-def whole_text(text: str) -> str:
-    """Return a text that can be stored: an unpaired surrogate becomes a question mark."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 def report(write: Callable[..., object], event: str, **facts: str) -> None:

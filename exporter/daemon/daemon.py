@@ -10,7 +10,8 @@ from prometheus_client import CollectorRegistry
 from exporter import __version__
 from exporter.clock import SYSTEM, Clocks
 from exporter.collectors.catalogue import families
-from exporter.counters.storage import LeaseLostError, StateLockedError, Stored
+from exporter.counters.rows import Stored
+from exporter.counters.storage import LeaseLostError, StateLockedError
 from exporter.daemon.background import Background
 from exporter.daemon.polling import Polling
 from exporter.daemon.shards import Shards

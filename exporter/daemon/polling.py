@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
 from exporter.clock import Clocks
 from exporter.collectors import discovery
-from exporter.counters.storage import Stored
+from exporter.counters.rows import Stored
 from exporter.daemon.accounts import Accounts
 from exporter.daemon.shards import Shards
 from exporter.explain.candidates import Scope

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from exporter.clock import Clocks
 from exporter.counters.ledger import Ledger
-from exporter.counters.storage import Stored
+from exporter.counters.rows import Stored
 from exporter.explain.evidence import moment
 from exporter.polling.script_budgets import BUDGET_ROWS
 from exporter.settings.model import Settings
@@ -21,7 +21,7 @@ from exporter.wiring.state_storage import database_storage, file_storage
 class Shards:
     """Opens the state of this process's shards, and reports which shards it holds.
 
-    Observes the storage in a state database (see `exporter.counters.database_storage.StorageObserver`), on any thread.
+    Observes the storage in a state database (see `exporter.counters.lease.StorageObserver`), on any thread.
 
     Args:
         settings: the shards, and where their state is.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from exporter.clock import Clocks
 from exporter.counters.ledger import Entry, Ledger
-from exporter.counters.storage import Stored
+from exporter.counters.rows import Stored
 from exporter.log import logger
 from exporter.targets.registry import Change, Registry
 from exporter.targets.target import PollKey, Target

@@ -23,7 +23,8 @@ from exporter.targets.target import PollKey
 from exporter.validation.secrets import SecretFileError
 
 if TYPE_CHECKING:
-    from exporter.counters.database_storage import DatabaseStorage, StorageObserver
+    from exporter.counters.database_storage import DatabaseStorage
+    from exporter.counters.lease import StorageObserver
 
 
 def file_storage(state: StateSettings, set_aside: Callable[[float], None]) -> Storage:

@@ -6,8 +6,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from exporter.cli import command
+from exporter.counters.rows import Stored
 from exporter.counters.state_file import StateFile, StateLock
-from exporter.counters.storage import Stored
 from exporter.targets.target import PollKey
 from tests.counters.ledger_driver import WALL, LedgerDriver, key_of
 from tests.counters.state_locations import DatabaseLocation

@@ -13,8 +13,9 @@ from typing import Self
 
 from exporter.clock import Clocks
 from exporter.counters.ledger import Counted, Entry, Ledger
+from exporter.counters.rows import unpack
 from exporter.counters.state_file import FileStorage
-from exporter.counters.storage import MemoryStorage, Storage, unpack
+from exporter.counters.storage import MemoryStorage, Storage
 from exporter.metric import Count, DayBuckets, Family, FamilyInfo, Kind, LabelValues, Source
 from exporter.targets.target import PollKey
 from tests.waiting import PATIENCE

@@ -10,9 +10,10 @@ from typing import Protocol
 import psycopg
 
 from exporter.counters.database_storage import DatabaseStorage
+from exporter.counters.rows import Stored
 from exporter.counters.state_database import Group, StateDatabase
 from exporter.counters.state_file import FileStorage, StateFile
-from exporter.counters.storage import Storage, StorageError, Stored, Unobserved
+from exporter.counters.storage import Storage, StorageError, Unobserved
 from exporter.targets.target import PollKey
 
 LEASE = 15.0

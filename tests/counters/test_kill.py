@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.counters.storage import unpack
+from exporter.counters.rows import unpack
 from tests.counters.killed import NUMBER, ZONES, location_of
 from tests.counters.ledger_driver import LedgerDriver, key_of
 from tests.counters.state_locations import DatabaseLocation, FileLocation

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
 from exporter.counters.ledger import Entry
-from exporter.counters.storage import unpack
+from exporter.counters.rows import unpack
 from exporter.metric import Count, DayBuckets, FamilyInfo, Kind, MonthToDate, Source, declaration
 from tests.counters.ledger_driver import FIRST_SIGHT, LedgerDriver, key_of
 from tests.counters.reference import Days, Month, days_counter, may_be_clipped, month_counter

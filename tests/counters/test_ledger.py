@@ -10,9 +10,10 @@ import structlog
 from structlog.testing import capture_logs
 
 from exporter.counters.ledger import CONTINUED_AT_ONCE, Entry, Ledger
+from exporter.counters.rows import Stored, pack, unpack
 from exporter.counters.series import advance_family
 from exporter.counters.state_file import FileStorage, StateFile
-from exporter.counters.storage import StateLockedError, Stored, pack, unpack
+from exporter.counters.storage import StateLockedError
 from exporter.metric import Count, DayBuckets, Family, FamilyInfo, Kind, Sample, declaration
 from tests.counters.ledger_driver import (
     DAY_0,

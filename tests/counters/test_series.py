@@ -10,7 +10,8 @@ import pytest
 
 from exporter.counters.days import DaySeries
 from exporter.counters.months import MonthSeries
-from exporter.counters.series import Series, advance_family, from_plain, to_plain
+from exporter.counters.rows import from_plain, to_plain
+from exporter.counters.series import Series, advance_family
 from exporter.metric import DayBuckets, LabelValues, MonthToDate, Source
 from tests.counters.ledger_driver import DAY_0, FIRST_SIGHT
 

@@ -11,8 +11,9 @@ import pytest
 from exporter.counters import state_database
 from exporter.counters.database_storage import DatabaseStorage
 from exporter.counters.lease_table import LeaseTable
+from exporter.counters.rows import Stored
 from exporter.counters.state_database import Group, StateDatabase
-from exporter.counters.storage import LeaseHeldError, LeaseLostError, StorageError, Stored, Unobserved
+from exporter.counters.storage import LeaseHeldError, LeaseLostError, StorageError, Unobserved
 from exporter.targets.target import PollKey
 from tests.counters.ledger_driver import WALL, LedgerDriver, key_of
 from tests.counters.state_locations import DatabaseLocation

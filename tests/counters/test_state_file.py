@@ -8,13 +8,13 @@ import pytest
 from exporter.counters import state_file
 from exporter.counters.days import DaySeries
 from exporter.counters.months import MonthSeries
+from exporter.counters.rows import Families, Stored, pack, unpack
 from exporter.counters.series import advance_family
 from exporter.counters.state_file import (
     StateFile,
     is_passing,
     put_aside,
 )
-from exporter.counters.storage import Families, Stored, pack, unpack
 from exporter.metric import DayBuckets
 from exporter.targets.target import PollKey
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from statistics import median
 
 from exporter.counters.lease_table import LeaseTable
+from exporter.counters.rows import Stored
 from exporter.counters.state_database import Group, StateDatabase
 from exporter.counters.state_file import StateFile
-from exporter.counters.storage import Stored
 from exporter.targets.target import PollKey
 from tests.bench.report import Table
 from tests.postgres import Postgres

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.counters.storage import Stored
+from exporter.counters.rows import Stored
 from tests.chaos.proxy import Proxy
 from tests.counters.ledger_driver import WALL
 from tests.counters.process import Exporter

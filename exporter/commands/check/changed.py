@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 
 from exporter.collectors.collector import TargetCollector
 from exporter.commands.check.results import AccountResult
-from exporter.counters.storage import StorageError, facts_key, unpack_facts
+from exporter.counters.rows import facts_key, unpack_facts
+from exporter.counters.storage import StorageError
 from exporter.metric import differing
 from exporter.settings.model import Settings
 from exporter.validation.faults import KeyPath
