@@ -5,8 +5,7 @@ from collections.abc import Iterator, Mapping
 from pydantic_core import InitErrorDetails
 
 from exporter.collectors.catalogue import CATALOGUE
-from exporter.collectors.endpoints.endpoint import label_clashes
-from exporter.collectors.endpoints.kinds import KIND_LABELS
+from exporter.collectors.endpoints.endpoint import KIND_LABELS, label_clashes
 from exporter.collectors.endpoints.listing import LIST_SUFFIX
 from exporter.metric import Kind
 from exporter.validation.faults import KeyPath, suggestion, unknown_key

@@ -1,14 +1,13 @@
 """Builds the collectors of the configured endpoints."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from pydantic import TypeAdapter
 
-from exporter.collectors.collector import ACCOUNT, Collector, Context, Label, TargetCollector
-from exporter.collectors.endpoints.endpoint import Endpoint
-from exporter.collectors.endpoints.kinds import ACCOUNT_KIND, KIND_LABELS, own_labels
+from exporter.collectors.collector import Collector, Context, TargetCollector, identity
+from exporter.collectors.endpoints.endpoint import ACCOUNT_KIND, KIND_LABELS, Endpoint
 from exporter.collectors.endpoints.listing import EndpointListCollector
 from exporter.collectors.endpoints.path import PathError
 from exporter.collectors.endpoints.reading import metric_of
@@ -29,56 +28,52 @@ def collectors(endpoints: Sequence[Endpoint], addresses: Mapping[str, str]) -> t
         addresses: account → its base address.
     """
     shared = SharedCalls(dict(Counter(endpoint.path.template for endpoint in endpoints)))
-    labels = {endpoint.own_label: own_labels(endpoint.own_label) for endpoint in endpoints if endpoint.own_label}
-    return tuple(_made(endpoints, {**KIND_LABELS, **labels, ACCOUNT_KIND: (ACCOUNT,)}, shared, addresses))
-
-
-def _made(
-    endpoints: Iterable[Endpoint],
-    labels: Mapping[str, tuple[Label[Any], ...]],
-    shared: SharedCalls,
-    addresses: Mapping[str, str],
-) -> Iterable[Collector]:
+    own = {label: identity(f"{label}_id", label) for endpoint in endpoints if (label := endpoint.own_label)}
+    labels = {**KIND_LABELS, **own, ACCOUNT_KIND: identity()}
+    made: list[Collector] = []
     for endpoint in endpoints:
         if endpoint.each is not None:
-            yield EndpointListCollector(endpoint, endpoint.each)
-        yield target_collector(endpoint, labels[endpoint.target_kind], shared, addresses)
+            made.append(EndpointListCollector(endpoint, endpoint.each))
+        operation = Operation(
+            name=endpoint.name,
+            method="GET",
+            path=endpoint.path.template,
+            help=f"The configured endpoint {endpoint.name}.",
+            answer=_DOCUMENT,
+            documented=False,
+            is_compared=not shared.shares(endpoint.path.template),
+        )
+        collector = TargetCollector(
+            name=endpoint.name,
+            polls=endpoint.target_kind,
+            interval=endpoint.interval,
+            operations=(operation,),
+            fetch=_Fetch(endpoint, operation, shared),
+            labels=labels[endpoint.target_kind],
+            metrics=tuple(metric_of(metric, endpoint.path, addresses) for metric in endpoint.metrics),
+        )
+        made.append(collector)
+    return tuple(made)
 
 
-def target_collector(
-    endpoint: Endpoint, labels: tuple[Label[Any], ...], shared: SharedCalls, addresses: Mapping[str, str]
-) -> TargetCollector[Document]:
-    """Return the collector that polls the targets of an endpoint."""
-    operation = Operation(
-        name=endpoint.name,
-        method="GET",
-        path=endpoint.path.template,
-        help=f"The configured endpoint {endpoint.name}.",
-        answer=_DOCUMENT,
-        documented=False,
-        is_compared=not shared.shares(endpoint.path.template),
-    )
+@dataclass(frozen=True, slots=True)
+class _Fetch:
+    """Makes the call of a poll, or shares that of another endpoint."""
 
-    async def fetch(context: Context, target: Target) -> Answer[Document]:
+    endpoint: Endpoint
+    operation: Operation[Document]
+    shared: SharedCalls
+
+    async def __call__(self, context: Context, target: Target) -> Answer[Document]:
         try:
-            parameters = endpoint.path.parameters(target.id, context.now)
+            parameters = self.endpoint.path.parameters(target.id, context.now)
         except PathError as error:
             raise WrongShape(str(error)) from None
-        return await shared.ask(
-            endpoint.name,
-            operation.path,
-            (target.account, operation.path.format_map(parameters)),
+        return await self.shared.ask(
+            self.endpoint.name,
+            self.operation.path,
+            (target.account, self.operation.path.format_map(parameters)),
             now=context.now,
-            interval=endpoint.interval,
-            call=lambda: context.caller.call(Request(operation, parameters)),
+            interval=self.endpoint.interval,
+            call=lambda: context.caller.call(Request(self.operation, parameters)),
         )
-
-    return TargetCollector(
-        name=endpoint.name,
-        polls=endpoint.target_kind,
-        interval=endpoint.interval,
-        operations=(operation,),
-        fetch=fetch,
-        labels=labels,
-        metrics=tuple(metric_of(metric, endpoint.path, addresses) for metric in endpoint.metrics),
-    )

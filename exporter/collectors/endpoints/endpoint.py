@@ -2,14 +2,15 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, PlainSerializer, PlainValidator
 from pydantic_core import InitErrorDetails
 
+from exporter.collectors import dns_statistics, scripts, shield_access_lists, shield_api_guardian, shield_rate_limits
 from exporter.collectors.catalogue import CATALOGUE
+from exporter.collectors.collector import Label
 from exporter.collectors.endpoints.expression import Expression, ExpressionError, compile_expression
-from exporter.collectors.endpoints.kinds import ACCOUNT_KIND, KIND_LABELS
 from exporter.collectors.endpoints.path import Path, PathError, parse_path
 from exporter.platform.api.catalogue import OPERATIONS
 from exporter.platform.http.mask import is_secret_name
@@ -17,6 +18,18 @@ from exporter.validation.faults import KeyPath
 from exporter.validation.section import Section, at, duplicates, expected, items, named, peek, refused
 from exporter.validation.types import Interval, Text, parse_label_name, parse_text
 
+ACCOUNT_KIND = "account"
+# The built-in kinds of targets that an endpoint can have, and the labels of their series.
+KIND_LABELS: Mapping[str, tuple[Label[Any], ...]] = {
+    collector.polls: collector.labels
+    for collector in (
+        dns_statistics.COLLECTOR,
+        scripts.COLLECTOR,
+        shield_api_guardian.COLLECTOR,
+        shield_rate_limits.COLLECTOR,
+        shield_access_lists.COLLECTOR,
+    )
+}
 # Base units of OpenMetrics, with which a metric's name may end.
 _UNITS = ("seconds", "bytes", "dollars", "ratio", "celsius", "joules", "volts", "amperes", "meters", "grams")
 LONGEST_ID = 200

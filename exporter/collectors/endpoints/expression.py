@@ -51,7 +51,17 @@ class Expression:
         Raises:
             ExpressionError: a function got a wrong type, or a limit is exceeded.
         """
-        return _evaluate(self.tree, document)
+        try:
+            return _Bounded().visit(self.tree, document)
+        except RecursionError:
+            raise ExpressionError("the answer is nested too deeply for the expression") from None
+        except JMESPathTypeError as error:
+            wanted = " or ".join(map(str, error.expected_types))
+            raise ExpressionError(f"{error.function_name}() found {error.actual_type}, expected {wanted}") from None
+        except JMESPathError as error:
+            raise ExpressionError(_first_line(error)) from None
+        except (TypeError, ArithmeticError) as error:
+            raise ExpressionError(f"cannot be evaluated: {_first_line(error)}") from None
 
     def canonical(self) -> str:
         """Return a text that is the same for all spellings of the expression: blanks, quotes, and the order of keys."""
@@ -59,19 +69,7 @@ class Expression:
 
     def fields(self) -> frozenset[str]:
         """Return the names of all fields that the expression reads."""
-        return frozenset(str(node["value"]) for node in _nodes(self.tree) if node["type"] == "field")
-
-    def path(self) -> tuple[str, ...] | None:
-        """Return the keys of a plain path such as `data.Items`; None for any other expression."""
-        if self.tree["type"] == "current":
-            return ()
-        if self.tree["type"] == "field":
-            return (str(self.tree["value"]),)
-        nodes = self.tree["children"] if self.tree["type"] == "subexpression" else []
-        paths = [Expression("", node).path() for node in nodes]
-        if not paths or None in paths:
-            return None
-        return tuple(step for path in paths if path is not None for step in path)
+        return frozenset(str(node["value"]) for node, _ in _nodes(self.tree) if node["type"] == "field")
 
     def branches(self) -> Mapping[str, "Expression"] | None:
         """Return the parts of `{a: …, b: …}` by their keys; None for any other expression."""
@@ -81,13 +79,16 @@ class Expression:
 
     def is_null(self, document: object) -> bool:
         """Return whether the document has a null at this plain path; False if a key of the path is missing."""
-        path = self.path()
-        if not path:
+        # A plain path such as `data.Items` consists of fields; the parser writes it as subexpressions of two.
+        nodes = [node for node, _ in _nodes(self.tree) if node["type"] != "subexpression"]
+        if any(node["type"] not in ("field", "current") for node in nodes) or self.tree["type"] == "current":
             return False
-        for step in path:
-            if not isinstance(document, dict) or step not in document:
+        for node in nodes:
+            if node["type"] == "current":
+                continue
+            if not isinstance(document, dict) or node["value"] not in document:
                 return False
-            document = document[step]
+            document = document[node["value"]]
         return document is None
 
 
@@ -105,9 +106,10 @@ def compile_expression(text: str) -> Expression:
         raise ExpressionError("is nested too deeply") from None
     except (JMESPathError, ValueError) as error:
         raise ExpressionError(_first_line(error)) from None
-    if _depth(tree) > DEEPEST_EXPRESSION:
+    nodes = list(_nodes(tree))
+    if max(depth for _, depth in nodes) > DEEPEST_EXPRESSION:
         raise ExpressionError(f"is nested more than {DEEPEST_EXPRESSION} deep")
-    for node in _nodes(tree):
+    for node, _ in nodes:
         if node["type"] == "function_expression":
             _check_function(node)
     return Expression(text, tree)
@@ -129,11 +131,6 @@ def _check_function(node: Node) -> None:
         raise ExpressionError(f"{name}() takes {least}{len(signature)} argument(s), found {given}")
 
 
-def _inner(node: Node) -> list[Node]:
-    # The children of a slice are its bounds.
-    return [child for child in node.get("children", ()) if isinstance(child, dict)]
-
-
 def _sorted(node: Any) -> Any:  # noqa: ANN401 - a bound of a slice is a number
     if not isinstance(node, dict):
         return node
@@ -141,35 +138,15 @@ def _sorted(node: Any) -> Any:  # noqa: ANN401 - a bound of a slice is a number
     return {**node, "children": sorted(children, key=str) if node["type"] == "multi_select_dict" else children}
 
 
-def _nodes(tree: Node) -> Iterator[Node]:
-    pending = [tree]
-    while pending:
-        node = pending.pop()
-        yield node
-        pending.extend(_inner(node))
-
-
-def _depth(tree: Node) -> int:
-    deepest, pending = 0, [(tree, 1)]
+def _nodes(tree: Node) -> Iterator[tuple[Node, int]]:
+    """Return the nodes in the order of the text, each with its depth."""
+    pending = [(tree, 1)]
     while pending:
         node, depth = pending.pop()
-        deepest = max(deepest, depth)
-        pending.extend((child, depth + 1) for child in _inner(node))
-    return deepest
-
-
-def _evaluate(tree: Node, document: object) -> Any:  # noqa: ANN401
-    try:
-        return _Bounded().visit(tree, document)
-    except RecursionError:
-        raise ExpressionError("the answer is nested too deeply for the expression") from None
-    except JMESPathTypeError as error:
-        expected = " or ".join(map(str, error.expected_types))
-        raise ExpressionError(f"{error.function_name}() found {error.actual_type}, expected {expected}") from None
-    except JMESPathError as error:
-        raise ExpressionError(_first_line(error)) from None
-    except (TypeError, ArithmeticError) as error:
-        raise ExpressionError(f"cannot be evaluated: {_first_line(error)}") from None
+        yield node, depth
+        # The children of a slice are its bounds.
+        inner = [child for child in node.get("children", ()) if isinstance(child, dict)]
+        pending.extend((child, depth + 1) for child in reversed(inner))
 
 
 class _Bounded(TreeInterpreter):  # type: ignore[misc] # its stubs are partial
@@ -195,13 +172,7 @@ class _Bounded(TreeInterpreter):  # type: ignore[misc] # its stubs are partial
         if not isinstance(base, list):
             return None
         _bound(sum(len(item) if isinstance(item, list) else 1 for item in base))
-        flat: list[Any] = []
-        for item in base:
-            if isinstance(item, list):
-                flat.extend(item)
-            else:
-                flat.append(item)
-        return flat
+        return [part for item in base for part in (item if isinstance(item, list) else [item])]
 
     def visit_comparator(self, node: Node, value: Any) -> Any:  # noqa: ANN401
         """Compare two values. Two non-empty lists or objects are refused: a comparison could take too long."""

@@ -1,6 +1,5 @@
 """Discovers the targets of a configured endpoint from a list of the platform, page by page."""
 
-from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -11,7 +10,7 @@ from exporter.collectors.endpoints.endpoint import LONGEST_ID, Endpoint, TargetL
 from exporter.collectors.endpoints.expression import Expression, ExpressionError
 from exporter.platform.api.document import Document
 from exporter.platform.errors import PlatformError, WrongShape
-from exporter.platform.operation import Operation, Request, Scalar
+from exporter.platform.operation import Operation, Request
 from exporter.responsive.slices import unhurried
 from exporter.targets.target import Inventory, Resource, ResourceList, Target
 
@@ -67,7 +66,9 @@ class EndpointListCollector(Collector):
         date, error, complete = None, None, True
         try:
             for page in range(1, MOST_PAGES + 1):
-                answer = await context.caller.call(Request(self._page, self._parameters(context, page)))
+                dates = self._listing.list.parameters("", context.now)
+                parameters = {**dates, "page": page} if self._listing.page else dates
+                answer = await context.caller.call(Request(self._page, parameters))
                 date = answer.date or date
                 items, has_more = self._read(answer.value)
                 known, before = len(found), len(found) + len(passed)
@@ -87,10 +88,6 @@ class EndpointListCollector(Collector):
         failed = frozenset[str]() if error is None else frozenset({self.kind})
         return Polled((Outcome(target, error=error),), date, Inventory(lists, failed=failed))
 
-    def _parameters(self, context: Context, page: int) -> Mapping[str, Scalar]:
-        dates = self._listing.list.parameters("", context.now)
-        return {**dates, "page": page} if self._listing.page else dates
-
     def _read(self, document: Document) -> tuple[list[Any], bool | None]:
         """Return the items of a page, and whether more follow; None if the page does not say."""
         listing = self._listing
@@ -108,9 +105,10 @@ class EndpointListCollector(Collector):
         """Add the resources of a page; return how many items there are, without those whose ids cannot be polled."""
         expected = len(items)
         async for item in unhurried(items):
-            target_id = _id(_evaluated(self._listing.id, item, "id"))
-            if target_id is None:
+            value = _evaluated(self._listing.id, item, "id")
+            if isinstance(value, bool) or not isinstance(value, int | str) or value == "":
                 continue
+            target_id = str(value)
             if not _is_usable(target_id):
                 expected -= 1
                 passed.add(hash(target_id))
@@ -126,13 +124,6 @@ def _evaluated(expression: Expression, document: object, key: str) -> Any:  # no
         return expression.read(document)
     except ExpressionError as error:
         raise WrongShape(f"{key} cannot be read from the list: {error}") from None
-
-
-def _id(found: object) -> str | None:
-    """Return an id as text; None if the value is no id."""
-    if isinstance(found, bool) or not isinstance(found, int | str):
-        return None
-    return str(found) or None
 
 
 def _is_usable(text: str) -> bool:

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from exporter.collectors.endpoints.endpoint import EndpointMetric
 from exporter.collectors.endpoints.expression import Expression, ExpressionError
 from exporter.collectors.endpoints.path import Path
-from exporter.metric import DayBuckets, Metric, MonthToDate, declaration, is_count
+from exporter.metric import DayBuckets, Metric, MonthToDate, Source, declaration, is_count
 from exporter.platform.api.charts import bucket_time, calendar_day, days_of
 from exporter.platform.api.document import Document
 from exporter.platform.wire import Moment, timestamp
@@ -44,7 +44,7 @@ def metric_of(declared: EndpointMetric, path: Path, addresses: Mapping[str, str]
         declared.name,
         declared.help or f"Read from GET {path.text}, polled.",
         value=None if source else lambda document: _value(declared, document.value),
-        counted=(lambda document: _counted(declared, document.value)) if source else None,
+        counted=(lambda document: _counted(declared, source, document.value)) if source else None,
         labels=declared.labels,
         unit=declared.unit,
         source=declared.source,
@@ -64,16 +64,16 @@ def _value(
     return _labelled(declared, declared.value, document, lambda found, _: _scaled(read(found), declared.scale))
 
 
-def _counted(
-    declared: EndpointMetric, document: object
-) -> Mapping[str, DayBuckets | MonthToDate] | DayBuckets | MonthToDate | None:
-    if declared.days is not None:
-        return _labelled(
-            declared, declared.days, document, lambda found, is_null: _days(declared, found, is_null=is_null)
-        )
-    if declared.month is not None:
-        return _labelled(declared, declared.month, document, lambda found, _: _month(declared, found))
-    return None
+def _counted(declared: EndpointMetric, source: Expression, document: object) -> Mapping[str, Source] | Source | None:
+    def read(found: object, is_null: bool) -> Source | None:  # noqa: FBT001
+        if declared.days is None:
+            return _month(declared, found)
+        if found is None:
+            # A chart that is null counts nothing yet; the name of a missing chart may be misspelt.
+            return DayBuckets.of(None) if is_null else None
+        return DayBuckets.of(days_of(_chart(found, declared.scale)))
+
+    return _labelled(declared, source, document, read)
 
 
 def _labelled(
@@ -151,13 +151,6 @@ def _month(declared: EndpointMetric, found: object) -> MonthToDate | None:
     if not is_count(value):
         raise OverflowError(f"{value:g}, expected a count from 0 up to what 64 bits hold")
     return MonthToDate(value)
-
-
-def _days(declared: EndpointMetric, found: object, *, is_null: bool) -> DayBuckets | None:
-    if found is None:
-        # A chart that is null counts nothing yet; the name of a missing chart may be misspelt.
-        return DayBuckets.of(None) if is_null else None
-    return DayBuckets.of(days_of(_chart(found, declared.scale)))
 
 
 def _chart(found: object, scale: float) -> Mapping[str, float | None]:

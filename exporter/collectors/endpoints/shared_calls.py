@@ -67,7 +67,11 @@ class SharedCalls:
         if not self.shares(template):
             return await call()
         kept = self._kept.get(key)
-        if kept is not None and reader not in kept.readers and self._serves(kept, now, interval):
+        if (
+            kept is not None
+            and reader not in kept.readers
+            and (not kept.future.done() or 0 <= (now - kept.asked).total_seconds() <= SHARE * interval)
+        ):
             kept.readers.add(reader)
             try:
                 return await asyncio.shield(kept.future)
@@ -80,10 +84,6 @@ class SharedCalls:
                 self._drop_if_read(key, kept, template)
         return await self._call(reader, template, key, now, call)
 
-    @staticmethod
-    def _serves(kept: _Kept, now: datetime, interval: float) -> bool:
-        return not kept.future.done() or 0 <= (now - kept.asked).total_seconds() <= SHARE * interval
-
     async def _call(
         self, reader: str, template: str, key: Key, now: datetime, call: Callable[[], Awaitable[Answer[Document]]]
     ) -> Answer[Document]:
@@ -91,10 +91,6 @@ class SharedCalls:
         kept = self._kept[key] = _Kept(future, now, {reader})
         try:
             answer = await call()
-        except asyncio.CancelledError:
-            self._forget(key, kept)
-            future.cancel()
-            raise
         except PlatformError as error:
             # Endpoints that wait for this answer fail with the same error; later polls call again.
             self._forget(key, kept)

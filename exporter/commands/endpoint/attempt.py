@@ -9,9 +9,8 @@ from typing import Any, TypeVar
 
 from exporter.clock import SYSTEM
 from exporter.collectors.collector import Collector, Outcome
-from exporter.collectors.endpoints.endpoint import Endpoint, EndpointMetric
+from exporter.collectors.endpoints.endpoint import ACCOUNT_KIND, Endpoint, EndpointMetric
 from exporter.collectors.endpoints.expression import Expression, ExpressionError
-from exporter.collectors.endpoints.kinds import ACCOUNT_KIND
 from exporter.exposition.encoding import Format, header, render
 from exporter.metric import Count, Family, Sample
 from exporter.platform.api.document import Document
