@@ -6,7 +6,7 @@ from pathlib import Path
 import yaml
 from pydantic import BaseModel
 
-from exporter.collectors.database import Query
+from exporter.collectors.database import SqlQuery
 from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.loading import load
 from exporter.settings.model import Settings
@@ -38,7 +38,7 @@ def test_it_names_every_key_there_is() -> None:
     assert missing(Settings, configured, "") == []
     assert missing(AccountSettings, configured["accounts"][0], "accounts") == []
     assert missing(DatabaseSettings, configured["databases"][0], "databases") == []
-    assert missing(Query, configured["databases"][0]["queries"][0], "queries") == []
+    assert missing(SqlQuery, configured["databases"][0]["queries"][0], "queries") == []
 
 
 def test_what_it_says_of_the_defaults_is_true(tmp_path: Path) -> None:

@@ -47,9 +47,4 @@ def with_queries(queries: Iterable[database.DatabaseQuery]) -> tuple[Collector, 
 
 def families(collectors: Iterable[Collector] = CATALOGUE) -> Iterator[FamilyInfo]:
     """Return every family of these collectors, each once, in order."""
-    seen: set[str] = set()
-    for collector in collectors:
-        for info in collector.families:
-            if info.name not in seen:
-                seen.add(info.name)
-                yield info
+    return (info for collector in collectors for info in collector.families)

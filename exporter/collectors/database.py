@@ -38,8 +38,7 @@ UP = FamilyInfo(
     "edge_database_up",
     "Whether the database answered a statement, polled: 0 from the first failure on.",
     Kind.GAUGE,
-    "",
-    ("database",),
+    labels=("database",),
 )
 
 
@@ -53,42 +52,42 @@ class DatabaseCollector(Collector):
 
     async def poll(self, context: Context, target: Target) -> Polled:
         """Execute `SELECT 1`; if the database does not answer, the poll fails and the gauge is 0."""
+        fault: PlatformError | None = None
+        date = None
         try:
             answer = await database.execute(context.caller, ["SELECT 1"], 1)
-            refused: PlatformError | None = next(
-                (outcome for outcome in answer.value if isinstance(outcome, StatementError)), None
-            )
             date = answer.date
+            fault = next((outcome for outcome in answer.value if isinstance(outcome, StatementError)), None)
         except PlatformError as error:
-            refused, date = error, None
-        family = Family(UP, (Sample((label_value(target.id),), float(refused is None)),))
-        return Polled((Outcome(target, (family,), error=refused),), date)
+            fault = error
+        family = Family(UP, (Sample((label_value(target.id),), float(fault is None)),))
+        return Polled((Outcome(target, (family,), error=fault),), date)
 
 
 COLLECTOR = DatabaseCollector()
 
-DURATION = FamilyInfo(
-    "edge_database_query_duration_seconds",
-    "How long a configured query took from request to answer, without the wait for the request budget, polled.",
-    Kind.GAUGE,
-    "seconds",
-    ("database", "query"),
+_OF_EACH_QUERY = (
+    DURATION := FamilyInfo(
+        "edge_database_query_duration_seconds",
+        "How long a configured query took from request to answer, without the wait for the request budget, polled.",
+        Kind.GAUGE,
+        "seconds",
+        ("database", "query"),
+    ),
+    ROWS := FamilyInfo(
+        "edge_database_query_rows",
+        "Rows that a configured query returned, polled.",
+        Kind.GAUGE,
+        labels=("database", "query"),
+    ),
+    INTERVAL := FamilyInfo(
+        "edge_database_query_interval_seconds",
+        "How often a configured query is polled, in seconds, as configured.",
+        Kind.GAUGE,
+        "seconds",
+        ("database", "query"),
+    ),
 )
-ROWS = FamilyInfo(
-    "edge_database_query_rows",
-    "Rows that a configured query returned, polled.",
-    Kind.GAUGE,
-    "",
-    ("database", "query"),
-)
-INTERVAL = FamilyInfo(
-    "edge_database_query_interval_seconds",
-    "How often a configured query is polled, in seconds, as configured.",
-    Kind.GAUGE,
-    "seconds",
-    ("database", "query"),
-)
-_OF_EACH_QUERY = (DURATION, ROWS, INTERVAL)
 
 
 def _parse_name(value: object) -> str:
@@ -116,24 +115,22 @@ def _parse_sql(value: object) -> str:
     return value.strip()
 
 
-class Query(Section):
+class SqlQuery(Section):
     """One SQL query; each row of its result becomes a sample of one gauge."""
 
-    name: Annotated[
-        str,
-        BeforeValidator(_parse_name),
-        Field(description="The query's name; its metric is edge_database_<name>."),
-    ]
-    help: Annotated[str, Field(description="The metric's help text.")] = ""
-    sql: Annotated[str, BeforeValidator(_parse_sql), Field(description="One reading SQL statement.")]
-    value: Annotated[Text, Field(description="The column that holds the value.")] = "value"
-    labels: Annotated[
-        tuple[Annotated[str, BeforeValidator(_parse_label)], ...], Field(description="The columns that become labels.")
-    ] = ()
-    interval: Annotated[
-        OptionalInterval, Field(description="The interval; null for that of the database collector.")
-    ] = None
-    max_rows: Annotated[int, Field(ge=1, le=1_000_000, description="A query that returns more rows fails.")] = 1000
+    name: Annotated[str, BeforeValidator(_parse_name)] = Field(
+        description="The query's name; its metric is edge_database_<name>."
+    )
+    help: str = Field(default="", description="The metric's help text.")
+    sql: Annotated[str, BeforeValidator(_parse_sql)] = Field(description="One reading SQL statement.")
+    value: Text = Field(default="value", description="The column that holds the value.")
+    labels: tuple[Annotated[str, BeforeValidator(_parse_label)], ...] = Field(
+        default=(), description="The columns that become labels."
+    )
+    interval: OptionalInterval = Field(
+        default=None, description="The interval; null for that of the database collector."
+    )
+    max_rows: int = Field(default=1000, ge=1, le=1_000_000, description="A query that returns more rows fails.")
 
     @classmethod
     def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
@@ -156,7 +153,7 @@ class DatabaseQuery:
     """A query with the name of its database, and the interval of its polls in seconds."""
 
     database: str
-    query: Query
+    query: SqlQuery
     interval: float
 
     def target(self) -> Target:
@@ -220,7 +217,7 @@ class QueryCollector(Collector):
         return Polled((Outcome(target, families, lack=_lack(query, rows)),), answer.date)
 
 
-def _lack(query: Query, rows: Rows) -> Lack:
+def _lack(query: SqlQuery, rows: Rows) -> Lack:
     """Return why a query with a good answer gave no samples."""
     if not rows.rows:
         return Lack(Cause.NO_ROW, f"the query {query.name} returned 0 rows")
@@ -228,7 +225,7 @@ def _lack(query: Query, rows: Rows) -> Lack:
     return Lack(words=f"{query.value} is NULL or no finite number in all {number} rows of the query {query.name}")
 
 
-async def _says_reading(context: Context, query: Query) -> bool:
+async def _says_reading(context: Context, query: SqlQuery) -> bool:
     """Check that SQL only reads: the database decides, or the leading keyword if the database cannot.
 
     Returns:
@@ -284,7 +281,7 @@ def leads_with_reading(sql: str) -> bool:
             return True
 
 
-async def samples_of(name: str, query: Query, rows: Rows) -> tuple[Sample, ...]:
+async def samples_of(name: str, query: SqlQuery, rows: Rows) -> tuple[Sample, ...]:
     """Return the samples of a query's rows, labelled with the database's name; NULL and infinite values give none.
 
     Raises:
@@ -307,7 +304,7 @@ async def samples_of(name: str, query: Query, rows: Rows) -> tuple[Sample, ...]:
     return tuple(samples[labels] for labels in sorted(samples))
 
 
-def _columns(query: Query, names: Sequence[str]) -> Mapping[str, int]:
+def _columns(query: SqlQuery, names: Sequence[str]) -> Mapping[str, int]:
     positions = {name: position for position, name in enumerate(names)}
     twice = [name for name in (query.value, *query.labels) if names.count(name) > 1]
     if twice:

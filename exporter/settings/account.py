@@ -18,7 +18,7 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from exporter.collectors.database import Query
+from exporter.collectors.database import SqlQuery
 from exporter.foreign.regular_file import read_regular, unreadable
 from exporter.settings.flag import API_KEY_FILE, AUTH, BASE_URL
 from exporter.validation.faults import KeyPath
@@ -82,31 +82,28 @@ def parse_ids_file(value: object) -> IdsFile | None:
 class BudgetSettings(Section):
     """The limits on the calls to an account."""
 
-    requests_per_second: Annotated[
-        float, Field(gt=0, le=100_000, allow_inf_nan=False, description="Calls started in a second.")
-    ] = 10.0
-    max_in_flight: Annotated[int, Field(ge=1, le=4096, description="Calls in flight at once.")] = 32
+    requests_per_second: float = Field(
+        default=10.0, gt=0, le=100_000, allow_inf_nan=False, description="Calls started in a second."
+    )
+    max_in_flight: int = Field(default=32, ge=1, le=4096, description="Calls in flight at once.")
 
 
 class DnsZonesSettings(Section):
     """Which DNS zones are polled."""
 
-    discover: Annotated[bool, Field(description="Find zones by the platform's search.")] = True
-    ids: Annotated[tuple[Identifier, ...], Field(description="Zones that are polled, discovered or not.")] = ()
+    discover: bool = Field(default=True, description="Find zones by the platform's search.")
+    ids: tuple[Identifier, ...] = Field(default=(), description="Zones that are polled, discovered or not.")
     ids_file: Annotated[
         IdsFile | None,
         PlainValidator(parse_ids_file),
         PlainSerializer(lambda file: None if file is None else str(file.path)),
-        Field(description="A file of ids, one in each line; '#' starts a comment."),
-    ] = None
-    include: Annotated[
-        tuple[PatternField, ...],
-        Field(description="Discover only zones whose domain contains a match of one of these patterns."),
-    ] = ()
-    exclude: Annotated[
-        tuple[PatternField, ...],
-        Field(description="Discover no zones whose domain contains a match of one of these."),
-    ] = ()
+    ] = Field(default=None, description="A file of ids, one in each line; '#' starts a comment.")
+    include: tuple[PatternField, ...] = Field(
+        default=(), description="Discover only zones whose domain contains a match of one of these patterns."
+    )
+    exclude: tuple[PatternField, ...] = Field(
+        default=(), description="Discover no zones whose domain contains a match of one of these."
+    )
 
     def all_ids(self) -> tuple[int, ...]:
         """Return the configured ids, of the list and of the file, each once."""
@@ -116,76 +113,72 @@ class DnsZonesSettings(Section):
 class ScriptsSettings(Section):
     """Which edge scripts are polled, and how."""
 
-    discover: Annotated[bool, Field(description="Find scripts by the platform's search.")] = True
-    ids: Annotated[tuple[Identifier, ...], Field(description="Scripts that are polled, discovered or not.")] = ()
-    read: Annotated[
-        Literal["get", "update"],
-        Field(description="Read by GET, or by the documented update POST with an empty body."),
-    ] = "get"
-    monthly_budget_dollars: Annotated[
-        Mapping[Text, Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]],
-        Field(description="A script's name or id, and its budget for a month. A renamed script keeps its budget."),
-    ] = Field(default_factory=dict)
+    discover: bool = Field(default=True, description="Find scripts by the platform's search.")
+    ids: tuple[Identifier, ...] = Field(default=(), description="Scripts that are polled, discovered or not.")
+    read: Literal["get", "update"] = Field(
+        default="get", description="Read by GET, or by the documented update POST with an empty body."
+    )
+    monthly_budget_dollars: Mapping[Text, Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]] = Field(
+        default_factory=dict,
+        description="A script's name or id, and its budget for a month. A renamed script keeps its budget.",
+    )
 
 
 class ShieldZonesSettings(Section):
     """Which shield zones are polled."""
 
-    discover: Annotated[bool, Field(description="Find shield zones by the platform's list.")] = True
-    ids: Annotated[tuple[Identifier, ...], Field(description="Shield zones polled, discovered or not.")] = ()
-    rate_limits: Annotated[
-        bool, Field(description="Find each zone's rate limits, where the platform has the listing.")
-    ] = True
+    discover: bool = Field(default=True, description="Find shield zones by the platform's list.")
+    ids: tuple[Identifier, ...] = Field(default=(), description="Shield zones polled, discovered or not.")
+    rate_limits: bool = Field(
+        default=True, description="Find each zone's rate limits, where the platform has the listing."
+    )
 
 
 class RateLimitSettings(Section):
     """One rate limit that is polled."""
 
-    id: Annotated[Identifier, Field(description="The rate limit's id.")]
-    name: Annotated[str, Field(description="The name that labels its metrics.")] = ""
-    shield_zone_id: Annotated[Identifier | None, Field(description="The shield zone that it belongs to.")] = None
+    id: Identifier = Field(description="The rate limit's id.")
+    name: str = Field(default="", description="The name that labels its metrics.")
+    shield_zone_id: Identifier | None = Field(default=None, description="The shield zone that it belongs to.")
 
 
 class AccessListSettings(Section):
     """One custom access list that is polled."""
 
-    shield_zone_id: Annotated[Identifier, Field(description="The id of the shield zone that it belongs to.")]
-    id: Annotated[Identifier, Field(description="The access list's id.")]
+    shield_zone_id: Identifier = Field(description="The id of the shield zone that it belongs to.")
+    id: Identifier = Field(description="The access list's id.")
 
 
 class WafCustomRuleSettings(Section):
     """One custom WAF rule that is polled."""
 
-    id: Annotated[Identifier, Field(description="The rule's id.")]
+    id: Identifier = Field(description="The rule's id.")
 
 
 class ImageSettings(Section):
     """One container image whose tags are listed."""
 
-    registry_id: Annotated[Text, Field(description="The registry: dockerhub, github or its number.")]
-    namespace: Annotated[Text, Field(description="The image's namespace.")]
-    name: Annotated[Text, Field(description="The image's name.")]
-    watch_tags: Annotated[tuple[Text, ...], Field(description="Tags whose presence is exposed, one series each.")] = ()
+    registry_id: Text = Field(description="The registry: dockerhub, github or its number.")
+    namespace: Text = Field(description="The image's namespace.")
+    name: Text = Field(description="The image's name.")
+    watch_tags: tuple[Text, ...] = Field(default=(), description="Tags whose presence is exposed, one series each.")
 
 
 class AccountSettings(Section):
     """One account on the platform."""
 
-    name: Annotated[Text, Field(description="The account's name, which is a label of its metrics.")]
-    base_url: Annotated[BaseUrl, Field(description=BASE_URL.help)]
-    api_key: Annotated[Secret, Field(description="The account's key.")] = None
-    api_key_file: Annotated[SecretFile, Field(description=API_KEY_FILE.help)] = None
-    auth: Annotated[
-        Literal["access_key", "bearer"],
-        Field(
-            description=AUTH.help,
-            json_schema_extra={"secret": True},  # a key that was put here by mistake must not be shown
-        ),
-    ] = "access_key"
+    name: Text = Field(description="The account's name, which is a label of its metrics.")
+    base_url: BaseUrl = Field(description=BASE_URL.help)
+    api_key: Secret = Field(default=None, description="The account's key.")
+    api_key_file: SecretFile = Field(default=None, description=API_KEY_FILE.help)
+    # A key that was put here by mistake must not be shown.
+    auth: Literal["access_key", "bearer"] = Field(
+        default="access_key", description=AUTH.help, json_schema_extra={"secret": True}
+    )
     budget: BudgetSettings = Field(default_factory=BudgetSettings.model_construct)
-    timeout: Annotated[Timeout, Field(description="The deadline of a whole attempt.")] = 10.0
-    proxy: Annotated[ProxyUrl, Field(description="The HTTP proxy for the calls.", repr=False)] = None
-    ca_file: Annotated[ReadableFile, Field(description="Trusted certificates of authorities, PEM.")] = None
+    timeout: Timeout = Field(default=10.0, description="The deadline of a whole attempt.")
+    proxy: ProxyUrl = Field(default=None, description="The HTTP proxy for the calls.", repr=False)
+    ca_file: ReadableFile = Field(default=None, description="Trusted certificates of authorities, PEM.")
     dns_zones: DnsZonesSettings = Field(default_factory=DnsZonesSettings.model_construct)
     scripts: ScriptsSettings = Field(default_factory=ScriptsSettings.model_construct)
     shield_zones: ShieldZonesSettings = Field(default_factory=ShieldZonesSettings.model_construct)
@@ -193,7 +186,7 @@ class AccountSettings(Section):
     access_lists: tuple[AccessListSettings, ...] = ()
     waf_custom_rules: tuple[WafCustomRuleSettings, ...] = ()
     images: tuple[ImageSettings, ...] = ()
-    searches: Annotated[tuple[Text, ...], Field(description="Searches whose number of results is a metric.")] = ()
+    searches: tuple[Text, ...] = Field(default=(), description="Searches whose number of results is a metric.")
 
     def credential(self) -> SecretStr:
         """Return the current key.
@@ -251,21 +244,17 @@ def _parameters(query: str) -> list[tuple[str, str]]:
 class DatabaseSettings(Section):
     """One database."""
 
-    name: Annotated[
-        str,
-        BeforeValidator(parse_database_name),
-        Field(description="The database's name, which is a label of its metrics."),
-    ]
-    url: Annotated[
-        str,
-        BeforeValidator(parse_database_url),
-        Field(description=f"The database's address, such as {_EXAMPLE}.", json_schema_extra={"secret": True}),
-    ]
-    auth_token: Annotated[Secret, Field(description="The access token; a read-only one suffices.")] = None
-    auth_token_file: Annotated[SecretFile, Field(description="The file that holds the access token.")] = None
+    name: Annotated[str, BeforeValidator(parse_database_name)] = Field(
+        description="The database's name, which is a label of its metrics."
+    )
+    url: Annotated[str, BeforeValidator(parse_database_url)] = Field(
+        description=f"The database's address, such as {_EXAMPLE}.", json_schema_extra={"secret": True}
+    )
+    auth_token: Secret = Field(default=None, description="The access token; a read-only one suffices.")
+    auth_token_file: SecretFile = Field(default=None, description="The file that holds the access token.")
     budget: BudgetSettings = Field(default_factory=BudgetSettings.model_construct)
-    timeout: Annotated[Timeout, Field(description="The deadline of a whole attempt.")] = 10.0
-    queries: tuple[Query, ...] = ()
+    timeout: Timeout = Field(default=10.0, description="The deadline of a whole attempt.")
+    queries: tuple[SqlQuery, ...] = ()
 
     def credential(self) -> SecretStr:
         """Return the current access token.

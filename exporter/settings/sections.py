@@ -1,7 +1,7 @@
 """All sections of the settings, and the conflicts between them."""
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Self
+from typing import Self
 
 from pydantic import Field, model_validator
 from pydantic_core import InitErrorDetails
@@ -38,10 +38,10 @@ class Sections(Section):
 
     accounts: tuple[AccountSettings, ...] = ()
     databases: tuple[DatabaseSettings, ...] = ()
-    endpoints: Annotated[tuple[Endpoint, ...], Field(max_length=5000)] = ()
-    endpoint_files: Annotated[
-        tuple[Text, ...], Field(description="Files of further endpoints, each with a list under endpoints.")
-    ] = ()
+    endpoints: tuple[Endpoint, ...] = Field(default=(), max_length=5000)
+    endpoint_files: tuple[Text, ...] = Field(
+        default=(), description="Files of further endpoints, each with a list under endpoints."
+    )
     collectors: CollectorsSettings = Field(default_factory=CollectorsSettings.model_construct)
     series: SeriesSettings = Field(default_factory=SeriesSettings.model_construct)
     web: WebSettings = Field(default_factory=WebSettings.model_construct)

@@ -54,7 +54,7 @@ class CollectorSettings(Section):
     """Whether and how often a collector polls each of its targets."""
 
     enabled: Enabled = True
-    interval: Annotated[Interval, Field(description="The interval between two polls of a target.")]
+    interval: Interval = Field(description="The interval between two polls of a target.")
     stale_after: StaleAfter = None
 
     @classmethod
@@ -67,7 +67,7 @@ class EndpointCollectorSettings(Section):
     """Whether and how often a configured endpoint polls each of its targets."""
 
     enabled: Enabled = True
-    interval: Annotated[OptionalInterval, Field(description="The interval; null for the endpoint's own.")] = None
+    interval: OptionalInterval = Field(default=None, description="The interval; null for the endpoint's own.")
     stale_after: StaleAfter = None
 
 
@@ -117,14 +117,12 @@ class CollectorsSettings(create_model("_Sections", __base__=Section, **_FIELDS))
 class SeriesSettings(Section):
     """Which series are served."""
 
-    max_per_family: Annotated[int, Field(ge=1, le=100_000_000, description="The most series of a family.")] = 1_000_000
-    deny: Annotated[
-        tuple[PatternField, ...], Field(description="Families that are not served; patterns of whole names.")
-    ] = ()
-    allow: Annotated[
-        tuple[PatternField, ...], Field(description="The only families that are served; all if empty.")
-    ] = ()
-    created: Annotated[bool, Field(description="Serve the _created samples of counters in OpenMetrics.")] = False
+    max_per_family: int = Field(default=1_000_000, ge=1, le=100_000_000, description="The most series of a family.")
+    deny: tuple[PatternField, ...] = Field(
+        default=(), description="Families that are not served; patterns of whole names."
+    )
+    allow: tuple[PatternField, ...] = Field(default=(), description="The only families that are served; all if empty.")
+    created: bool = Field(default=False, description="Serve the _created samples of counters in OpenMetrics.")
 
     def serves(self, family: str) -> bool:
         """Return whether a family of this name is served."""
@@ -142,30 +140,31 @@ class SeriesSettings(Section):
 class WebSettings(Section):
     """The exporter's own web server."""
 
-    listen: Annotated[Listen, Field(description="The address to listen on.")] = ListenAddress("127.0.0.1", 9877)
-    config_file: Annotated[
-        FilePath, Field(description="A web configuration file, as for other Prometheus exporters: TLS and basic auth.")
-    ] = None
-    route_prefix: Annotated[RoutePrefix, Field(description="The prefix of every path.")] = "/"
+    listen: Listen = Field(default=ListenAddress("127.0.0.1", 9877), description="The address to listen on.")
+    config_file: FilePath = Field(
+        default=None, description="A web configuration file, as for other Prometheus exporters: TLS and basic auth."
+    )
+    route_prefix: RoutePrefix = Field(default="/", description="The prefix of every path.")
 
 
 class StateSettings(Section):
     """Where counters are stored: in a file, or in a database that several exporters share."""
 
-    path: Annotated[FilePath, Field(description="The state file; null: counters start at 0 with each process.")] = Path(
-        "edge-exporter-state.db"
+    path: FilePath = Field(
+        default=Path("edge-exporter-state.db"),
+        description="The state file; null: counters start at 0 with each process.",
     )
-    url: Annotated[
-        Secret, Field(description="A PostgreSQL database's address, with its password; used instead of the file.")
-    ] = None
-    url_file: Annotated[SecretFile, Field(description="The file that holds the database's address.")] = None
-    installation: Annotated[
-        Text, Field(description="The name of the exporters that share their counters in the database.")
-    ] = "default"
-    lease: Annotated[
-        LeaseLength, Field(description="How long an exporter keeps its shards in the database without renewing them.")
-    ] = 15.0
-    retention: Annotated[Retention, Field(description="How long a removed target's counters are kept.")] = 2_592_000.0
+    url: Secret = Field(
+        default=None, description="A PostgreSQL database's address, with its password; used instead of the file."
+    )
+    url_file: SecretFile = Field(default=None, description="The file that holds the database's address.")
+    installation: Text = Field(
+        default="default", description="The name of the exporters that share their counters in the database."
+    )
+    lease: LeaseLength = Field(
+        default=15.0, description="How long an exporter keeps its shards in the database without renewing them."
+    )
+    retention: Retention = Field(default=2_592_000.0, description="How long a removed target's counters are kept.")
 
     @property
     def is_shared(self) -> bool:
@@ -235,16 +234,14 @@ def _parse_index(value: object) -> int | Literal["auto", "lease"]:
 class ShardSettings(Section):
     """Which share of the targets this process polls."""
 
-    index: Annotated[
-        int | Literal["auto", "lease"],
-        PlainValidator(_parse_index),
-        Metavar("INTEGER|auto|lease"),
+    index: Annotated[int | Literal["auto", "lease"], PlainValidator(_parse_index), Metavar("INTEGER|auto|lease")] = (
         Field(
+            default=0,
             description="This shard's number, from 0; auto: the ordinal at the end of the host name; lease: a fair "
-            "share of the shards, by leases in the state database."
-        ),
-    ] = 0
-    total: Annotated[int, Field(ge=1, le=_MOST_SHARDS, description="How many shards there are.")] = 1
+            "share of the shards, by leases in the state database.",
+        )
+    )
+    total: int = Field(default=1, ge=1, le=_MOST_SHARDS, description="How many shards there are.")
 
     @property
     def is_leased(self) -> bool:
@@ -305,9 +302,7 @@ def _whole(value: object) -> int | None:
 class LogSettings(Section):
     """The log."""
 
-    level: Annotated[Literal["debug", "info", "warning", "error"], Field(description="The lowest logged level.")] = (
-        "info"
+    level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="The lowest logged level.")
+    format: Literal["auto", "console", "json"] = Field(
+        default="auto", description="auto: console on a terminal, JSON elsewhere."
     )
-    format: Annotated[
-        Literal["auto", "console", "json"], Field(description="auto: console on a terminal, JSON elsewhere.")
-    ] = "auto"

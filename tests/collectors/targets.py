@@ -2,12 +2,12 @@
 
 from exporter.collectors.catalogue import with_queries
 from exporter.collectors.collector import Collector
-from exporter.collectors.database import DatabaseQuery, Query
+from exporter.collectors.database import DatabaseQuery, SqlQuery
 from exporter.collectors.discovery import RATE_LIMITS, SEARCH, SHIELD_ZONES
 from exporter.targets.target import Target
 
 QUERY = DatabaseQuery(
-    "orders", Query(name="orders_open", help="Orders not yet shipped.", sql="SELECT 1", labels=("region",)), 60.0
+    "orders", SqlQuery(name="orders_open", help="Orders not yet shipped.", sql="SELECT 1", labels=("region",)), 60.0
 )
 IMAGE = {"registry_id": "dockerhub", "namespace": "library", "name": "nginx"}
 TARGETS = {

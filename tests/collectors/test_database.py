@@ -8,7 +8,14 @@ from typing import Any
 import pytest
 
 from exporter.collectors.collector import Polled
-from exporter.collectors.database import COLLECTOR, DatabaseQuery, Query, QueryCollector, is_single, leads_with_reading
+from exporter.collectors.database import (
+    COLLECTOR,
+    DatabaseQuery,
+    QueryCollector,
+    SqlQuery,
+    is_single,
+    leads_with_reading,
+)
 from exporter.platform.errors import (
     Forbidden,
     NotFound,
@@ -32,7 +39,7 @@ SQL = "SELECT region, tier, count(*) AS value FROM orders GROUP BY region, tier"
 def query(
     sql: str = SQL, *, labels: tuple[str, ...] = ("region", "tier"), value: str = "value", rows: int = 1000
 ) -> DatabaseQuery:
-    one = Query(name="open", help="Orders not yet shipped.", sql=sql, value=value, labels=labels, max_rows=rows)
+    one = SqlQuery(name="open", help="Orders not yet shipped.", sql=sql, value=value, labels=labels, max_rows=rows)
     return DatabaseQuery("orders", one, 60.0)
 
 

@@ -6,7 +6,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from exporter.collectors.database import Query
+from exporter.collectors.database import SqlQuery
 from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.flags import flags
 from exporter.settings.loading import SettingsError, load
@@ -19,7 +19,7 @@ SECRET = "S3CRET-0f3c9a7e"
 KEYS = sorted(
     {
         key
-        for model in (Settings, AccountSettings, DatabaseSettings, Query, CollectorSettings, CollectorsSettings)
+        for model in (Settings, AccountSettings, DatabaseSettings, SqlQuery, CollectorSettings, CollectorsSettings)
         for key in model.model_fields
     }
     | {"ids", "ids_file", "include", "id", "listen", "path", "index", "total", "level", "deny", "stray", ""}

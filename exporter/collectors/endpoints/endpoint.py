@@ -131,15 +131,13 @@ LabelName = Annotated[str, BeforeValidator(_parse_label)]
 class TargetList(Section):
     """The list of the platform that contains an endpoint's targets."""
 
-    list: Annotated[PathField, Field(description="The list's path, such as /pullzone.")]
-    items: Annotated[ExpressionField, Field(description="The array of the answer; @ if the answer is the array.")]
-    id: Annotated[LabelExpression, Field(description="An item's id.")]
-    name: Annotated[LabelExpression | None, Field(description="An item's name.")] = None
-    page: Annotated[Text | None, Field(description="The query parameter of the page's number, which starts at 1.")] = (
-        None
-    )
-    size: Annotated[Text | None, Field(description="The query parameter of the page's size.")] = None
-    more: Annotated[ExpressionField | None, Field(description="Whether another page follows.")] = None
+    list: PathField = Field(description="The list's path, such as /pullzone.")
+    items: ExpressionField = Field(description="The array of the answer; @ if the answer is the array.")
+    id: LabelExpression = Field(description="An item's id.")
+    name: LabelExpression | None = Field(default=None, description="An item's name.")
+    page: Text | None = Field(default=None, description="The query parameter of the page's number, which starts at 1.")
+    size: Text | None = Field(default=None, description="The query parameter of the page's size.")
+    more: ExpressionField | None = Field(default=None, description="Whether another page follows.")
 
     @classmethod
     def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
@@ -154,19 +152,19 @@ class TargetList(Section):
 class EndpointMetric(Section):
     """One metric of an endpoint."""
 
-    name: Annotated[str, BeforeValidator(_parse_metric_name), Field(description="The metric's name.")]
-    help: Annotated[str, Field(description="The metric's help text, one sentence.")] = ""
-    value: Annotated[ExpressionField | None, Field(description="A gauge: a number, or with label an object.")] = None
-    days: Annotated[ExpressionField | None, Field(description="A counter: a chart of days.")] = None
-    month: Annotated[ExpressionField | None, Field(description="A counter: a value of the month to date.")] = None
-    info: Annotated[
-        Mapping[LabelName, LabelExpression], Field(description="An info metric: its labels, by name; the value is 1.")
-    ] = Field(default_factory=dict)
-    label: Annotated[LabelName | None, Field(description="The label whose values are the keys of an object.")] = None
-    scale: Annotated[float, Field(gt=0, le=1e18, allow_inf_nan=False, description="A factor for all numbers.")] = 1.0
-    complete: Annotated[
-        bool, Field(description="Whether every answer has all label values of a counter, and not only the largest.")
-    ] = True
+    name: Annotated[str, BeforeValidator(_parse_metric_name)] = Field(description="The metric's name.")
+    help: str = Field(default="", description="The metric's help text, one sentence.")
+    value: ExpressionField | None = Field(default=None, description="A gauge: a number, or with label an object.")
+    days: ExpressionField | None = Field(default=None, description="A counter: a chart of days.")
+    month: ExpressionField | None = Field(default=None, description="A counter: a value of the month to date.")
+    info: Mapping[LabelName, LabelExpression] = Field(
+        default_factory=dict, description="An info metric: its labels, by name; the value is 1."
+    )
+    label: LabelName | None = Field(default=None, description="The label whose values are the keys of an object.")
+    scale: float = Field(default=1.0, gt=0, le=1e18, allow_inf_nan=False, description="A factor for all numbers.")
+    complete: bool = Field(
+        default=True, description="Whether every answer has all label values of a counter, and not only the largest."
+    )
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -229,20 +227,18 @@ def _secret_label(source: str, text: str) -> Iterator[InitErrorDetails]:
 class Endpoint(Section):
     """One endpoint of the platform and its metrics."""
 
-    name: Annotated[
-        str,
-        BeforeValidator(_parse_name),
-        Field(description="The collector's name, which is a key under collectors, too."),
-    ]
-    path: Annotated[PathField, Field(description="The path of the GET requests, below each account's base_url.")]
+    name: Annotated[str, BeforeValidator(_parse_name)] = Field(
+        description="The collector's name, which is a key under collectors, too."
+    )
+    path: PathField = Field(description="The path of the GET requests, below each account's base_url.")
     each: TargetList | None = None
-    ids: Annotated[
-        tuple[Annotated[str, BeforeValidator(_parse_id)], ...], Field(description="The ids of the targets.")
-    ] = ()
-    kind: Annotated[Text | None, Field(description="An existing kind of target, such as dns_zone.")] = None
-    interval: Annotated[Interval, Field(description="The interval between two polls of a target.")] = 600.0
-    label: Annotated[LabelName | None, Field(description="The labels of targets: <label>_id and <label>.")] = None
-    metrics: Annotated[tuple[EndpointMetric, ...], Field(max_length=200, description="The metrics in the answers.")]
+    ids: tuple[Annotated[str, BeforeValidator(_parse_id)], ...] = Field(
+        default=(), description="The ids of the targets."
+    )
+    kind: Text | None = Field(default=None, description="An existing kind of target, such as dns_zone.")
+    interval: Interval = Field(default=600.0, description="The interval between two polls of a target.")
+    label: LabelName | None = Field(default=None, description="The labels of targets: <label>_id and <label>.")
+    metrics: tuple[EndpointMetric, ...] = Field(max_length=200, description="The metrics in the answers.")
 
     @property
     def target_kind(self) -> str:
