@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from exporter.collectors.causes import Cause
 from exporter.explain.explainer import Absence, AbsenceFilter
@@ -50,7 +51,7 @@ class Explanation:
     now: float
     series: int
     families: int
-    summary: list[dict[str, object]]
+    summary: list[dict[str, Any]]
     matched: int
     absences: tuple[Absence, ...]
     unknown: tuple[str, ...]

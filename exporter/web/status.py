@@ -11,7 +11,7 @@ from exporter.metric import label_value
 from exporter.polling.scheduler import Schedule
 from exporter.responsive.slices import unhurried
 from exporter.targets.registry import Registry
-from exporter.targets.target import account_of
+from exporter.targets.target import Target, TargetKey, account_of
 from exporter.web.status_models import (
     AccountView,
     CollectorView,
@@ -65,7 +65,7 @@ class Census:
             if (not states or state in states) and account in (None, own_account) and collector in (None, own_collector)
         )
 
-    def failures(self) -> tuple[FailureView, ...]:
+    def failures(self, zone_of: Callable[[Target], str]) -> tuple[FailureView, ...]:
         """Return the groups of failing targets, the newest first."""
         newest_first = sorted(self._failures.items(), key=lambda item: -item[1][1][1].polled)
         return tuple(
@@ -76,6 +76,7 @@ class Census:
                 targets=times,
                 target=label_value(key.target.label),
                 name=label_value(status.target.name),
+                zone=zone_of(status.target),
                 message=label_value(status.message),
                 last_poll=status.polled,
             )
@@ -203,15 +204,41 @@ class View:
                     found.append(pair)
         now = self.clocks.wall()
         page = query.arrange(found)[query.offset : query.offset + query.limit]
-        rows = [_target(pair, now) async for pair in unhurried(page, self.clocks.monotonic)]
+        rows = [self._target(pair, now) async for pair in unhurried(page, self.clocks.monotonic)]
         return TargetsView(len(pairs), len(found), query.offset, query.limit, tuple(rows)), _counts(census)
+
+    def _target(self, pair: Pair, now: float) -> TargetView:
+        key, status = pair
+        state = state_of(status)
+        return TargetView(
+            account=label_value(account_of(status.target)),
+            collector=key.collector,
+            target=label_value(key.target.label),
+            name=label_value(status.target.name),
+            zone=self._zone_of(status.target),
+            state=state,
+            reason=status.reason,
+            message=label_value(status.message),
+            last_success=status.success or None,
+            last_poll=status.polled or None,
+            age=now - status.success if status.success else None,
+            duration=status.duration if status.polled else None,
+            # The chart of a stale target is not drawn.
+            chart=() if state is State.STALE else status.chart,
+        )
+
+    def _zone_of(self, target: Target) -> str:
+        """Return the name of the shield zone to which a target belongs, or its label; empty if it belongs to none."""
+        zone_id = target.attributes.get("shield_zone_id", "")
+        key = TargetKey.of(target.account, "shield_zone", zone_id)
+        return label_value(self.registry.name_of(key) or key.label) if zone_id else ""
 
     async def _status(self, pairs: Sequence[Pair]) -> StatusView:
         census = Census()
         async for pair in unhurried(pairs, self.clocks.monotonic):
             census.take_in(pair)
         schedule = self.schedule()
-        failures = census.failures()
+        failures = census.failures(self._zone_of)
         loaded, faults = self.config()
         waits_for, ailment = self.waits_for(), self.ailment()
         return StatusView(
@@ -284,23 +311,3 @@ class View:
 
 def _counts(census: Census) -> TargetCounts:
     return TargetCounts(**{state.value: census.count(state) for state in State})
-
-
-def _target(pair: Pair, now: float) -> TargetView:
-    key, status = pair
-    state = state_of(status)
-    return TargetView(
-        account=label_value(account_of(status.target)),
-        collector=key.collector,
-        target=label_value(key.target.label),
-        name=label_value(status.target.name),
-        state=state,
-        reason=status.reason,
-        message=label_value(status.message),
-        last_success=status.success or None,
-        last_poll=status.polled or None,
-        age=now - status.success if status.success else None,
-        duration=status.duration if status.polled else None,
-        # The chart of a stale target is not drawn.
-        chart=() if state is State.STALE else status.chart,
-    )

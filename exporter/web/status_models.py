@@ -22,6 +22,8 @@ class TargetView:
         account: the account or the database (`database:orders`).
         target: kind and id, as metrics name it: `dns_zone/102`.
         name: its name; empty if unknown.
+        zone: the shield zone that a rate limit, an access list or a rule belongs to, by its name or its label; empty
+            for other targets.
         state: `ok`, `failing`, `stale` (it has failed for so long that its series are gone), or `pending` (not polled
             yet).
         reason: one word for the failure of the last poll; empty if it succeeded.
@@ -38,6 +40,7 @@ class TargetView:
     collector: str
     target: str
     name: str
+    zone: str
     state: State
     reason: str
     message: str
@@ -133,6 +136,7 @@ class FailureView:
         targets: their number.
         target: the one that was polled last.
         name: its name.
+        zone: the shield zone to which it belongs; empty if it belongs to none.
         message: its failure in words.
         last_poll: unix seconds of its last poll.
     """
@@ -143,6 +147,7 @@ class FailureView:
     targets: int
     target: str
     name: str
+    zone: str
     message: str
     last_poll: float
 

@@ -211,20 +211,22 @@ async def test_on_a_phone_nothing_is_out_of_sight(browser: Browser) -> None:
             assert await seen.page.locator("#targets td.collector").first.is_visible()
 
 
-@pytest.mark.parametrize("width", [1280, 1366, 1440, 1920])
-async def test_a_window_of_usual_width_shows_accounts_and_collectors_whole(browser: Browser, width: int) -> None:
+@pytest.mark.parametrize("path", ["/", "/explain"])
+@pytest.mark.parametrize("width", [390, 1024, 1280, 1366, 1440, 1920])
+async def test_a_window_of_usual_width_shows_every_table_whole(browser: Browser, path: str, width: int) -> None:
     async with view_setup("main", "database:orders") as setup:
         setup.schedule.stretch = 2.4
         setup.schedule.demands = {"main": 123.0, "database:orders": 0.5}
         for name in setup.schedule.plans:
             setup.schedule.durations[name] = 0.123
             setup.schedule.next_due[name] = setup.clock() + 59
-            for number in range(1000):
-                setup.fail(zone(number), name, reason="connect_timeout")
+            for number in range(100):
+                setup.fail(zone(number, f"a-zone-with-a-name-{number}.example"), name, reason="connect_timeout")
         setup.up["main"] = False
-        async with window(browser, setup, viewport={"width": width, "height": 900}) as seen:
-            frames = "[...document.querySelectorAll('.pair .frame')]"
+        async with window(browser, setup, path, viewport={"width": width, "height": 900}) as seen:
+            frames = "[document.documentElement, ...document.querySelectorAll('.frame')]"
             sizes = await seen.page.evaluate(f"{frames}.map(frame => [frame.scrollWidth, frame.clientWidth])")
+    assert len(sizes) > 1
     assert [whole for whole, _ in sizes] == [shown for _, shown in sizes]
 
 

@@ -18,7 +18,7 @@ HOSTILE = {
     "surrogate": "lone \ud800",
     "long": "x" * 10_240,
 }
-VOID = frozenset({"meta", "link", "img", "input", "path", "circle", "rect", "wbr"})
+VOID = frozenset({"meta", "link", "img", "input", "path", "circle", "rect", "br", "wbr"})
 
 
 class Page(HTMLParser):
@@ -64,7 +64,9 @@ class Page(HTMLParser):
     def rows(self) -> list[str]:
         """Return the text of each row of the last table's body."""
         body = self.html.rpartition("<tbody>")[2].partition("</tbody>")[0]
-        return [re.sub(r"<title>.*?</title>|<[^>]+>", " ", row) for row in body.split("</tr>")[:-1]]
+        return [
+            re.sub(r"<title>.*?</title>|<[^>]+>", " ", row.replace("<wbr>", "")) for row in body.split("</tr>")[:-1]
+        ]
 
 
 async def rendered(setup: ViewSetup, **wanted: object) -> Page:

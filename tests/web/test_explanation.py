@@ -1,4 +1,7 @@
+import re
+
 from exporter.collectors.causes import Cause
+from tests.web.rendered import Page
 from tests.web.view_setup import SCANS, STATISTICS, endpoints_client, view_setup, zone
 
 UNPOLLED = ("dns_zone/101", "dns_zone/102")
@@ -96,14 +99,20 @@ async def test_the_page_of_a_target_names_the_causes_of_absent_families() -> Non
     assert 'href="explain?target=dns_zone%2F101&amp;account=main"' in listed
     assert page.headers["content-type"] == "text/html; charset=utf-8"
     assert Cause.FAILING.advice in page.text
-    assert "edge_dns_window_queries<br>" in page.text
+    assert "edge_<wbr>dns_<wbr>window_<wbr>queries</bdi><br>" in page.text
     assert "timeout: &lt;script&gt;" in page.text
     assert "<script>;" not in page.text
 
 
 async def test_the_page_of_everything_lists_the_causes() -> None:
     async with view_setup() as setup, endpoints_client(setup) as client:
-        page = (await client.get("/explain")).text
-    assert "<caption>Causes</caption>" in page
-    assert "The target has not been polled yet." in page
-    assert "dns_zone/101" in page
+        setup.fail(zone(101))
+        whole = Page((await client.get("/explain")).text)
+        short = Page((await client.get("/explain?limit=1&cause=first_poll")).text)
+    causes = [own["href"].partition("=")[2] for own in whole.having("a") if own["href"].startswith("explain?cause=")]
+    assert sorted(causes) == ["failing", "first_poll"]
+    total, *blocks = (int(number) for number in re.findall(r"([0-9]+) famil(?:y|ies)(?: have|\n)", whole.text))
+    assert f"{total} families have no series, counted for each target, for {len(causes)} causes." in whole.text
+    assert (len(blocks), sum(blocks)) == (len(causes), total)
+    assert "The target has not been polled yet" in whole.text
+    assert "7 of them are listed." in short.text

@@ -40,8 +40,8 @@ async def test_equal_failures_are_grouped_the_newest_first() -> None:
         setup.fail(zone(3, "three"), message="last")
         setup.fail(zone(2, "two"), SCANS, reason="forbidden", message="not yours")
         failures = (await setup.view().status()).failures
-    alike = FailureView("main", STATISTICS, "server_error", 2, "dns_zone/3", "three", "last", START + 1)
-    other = FailureView("main", SCANS, "forbidden", 1, "dns_zone/2", "two", "not yours", START + 1)
+    alike = FailureView("main", STATISTICS, "server_error", 2, "dns_zone/3", "three", "", "last", START + 1)
+    other = FailureView("main", SCANS, "forbidden", 1, "dns_zone/2", "two", "", "not yours", START + 1)
     assert set(failures) == {alike, other}
     setup.turn(1)
     setup.fail(zone(2, "two"), SCANS, reason="forbidden", message="not yours")

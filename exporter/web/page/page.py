@@ -1,6 +1,7 @@
 """Renders the HTML pages from templates; they work without their script."""
 
 import platform as python_platform
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import urlencode
@@ -9,7 +10,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from exporter.assets.shipped import REPOSITORY
+from exporter.collectors.causes import Cause
 from exporter.explain.evidence import moment
+from exporter.explain.explainer import Absence
+from exporter.platform.errors import RateLimited
 from exporter.responsive.slices import unhurried
 from exporter.web.explanation import AbsenceQuery, Explanation
 from exporter.web.page import wording
@@ -126,6 +130,7 @@ _FILTERS = (
     wording.instant,
     wording.interval,
     wording.lapse,
+    wording.named,
     moment,
     wording.plain,
     wording.plural,
@@ -138,7 +143,6 @@ _GLOBALS = {
     "PAGE_ROWS": PAGE_ROWS,
     "PAGE_SIZES": (PAGE_ROWS, 1000, MOST_ROWS),
     "PAGE_SORT": PAGE_SORT,
-    "STATES": (State.OK, State.FAILING, State.STALE, State.PENDING),
     "UNWELL": (State.FAILING, State.STALE),
     # The unit of each chart of days.
     "UNITS": {"dns_statistics": "queries", "shield_rate_limits": "breaches"},
@@ -221,7 +225,10 @@ class Pages:
             question: the query, and which rows of its answer the page shows.
         """
         asked = ", ".join(sorted(question.wanted.targets | question.wanted.families))
-        return self._rendered("explanation.html", now=found.now, found=found, asked=asked)
+        listed = sum(len(absence.families) for absence in found.absences)
+        return self._rendered(
+            "explanation.html", now=found.now, found=found, asked=asked, causes=_by_cause(found), listed=listed
+        )
 
     def runbook(self, name: str, content: Markup) -> AsyncIterator[str]:
         """Render a runbook, whose page is one level below the others."""
@@ -237,8 +244,21 @@ def _alike(failures: Sequence[FailureView]) -> list[list[FailureView]]:
     """Group the failures of an account that differ only in their collector, in their order."""
     alike: dict[tuple[str, str, str], list[FailureView]] = {}
     for failure in failures:
-        alike.setdefault((failure.account, failure.reason, failure.message), []).append(failure)
+        # While an account is paused, the messages differ in the seconds that are left.
+        message = "" if failure.reason == RateLimited.reason else failure.message
+        alike.setdefault((failure.account, failure.reason, message), []).append(failure)
     return list(alike.values())
+
+
+def _by_cause(found: Explanation) -> list[tuple[Cause, int, list[Absence]]]:
+    """Return each cause with its number of families and its absences on the page, the largest first."""
+    families: Counter[Cause] = Counter()
+    for row in found.summary:
+        families[row["cause"]] += row["families"]
+    absences: dict[Cause, list[Absence]] = {}
+    for absence in found.absences:
+        absences.setdefault(absence.cause, []).append(absence)
+    return [(cause, number, absences.get(cause, [])) for cause, number in families.most_common()]
 
 
 def _words(found: TargetsView) -> str:

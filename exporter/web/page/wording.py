@@ -1,5 +1,6 @@
 """Formats figures and texts from the platform for the pages: times, ages, counts, names."""
 
+import re
 from datetime import UTC, datetime
 
 from markupsafe import Markup
@@ -20,7 +21,7 @@ _UNSEEN = dict.fromkeys(
 )
 _UNSEEN |= dict.fromkeys((0x09, 0x0A, 0x0D, 0x85, 0x2028, 0x2029), " ")
 _LONGEST = 300
-_ISOLATED, _ISOLATED_END = Markup("<bdi>"), Markup("</bdi>")
+_BREAKABLE = re.compile(r"(?<=[./:_])(?=[^./:_<>])(?!bdi>)")
 
 
 def lapse(seconds: float) -> str:
@@ -74,9 +75,9 @@ def rate(number: float) -> str:
     return f"{number:.1f}".removesuffix(".0") if number >= 1 else f"{number:.2g}"
 
 
-def plural(number: int, noun: str) -> str:
-    """Write a count with its noun: `1 target`, `65 targets`."""
-    return f"{count(number)} {noun}{'' if number == 1 else 's'}"
+def plural(number: int, noun: str, nouns: str = "") -> str:
+    """Write a count with its noun: `1 target`, `65 targets`, `2 families`."""
+    return f"{count(number)} {noun if number == 1 else nouns or noun + 's'}"
 
 
 def instant(seconds: float) -> str:
@@ -92,4 +93,9 @@ def plain(value: str) -> str:
 
 def foreign(value: str) -> Markup:
     """Isolate a text from the platform, so that its writing direction does not affect the text around it."""
-    return _ISOLATED + plain(value) + _ISOLATED_END
+    return Markup("<bdi>{}</bdi>").format(plain(value))
+
+
+def named(value: str) -> Markup:
+    """Isolate a name or an id, whose lines end after its parts, such as `dns_zone/`."""
+    return Markup(_BREAKABLE.sub("<wbr>", foreign(value)))  # noqa: S704 - the tag stands between escaped characters

@@ -4,7 +4,7 @@ from collections.abc import Callable
 import pytest
 
 from exporter.assets.shipped import REPOSITORY
-from exporter.targets.target import Target
+from exporter.targets.target import Target, TargetKey
 from exporter.web.page.wording import foreign
 from exporter.web.status_models import LedgerView, State
 from tests.exporter_parts import START
@@ -148,6 +148,32 @@ async def test_a_row_shows_all_of_a_target() -> None:
     assert " ".join(row.split()) == "ok shop.example dns_zone/101 dns_statistics 12 s ago 250 ms 30.5k queries"
 
 
+async def test_a_rate_limit_shows_its_zone_by_name_or_label() -> None:
+    async with view_setup() as setup:
+        for number, zone_id in (("4", "3"), ("6", "9")):
+            limit = Target("main", "rate_limit", number, "api", {"shield_zone_id": zone_id})
+            setup.fail(limit, "shield_rate_limits")
+        setup.registry.remember({TargetKey.of("main", "shield_zone", "3"): "shop.example"})
+        page = await rendered(setup)
+    assert [" ".join(row.split())[:50].partition(" rate_")[0] for row in page.rows] == [
+        "failing api shop.example",
+        "failing api shield_zone/9",
+    ]
+    assert "api shop.example rate_limit/4 and 1 more" in " ".join(page.text.split())
+
+
+async def test_a_poll_that_made_no_call_shows_no_duration() -> None:
+    async with view_setup() as setup:
+        setup.schedule.durations |= {STATISTICS: 0.0002, SCANS: 0.012}
+        setup.succeed(zone(1), took=0.0002)
+        page = await rendered(setup)
+    assert [page.rows[0].count("\N{EN DASH}"), page.html.count("the last poll made no call")] == [
+        1,
+        len(setup.schedule.plans),
+    ]
+    assert "12 ms" in page.text
+
+
 async def test_a_row_of_a_failing_target_shows_the_reason() -> None:
     async with view_setup("main", "other") as setup:
         setup.fail(zone(101), message="the platform answered 500")
@@ -180,6 +206,27 @@ async def test_equal_failures_of_several_collectors_are_shown_once() -> None:
     assert part.having("a")[0]["href"] == (
         "./?collector=dns_record_scans&collector=dns_statistics&account=main&state=failing&state=stale#targets"
     )
+
+
+async def test_failures_of_a_pause_are_shown_once_whatever_is_left_of_it() -> None:
+    async with view_setup() as setup:
+        for left in (30, 29, 28):
+            message = f"the account is paused for another {left} s after a 429"
+            setup.fail(zone(left), reason="rate_limited", message=message)
+            setup.turn(1)
+            setup.fail(zone(left), SCANS, reason="rate_limited", message=message)
+        page = await rendered(setup)
+    assert page.html.partition('<ul class="errors">')[2].partition("</ul>")[0].count("<li>") == 1
+
+
+async def test_headline_counts_and_chips_agree() -> None:
+    async with view_setup() as setup:
+        stale(setup, 1).succeed(zone(7))
+        page = await rendered(setup)
+    words = " ".join(re.sub(r"<[^>]+>", " ", page.html).split())
+    assert "1 of 2 targets is stale." in words
+    assert "1 failing · edge-exporter" in words
+    assert "all 2 ok 1 failing 1 of them stale 1 pending 0" in words
 
 
 async def test_a_refused_key_is_named_before_and_after_readiness() -> None:
@@ -260,12 +307,12 @@ async def test_states_are_links_with_their_numbers() -> None:
     async with view_setup() as setup:
         setup.succeed(zone(1))
         setup.fail(zone(2))
-        page = await rendered(setup, states=(State.FAILING,))
+        page = await rendered(setup, states=(State.OK,))
     part = page.html.partition('<ul class="choices"')[2].partition("</ul>")[0]
     choices = re.sub(r"<[^>]+>", " ", part.partition(">")[2])
-    assert " ".join(choices.split()) == "all 2 ok 1 failing 1 stale 0 pending 0"
+    assert " ".join(choices.split()) == "all 2 ok 1 failing 1 of them stale 0 pending 0"
     (current,) = page.having("a", aria_current="true")
-    assert current["id"] == "state-failing"
+    assert current["id"] == "state-ok"
     assert page.having("a", id="state-all")[0]["href"] == "./#targets"
 
 
@@ -276,7 +323,7 @@ async def test_what_fails_in_a_collector_is_a_link_away() -> None:
         href = f"./?collector={STATISTICS}&state=failing&state=stale#targets"
         assert href in [own.get("href") for own in page.having("a")]
         followed = await rendered(setup, collectors=(STATISTICS,), states=(State.FAILING, State.STALE))
-    assert [own["id"] for own in followed.having("a", aria_current="true")] == ["state-failing-or-stale"]
+    assert [own["id"] for own in followed.having("a", aria_current="true")] == ["state-failing"]
 
 
 async def test_many_targets_come_in_pages() -> None:
