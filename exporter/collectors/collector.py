@@ -32,6 +32,8 @@ class Context:
     owns: Callable[[TargetKey], bool] = lambda _key: True
     # Returns the kinds of which configured ids in an account have no name, and should be looked up.
     lacking: Callable[[str], frozenset[str]] = lambda _account: frozenset()
+    # Returns scripts of other shards in an account that are to be read for their host names; None without shards.
+    unread: Callable[[str], list[Target]] | None = None
     # Receives a part of a discovery's findings before its end; the result of the poll then does not contain this part.
     found: "Callable[[Inventory], Awaitable[None]] | None" = None
 
@@ -183,8 +185,10 @@ class Collector:
             found: receives the findings of a discovery before its end; the result does not repeat them. Without it, the
                 result contains all findings.
         """
+        unread = registry.unread if registry.share.total > 1 else None
+        context = Context(caller, registry, now, registry.owns, registry.lacking, unread, found)
         try:
-            return await self.poll(Context(caller, registry, now, registry.owns, registry.lacking, found), target)
+            return await self.poll(context, target)
         except PlatformError as error:
             return failed(target, error)
         except UnchangedError as same:
@@ -309,6 +313,7 @@ class TargetCollector(Collector, Generic[P]):
         labels: the labels of its target.
         metrics: what the payload yields.
         tells_name: returns the target's name, if the payload contains it.
+        tells_facts: returns what else service discovery shows of the target: label → value.
         chart: returns day → count; the status page draws the last days. None if the payload has no such chart.
         nothing: the cause of the absence if the platform has no data.
     """
@@ -321,6 +326,7 @@ class TargetCollector(Collector, Generic[P]):
     labels: tuple[Label[P], ...]
     metrics: tuple[Metric[P], ...]
     tells_name: Callable[[P], str | None] | None = None
+    tells_facts: Callable[[P], Mapping[str, str]] | None = None
     chart: Callable[[P], Mapping[int, float] | None] | None = None
     nothing: Cause = Cause.NO_VALUE
     owns_target: bool = False
@@ -338,6 +344,8 @@ class TargetCollector(Collector, Generic[P]):
         answer = await self.fetch(context, target)
         if self.tells_name is not None:
             target = context.names.learn(target, self.tells_name(answer.value) or "")
+        if self.tells_facts is not None:
+            context.names.note(target.key, self.tells_facts(answer.value))
         values = tuple(label_value(label.value(target, answer.value)) for label in self.labels)
         families, counts = measure(values, self.families, self.metrics, answer.value, target.account)
         days = self.chart(answer.value) if self.chart is not None else None

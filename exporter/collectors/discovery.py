@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from exporter.collectors import scripts
 from exporter.collectors.causes import Cause, Lack
 from exporter.collectors.collector import Collector, Context, Outcome, Polled, describe, identity, measure
 from exporter.metric import FamilyInfo, Metric
@@ -15,6 +16,7 @@ from exporter.platform.errors import (
     CredentialError,
     EnvelopeError,
     NotAvailable,
+    NotFound,
     PlatformError,
     RateLimited,
     TransportError,
@@ -113,10 +115,25 @@ class DiscoveryCollector(Collector):
             limits = await _rate_limits(context, own, faults)
             if limits is not None:
                 rest = replace(rest, lists={**rest.lists, "rate_limit": limits})
+        rest = await _read_strange(context, target.account, rest)
         if faults:
             outcome = Outcome(target, outcome.families, outcome.counts, faults[0])
         outcomes = () if {SEARCH, SHIELD_ZONES}.isdisjoint(target.watched) else (outcome,)
         return Polled(outcomes, date, replace(rest, failed=frozenset(failed)), unnamed[0] if unnamed else None)
+
+
+async def _read_strange(context: Context, account: str, rest: Inventory) -> Inventory:
+    """Read the scripts of other shards once, because service discovery shows their host names; return what remains."""
+    if context.unread is None:
+        return rest
+    rest = await _passed_on(context, rest)
+    for script in context.unread(account):
+        faults: list[PlatformError] = []
+        answer = await _tried(scripts.fetch(context, script), faults)
+        if answer is None and not isinstance(faults[0], NotFound):
+            break
+        context.names.note(script.key, {} if answer is None else scripts.hostnames(answer.value))
+    return rest
 
 
 async def _names(

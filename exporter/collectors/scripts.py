@@ -14,7 +14,8 @@ from exporter.targets.target import Target
 MILLISECONDS = 1000.0
 
 
-async def _fetch(context: Context, target: Target) -> Answer[EdgeScript]:
+async def fetch(context: Context, target: Target) -> Answer[EdgeScript]:
+    """Read a script as its account's settings say."""
     read = scripting.script_by_update if target.attributes.get("read") == "update" else scripting.script
     return await read(context.caller, int(target.id))
 
@@ -45,6 +46,12 @@ def _cpu_seconds(script: EdgeScript) -> float | None:
     return None if script.monthly_cpu_time is None else script.monthly_cpu_time / MILLISECONDS
 
 
+def hostnames(script: EdgeScript) -> Mapping[str, str]:
+    """Return the host names that the script has, by their names in service discovery."""
+    found = {"default_hostname": script.default_hostname, "system_hostname": script.system_hostname}
+    return {label: name for label, name in found.items() if name}
+
+
 def _month(value: float | None) -> MonthToDate | None:
     return None if value is None else MonthToDate(value)
 
@@ -54,8 +61,9 @@ COLLECTOR: TargetCollector[EdgeScript] = TargetCollector(
     polls="script",
     interval=900,
     operations=(scripting.READ, scripting.READ_BY_UPDATE),
-    fetch=_fetch,
+    fetch=fetch,
     tells_name=lambda script: script.name,
+    tells_facts=hostnames,
     labels=identity("script_id", "script"),
     metrics=(
         Metric(

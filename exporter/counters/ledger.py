@@ -19,6 +19,7 @@ from exporter.counters.rows import (
     Families,
     Stored,
     facts_key,
+    listed,
     moment,
     pack,
     pack_facts,
@@ -139,6 +140,7 @@ class Ledger:
         self._waiting: list[_Waiting] = []
         self._to_delete: set[PollKey] = set()
         self._left: set[PollKey] = set()
+        self._kept: dict[PollKey, Stored] = {}
         self._is_woken = False
         # The rows on disk, and the counted rows that are not saved yet. Rows stay packed, because there are many.
         self._rows: dict[PollKey, Stored] = {}
@@ -223,6 +225,12 @@ class Ledger:
             if len(self._waiting) in {1, HIGHEST_BATCH}:
                 self._guard.notify_all()
 
+    def keep(self, account: str, kind: str, packed: bytes) -> None:
+        """Store the packed list of an account's resources of a kind, without waiting for the commit."""
+        with self._guard:
+            self._kept |= listed(account, kind, packed)
+            self._guard.notify_all()
+
     def forget(self, keys: Iterable[PollKey]) -> None:
         """Delete rows whose retention is over; a target that is polled at the same time has come back and is kept."""
         with self._guard:
@@ -248,14 +256,14 @@ class Ledger:
             with self._guard:
                 # Write rows that could not be saved, even if no further polls come.
                 patience = max(0.0, self._next_try - self._clocks.monotonic()) if self._unsaved else None
-                self._guard.wait_for(
-                    lambda: self._waiting or self._to_delete or self._left or self._is_woken or self._stopping, patience
-                )
+                self._guard.wait_for(self._has_work, patience)
                 # Wait for further polls, so that one write saves all polls that end at about the same time.
                 self._guard.wait_for(lambda: self._stopping or len(self._waiting) >= HIGHEST_BATCH, self._linger)
                 waiting, self._waiting = self._waiting, []
                 to_delete, self._to_delete = self._to_delete, set()
                 left, self._left = self._left, set()
+                self._unsaved |= self._kept
+                self._kept.clear()
                 self._is_woken = False
                 stopping = self._stopping
             for key in left.difference(entry.key for entry, _ in waiting):
@@ -263,6 +271,9 @@ class Ledger:
                 self._unsaved.pop(key, None)
             self._turn(waiting, to_delete, last=stopping)
         self._storage.close()
+
+    def _has_work(self) -> bool:
+        return bool(self._waiting or self._to_delete or self._left or self._kept or self._is_woken or self._stopping)
 
     def _turn(self, waiting: list[_Waiting], to_delete: set[PollKey], *, last: bool) -> None:
         # Polls continue without delay: after a failed write, no write is tried for each of them.

@@ -54,6 +54,7 @@ def whole_text(text: str) -> str:
 # versions; a moment of an account is the success of a row without a target.
 FACTS = ":facts"
 _NEVER = 2.0**53
+_LIST = "list/"
 PLATFORM_TIME, PAUSE = "platform_time", "pause"
 
 
@@ -75,6 +76,17 @@ def with_facts(targets: Mapping[PollKey, Stored | None]) -> dict[PollKey, Stored
 def moment(kind: str, account: str, seconds: float | None) -> dict[PollKey, Stored]:
     """Return the row of a moment of an account, such as the end of its pause; none if there is no such moment."""
     return {} if seconds is None else {PollKey.of(kind, account, "account", ""): Stored("", seconds, b"")}
+
+
+def listed(account: str, kind: str, packed: bytes) -> dict[PollKey, Stored]:
+    """Return the row of the list of an account's resources of a kind, which is no target's either."""
+    return {PollKey.of(_LIST + kind, account, "account", ""): Stored("", _NEVER, packed)}
+
+
+def lists(rows: Mapping[PollKey, Stored]) -> dict[tuple[str, str], bytes]:
+    """Return the lists in such rows by account and kind."""
+    found = ((key, row.data) for key, row in rows.items() if key.collector.startswith(_LIST))
+    return {(key.target.account, key.collector.removeprefix(_LIST)): packed for key, packed in found}
 
 
 def pack(families: Families) -> bytes:

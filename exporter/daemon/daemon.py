@@ -149,6 +149,7 @@ class Daemon:
         self._background.begin(self.renderer.run(), "renderer")
         self._background.begin(self._clean(), "cleaning")
         self._background.begin(self._polling.budgets.keep_showing(), "budgets")
+        self._background.begin(self._polling.keep_saving(), "lists")
         self._explainer = self._build_explainer()
         self._background.begin(
             keep_counting(self._explainer, self._telemetry.show_absent, self._clocks.monotonic), "absence counting"
@@ -174,6 +175,7 @@ class Daemon:
         """Stop polling and serving, and commit the counters."""
         await self._background.stop()
         await self.schedule.stop()
+        await self._polling.save_lists()
         await asyncio.to_thread(self.ledger.close)
         await self.schedule.end()
         await self.server.stop()

@@ -1,5 +1,6 @@
 """Polls the targets of the settings in force and of the shards that this process holds."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
 from exporter.clock import Clocks
@@ -20,6 +21,8 @@ from exporter.targets.sharding import Share
 from exporter.targets.target import PollKey, Target
 from exporter.telemetry import Telemetry
 from exporter.wiring import from_settings
+
+SAVED_EVERY_SECONDS = 5.0
 
 
 class Polling:
@@ -113,6 +116,21 @@ class Polling:
         zones = {target.account for target in change.added if target.kind == "shield_zone"}
         # The rate limits of a new shield zone are unknown before the next discovery.
         await self.schedule.targets_changed(zones)
+
+    async def keep_saving(self) -> None:
+        """Store the lists of resources again and again, until it is cancelled."""
+        while True:
+            await asyncio.sleep(SAVED_EVERY_SECONDS)
+            await self.save_lists()
+
+    async def save_lists(self) -> None:
+        """Store the lists of resources that have changed: they are served after a restart, too."""
+        directory, kinds = self._registry.directory, self._registry.listed_kinds()
+        changed, directory.unsaved = directory.unsaved, set()
+        for account, kind in sorted(changed):
+            if kind in kinds:
+                packing = directory.packing((account, kind), self._registry.every(account, kind))
+                self._ledger.keep(account, kind, await in_slices(packing, self._clocks.monotonic))
 
     def forget_removed(self, retention: float) -> None:
         """Delete the counters of targets that have not been polled for longer than the retention, in seconds."""

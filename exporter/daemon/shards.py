@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from exporter.clock import Clocks
 from exporter.counters.ledger import Ledger
-from exporter.counters.rows import Stored
+from exporter.counters.rows import Stored, lists
 from exporter.explain.evidence import moment
 from exporter.polling.script_budgets import BUDGET_ROWS
 from exporter.settings.model import Settings
@@ -79,9 +79,13 @@ class Shards:
         return self.registry.shard_of(key.target) if self.share.may_change else self.share.first
 
     def take_in(self, rows: Mapping[PollKey, Stored]) -> None:
-        """Take in the names of targets from rows of an earlier run, or of another exporter."""
+        """Take in the names and lists of targets from rows of an earlier run, or of another exporter."""
         names = {key.target: row.name for key, row in rows.items() if row.name and key.collector != BUDGET_ROWS}
         self.registry.remember(names)
+        for place, packed in lists(rows).items():
+            # A list of this run is newer.
+            if self.registry.is_listed_whole(*place) is None:
+                self.registry.directory.restore(place, packed)
 
     def begin(self) -> None:
         """Show the shards, and leave the rows of targets that another shard counts now, from its own first poll."""

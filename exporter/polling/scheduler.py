@@ -319,6 +319,10 @@ class Schedule:
         """Return whether a target is not polled before its account's first discovery has ended."""
         return target.account in self._first_discovery.missing() and waits_for_names(target)
 
+    def is_gone(self, target: Target) -> bool:
+        """Return whether a target's own answer has said that it no longer exists."""
+        return target in self._memory.gone
+
     def waits_for_ledger(self, key: PollKey) -> bool:
         """Return whether a successful poll of a target still waits for the ledger."""
         return key in self._memory.counting

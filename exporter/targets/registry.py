@@ -1,16 +1,19 @@
 """The configured and the discovered targets, their names, and which of them this process polls."""
 
-from array import array
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from exporter.foreign.patterns import Pattern
 from exporter.responsive.slices import at_once
+from exporter.targets.directory import Directory
 from exporter.targets.sharding import Share
 from exporter.targets.target import NAMED_BY_SEARCH, Inventory, Resource, ResourceList, Target, TargetKey
 
 # A resource is removed when this many complete listings in a row do not contain it.
 LISTINGS_UNTIL_GONE = 2
+# How many scripts of other shards one discovery reads.
+MOST_READ = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,9 @@ class Registry:
     Args:
         share: the shards that this process polls.
         remembered: names from an earlier run.
+
+    Attributes:
+        directory: what is known of resources that are not polled here.
     """
 
     def __init__(self, share: Share, remembered: Mapping[TargetKey, str] | None = None) -> None:
@@ -89,8 +95,7 @@ class Registry:
         self._scouts: dict[str, Target] = {}
         # Whether the last list of a kind in an account was complete.
         self._complete: dict[tuple[str, str], bool] = {}
-        # Resources of other shards: the hash of each name, and the ids in lines, so that many need little memory.
-        self._elsewhere: dict[tuple[str, str], tuple[array[int], str]] = {}
+        self.directory = Directory()
         # Accounts of which a whole search has not contained the configured ids that have no name.
         self._searched: set[str] = set()
 
@@ -134,8 +139,10 @@ class Registry:
         """Return whether a resource of an earlier run belongs to another shard now.
 
         False for a discovered rate limit: its shard depends on its shield zone, which a listing gives later (see
-        `Change.settled`).
+        `Change.settled`). False for a row of an account that belongs to no target.
         """
+        if not key.id:
+            return False
         if key.kind == "rate_limit" and key.id not in self._fixed.get((key.account, key.kind), {}):
             return False
         return not self.owns(key)
@@ -174,6 +181,8 @@ class Registry:
                 yield
                 if not target.name:
                     self.learn(target, names.get(target.id, ""))
+            for key in [target.key for target in self._unnamed(account, kind)]:
+                self._rename(key, names.get(key.id, ""))
         if inventory.is_whole:
             self._searched.add(account)
         settled = frozenset(
@@ -187,7 +196,8 @@ class Registry:
         self._complete[account, kind] = resource_list.complete
         changed = False
         named: set[str] = set()
-        others: list[Resource] = []
+        others: dict[str, str] = {}
+        fixed = self._fixed.get((account, kind), {})
         for resource in resource_list.resources:
             yield
             # Little is kept of resources of other shards. Pull zones ("cdn") are kept, because their names are used and
@@ -195,7 +205,9 @@ class Registry:
             key = TargetKey.of(account, kind, resource.id)
             shard = self._owner_of(key, resource.parent)
             if kind != "cdn" and not self._share.may_change and shard not in self._share.held:
-                others.append(resource)
+                others[resource.id] = resource.name
+                if resource.id in fixed:
+                    self._rename(key, resource.name)
                 continue
             named.add(resource.id)
             entry = listed.get(resource.id)
@@ -206,22 +218,23 @@ class Registry:
             changed = True
             listed[resource.id] = _Listed(resource, shard)
             self._rename(key, resource.name)
-        if not resource_list.complete:
-            return changed
-        hashes = array("q", (hash(resource.name) for resource in others))
-        self._elsewhere[account, kind] = hashes, "\n".join(resource.id for resource in others)
-        for resource_id in [known for known in listed if known not in named]:
-            listed[resource_id].absences += 1
-            if listed[resource_id].absences >= LISTINGS_UNTIL_GONE:
-                changed = True
-                del listed[resource_id]
-                if resource_id not in self._fixed.get((account, kind), {}):
-                    self._known.pop(TargetKey.of(account, kind, resource_id), None)
+        yield from self.directory.merge((account, kind), others, named, complete=resource_list.complete)
+        if resource_list.complete:
+            for resource_id in [known for known in listed if known not in named]:
+                listed[resource_id].absences += 1
+                if listed[resource_id].absences >= LISTINGS_UNTIL_GONE:
+                    changed = True
+                    del listed[resource_id]
+                    if resource_id not in fixed:
+                        self._known.pop(TargetKey.of(account, kind, resource_id), None)
+        if changed:
+            self.directory.unsaved.add((account, kind))
         return changed
 
     def _rename(self, key: TargetKey, name: str) -> None:
-        if name:
+        if name and self._known.get(key) != name:
             self._known[key] = name
+            self.directory.unsaved.add((key.account, key.kind))
 
     def _rebuild(self, keys: set[tuple[str, str]]) -> Generator[None, None, Change]:
         added: list[Target] = []
@@ -279,6 +292,10 @@ class Registry:
             polled[target.id] = replace(polled[target.id], name=name)
         return target if target.name == name else replace(target, name=name)
 
+    def note(self, key: TargetKey, facts: Mapping[str, str]) -> None:
+        """Record what else is known of a resource from its own answer, as label → value."""
+        self.directory.note(key, facts)
+
     def current(self, target: Target) -> Target:
         """Return a target as it is polled now, with a name that was learnt since; the same if it is not polled."""
         return self.polled(target.account, target.kind).get(target.id, target)
@@ -287,10 +304,12 @@ class Registry:
         """Return the kinds of which configured ids have no name, unless a whole search did not contain them."""
         if account in self._searched:
             return frozenset()
-        kinds = ((kind, self.polled(account, kind), self._fixed.get((account, kind), {})) for kind in NAMED_BY_SEARCH)
-        return frozenset(
-            kind for kind, polled, fixed in kinds if any(one in polled and not polled[one].name for one in fixed)
-        )
+        return frozenset(kind for kind in NAMED_BY_SEARCH if any(self._unnamed(account, kind)))
+
+    def _unnamed(self, account: str, kind: str) -> Iterator[Target]:
+        """Return the configured targets without a name, of all shards."""
+        fixed = self._fixed.get((account, kind), {}).values()
+        return (target for target in fixed if not (target.name or self.name_of(target.key)))
 
     def is_polled(self, key: TargetKey) -> bool:
         """Return whether a target is polled."""
@@ -332,12 +351,51 @@ class Registry:
         return [entry.resource for entry in listed if entry.shard in self._share.held]
 
     def elsewhere(self, account: str, kind: str, name: str) -> list[str]:
-        """Return the ids of the listed resources with this name that belong to other shards."""
-        listed = self._listed.get((account, kind), {}).values()
-        elsewhere = [entry.resource for entry in listed if entry.shard not in self._share.held]
-        hashes, ids = self._elsewhere.get((account, kind), (array("q"), ""))
-        others = zip(hashes, ids.split("\n"), strict=False) if hash(name) in hashes else ()
-        return [one.id for one in elsewhere if one.name == name] + [one for key, one in others if key == hash(name)]
+        """Return the ids of the resources with this name that are not configured and belong to other shards."""
+        others = (
+            key for key, its in self.every(account, kind) if its == name and self.shard_of(key) not in self._share.held
+        )
+        return [key.id for key in others if key.id not in self._fixed.get((account, kind), {})]
+
+    def every(self, account: str, kind: str) -> Iterator[tuple[TargetKey, str]]:
+        """Yield the key and the name of each known resource, whichever shard polls it, and polled or not.
+
+        An incomplete list adds resources, and removes none. A name is empty if it is not known.
+        """
+        fixed = self._fixed.get((account, kind), {})
+        unnamed = {target.id for target in self._unnamed(account, kind)}
+        yield from ((one.key, one.name or self.name_of(one.key)) for one in fixed.values() if one.id not in unnamed)
+        # Copy the mapping, because a discovery may change it in between.
+        for entry in list(self._listed.get((account, kind), {}).values()):
+            key = TargetKey.of(account, kind, entry.resource.id)
+            if key.id not in fixed:
+                yield key, self.name_of(key)
+        for resource_id, name in self.directory.resources((account, kind)):
+            if resource_id in unnamed or resource_id not in fixed:
+                unnamed.discard(resource_id)
+                yield TargetKey.of(account, kind, resource_id), name
+        yield from ((TargetKey.of(account, kind, resource_id), "") for resource_id in unnamed)
+
+    def unread(self, account: str) -> list[Target]:
+        """Return some scripts of other shards whose own answer is not known; any shard shows their host names."""
+        strange = (
+            Target(account, selection.kind, key.id, attributes=selection.attributes)
+            for selection in self.selections("script")
+            for key, name in self.every(account, selection.kind)
+            if selection.account == account and self.directory.facts(key) is None and not self.owns(key)
+            if key.id in self._fixed[account, selection.kind] or selection.rejection(name) is None
+        )
+        return list(islice(strange, MOST_READ)) if self._share.held else []
+
+    def is_known_whole(self, account: str, kind: str) -> bool:
+        """Return whether every selected resource of a kind is known, or was at the last complete list."""
+        selection = self._selections.get((account, kind))
+        return selection is None or not selection.discover or (account, kind) in self.directory.whole
+
+    def listed_kinds(self) -> list[str]:
+        """Return the kinds that are named by search, and those of configured lists."""
+        listed = {kind for (_, kind), one in self._selections.items() if one.discover and kind != "rate_limit"}
+        return sorted(NAMED_BY_SEARCH | listed)
 
     def is_listed_whole(self, account: str, kind: str) -> bool | None:
         """Return whether the last list of a kind in an account was complete; None before the first list."""

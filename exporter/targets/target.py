@@ -107,6 +107,10 @@ class Names(Protocol):
         """Return the target with the name from its own answer, or with the known name if the answer has none."""
         ...
 
+    def note(self, key: TargetKey, facts: Mapping[str, str]) -> None:
+        """Record what else is known of a resource from its own answer, as label → value."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Resource:

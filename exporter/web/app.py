@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from isal import igzip
 from starlette.applications import Starlette
@@ -15,6 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from exporter.assets.shipped import AssetError
 from exporter.exposition.renderer import Renderer
 from exporter.web import api
+from exporter.web.discovery import INCOMPLETE, discover
 from exporter.web.explanation import AbsenceQuery, explain, parse_question
 from exporter.web.headers import PAGE_POLICY, SecurityHeaders, accepts_gzip
 from exporter.web.metrics import Fence, MetricsEndpoint
@@ -101,6 +103,15 @@ class _Endpoints:
             pages = await self._loaded_pages()
             body = await _joined(pages.explanation(found, question))
         return await _answer(request, body, _HTML, {"Content-Security-Policy": PAGE_POLICY})
+
+    async def discovery(self, request: Request) -> Response:
+        """`/sd/{kind}`."""
+        async with self._turn:
+            found = await discover(self._view, request.path_params["kind"], request.query_params)
+            body = await _joined(found.pieces())
+        # An account's name may have any letters, and a header has none beyond ASCII.
+        unknown = {INCOMPLETE: quote(",".join(found.unknown), safe=",")} if found.unknown else {}
+        return await _answer(request, body, _JSON, unknown)
 
     async def index(self, request: Request) -> Response:
         """`/api/v1/`."""
@@ -234,6 +245,7 @@ def create_app(
         Route("/runbooks", RedirectResponse("runbooks/"), methods=["GET"]),
         Route("/runbooks/", endpoints.runbook),
         Route("/runbooks/{name}", endpoints.runbook),
+        Route("/sd/{kind}", endpoints.discovery),
         Route("/static/{name}", endpoints.asset),
         Route("/favicon.ico", endpoints.icon),
         Route("/", endpoints.page),

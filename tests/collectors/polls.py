@@ -33,6 +33,9 @@ class KnownNames:
         """Implements `exporter.targets.target.Names`."""
         return replace(target, name=target.name or name)
 
+    def note(self, key: TargetKey, facts: Mapping[str, str]) -> None:
+        """Ignore what else is known of a target."""
+
 
 def context_of(caller: ScriptedCaller, names: Mapping[tuple[str, str], str] | None = None) -> Context:
     """Return the context of a fetch."""

@@ -1,3 +1,4 @@
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -30,6 +31,9 @@ class Names:
         """Implements `exporter.targets.target.Names`."""
         self.reported.append(name)
         return replace(target, name=self.known.get(target.id, name))
+
+    def note(self, key: TargetKey, facts: Mapping[str, str]) -> None:
+        """Ignore what else is known of a target."""
 
 
 def context(names: Names | None = None) -> Context:

@@ -71,6 +71,10 @@ class FixedSchedule:
         """Implement `Schedule.waits_for_discovery`."""
         return not self.is_discovered
 
+    def is_gone(self, _target: Target) -> bool:
+        """Implement `Schedule.is_gone`."""
+        return False
+
     def waits_for_ledger(self, _key: PollKey) -> bool:
         """Implement `Schedule.waits_for_ledger`."""
         return False

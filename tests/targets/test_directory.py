@@ -1,0 +1,91 @@
+"""What every exporter knows of the targets of all shards, from one list after another and from the state."""
+
+import pytest
+
+from exporter.responsive.slices import at_once
+from exporter.targets.registry import Registry
+from exporter.targets.sharding import Shard
+from exporter.targets.target import Inventory, Resource, ResourceList, Target, TargetKey
+from tests.targets.test_registry import DISCOVERING, registry, zones
+
+PLACE = ("main", "dns_zone")
+SHORT = zones("a", complete=False)
+# name → the listings, and the names that are known after them
+LISTINGS = {
+    "all of a complete list": ([zones("a", "b", "c")], "abc"),
+    "a list that ends early adds": ([SHORT, zones("a", "b", complete=False)], "ab"),
+    "and removes nothing": ([zones("a", "b", "c"), SHORT, SHORT, SHORT], "abc"),
+    "one complete list without it": ([zones("a", "b", "c"), zones("a", "b")], "abc"),
+    "two of them": ([zones("a", "b", "c"), zones("a", "b"), zones("a", "b")], "ab"),
+    "two with a short one between": ([zones("a", "b", "c"), zones("a", "b"), SHORT, zones("a", "b")], "ab"),
+    "two, and one with it between": ([zones("a", "b"), zones("a"), zones("a", "b"), zones("a")], "ab"),
+    "a list of nothing": ([zones("a"), zones(), zones()], ""),
+    "another name": ([zones("a", "b"), zones("a", "x")], "ax"),
+    "a name that is left out": ([zones("a", "b"), zones("a", "")], "ab"),
+}
+
+
+def names(made: Registry) -> str:
+    """Return the names of the zones that an exporter knows, in the order of their ids."""
+    return "".join(name for _, name in sorted(made.every(*PLACE)))
+
+
+def restored(made: Registry) -> Registry:
+    """Return the registry of the next start."""
+    after = registry(DISCOVERING, Shard(0, 1))
+    after.directory.restore(PLACE, at_once(made.directory.packing(PLACE, made.every(*PLACE))))
+    return after
+
+
+@pytest.mark.parametrize("shard", [Shard(), Shard(0, 2), Shard(1, 2)], ids=["one", "first of two", "second"])
+@pytest.mark.parametrize(("listings", "known"), LISTINGS.values(), ids=LISTINGS)
+def test_every_shard_knows_all_targets_and_so_does_the_next_start(
+    shard: Shard, listings: list[Inventory], known: str
+) -> None:
+    made = registry(DISCOVERING, shard)
+    for listing in listings:
+        made.apply("main", listing)
+    after = restored(made)
+    assert (names(made), names(after)) == (known, known)
+    whole = any(listing.lists["dns_zone"].complete for listing in listings)
+    assert (made.is_known_whole(*PLACE), after.is_known_whole(*PLACE)) == (whole, whole)
+
+
+def test_what_is_restored_leaves_by_the_same_rule() -> None:
+    before = registry(DISCOVERING)
+    before.apply("main", zones("a", "b"))
+    after = restored(before)
+    assert list(after.targets("dns_zone")) == []
+    for known in ("ab", "a"):
+        after.apply("main", zones("a"))
+        assert names(after) == known
+
+
+def test_a_damaged_list_of_the_state_is_ignored() -> None:
+    made = registry(DISCOVERING)
+    for damaged in (b"", b"x", at_once(made.directory.packing(PLACE, ()))[:-4]):
+        made.directory.restore(PLACE, damaged)
+    assert (names(made), made.is_known_whole(*PLACE)) == ("", False)
+
+
+def test_names_of_configured_ids_are_looked_up_for_all_shards() -> None:
+    fixed = tuple(Target(*PLACE, str(number)) for number in range(101, 107))
+    for index in range(2):
+        made = registry(type(DISCOVERING)(*PLACE, fixed), Shard(index, 2))
+        assert made.lacking("main") == {"dns_zone"}
+        found = {str(number): name for number, name in zip(range(101, 107), "abcdef", strict=True)}
+        made.apply("main", Inventory({}, names={"dns_zone": found}))
+        assert (names(made), made.lacking("main")) == ("abcdef", frozenset())
+
+
+def test_a_script_of_another_shard_is_to_be_read_until_its_host_names_are_known() -> None:
+    resources = tuple(Resource(str(number), f"script-{number}") for number in range(300))
+    made = registry(type(DISCOVERING)("main", "script", discover=True, attributes={"read": "get"}), Shard(0, 2))
+    made.apply("main", Inventory({"script": ResourceList(resources, complete=True)}))
+    read: list[TargetKey] = []
+    while unread := made.unread("main"):
+        assert len(unread) <= 100
+        for script in unread:
+            made.note(script.key, {})
+            read.append(script.key)
+    assert len(read) == len(set(read)) == 300 - len(list(made.targets("script")))
