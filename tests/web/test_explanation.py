@@ -115,4 +115,4 @@ async def test_the_page_of_everything_lists_the_causes() -> None:
     assert f"{total} families have no series, counted for each target, for {len(causes)} causes." in whole.text
     assert (len(blocks), sum(blocks)) == (len(causes), total)
     assert "The target has not been polled yet" in whole.text
-    assert "7 of them are listed." in short.text
+    assert "8 of them are listed." in short.text
