@@ -24,8 +24,8 @@ T_co = TypeVar("T_co", covariant=True)
 Scalar = str | int | bool
 # Some paths of deployments send JSON but refuse a request that accepts only JSON.
 HEADERS = {"Accept": "application/json, */*;q=0.5", "Accept-Encoding": "gzip", "User-Agent": "edge-exporter"}
-# The extension of an `httpx.Request` that has its address as it was configured: `httpx.URL` changes the case of the
-# host and the percent-encoding.
+# The extension of an `httpx.Request` that has its whole address; `httpx.URL`, which takes long to make, is that of the
+# account alone, and changes the case of the host and the percent-encoding.
 ADDRESS = "address"
 
 
@@ -210,9 +210,9 @@ def address_of(base_url: str, request: Request[Any]) -> str:
     return base_url.rstrip("/") + url
 
 
-def headers_of(request: Request[Any]) -> dict[str, str]:
+def headers_of(method: str) -> dict[str, str]:
     """Return the headers of a request, without its credential and those of the connection."""
-    return HEADERS | ({} if request.operation.method == "GET" else {"Content-Type": "application/json"})
+    return HEADERS | ({} if method == "GET" else {"Content-Type": "application/json"})
 
 
 def content_of(request: Request[Any]) -> bytes | None:

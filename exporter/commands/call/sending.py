@@ -165,7 +165,7 @@ def _shown_request(task: Task, callee: AccountSettings | DatabaseSettings) -> Ma
     return {
         "method": task.request.operation.method,
         "url": address_of(url, task.request),
-        "headers": headers_of(task.request)
+        "headers": headers_of(task.request.operation.method)
         | ({"AccessKey": MASK} if has_own_header else {"Authorization": f"Bearer {MASK}"}),
         "body": deepcopy(task.request.body),
     }

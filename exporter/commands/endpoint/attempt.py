@@ -15,8 +15,8 @@ from exporter.exposition.encoding import Format, header, render
 from exporter.metric import Count, Family, Sample
 from exporter.platform.api.document import Document
 from exporter.platform.errors import PlatformError
-from exporter.platform.http.client import Calls, Client, Observer
-from exporter.platform.operation import Answer, Request
+from exporter.platform.http.client import Calls, Observer
+from exporter.platform.operation import Answer, Request, address_of
 from exporter.settings.account import AccountSettings
 from exporter.settings.model import Settings
 from exporter.targets.registry import Registry
@@ -40,14 +40,14 @@ class AttemptError(Exception):
 class _Listening:
     """A caller that keeps the last answer."""
 
-    client: Client
+    base_url: str
     caller: Calls
     answer: Answer[Any] | None = None
     asked: str = ""
 
     async def call(self, request: Request[T]) -> Answer[T]:
         """Send a request, and keep its address and its answer."""
-        self.asked = self.client.address(request)
+        self.asked = address_of(self.base_url, request)
         answer = await self.caller.call(request)
         self.answer = answer
         return answer
@@ -79,7 +79,7 @@ class Attempt:
         lines: list[str] = []
         async with aclosing(clients.client_of(self._account, Observer(), 1)) as client:
             for endpoint in self._settings.endpoints:
-                caller = _Listening(client, client.until(time.monotonic() + 3 * self._account.timeout))
+                caller = _Listening(self._account.base_url, client.until(time.monotonic() + 3 * self._account.timeout))
                 lines += [f"## {endpoint.name}", ""]
                 try:
                     lines += await self._try(endpoint, caller)

@@ -52,8 +52,8 @@ class Body:
         """Add received bytes; return those that are masked."""
         self.size += len(piece)
         self._held += piece
-        # Each byte is searched twice at most, however small the pieces are.
-        if not last and len(self._held) < 2 * self._mask.longest:
+        # Each byte is searched twice at most, however small the pieces are; a short body is searched once.
+        if not last and len(self._held) < max(LONG_BODY, 2 * self._mask.longest):
             return b""
         masked = self._mask.apply(bytes(self._held))
         end = len(masked) if last else max(0, len(masked) - self._mask.longest)
