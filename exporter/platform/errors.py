@@ -1,35 +1,8 @@
 """The errors of a platform call.
 
-    PlatformError                 reason
-    ├── TransportError            transport
-    │   ├── NameFault             name           the host name did not resolve
-    │   ├── Refused               refused        nothing listens there, or the host is unreachable
-    │   ├── Reset                 reset          the connection ended before the answer did
-    │   ├── NotHttp               not_http       the answer is not HTTP
-    │   ├── TlsFault              tls            the certificate or the handshake
-    │   ├── ProxyFault            proxy          the proxy refused the call
-    │   ├── ConnectTimeout        connect_timeout
-    │   └── Deadline              timeout        the attempt's deadline passed: no answer, a stalled or a dripping body
-    ├── StatusError               status         an HTTP status other than success
-    │   ├── Unauthorized          unauthorized   401
-    │   ├── Forbidden             forbidden      403
-    │   ├── NotFound              not_found      404
-    │   ├── Rejected              rejected       400, 409, 422 and every other 4xx
-    │   ├── RequestTimeout        request_timeout 408
-    │   ├── RateLimited           rate_limited   429
-    │   ├── ServerError           server_error   5xx
-    │   └── Redirected            redirect       3xx: the key does not follow
-    ├── BadAnswer                 bad_answer     a success that cannot be used
-    │   ├── BodyTooLarge          too_large
-    │   ├── NotJson               not_json       HTML, garbage, truncated or undecodable
-    │   └── WrongShape            wrong_shape    JSON with wrong types, or without what it is for
-    │       └── OutOfRange        out_of_range   JSON of the right types, with a number outside of its range
-    ├── EnvelopeError             envelope       `error.success: false` with a message under a success status
-    │   └── NotAvailable          not_available  the same, where the resource needs a plan or a set-up that is not there
-    ├── StatementError            sql            an SQL error inside a 200 of the database endpoint
-    └── CredentialError           credential     the key or token cannot be read from its configured place
-
-An error's text never contains a credential. The platform's own message is shortened to one line.
+Each class says its parent, its `reason` in metrics and logs, and whether another attempt of a read may succeed, where
+that differs from its parent. An error's text never contains a credential. The platform's own message is shortened to
+one line.
 """
 
 from typing import ClassVar
@@ -87,13 +60,10 @@ class PlatformError(Exception):
 
     def redact(self, secret: str) -> None:
         """Remove a secret from the message, for secrets that are too short to be masked in the answer."""
-
-        def without(text: str) -> str:
-            return text.replace(secret, MASK) if secret else text
-
-        self.args = tuple(without(str(part)) for part in self.args)
-        self.error_key = without(self.error_key)
-        self.fields = tuple((without(name), without(said)) for name, said in self.fields)
+        if secret:
+            self.args = tuple(str(part).replace(secret, MASK) for part in self.args)
+            self.error_key = self.error_key.replace(secret, MASK)
+            self.fields = tuple((name.replace(secret, MASK), said.replace(secret, MASK)) for name, said in self.fields)
 
 
 class TransportError(PlatformError, reason="transport", retryable=True):
@@ -215,8 +185,5 @@ _BY_STATUS: dict[int, type[StatusError]] = {
 
 def error_for_status(status: int) -> type[StatusError]:
     """Return the class of error for an HTTP status."""
-    if status in _BY_STATUS:
-        return _BY_STATUS[status]
-    if status >= 500:  # noqa: PLR2004
-        return ServerError
-    return Rejected if status >= 400 else Redirected  # noqa: PLR2004
+    by_hundred = {3: Redirected, 4: Rejected}.get(status // 100, ServerError)
+    return _BY_STATUS.get(status, by_hundred)

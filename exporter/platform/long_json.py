@@ -5,11 +5,13 @@ thread as well. Here, a value that ends within a window of a few thousand charac
 library's C scanner. The values of a longer array or object are parsed one by one.
 """
 
+import codecs
 import json
 import re
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
-from enum import Enum
+from functools import partial
 from typing import Any
 
 WINDOW = 4096
@@ -27,6 +29,8 @@ _NUMBER = "0123456789.eE+-"
 _SCAN = json.JSONDecoder().raw_decode
 
 Path = tuple[str, ...]
+# Yields True after a step, and False when more text is needed.
+Steps = Generator[bool, None, None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +57,6 @@ class TooManyValuesError(Exception):
     """The text has more values than any answer of this kind; the message gives the limit."""
 
 
-class Step(Enum):
-    """The reason for a pause in parsing."""
-
-    PAUSED = "the step is over"
-    WAITING = "more text is needed"
-    DONE = "the document is complete"
-
-
 class _EnoughItems(Exception):
     """The wanted number of items has been parsed."""
 
@@ -73,13 +69,17 @@ class LongJson:
 
     Attributes:
         document: the part that has been parsed.
+        begin: the beginning of the text.
         is_cut: whether parsing ended at the wanted number of items, before the end of the text.
     """
 
     def __init__(self, items: Items | None = None) -> None:
         self.document: Any = None
+        self.begin = ""
         self.is_cut = False
         self._items = items
+        # Invalid UTF-8 in a name must not make the whole answer unusable.
+        self._decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
         self._text = ""
         self._at = 0
         self._ahead: list[str] = []
@@ -89,37 +89,33 @@ class LongJson:
         self._values = 0
         self._steps = self._parse()
 
-    def feed(self, text: str) -> None:
-        """Add text that has arrived."""
-        self._ahead.append(text)
-        self._ahead_size += len(text)
-
-    def end(self) -> None:
-        """Note that the text has ended."""
-        self._ended = True
-
-    def step(self) -> Step:
-        """Parse for about a millisecond.
+    def feed(self, piece: bytes, *, is_last: bool = False) -> Iterator[None]:
+        """Parse bytes that have arrived; yields after about a millisecond of work.
 
         Raises:
             NotWholeJsonError: the text is not JSON.
             TooManyValuesError: there are more values than accepted.
         """
-        return next(self._steps, Step.DONE)
+        text = self._decoder.decode(piece, is_last)
+        self.begin = self.begin or text[:100].lstrip()
+        self._ahead.append(text)
+        self._ahead_size += len(text)
+        self._ended = is_last
+        for is_paused in self._steps:
+            if not is_paused:
+                return
+            yield
 
-    def _parse(self) -> Generator[Step, None, None]:
+    def _parse(self) -> Steps:
         try:
-            yield from self._value((), self._set_document)
+            yield from self._value((), partial(setattr, self, "document"))
             yield from self._fill(1)
             if self._at < len(self._text):
                 raise NotWholeJsonError
         except _EnoughItems:
             self.is_cut = True
 
-    def _set_document(self, value: object) -> None:
-        self.document = value
-
-    def _value(self, path: Path, attach: Callable[[Any], None]) -> Generator[Step, None, None]:
+    def _value(self, path: Path, attach: Callable[[Any], None]) -> Steps:
         """Parse one value, and attach it; a long array or object is attached before it is filled."""
         yield from self._fill(1)
         char = self._text[self._at : self._at + 1]
@@ -144,7 +140,7 @@ class LongJson:
         self._at += found[1]
         if self._spent >= STEP:
             self._spent = 0
-            yield Step.PAUSED
+            yield True
 
     def _scan(self, size: int) -> tuple[Any, int] | None:
         """Parse the value that begins here; return it with its length, or None if it does not end within the window."""
@@ -153,19 +149,15 @@ class LongJson:
             value, length = _SCAN(window)
         except (ValueError, RecursionError):
             return None
-        if window[length - 1] not in '"]}' and not window[length:].strip(_NUMBER) and not self._is_all(window):
+        is_all = self._ended and not self._ahead and self._at + len(window) == len(self._text)
+        if window[length - 1] not in '"]}' and not window[length:].strip(_NUMBER) and not is_all:
             return None  # a number may continue beyond the window
         return (without_surrogates(value) if _HALF.search(window, 0, length) else value), length
 
-    def _is_all(self, window: str) -> bool:
-        """Return whether the window reaches the end of the whole text."""
-        return self._ended and not self._ahead and self._at + len(window) == len(self._text)
-
-    def _array(self, path: Path, attach: Callable[[Any], None]) -> Generator[Step, None, None]:
+    def _array(self, path: Path, attach: Callable[[Any], None]) -> Steps:
         made: list[Any] = []
         attach(made)
         items = self._items if self._items is not None and self._items.path == path else None
-        put = made.append if items is None else _reader(items.read, made)
         inner = (*path, "*")
         self._at += 1
         if (yield from self._next()) == "]":
@@ -174,17 +166,23 @@ class LongJson:
         while True:
             if items is None:
                 self._count()
-                yield from self._value(inner, put)
+                yield from self._value(inner, made.append)
             else:
-                self._check_room(items, len(made))
+                if items.most is not None and len(made) >= items.most:
+                    raise _EnoughItems
+                if items.most is None and len(made) >= MOST_ITEMS:
+                    raise TooManyValuesError(f"more than {MOST_ITEMS} items")
+                self._values = 0
                 # An item is converted when it is complete, however long it is.
-                held: list[Any] = []
-                yield from self._value(inner, held.append)
-                put(held[0])
+                item: list[Any] = []
+                yield from self._value(inner, item.append)
+                with suppress(ValueError):
+                    item[0] = items.read(item[0])
+                made += item
             if (yield from self._between("]")):
                 return
 
-    def _object(self, path: Path, attach: Callable[[Any], None]) -> Generator[Step, None, None]:
+    def _object(self, path: Path, attach: Callable[[Any], None]) -> Steps:
         made: dict[str, Any] = {}
         attach(made)
         self._at += 1
@@ -200,16 +198,11 @@ class LongJson:
             if (yield from self._next()) != ":":
                 raise NotWholeJsonError
             self._at += 1
-            name = key[0]
-
-            def put(value: object, name: str = name) -> None:
-                made[name] = value
-
-            yield from self._value((*path, name), put)
+            yield from self._value((*path, key[0]), partial(made.__setitem__, key[0]))
             if (yield from self._between("}")):
                 return
 
-    def _between(self, closing: str) -> Generator[Step, None, bool]:
+    def _between(self, closing: str) -> Generator[bool, None, bool]:
         """Skip the comma or the bracket after a value; return whether it was the last value."""
         char = yield from self._next()
         self._at += 1
@@ -219,14 +212,14 @@ class LongJson:
             raise NotWholeJsonError
         return False
 
-    def _next(self) -> Generator[Step, None, str]:
+    def _next(self) -> Generator[bool, None, str]:
         """Return the next character that is not white space."""
         yield from self._fill(1)
         if self._at >= len(self._text):
             raise NotWholeJsonError
         return self._text[self._at]
 
-    def _fill(self, size: int) -> Generator[Step, None, None]:
+    def _fill(self, size: int) -> Steps:
         """Skip white space, and wait for text unless it has ended."""
         while True:
             blank = _BLANK.match(self._text, self._at)
@@ -235,36 +228,19 @@ class LongJson:
                 return
             yield from self._want(len(self._text) - self._at + size)
 
-    def _want(self, size: int) -> Generator[Step, None, None]:
+    def _want(self, size: int) -> Steps:
         """Wait until this much text has arrived, or the text has ended."""
         while not self._ended and len(self._text) - self._at + self._ahead_size < size:
-            yield Step.WAITING
+            yield False
         if self._ahead:
             self._text = "".join((self._text[self._at :], *self._ahead))
             self._at = 0
             self._ahead, self._ahead_size = [], 0
 
-    def _check_room(self, items: Items, made: int) -> None:
-        if items.most is not None and made >= items.most:
-            raise _EnoughItems
-        if items.most is None and made >= MOST_ITEMS:
-            raise TooManyValuesError(f"more than {MOST_ITEMS} items")
-        self._values = 0
-
     def _count(self) -> None:
         self._values += 1
         if self._values > MOST_VALUES:
             raise TooManyValuesError(f"more than {MOST_VALUES} values outside of its list")
-
-
-def _reader(read: Callable[[Any], Any], made: list[Any]) -> Callable[[Any], None]:
-    def put(value: Any) -> None:  # noqa: ANN401
-        try:
-            made.append(read(value))
-        except ValueError:
-            made.append(value)
-
-    return put
 
 
 def without_surrogates(value: Any) -> Any:  # noqa: ANN401

@@ -20,7 +20,6 @@ from exporter.platform.long_json import (
     Items,
     LongJson,
     NotWholeJsonError,
-    Step,
     TooManyValuesError,
 )
 from exporter.platform.operation import Operation, Request
@@ -39,14 +38,10 @@ DOCUMENTS = st.recursive(
 
 def parse(text: str, piece: int = 1000, items: Items | None = None) -> LongJson:
     """Parse a text that arrives in pieces."""
-    made = LongJson(items)
-    at = 0
-    while (step := made.step()) is not Step.DONE:
-        if step is Step.WAITING and at >= len(text):
-            made.end()
-        elif step is Step.WAITING:
-            made.feed(text[at : at + piece])
-            at += piece
+    made, raw = LongJson(items), text.encode("utf-8", "surrogatepass")
+    for at in range(0, len(raw), piece):
+        list(made.feed(raw[at : at + piece]))
+    list(made.feed(b"", is_last=True))
     return made
 
 
@@ -136,9 +131,7 @@ def test_an_item_that_cannot_be_read_stays_for_the_whole_answer_to_report() -> N
 
 def test_parsing_ends_with_as_many_items_as_are_wanted() -> None:
     made = LongJson(Items(("rows", "*"), lambda row: row, 3))
-    made.feed('{"rows": [[' + ",".join(f'"{"x" * WINDOW}{number}"' for number in range(10)))
-    while made.step() is Step.PAUSED:
-        pass
+    list(made.feed(('{"rows": [[' + ",".join(f'"{"x" * WINDOW}{number}"' for number in range(10))).encode()))
     assert made.is_cut
     assert [row[-1] for row in made.document["rows"][0]] == ["0", "1", "2"]
 
@@ -154,9 +147,4 @@ def test_a_step_parses_no_more_than_a_part_of_a_long_text() -> None:
     """A megabyte of any shape takes at least 100 steps; otherwise the event loop would wait."""
     rows = json.dumps([["a", number] for number in range(60_000)])
     made = LongJson(Items((), lambda row: row))
-    made.feed(rows)
-    made.end()
-    steps = 1
-    while made.step() is not Step.DONE:
-        steps += 1
-    assert steps > len(rows) / 20_000
+    assert sum(1 for _ in made.feed(rows.encode(), is_last=True)) > len(rows) / 20_000 - 1

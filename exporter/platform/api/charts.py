@@ -79,10 +79,11 @@ def _read_keys(keys: tuple[str, ...]) -> _Keys:
 
 def _are_counts(values: Collection[float | None]) -> TypeGuard[Collection[float]]:
     """Return whether there are values, all of them counts."""
-    if not values or None in values:
-        return False
     numbers = cast("Collection[float]", values)
-    return is_count(min(numbers)) and is_count(max(numbers))
+    try:
+        return is_count(min(numbers)) and is_count(max(numbers))
+    except (TypeError, ValueError):  # a null cannot be compared, and of no values there is no least one
+        return False
 
 
 def count_unusable(chart: Mapping[str, float | None]) -> int:

@@ -4,21 +4,14 @@ import asyncio
 from collections.abc import Callable
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 from urllib.parse import urlsplit
 
 import httpx
 
 from exporter.clock import SYSTEM, Clocks
-from exporter.platform.errors import (
-    Deadline,
-    NotAvailable,
-    PlatformError,
-    RateLimited,
-    ServerError,
-    TransportError,
-    Unauthorized,
-)
+from exporter.platform import errors
+from exporter.platform.errors import PlatformError
 from exporter.platform.http import responses, transport
 from exporter.platform.http.credential import Credential
 from exporter.platform.http.mask import Mask
@@ -169,7 +162,7 @@ class Client:
                 result = await self._attempt(operation, sent, until, attempt, mask=mask, last=last)
             except PlatformError as error:
                 error.seconds = seconds = seconds + error.seconds
-                if isinstance(error, Unauthorized):
+                if isinstance(error, errors.Unauthorized):
                     self.credential.refuse(secret)
                 for text in secrets:
                     error.redact(text)
@@ -210,7 +203,7 @@ class Client:
         try:
             permit = await self.rate_limiter.acquire(request.extensions[ADDRESS].partition("?")[0], until)
         except Paused as paused:
-            raise RateLimited(str(paused), status=429, retry_after=paused.seconds) from None
+            raise errors.RateLimited(str(paused), status=429, retry_after=paused.seconds) from None
         began = self._clocks.monotonic()
         deadline = self._timeout
         # The first attempt always has the full timeout; a retry ends before the next poll is due.
@@ -229,12 +222,12 @@ class Client:
         except PlatformError as error:
             error.seconds = self._clocks.monotonic() - began
             # The answer that a zone does not have a resource is not a failure.
-            reason = None if isinstance(error, NotAvailable) else error.reason
+            reason = None if isinstance(error, errors.NotAvailable) else error.reason
             code = str(error.status) if code == "none" and error.status else code
             self._observer.attempted(operation.name, code, error.seconds, reason)
             # Any answer other than a 429 or a server error, also a refusal, shows that the account is not limited.
-            answered = not isinstance(error, RateLimited | TransportError | ServerError)
-            if isinstance(error, RateLimited):
+            answered = not isinstance(error, errors.RateLimited | errors.TransportError | errors.ServerError)
+            if isinstance(error, errors.RateLimited):
                 limited, wait = True, error.retry_after
             raise
         finally:
@@ -245,28 +238,27 @@ class Client:
     ) -> tuple[httpx.Response, Content]:
         """Send a request and read its answer, within a number of seconds."""
         came: httpx.Response | None = None
-        content = Content(b"")
+        content: Content = b"", None
         try:
             async with asyncio.timeout(deadline):
                 came = await self._transport.handle_async_request(request)
+                stream = cast("httpx.AsyncByteStream", came.stream)
                 try:
-                    content = await read_body(came, operation.items, self._turns, mask)
+                    content = await read_body(came, stream, operation.items, self._turns, mask)
                 finally:
-                    await came.aclose()
+                    await stream.aclose()
         except (TimeoutError, *transport.CAUGHT) as error:
             # With an error status, the body is not needed.
-            if came is None or came.is_success:
-                raise self._fault(error, came, deadline) from None
+            if came is not None and not came.is_success:
+                return came, content
+            if isinstance(error, TimeoutError):
+                late = "no answer" if came is None else "the body did not end"
+                fault: PlatformError = errors.Deadline(f"{late} within {deadline:.3g} s ({self._host})")
+            else:
+                fault = transport.fault_of(error, self._host)
+            fault.status = came.status_code if came is not None else 0
+            raise fault from None
         return came, content
-
-    def _fault(self, error: Exception, came: httpx.Response | None, deadline: float) -> PlatformError:
-        if isinstance(error, TimeoutError):
-            late = "no answer" if came is None else "the body did not end"
-            fault: PlatformError = Deadline(f"{late} within {deadline:.3g} s ({self._host})")
-        else:
-            fault = transport.fault_of(error, self._host)
-        fault.status = came.status_code if came is not None else 0
-        return fault
 
     def _understand(
         self,
@@ -276,7 +268,7 @@ class Client:
         seconds: float,
         last: LastAnswer | None,
     ) -> CallResult[Any]:
-        status, raw = response.status_code, content.raw
+        status, (raw, parsed) = response.status_code, content
         date = http_date(response.headers.get("date"))
         if not response.is_success and status not in operation.absent:
             wait = retry_after_seconds(response.headers.get("retry-after"), date or self._clocks.utc())
@@ -291,7 +283,7 @@ class Client:
             nothing.is_unchanged = fingerprint == last.fingerprint
             if nothing.is_unchanged:
                 return nothing
-        value: Any = responses.payload(operation, raw, status, content.parsed)
+        value: Any = responses.payload(operation, raw, status, parsed)
         unexpected = tuple(unexpected_in(value))
         for name in unexpected:
             self._observer.unexpected(operation.name, name)

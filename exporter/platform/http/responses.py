@@ -1,6 +1,5 @@
 """Reads answers: the body, with the secrets of the call masked; the payload of a success, or the failure it reports."""
 
-import codecs
 import json
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -21,7 +20,7 @@ from exporter.platform.errors import (
     one_line,
 )
 from exporter.platform.http.mask import Mask
-from exporter.platform.long_json import Items, LongJson, NotWholeJsonError, Step, TooManyValuesError, without_surrogates
+from exporter.platform.long_json import Items, LongJson, NotWholeJsonError, TooManyValuesError, without_surrogates
 from exporter.platform.operation import Operation
 from exporter.platform.wire import Envelope, EnvelopeFault, Wire, describe, is_out_of_range
 from exporter.responsive.event_loop import Turns
@@ -32,6 +31,11 @@ BODY_LIMIT = 16 * 1024 * 1024
 ERROR_BODY_LIMIT = 64 * 1024
 # A longer body is parsed step by step while it arrives. A shorter one is parsed at once, which takes a millisecond.
 LONG_BODY = 64 * 1024
+
+
+# The decoded bytes, of an error or of a list that was cut only the part that was read; and the document, if the body was
+# long and therefore parsed while it arrived.
+Content = tuple[bytes, LongJson | None]
 
 
 class Body:
@@ -66,62 +70,14 @@ class Body:
         return self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
-    """A received body.
-
-    Attributes:
-        raw: its decoded bytes; of an error, or of a list that was cut, only the part that was read.
-        parsed: the document, if the body was long and therefore parsed while it arrived.
-    """
-
-    raw: bytes
-    parsed: LongJson | None = None
-
-    @property
-    def document(self) -> Any:  # noqa: ANN401
-        """The parsed document; None if it was not parsed."""
-        return None if self.parsed is None else self.parsed.document
-
-
-class _LongText:
-    """Parses a long body while it arrives."""
-
-    def __init__(self, items: Items | None, turns: Turns, status: int) -> None:
-        self.parsed = LongJson(items)
-        self._turns = turns
-        self._status = status
-        # Invalid UTF-8 in a name must not make the whole answer unusable.
-        self._decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
-        self._begin = ""
-
-    async def take(self, piece: bytes, *, last: bool = False) -> None:
-        """Parse the received bytes."""
-        text = self._decoder.decode(piece, last)
-        self._begin = self._begin or text[:100].lstrip()
-        self.parsed.feed(text)
-        if last:
-            self.parsed.end()
-        try:
-            while self.parsed.step() is Step.PAUSED:
-                await self._turns.take()
-        except NotWholeJsonError:
-            looks = "HTML" if self._begin.startswith("<") else "not whole JSON"
-            raise NotJson(
-                f"the platform answered {self._status} with a body that is {looks}", status=self._status
-            ) from None
-        except TooManyValuesError as error:
-            raise WrongShape(f"the body holds {error}", status=self._status) from None
-        await self._turns.take()
-
-
 async def read_body(
-    response: httpx.Response, items: Items | None = None, turns: Turns | None = None, mask: Mask | None = None
+    response: httpx.Response, stream: httpx.AsyncByteStream, items: Items | None, turns: Turns, mask: Mask
 ) -> Content:
     """Read the body of an answer; the body of an error is cut at the limit.
 
     Args:
         response: the answer.
+        stream: its body. The response's own iterators accept no answer that a test has made with `content`.
         items: the array that may be long in a good answer.
         turns: the order in which long bodies are parsed on the event loop.
         mask: masks the secrets of the call, in case the platform repeats them, so that no name, label or error contains
@@ -136,29 +92,47 @@ async def read_body(
     """
     status, is_success = response.status_code, response.is_success
     announced = response.headers.get("content-length", "")
-    if is_success and announced.isdecimal() and int(announced) > BODY_LIMIT:
-        raise BodyTooLarge(f"the body is over {BODY_LIMIT} bytes", status=status)
-    body = Body(mask or Mask())
-    long: _LongText | None = None
-    # The response's own iterators accept no answer that a test has made with `content`.
-    assert isinstance(response.stream, httpx.AsyncByteStream)  # noqa: S101 - for the type checker
-    async for piece in response.stream:
+    if is_success and announced.isdecimal():
+        _check_size(int(announced), status)
+    body = Body(mask)
+    long: LongJson | None = None
+    async for piece in stream:
         taken = body.take(piece)
         if not is_success and body.size > ERROR_BODY_LIMIT:
             break
-        if body.size > BODY_LIMIT:
-            raise BodyTooLarge(f"the body is over {BODY_LIMIT} bytes", status=status)
+        _check_size(body.size, status)
+        if long is None and is_success and body.size > LONG_BODY:
+            long, taken = LongJson(items), body.so_far()
         if long is not None:
-            await long.take(taken)
-        elif is_success and body.size > LONG_BODY:
-            long = _LongText(items, turns or Turns(), status)
-            await long.take(body.so_far())
-        if long is not None and long.parsed.is_cut:
-            return Content(body.so_far(), long.parsed)
+            await _parse_piece(long, taken, turns, status)
+            if long.is_cut:
+                return body.so_far(), long
     last = body.take(b"", last=True)
     if long is not None:
-        await long.take(last, last=True)
-    return Content(body.so_far(), None if long is None else long.parsed)
+        await _parse_piece(long, last, turns, status, is_last=True)
+    return body.so_far(), long
+
+
+def _check_size(size: int, status: int) -> None:
+    if size > BODY_LIMIT:
+        raise BodyTooLarge(f"the body is over {BODY_LIMIT} bytes", status=status)
+
+
+async def _parse_piece(long: LongJson, piece: bytes, turns: Turns, status: int, *, is_last: bool = False) -> None:
+    """Parse the received bytes of a long body."""
+    try:
+        for _ in long.feed(piece, is_last=is_last):
+            await turns.take()
+    except NotWholeJsonError:
+        raise _no_json(long.begin, status) from None
+    except TooManyValuesError as error:
+        raise WrongShape(f"the body holds {error}", status=status) from None
+    await turns.take()
+
+
+def _no_json(begin: str, status: int) -> NotJson:
+    looks = "HTML" if begin.startswith("<") else "not whole JSON"
+    return NotJson(f"the platform answered {status} with a body that is {looks}", status=status)
 
 
 # Error keys that mean that this zone does not have the resource: its plan lacks it, or it was never set up.
@@ -247,34 +221,30 @@ def payload(operation: Operation[T], raw: bytes, status: int, parsed: LongJson |
         NotJson, WrongShape: the body cannot be used.
         EnvelopeError, NotAvailable, StatusError: the body reports a failure.
     """
-    content = Content(raw, parsed)
     value: Any
     if parsed is None and not raw.strip():
         raise NotJson(f"the platform answered {status} with an empty body", status=status)
     try:
-        value = _parse(operation.answer, content)
+        value = _parse(operation.answer, raw, parsed)
     except ValidationError as error:
-        raise _why_unparsed(error, content, status) from None
+        raise _why_unparsed(error, raw, parsed, status) from None
     if operation.enveloped:
         _check_envelope(value, status)
         value = value.data if isinstance(value, Envelope) else value
     elif isinstance(value, Wire):
         if not value.model_fields_set:
             fault = WrongShape("the body has none of the documented fields", status=status)
-            raise _reported_failure(content, status) or fault
-        fault_object = value.failure()
-        if fault_object is not None:
-            raise _refusal(
-                fault_object.status_code or 0, fault_object.message or "", fault_object.error_key or "", status
-            )
+            raise _reported_failure(raw, parsed, status) or fault
+        failed = value.failure()
+        if failed is not None:
+            raise _refusal(failed.status_code or 0, failed.message or "", failed.error_key or "", status)
     read: T = value
     return read
 
 
-def _parse(adapter: TypeAdapter[T], content: Content) -> T:
-    if content.parsed is not None:
-        return adapter.validate_python(content.document)
-    raw = content.raw
+def _parse(adapter: TypeAdapter[T], raw: bytes, parsed: LongJson | None) -> T:
+    if parsed is not None:
+        return adapter.validate_python(parsed.document)
     try:
         return adapter.validate_json(raw)
     except ValidationError as error:
@@ -293,24 +263,21 @@ def _is_no_json(error: ValidationError) -> bool:
     return error.error_count() == 1 and error.errors(include_input=False)[0]["type"] == "json_invalid"
 
 
-def _why_unparsed(error: ValidationError, content: Content, status: int) -> PlatformError:
+def _why_unparsed(error: ValidationError, raw: bytes, parsed: LongJson | None, status: int) -> PlatformError:
     if _is_no_json(error):
-        looks = "HTML" if content.raw.lstrip()[:1] == b"<" else "not whole JSON"
-        return NotJson(f"the platform answered {status} with a body that is {looks}", status=status)
-    reported = _reported_failure(content, status)
+        return _no_json(raw.lstrip()[:1].decode("latin-1"), status)
+    reported = _reported_failure(raw, parsed, status)
     if reported is None and is_out_of_range(error):
         return OutOfRange(f"a number of the body is out of range: {describe(error)}", status=status)
     return reported or WrongShape(f"the body has another shape than documented: {describe(error)}", status=status)
 
 
-def _reported_failure(content: Content, status: int) -> PlatformError | None:
+def _reported_failure(raw: bytes, parsed: LongJson | None, status: int) -> PlatformError | None:
     """Return the failure in a body that does not have the payload's shape: an envelope, or a status in the body."""
-    body = content.document
-    if content.parsed is None:
-        try:
-            body = json.loads(content.raw)
-        except (ValueError, RecursionError):
-            return None
+    try:
+        body = json.loads(raw) if parsed is None else parsed.document
+    except (ValueError, RecursionError):
+        return None
     failure = _failure_of(body)
     reported = body.get("statusCode") if isinstance(body, dict) else None
     if isinstance(reported, int) and reported >= 400:  # noqa: PLR2004

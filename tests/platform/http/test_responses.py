@@ -1,11 +1,9 @@
 """The payload or the error that an answer's body gives."""
 
-import re
 from typing import Any
 
 import pytest
 
-from exporter.platform import errors
 from exporter.platform.api import containers, dns, scripting, shield
 from exporter.platform.api.catalogue import OPERATIONS
 from exporter.platform.errors import (
@@ -280,11 +278,9 @@ def every_kind(kind: type[PlatformError]) -> set[type[PlatformError]]:
     return {kind}.union(*(every_kind(below) for below in kind.__subclasses__()))
 
 
-def test_the_documented_tree_names_each_error_with_a_reason_of_its_own() -> None:
-    documented = dict(re.findall(r"^ +[├│└][ ├│└─]*(\w+) +(\w+)", errors.__doc__ or "", re.MULTILINE))
-    kinds = every_kind(PlatformError) - {PlatformError}
-    assert documented == {kind.__name__: kind.reason for kind in kinds}
-    assert len(set(documented.values())) == len(kinds)
+def test_each_error_has_a_reason_of_its_own() -> None:
+    kinds = every_kind(PlatformError)
+    assert len({kind.reason for kind in kinds}) == len(kinds)
 
 
 @pytest.mark.parametrize(
