@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from exporter.collectors.causes import Cause
-from exporter.collectors.collector import TargetCollector, enum_samples, identity
+from exporter.collectors.collector import TargetCollector, calling, enum_samples, identity, own_id
 from exporter.metric import Metric
 from exporter.platform.api import dns
 from exporter.platform.api.dns import SCAN_RECORD_TYPE, SCAN_STATUS, DnsRecordScanJob
@@ -36,7 +36,7 @@ COLLECTOR: TargetCollector[Scan] = TargetCollector(
     polls="dns_zone",
     interval=600,
     operations=(dns.RECORD_SCAN,),
-    fetch=lambda context, target: dns.record_scan(context.caller, int(target.id)),
+    fetch=calling(dns.RECORD_SCAN, zoneId=own_id),
     nothing=Cause.NEVER_SCANNED,
     labels=identity("zone_id", "domain"),
     metrics=(

@@ -7,7 +7,7 @@ from exporter.collectors.collector import Context, TargetCollector, identity
 from exporter.metric import Metric, MonthToDate
 from exporter.platform.api import scripting
 from exporter.platform.api.scripting import SCRIPT_TYPE, EdgeScript
-from exporter.platform.operation import Answer
+from exporter.platform.operation import Answer, Request
 from exporter.platform.wire import known, timestamp
 from exporter.targets.target import Target
 
@@ -16,8 +16,8 @@ MILLISECONDS = 1000.0
 
 async def fetch(context: Context, target: Target) -> Answer[EdgeScript]:
     """Read a script as its account's settings say."""
-    read = scripting.script_by_update if target.attributes.get("read") == "update" else scripting.script
-    return await read(context.caller, int(target.id))
+    read = scripting.READ_BY_UPDATE if target.attributes.get("read") == "update" else scripting.READ
+    return await context.caller.call(Request(read, {"id": int(target.id)}))
 
 
 def _info(script: EdgeScript) -> dict[tuple[str, ...], int]:

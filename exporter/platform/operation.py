@@ -59,7 +59,6 @@ class Operation(Generic[T]):
     Attributes:
         name: the `operation` label, and its name on the command line.
         answer: the type of the payload.
-        enveloped: whether the payload is inside `{data, error}`.
         writes: whether it changes anything on the platform.
         absent: statuses that mean "there is none" and are not failures; the value is None then.
         documented: False for operations that the interface document does not have.
@@ -73,7 +72,6 @@ class Operation(Generic[T]):
     help: str
     answer: TypeAdapter[T]
     parameters: tuple[Parameter, ...] = ()
-    enveloped: bool = False
     writes: bool = False
     absent: frozenset[int] = field(default_factory=frozenset)
     documented: bool = True

@@ -200,3 +200,7 @@ class Envelope(CamelWire, Generic[T]):
     def is_empty(self) -> bool:
         """Return whether the absence of a payload is valid, which only a list can report."""
         return False
+
+    def payload(self) -> Any:  # noqa: ANN401
+        """Return what is inside; a page of a list returns itself."""
+        return self.data

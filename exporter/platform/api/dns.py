@@ -163,14 +163,5 @@ async def statistics(
     return await caller.call(Request(STATISTICS, path={"id": zone_id}, query=query))
 
 
-async def record_scan(caller: Caller, zone_id: int) -> Answer[DnsRecordScanJob | None]:
-    """Return the latest record scan of a zone; None if it was never scanned.
-
-    Raises:
-        PlatformError: there is no usable answer.
-    """
-    return await caller.call(Request(RECORD_SCAN, path={"zoneId": zone_id}))
-
-
 def _wire_time(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

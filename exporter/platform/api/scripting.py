@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from pydantic import SecretStr, TypeAdapter
 
-from exporter.platform.operation import Answer, Caller, Operation, Parameter, Request
+from exporter.platform.operation import Operation, Parameter
 from exporter.platform.wire import Integer, Moment, Number, PascalWire
 
 SCRIPT_TYPE: Mapping[int, str] = {0: "dns", 1: "cdn", 2: "middleware"}
@@ -99,7 +99,8 @@ UPDATE = Operation(
     writes=True,
 )
 
-# The update with an empty body, which changes nothing that is named. The effect of omitted fields is not documented.
+# The documented update with an empty body, which contains no field to change. The effect of omitted fields is not
+# documented.
 READ_BY_UPDATE = Operation(
     name="script_read_by_update",
     method="POST",
@@ -109,6 +110,7 @@ READ_BY_UPDATE = Operation(
     parameters=(_SCRIPT_ID,),
 )
 
+# Deployments support it, and the interface document does not contain it.
 READ = Operation(
     name="script",
     method="GET",
@@ -132,21 +134,3 @@ ADD_SECRET = Operation(
     ),
     writes=True,
 )
-
-
-async def script(caller: Caller, script_id: int) -> Answer[EdgeScript]:
-    """Read a script by GET, which deployments support and the interface document does not contain.
-
-    Raises:
-        PlatformError: there is no usable answer.
-    """
-    return await caller.call(Request(READ, path={"id": script_id}))
-
-
-async def script_by_update(caller: Caller, script_id: int) -> Answer[EdgeScript]:
-    """Read a script by the documented update with an empty body, which contains no field to change.
-
-    Raises:
-        PlatformError: there is no usable answer.
-    """
-    return await caller.call(Request(READ_BY_UPDATE, path={"id": script_id}, body={}))

@@ -94,36 +94,30 @@ async def everything(caller: Caller, text: str = "") -> Answer[SearchListing]:
     """
     names: dict[Found, str] = {}
     fault: PlatformError | None = None
-    size, skipped, pages = PAGE_SIZE, 0, 0
     total: int | None = None
-    while True:
+    size, skipped = PAGE_SIZE, 0
+    for _ in range(MOST_PAGES):
         try:
             answer = await caller.call(Request(SEARCH, query={"search": text, "from": skipped, "size": size}))
-        except Rejected:
-            if skipped == 0 and size == PAGE_SIZE:
-                size = DEFAULT_PAGE_SIZE
-                continue
-            if skipped == 0:
-                raise
-            break
         except PlatformError as error:
-            if skipped == 0:
+            if skipped:
+                fault = None if isinstance(error, Rejected) else error
+                break
+            if not isinstance(error, Rejected) or size == DEFAULT_PAGE_SIZE:
                 raise
-            fault = error
-            break
-        items = answer.value.search_results or []
-        before = len(names)
+            size = DEFAULT_PAGE_SIZE
+            continue
+        items, before = answer.value.search_results or [], len(names)
         readable = usable(items)
         async for item in unhurried(readable):
             names[Found(item.type, item.id)] = item.name or ""
         total = answer.value.total if answer.value.total is not None else total
         skipped += len(items)
-        pages += 1
         ended = not items or (total is not None and skipped >= total)
         # Stop at a page without a new item, which would otherwise be requested again and again. Unreadable items may be
         # new.
         brings_new = len(names) > before or (total is not None and len(readable) < len(items))
-        if ended or not brings_new or pages >= MOST_PAGES:
+        if ended or not brings_new:
             break
     complete = total is not None and len(names) == total
     return Answer(SearchListing(names, total, complete, fault), answer.date, b"")

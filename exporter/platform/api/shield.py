@@ -49,7 +49,6 @@ ZONES = Operation(
         Parameter("page", "query", "integer", "Page, from 1.", required=False),
         Parameter("perPage", "query", "integer", "Zones a page, 1 to 1,000.", required=False),
     ),
-    enveloped=True,
 )
 
 RATE_LIMIT = Operation(
@@ -59,7 +58,6 @@ RATE_LIMIT = Operation(
     help="Breaches of a rate limit over the last 28 days.",
     answer=_enveloped(RateLimitMetrics),
     parameters=(Parameter("id", "path", "integer", "Rate limit id."),),
-    enveloped=True,
 )
 
 ZONE_RATE_LIMITS = Operation(
@@ -70,7 +68,6 @@ ZONE_RATE_LIMITS = Operation(
     answer=cast("TypeAdapter[list[RateLimitMetrics] | None]", _enveloped(list[Each[RateLimitMetrics]])),
     items=Items(("data",), TypeAdapter(Each[RateLimitMetrics]).validate_python),
     parameters=(_ZONE,),
-    enveloped=True,
     absent=frozenset({404}),
     documented=False,
 )
@@ -82,7 +79,6 @@ ACCESS_LIST = Operation(
     help="A custom access list.",
     answer=_enveloped(CustomAccessList),
     parameters=(_ZONE, Parameter("id", "path", "integer", "Custom access list id.")),
-    enveloped=True,
 )
 
 API_GUARDIAN = Operation(
@@ -93,7 +89,6 @@ API_GUARDIAN = Operation(
     answer=_enveloped(ApiGuardian),
     items=Items(("data", "endpoints"), TypeAdapter(GuardianEndpoint).validate_python),
     parameters=(_ZONE,),
-    enveloped=True,
 )
 
 BOT_DETECTION = Operation(
@@ -103,7 +98,6 @@ BOT_DETECTION = Operation(
     help="The bot-detection configuration.",
     answer=_enveloped(BotDetectionConfiguration),
     parameters=(_ZONE,),
-    enveloped=True,
 )
 
 CUSTOM_RULE = Operation(
@@ -122,7 +116,6 @@ PLAN_SEGMENTATION = Operation(
     help="WAF rules by the plan that includes them.",
     answer=_enveloped(list[PlanSegment]),
     items=Items(("data",), TypeAdapter(PlanSegment).validate_python),
-    enveloped=True,
 )
 
 # The interface document defines the categories 0 to 7; a platform may have others.
@@ -139,7 +132,6 @@ SET_BOT_ACTION = Operation(
         Parameter("category", "path", "integer", "Category of bots.", allowed=_SETTABLE),
         Parameter("action", "body", "integer", "The action for the category.", allowed=BOT_ACTION),
     ),
-    enveloped=True,
     writes=True,
 )
 
@@ -154,7 +146,6 @@ SWITCH_ACCESS_LIST = Operation(
         Parameter("id", "path", "integer", "Access-list configuration id."),
         Parameter("isEnabled", "body", "boolean", "Whether the list is on."),
     ),
-    enveloped=True,
     writes=True,
 )
 
@@ -184,28 +175,23 @@ async def zones(caller: Caller) -> Answer[ZoneListing]:
     """
     found: dict[int, ShieldZone] = {}
     unusable: dict[int, str] = {}
-    nameless = 0
-    number = 1
-    while True:
+    nameless, seen, number = 0, 0, 1
+    for _ in range(MOST_PAGES):
         answer = await caller.call(Request(ZONES, query={"page": number, "perPage": LARGEST_PAGE}))
-        page = answer.value.page
-        before = len(found) + len(unusable) + nameless
         for item in answer.value.data or ():
             if not isinstance(item, Unusable):
                 found[item.shield_zone_id] = item
-                continue
-            zone_id = item.identity("shieldZoneId")
-            if zone_id is None:
-                nameless += 1
-            else:
+            elif (zone_id := item.identity("shieldZoneId")) is not None:
                 unusable[zone_id] = item.fault
-        seen = len(found) + len(unusable) + nameless
+            else:
+                nameless += 1
+        before, seen = seen, len(found) + len(unusable) + nameless
         following = _next_page(number, seen, answer.value)
         # Stop at a page without a new zone, which would otherwise be requested again and again.
-        if following is None or seen == before or number >= MOST_PAGES:
+        if following is None or seen == before:
             break
         number = following
-    total = page.total_count if page is not None else None
+    total = answer.value.page.total_count if answer.value.page is not None else None
     known = {zone_id: fault for zone_id, fault in unusable.items() if zone_id not in found}
     listing = ZoneListing(found, known, total, complete=total is not None and len(found) + len(known) == total)
     return Answer(listing, answer.date, answer.raw)
@@ -217,8 +203,6 @@ def _next_page(number: int, seen: int, answer: ShieldZonePage) -> int | None:
         return None
     if page.next_page is not None and page.next_page > number:
         return page.next_page
-    if page.total_count is not None and seen < page.total_count and answer.data:
-        return number + 1
-    if page.total_pages is not None and number < page.total_pages:
-        return number + 1
-    return None
+    has_more = page.total_count is not None and seen < page.total_count and bool(answer.data)
+    has_more = has_more or (page.total_pages is not None and number < page.total_pages)
+    return number + 1 if has_more else None

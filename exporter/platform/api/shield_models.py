@@ -10,6 +10,7 @@ from exporter.platform.api.charts import calendar_day
 from exporter.platform.wire import (
     CamelWire,
     Each,
+    Envelope,
     EnvelopeFault,
     Identity,
     Integer,
@@ -87,21 +88,18 @@ class Page(CamelWire):
     page_size: Integer = None
 
 
-class ShieldZonePage(CamelWire):
+class ShieldZonePage(Envelope[list[Each[ShieldZone]]]):
     """One page of the shield-zone list; its items are validated one by one."""
 
-    data: list[Each[ShieldZone]] | None = None
     page: Page | None = None
-    error: EnvelopeFault | None = None
-    status_code: Integer = None
 
     def is_empty(self) -> bool:
         """Return whether the page's count says that there are no zones."""
         return self.page is not None and self.page.total_count == 0
 
-    def unexpected(self) -> Iterator[str]:
-        """Return the names of the zones' fields with an unknown value."""
-        return unexpected_in(self.data)
+    def payload(self) -> "ShieldZonePage":
+        """Return the page, which says where the list goes on."""
+        return self
 
 
 class BreachCounts(CamelWire):
@@ -258,28 +256,20 @@ class BotCategoryAction(CamelWire):
     action: Integer = None
 
 
-# The documented keys of `variableTypes`.
-VariableTypes = dict[str, str | None]
+class Condition(CamelWire):
+    """A condition of a custom WAF rule."""
 
-
-class ChainedCondition(CamelWire):
-    """A condition chained to a custom WAF rule's first one."""
-
-    variable_types: VariableTypes | None = None
+    variable_types: dict[str, str | None] | None = None
     value: str | None = None
     is_negated: bool | None = None
     is_regex_variable: bool | None = None
 
 
-class RuleConfiguration(CamelWire):
-    """The condition of a custom WAF rule."""
+class RuleConfiguration(Condition):
+    """The first condition of a custom WAF rule."""
 
-    variable_types: VariableTypes | None = None
     transformation_types: list[Any] | None = None
-    value: str | None = None
-    is_negated: bool | None = None
-    is_regex_variable: bool | None = None
-    chained_rule_conditions: list[ChainedCondition] | None = None
+    chained_rule_conditions: list[Condition] | None = None
 
 
 class CustomWafRule(CamelWire):

@@ -1,6 +1,7 @@
 """The key or token of an account, and whether the platform accepts it."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 from exporter.platform.errors import CredentialError
 
@@ -25,18 +26,6 @@ class Credential:
         # The secret that the platform refused last; empty if the secret could not be read.
         self._refused: str | None = None
 
-    def read(self) -> str:
-        """Return the current key or token.
-
-        Raises:
-            CredentialError: it cannot be read.
-        """
-        try:
-            return self._read()
-        except CredentialError:
-            self._refused = ""
-            raise
-
     async def current(self) -> str:
         """Return the current key or token, after a check whether it was rotated.
 
@@ -45,7 +34,11 @@ class Credential:
         """
         if self._refresh is not None:
             await self._refresh()
-        return self.read()
+        try:
+            return self._read()
+        except CredentialError:
+            self._refused = ""
+            raise
 
     def header(self, secret: str) -> tuple[str, str]:
         """Return the header that contains the secret.
@@ -72,13 +65,9 @@ class Credential:
 
     def is_renewed(self) -> bool:
         """Return whether a refused secret has been replaced since; True only once for each change."""
-        if self._refused is None:
-            return False
-        try:
-            secret = self._read()
-        except CredentialError:
-            return False
-        if secret == self._refused:
-            return False
-        self._refused = None
-        return True
+        if self._refused is not None:
+            with suppress(CredentialError):
+                if self._read() != self._refused:
+                    self._refused = None
+                    return True
+        return False

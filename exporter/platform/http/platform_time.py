@@ -1,6 +1,5 @@
 """Determines the time of an account's platform from the `Date` headers of its answers."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from exporter.clock import Clocks
@@ -8,22 +7,6 @@ from exporter.clock import Clocks
 DAY_SECONDS = 86_400.0
 # This number of successive answers that agree is accepted, whatever this machine's clock shows.
 ANSWERS_BELIEVED = 3
-
-
-@dataclass(frozen=True, slots=True)
-class _Reading:
-    """A time of the platform in unix seconds, and the monotonic second at which it was received."""
-
-    at: float
-    read: float
-
-    def is_near(self, at: float, now: float) -> bool:
-        """Return whether a time, received at the monotonic second `now`, is within a day of this reading."""
-        return abs(at - self.carried(now)) <= DAY_SECONDS
-
-    def carried(self, now: float) -> float:
-        """Return the time of this reading, advanced to the monotonic second `now`."""
-        return self.at + now - self.read
 
 
 class PlatformTime:
@@ -34,24 +17,24 @@ class PlatformTime:
 
     Args:
         clocks: this machine's clocks; the monotonic one advances the last accepted time.
+
+    Attributes:
+        believed: the time that was accepted last, in unix seconds; None before the first.
     """
 
     def __init__(self, clocks: Clocks) -> None:
+        self.believed: float | None = None
         self._wall = clocks.wall
         self._monotonic = clocks.monotonic
-        self._believed: _Reading | None = None
-        self._doubted: _Reading | None = None
+        # The last accepted time, and the last one that was not, less the monotonic second at which it was received.
+        self._accepted: float | None = None
+        self._doubted: float | None = None
         self._answers = 0
-
-    @property
-    def believed(self) -> float | None:
-        """The time that was accepted last, in unix seconds; None before the first."""
-        return self._believed.at if self._believed is not None else None
 
     def restore(self, believed: float) -> None:
         """Continue from the time that an earlier process accepted, in unix seconds, unless a newer one is known."""
-        if self._believed is None:
-            self._believed = _Reading(believed, self._monotonic())
+        if self.believed is None:
+            self.believed, self._accepted = believed, believed - self._monotonic()
 
     def read(self, date: datetime | None) -> datetime | None:
         """Check the `Date` of an answer, and return the time to use.
@@ -64,21 +47,20 @@ class PlatformTime:
             the earlier of the date and this machine's clock, because a series that begins too late would lose days;
             None if there is no date.
         """
-        now, wall, believed = self._monotonic(), self._wall(), self._believed
-        if date is not None and self._is_believed(_Reading(date.timestamp(), now), wall):
-            self._believed = _Reading(date.timestamp(), now)
+        now, wall = self._monotonic(), self._wall()
+        at = None if date is None else date.timestamp()
+        if at is not None and (abs(at - wall) <= DAY_SECONDS or self._is_believed(at - now)):
+            self.believed, self._accepted = at, at - now
             self._doubted, self._answers = None, 0
             return date
-        if believed is not None:
-            return datetime.fromtimestamp(believed.carried(now), UTC)
+        if self._accepted is not None:
+            return datetime.fromtimestamp(self._accepted + now, UTC)
         return None if date is None else min(date, datetime.fromtimestamp(wall, UTC))
 
-    def _is_believed(self, reading: _Reading, wall: float) -> bool:
-        if abs(reading.at - wall) <= DAY_SECONDS:
+    def _is_believed(self, reading: float) -> bool:
+        if self._accepted is not None and abs(reading - self._accepted) <= DAY_SECONDS:
             return True
-        if self._believed is not None and self._believed.is_near(reading.at, reading.read):
-            return True
-        agrees = self._doubted is not None and self._doubted.is_near(reading.at, reading.read)
+        agrees = self._doubted is not None and abs(reading - self._doubted) <= DAY_SECONDS
         self._answers = self._answers + 1 if agrees else 1
         self._doubted = reading
         return self._answers >= ANSWERS_BELIEVED

@@ -22,7 +22,7 @@ from exporter.platform.errors import (
 from exporter.platform.http.mask import Mask
 from exporter.platform.long_json import Items, LongJson, NotWholeJsonError, TooManyValuesError, without_surrogates
 from exporter.platform.operation import Operation
-from exporter.platform.wire import Envelope, EnvelopeFault, Wire, describe, is_out_of_range
+from exporter.platform.wire import Envelope, Wire, describe, is_out_of_range
 from exporter.responsive.event_loop import Turns
 
 T = TypeVar("T")
@@ -33,8 +33,8 @@ ERROR_BODY_LIMIT = 64 * 1024
 LONG_BODY = 64 * 1024
 
 
-# The decoded bytes, of an error or of a list that was cut only the part that was read; and the document, if the body was
-# long and therefore parsed while it arrived.
+# The decoded bytes, of an error or of a list that was cut only the part that was read; and the document, if the body
+# was long and therefore parsed while it arrived.
 Content = tuple[bytes, LongJson | None]
 
 
@@ -228,9 +228,9 @@ def payload(operation: Operation[T], raw: bytes, status: int, parsed: LongJson |
         value = _parse(operation.answer, raw, parsed)
     except ValidationError as error:
         raise _why_unparsed(error, raw, parsed, status) from None
-    if operation.enveloped:
+    if isinstance(value, Envelope):
         _check_envelope(value, status)
-        value = value.data if isinstance(value, Envelope) else value
+        value = value.payload()
     elif isinstance(value, Wire):
         if not value.model_fields_set:
             fault = WrongShape("the body has none of the documented fields", status=status)
@@ -287,8 +287,8 @@ def _reported_failure(raw: bytes, parsed: LongJson | None, status: int) -> Platf
     return None
 
 
-def _check_envelope(envelope: Any, status: int) -> None:  # noqa: ANN401
-    fault: EnvelopeFault | None = envelope.error
+def _check_envelope(envelope: Envelope[Any], status: int) -> None:
+    fault = envelope.error
     if fault is not None and fault.is_failure():
         raise _refusal(fault.status_code or 0, fault.message or "", fault.error_key or "", status)
     if envelope.data is None:

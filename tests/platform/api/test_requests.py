@@ -13,7 +13,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from exporter.collectors.endpoints.path import parse_path
-from exporter.platform.api import containers, database, dns, scripting, search, shield
+from exporter.platform.api import containers, database, dns, search, shield
 from exporter.platform.api.catalogue import OPERATIONS
 from exporter.platform.api.document import Document
 from exporter.platform.errors import CredentialError, PlatformError
@@ -89,7 +89,6 @@ async def test_statistics_take_their_window_in_utc() -> None:
 async def test_the_endpoint_functions_send_what_their_arguments_say() -> None:
     refused = '{"type": "error", "error": {"message": "no"}}'
     answers = {
-        "/compute/script/7": json_reply('{"Id": 7}'),
         "/mc/registries/tags": json_reply('[{"name": "1.27"}]'),
         "/search?search=prod&from=0&size=1": json_reply('{"Total": 3}'),
         "/v2/pipeline": json_reply(f'{{"results": [{refused}, {refused}]}}'),
@@ -100,14 +99,10 @@ async def test_the_endpoint_functions_send_what_their_arguments_say() -> None:
 
     async with raw_server(answer) as server, client_of(server.url) as kit:
         caller = kit.calls
-        await scripting.script(caller, 7)
-        await scripting.script_by_update(caller, 7)
         await containers.tags(caller, "dockerhub", "library", "nginx")
         await search.count(caller, "prod")
         await database.execute(caller, ["SELECT 1", "SELECT 'é'"])
     assert [(sent.method, sent.target, sent.body) for sent in server.requests] == [
-        ("GET", "/compute/script/7", b""),
-        ("POST", "/compute/script/7", b"{}"),
         (
             "POST",
             "/mc/registries/tags",

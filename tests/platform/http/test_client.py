@@ -69,7 +69,7 @@ async def test_each_attempt_and_each_unknown_value_is_told_to_the_observer() -> 
 async def test_a_zone_that_was_never_scanned_is_an_answer_and_no_failure() -> None:
     script = (Reply(404, '{"title": "Not found"}', {"Date": "Sun, 08 Feb 2026 12:00:07 GMT"}),)
     async with answered(*script) as (kit, _):
-        answer = await dns.record_scan(kit.calls, 102)
+        answer = await kit.calls.call(Request(dns.RECORD_SCAN, {"zoneId": 102}))
         with pytest.raises(NotFound):
             await dns.statistics(kit.calls, 102)
     assert (answer.value, answer.date) == (None, datetime(2026, 2, 8, 12, 0, 7, tzinfo=UTC))
@@ -139,7 +139,7 @@ async def test_a_poll_counts_its_calls_and_their_seconds_also_when_they_fail() -
     async with answered(Reply(500), good(GOOD), Reply(404), fail, attempts=2) as (kit, platform):
         calls = kit.client.until(kit.clock.now + 100)
         await dns.statistics(calls, 102)
-        assert (await dns.record_scan(calls, 103)).value is None
+        assert (await calls.call(Request(dns.RECORD_SCAN, {"zoneId": 103}))).value is None
         with pytest.raises(ServerError) as caught:
             await dns.statistics(calls, 104)
     # Retries are no calls of the poll, but their seconds count: two attempts of 4 s, and a wait after each first one.

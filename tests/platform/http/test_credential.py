@@ -23,7 +23,7 @@ def test_a_key_that_was_refused_is_renewed_once_it_is_another() -> None:
     file = File("old")
     credential = Credential("access_key", file)
     assert (credential.is_refused(), credential.is_renewed()) == (False, False)
-    credential.refuse(credential.read())
+    credential.refuse("old")
     assert (credential.is_refused(), credential.is_renewed()) == (True, False)
     file.text = "new"
     assert [credential.is_renewed(), credential.is_renewed(), credential.is_refused()] == [True, False, False]
@@ -41,17 +41,16 @@ def test_a_key_that_was_taken_may_change_without_a_word() -> None:
 def test_the_answer_to_an_older_key_makes_the_newer_one_a_renewed_one() -> None:
     file = File("old")
     credential = Credential("access_key", file)
-    sent = credential.read()
     file.text = "new"
-    credential.refuse(sent)
+    credential.refuse("old")
     assert credential.is_renewed()
 
 
-def test_a_key_that_could_not_be_read_is_renewed_once_it_can() -> None:
+async def test_a_key_that_could_not_be_read_is_renewed_once_it_can() -> None:
     file = File(None)
     credential = Credential("access_key", file)
     with pytest.raises(CredentialError):
-        credential.read()
+        await credential.current()
     assert not credential.is_renewed()
     file.text = "new"
     assert credential.is_renewed()
@@ -61,5 +60,5 @@ def test_a_key_that_no_header_can_carry_is_refused_before_it_is_sent() -> None:
     file = File("not\na header")
     credential = Credential("access_key", file)
     with pytest.raises(CredentialError):
-        credential.header(credential.read())
+        credential.header("not\na header")
     assert (credential.is_refused(), credential.is_renewed()) == (True, False)

@@ -56,9 +56,9 @@ async def test_a_key_that_the_platform_echoes_encoded_is_in_no_name_and_no_error
     named = good('{"Domain": "%s.example", "Records": []}' % echo)  # noqa: UP031 - no braces to double
     bad = Reply(400, '{"Message": "%s is void"}' % echo)  # noqa: UP031
     async with answered(named, bad) as (kit, _):
-        got = await dns.record_scan(kit.calls, 102)
+        got = await kit.calls.call(Request(dns.RECORD_SCAN, {"zoneId": 102}))
         with pytest.raises(PlatformError) as caught:
-            await dns.record_scan(kit.calls, 102)
+            await kit.calls.call(Request(dns.RECORD_SCAN, {"zoneId": 102}))
     assert got.value is not None
     assert got.value.domain == "***.example"
     assert str(caught.value) == "the platform answered 400: *** is void"
@@ -70,7 +70,7 @@ async def test_a_key_that_the_platform_echoes_in_a_good_answer_is_masked(rows: i
     names = [f"{'x' * (number % 97)} {KEY}.example" for number in range(rows)]
     answer = good(json.dumps({"Domain": f"{KEY}.example", "Records": [{"Name": name} for name in names]}))
     async with answered(answer) as (kit, _):
-        got = await dns.record_scan(kit.calls, 102)
+        got = await kit.calls.call(Request(dns.RECORD_SCAN, {"zoneId": 102}))
     assert got.value is not None
     assert got.value.domain == "***.example"
     assert [record.name for record in got.value.records or ()] == [name.replace(KEY, "***") for name in names]
@@ -111,9 +111,9 @@ async def test_no_library_logs_a_secret(scheme: str, caplog: pytest.LogCaptureFi
     answers = (reply(200, body), reply(401, KEY), reply(200, body), reply(302, "", {"Location": "/"}))
     with caplog.at_level(logging.DEBUG):
         async with raw_server(saying(*answers)) as server, client_of(server.url, scheme=scheme) as kit:
-            answer = await scripting.script(kit.calls, 7)
+            answer = await kit.calls.call(Request(scripting.READ, {"id": 7}))
             with pytest.raises(PlatformError):
-                await scripting.script(kit.calls, 7)
+                await kit.calls.call(Request(scripting.READ, {"id": 7}))
             await kit.calls.call(
                 Request(scripting.ADD_SECRET, path={"id": 7}, body={"Name": "TOKEN", "Secret": SECRET})
             )

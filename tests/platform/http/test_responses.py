@@ -26,7 +26,11 @@ from exporter.platform.http import responses
 from exporter.platform.http.responses import Failure, failure_in, payload, status_error
 from exporter.platform.operation import Operation
 
-ENVELOPED = [operation for operation in OPERATIONS if operation.enveloped]
+ENVELOPED = [
+    operation
+    for operation in OPERATIONS
+    if operation.path.startswith("/shield/") and operation is not shield.CUSTOM_RULE
+]
 OVERVIEW = '{"totalBreaches": 1, "loggedBreaches": 1, "challengedBreaches": 0, "blockedBreaches": 0}'
 
 

@@ -162,7 +162,7 @@ async def test_a_read_that_is_a_post_is_tried_again() -> None:
     async with answered(Reply(503), attempts=2) as (kit, platform):
         for call in (
             containers.tags(kit.calls, "dockerhub", "library", "nginx"),
-            scripting.script_by_update(kit.calls, 7),
+            kit.calls.call(Request(scripting.READ_BY_UPDATE, {"id": 7})),
             database.execute(kit.calls, ["SELECT 1"]),
         ):
             with pytest.raises(ServerError):
