@@ -28,6 +28,20 @@ from exporter.wiring import from_settings
 _OPT_IN = {"script_read_by_update": "read: update"}
 # Families that come from the configuration, and the collector with whose families they are listed.
 _BESIDE = {"edge_script_monthly_budget_dollars": "scripts"}
+# Families whose name, type or labels may change with any version.
+_EXPERIMENTAL = frozenset(
+    {
+        "edge_api_capacity_requests_per_second",
+        "edge_database_query_interval_seconds",
+        "edge_exporter_ledger_refused_rows_total",
+        "edge_exporter_script_budget_unmatched",
+        "edge_exporter_shard_epoch",
+        "edge_exporter_shard_losses_total",
+        "edge_exporter_shard_takeovers_total",
+        "edge_exporter_shard_waiting",
+        "edge_exporter_state_database_seconds",
+    }
+)
 _NOTES = {
     "dns_statistics": (
         "Counters are sums over UTC days. A day after the first poll of the series counts completely; of an earlier "
@@ -83,6 +97,13 @@ def sections(collectors: Sequence[Collector] = CATALOGUE) -> Iterator[Section]:
     yield "health", None, (*HEALTH, *(info for info in own if info.name not in _BESIDE))
 
 
+def stability(info: FamilyInfo) -> str:
+    """Return `stable`, `experimental`, or `configured` for a metric of the user's own."""
+    if info.name in _EXPERIMENTAL:
+        return "experimental"
+    return "stable" if info.name in {one.name for _, _, infos in sections() for one in infos} else "configured"
+
+
 def as_markdown(collectors: Sequence[Collector] = CATALOGUE) -> str:
     """Return the reference as Markdown."""
     lines = [
@@ -96,6 +117,9 @@ def as_markdown(collectors: Sequence[Collector] = CATALOGUE) -> str:
         "Days and months are those of the platform, by the `Date` of its answers. If a `Date` differs by more than a",
         "day from both this machine's clock and the last accepted date, it is accepted when three successive answers",
         "agree; until then the exporter continues from the last accepted date.",
+        "",
+        "The name, type and labels of a stable metric change only with a line under *Changes that need attention* in",
+        "the changelog. Those of an experimental metric may change with any version.",
     ]
     for title, collector, infos in sections(collectors):
         lines += ["", f"## {title}"]
@@ -106,7 +130,7 @@ def as_markdown(collectors: Sequence[Collector] = CATALOGUE) -> str:
             lines += ["", f"Polled every {interval} with {', '.join(dict.fromkeys(asked))}."]
         if title in _NOTES:
             lines += ["", _NOTES[title]]
-        lines += ["", "| metric | type | unit | labels | meaning |", "|---|---|---|---|---|"]
+        lines += ["", "| metric | type | unit | labels | stability | meaning |", "|---|---|---|---|---|---|"]
         lines += [_row(info) for info in infos]
     return "\n".join(lines) + "\n"
 
@@ -122,7 +146,7 @@ def _key(collector: Collector) -> str:
 def _row(info: FamilyInfo) -> str:
     labels = ", ".join(f"`{label}`" for label in info.labels)
     meaning = info.help.replace("|", "\\|").replace("<", "&lt;")
-    return f"| `{info.name}` | {info.kind} | {info.unit} | {labels} | {meaning} |"
+    return f"| `{info.name}` | {info.kind} | {info.unit} | {labels} | {stability(info)} | {meaning} |"
 
 
 def as_json(collectors: Sequence[Collector] = CATALOGUE) -> str:
@@ -136,7 +160,14 @@ def _plain(title: str, collector: Collector | None, infos: Sequence[FamilyInfo])
         plain["interval"] = {"key": _key(collector), "default_seconds": collector.interval}
         plain["requests"] = list(dict.fromkeys(map(_request, collector.operations)))
     plain["metrics"] = [
-        {"name": info.name, "type": info.kind, "unit": info.unit, "labels": info.labels, "help": info.help}
+        {
+            "name": info.name,
+            "type": info.kind,
+            "unit": info.unit,
+            "labels": info.labels,
+            "stability": stability(info),
+            "help": info.help,
+        }
         for info in infos
     ]
     return plain
