@@ -38,6 +38,10 @@ check: $(VENV)/.test ## lint, types, and that what is generated is up to date
 	$(BIN)/python deploy/kubernetes/generate_rules.py --check
 	$(BIN)/python -m docs.generate --check
 
+.PHONY: lowest
+lowest: ## the tests that need no other programs, with the lowest versions of the dependencies
+	PYTHON=$(PYTHON) .ci/lowest
+
 .PHONY: rooms
 rooms: $(VENV)/.test ## the rooms of the package, low to high, and what each imports
 	$(BIN)/python -m tests.rooms

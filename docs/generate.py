@@ -21,6 +21,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from deploy import generate_relabeling
+from docs import home
 from exporter.cli import command as command_line
 from exporter.collectors.catalogue import CATALOGUE
 from exporter.commands.call.operations import CALLABLE
@@ -212,6 +213,7 @@ def documents() -> Mapping[Path, str]:
         REPOSITORY / "docs" / "commands.md": commands(),
         example: with_section(example, example_collectors()),
         **generate_relabeling.documents(),
+        **home.documents(),
     }
 
 

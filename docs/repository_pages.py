@@ -15,7 +15,6 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 REPOSITORY: Final = Path(__file__).resolve().parents[1]
-ADDRESS: Final = "https://github.com/edge-exporter/edge-exporter/blob/main/"
 PAGES: Final = {
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
@@ -55,23 +54,19 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
-def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001 - MkDocs passes them
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001 - MkDocs passes it
     """Replace the links of a page by links to pages of the site or files of the repository."""
     shown = places()
     source = next(name for name, place in shown.items() if place == page.file.src_uri)
 
     def lead(link: re.Match[str]) -> str:
-        return _target(link[0], source, page.file.src_uri, shown)
+        wanted = posixpath.normpath(posixpath.join(posixpath.dirname(source), link[0]))
+        if wanted in shown:
+            return posixpath.relpath(shown[wanted], posixpath.dirname(page.file.src_uri) or ".")
+        if not (REPOSITORY / wanted).exists():
+            _LOG.warning("%s links %s, which does not exist", source, link[0])
+        return f"{config.repo_url}/blob/main/{wanted}"
 
     parts = _FENCED.split(markdown)
     parts[::2] = [_LINK.sub(lead, prose) for prose in parts[::2]]
     return "".join(parts)
-
-
-def _target(link: str, source: str, page: str, shown: dict[str, str]) -> str:
-    wanted = posixpath.normpath(posixpath.join(posixpath.dirname(source), link))
-    if wanted in shown:
-        return posixpath.relpath(shown[wanted], posixpath.dirname(page) or ".")
-    if not (REPOSITORY / wanted).exists():
-        _LOG.warning("%s links %s, which does not exist", source, link)
-    return ADDRESS + wanted

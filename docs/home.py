@@ -1,0 +1,48 @@
+"""Writes the address of the project's home, which pyproject.toml names once, wherever else it stands.
+
+`Source` in `[project.urls]` is the repository and `Documentation` the site. A release is refused where `Source` is not
+the repository that makes it (.github/workflows/release.yml), so that nothing published leads to a place of others.
+"""
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Final
+
+REPOSITORY: Final = Path(__file__).resolve().parents[1]
+# Files that need the whole address: alerts, pages and programs that are read outside of the repository.
+PLACES: Final = (
+    "pyproject.toml",
+    "CODE_OF_CONDUCT.md",
+    "Dockerfile",
+    "SECURITY.md",
+    "mkdocs.yml",
+    ".github/ISSUE_TEMPLATE/config.yml",
+    "dashboards/edge-overview.json",
+    "dashboards/generator/links.py",
+    "deploy/helm/edge-exporter/Chart.yaml",
+    "deploy/kubernetes/monitoring/prometheusrules.yaml",
+    "deploy/prometheus/rules/*.yml",
+    "deploy/systemd/edge-exporter.service",
+    "docs/start.md",
+    "exporter/assets/shipped.py",
+    "tests/rules/*.test.yml",
+)
+# A repository of this name at any forge. An index's page has no owner in its path.
+_ADDRESS: Final = re.compile(r"https://(?!pypi\.org/)[\w.-]+(?:/[\w.-]+)+?/edge-exporter(?![\w-])")
+_SITE: Final = re.compile(r"(?m)^site_url: .*$")
+
+
+def with_home(text: str, source: str, site: str) -> str:
+    """Replace the addresses of the repository and of the site in a text."""
+    return _SITE.sub(f"site_url: {site}", _ADDRESS.sub(source, text))
+
+
+def documents() -> dict[Path, str]:
+    """Return every file that names the home, and its text with the addresses of pyproject.toml."""
+    urls = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]
+    return {
+        path: with_home(path.read_text(encoding="utf-8"), urls["Source"], urls["Documentation"])
+        for place in PLACES
+        for path in sorted(REPOSITORY.glob(place))
+    }
