@@ -23,14 +23,14 @@ COPY deploy/prometheus deploy/prometheus
 COPY deploy/runbooks deploy/runbooks
 COPY exporter exporter
 # There is no git in here to say which version it is.
-ARG VERSION=0.1.0.dev0
+ARG VERSION=0.2.0.dev0
 ENV SETUPTOOLS_SCM_PRETEND_VERSION_FOR_EDGE_EXPORTER=${VERSION}
 RUN python -m pip --python /opt/build/bin/python wheel --no-deps --no-build-isolation --wheel-dir dist . \
     && python -m pip --python /opt/edge-exporter/bin/python install --no-deps --no-index dist/*.whl
 
 FROM ${PYTHON_IMAGE}
 ARG PYTHON_IMAGE
-ARG VERSION=0.1.0.dev0
+ARG VERSION=0.2.0.dev0
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="edge-exporter" \
     org.opencontainers.image.description="A Prometheus exporter for an edge platform" \

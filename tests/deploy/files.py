@@ -1,4 +1,4 @@
-"""Reads the deployment files: places, documents, and the exporter's variables."""
+"""Reads the deployment files: places, documents, objects, and the exporter's variables."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,6 +16,7 @@ REPOSITORY: Final = Path(__file__).parents[2]
 DEPLOY: Final = REPOSITORY / "deploy"
 DASHBOARDS: Final = REPOSITORY / "dashboards"
 RULES: Final = DEPLOY / "prometheus" / "rules"
+RENDERED: Final = Path(__file__).parent / "rendered"
 # The newest version of the changelog, which the deployment files name.
 RELEASE: Final = re.findall(r"^## (\d\S*)", (REPOSITORY / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)[0]
 PORT: Final = 9877
@@ -91,7 +92,31 @@ def workload_of(objects: Iterable[Document]) -> Document:
     return found
 
 
-def containers(workload: Document) -> Iterator[Document]:
-    """Return the containers of a StatefulSet, a Deployment or a Pod."""
-    spec = workload["spec"]
-    yield from (spec["template"]["spec"] if "template" in spec else spec)["containers"]
+def exporter_of(objects: Iterable[Document]) -> Document:
+    """Return the exporter's container."""
+    (container,) = workload_of(objects)["spec"]["template"]["spec"]["containers"]
+    return dict(container)
+
+
+def config_of(objects: Iterable[Document]) -> str:
+    """Return the text of the exporter's configuration file; empty if there is none."""
+    found = [each["data"] for each in objects if each["kind"] == "ConfigMap" and "config.yaml" in each.get("data", {})]
+    return str(found[0]["config.yaml"]) if found else ""
+
+
+def selectors(objects: Iterable[Document]) -> Iterator[Document]:
+    """Yield the labels by which the objects select the exporter's pods."""
+    for each in objects:
+        spec = each.get("spec", {})
+        chosen = spec.get("podSelector", spec.get("selector"))
+        if each["kind"] != "ServiceMonitor" and chosen:
+            yield chosen.get("matchLabels", chosen)
+
+
+def rendered(objects: Iterable[Document]) -> str:
+    """Return objects as text for a golden file, without rules and dashboards, which have one place."""
+    shown = [
+        each for each in objects if each["kind"] != "PrometheusRule" and "-dashboard-" not in each["metadata"]["name"]
+    ]
+    # The list of series in a monitor is generated, and compared elsewhere.
+    return re.sub(r"edge_\(\?:.*?\)", "edge_(?:...)", yaml.safe_dump_all(shown, width=10**6), flags=re.DOTALL)

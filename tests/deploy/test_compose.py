@@ -114,7 +114,7 @@ def test_what_runs_can_write_nothing_but_its_volumes_and_gains_no_privilege() ->
 
 def test_the_image_is_built_from_the_repository_under_the_package_s_version() -> None:
     for name in ("network", "exporter", "notifications"):
-        assert SERVICES[name]["image"] == f"${{EXPORTER_IMAGE:-edge-exporter/edge-exporter:{RELEASE}}}"
+        assert SERVICES[name]["image"] == f"${{EXPORTER_IMAGE:-localhost/edge-exporter:{RELEASE}}}"
         assert (FOLDER / SERVICES[name]["build"]["context"]).resolve() == REPOSITORY
 
 

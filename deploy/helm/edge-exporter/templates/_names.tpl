@@ -24,7 +24,17 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 app.kubernetes.io/part-of: edge-exporter
 {{- end -}}
 
+{{/* The metadata of an object; `name` or `suffix`, `labels` and `annotations` are its own, and win over those of all. */}}
+{{- define "edge-exporter.metadata" -}}
+name: {{ .name | default (include "edge-exporter.fullname" .root) }}{{ with .suffix }}-{{ . }}{{ end }}
+labels: {{- merge (dict) (.labels | default dict) (include "edge-exporter.labels" .root | fromYaml) .root.Values.commonLabels | toYaml | nindent 2 }}
+{{- with merge (dict) (.annotations | default dict) .root.Values.commonAnnotations }}
+annotations: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
 {{- define "edge-exporter.image" -}}
+{{- $_ := required (printf "image.repository is required: build the image, push it as REPOSITORY:%s, and set REPOSITORY (deploy/README.md)" .Chart.AppVersion) .Values.image.repository -}}
 {{- $version := .Values.image.digest | default (.Values.image.tag | default .Chart.AppVersion) -}}
 {{- printf "%s%s%s" .Values.image.repository (ternary "@" ":" (not (empty .Values.image.digest))) $version -}}
 {{- end -}}
@@ -42,26 +52,27 @@ app.kubernetes.io/part-of: edge-exporter
 {{- .Values.apiKey.existingSecret | default (ternary (include "edge-exporter.fullname" .) "" (not (empty .Values.apiKey.value))) -}}
 {{- end -}}
 
-{{/* Whether each pod has a volume for its counters. */}}
+{{/* Whether each pod claims a volume for its counters. */}}
 {{- define "edge-exporter.volume" -}}
-{{- if and .Values.persistence.enabled (not .Values.state.existingSecret) -}}true{{- end -}}
+{{- if and .Values.persistence.enabled (not .Values.persistence.existingClaim) (not .Values.state.existingSecret) (not .Values.leases.enabled) -}}true{{- end -}}
 {{- end -}}
 
-{{- define "edge-exporter.podSecurity" -}}
-runAsNonRoot: true
-runAsUser: 65532
-runAsGroup: 65532
-fsGroup: 65532
-fsGroupChangePolicy: OnRootMismatch
-seccompProfile:
-  type: RuntimeDefault
+{{/* How many pods there are. */}}
+{{- define "edge-exporter.replicas" -}}
+{{- ternary .Values.leases.replicas .Values.shards .Values.leases.enabled -}}
 {{- end -}}
 
-{{- define "edge-exporter.containerSecurity" -}}
-allowPrivilegeEscalation: false
-readOnlyRootFilesystem: true
-capabilities:
-  drop: [ALL]
+{{- define "edge-exporter.kind" -}}
+{{- ternary "Deployment" "StatefulSet" .Values.leases.enabled -}}
+{{- end -}}
+
+{{/* A probe: what it asks, and how often. */}}
+{{- define "edge-exporter.probe" -}}
+httpGet:
+  path: {{ include "edge-exporter.prefix" .root }}{{ .path }}
+  port: http
+  scheme: {{ ternary "HTTPS" "HTTP" .root.Values.tls }}
+{{ toYaml .timing }}
 {{- end -}}
 
 {{/* What one endpoint of a monitor says, of either kind. */}}
