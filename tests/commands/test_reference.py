@@ -59,6 +59,7 @@ def test_the_reference_is_to_be_had_as_json() -> None:
         "type": "gauge",
         "unit": "dollars",
         "labels": ["account", "script_id", "script"],
+        "stability": "stable",
         "help": "Cost of the script in the UTC month to date (MonthlyCost), polled.",
     }
     assert sections["health"].keys() == {"section", "metrics"}
