@@ -3,6 +3,7 @@
 import platform as python_platform
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from typing import Any, TypeVar, cast
 
 from prometheus_client import (
     CollectorRegistry,
@@ -18,8 +19,9 @@ from prometheus_client.registry import Collector
 
 from exporter.metric import FamilyInfo, Kind
 
-_OPERATION = ("account", "operation")
-# Upper bounds of the buckets in seconds, from one step of the event loop to a very slow database.
+_Own = TypeVar("_Own", Counter, Gauge, Histogram)
+# Upper bounds of the buckets in seconds: of calls, and from one step of the event loop to a very slow database.
+_OF_CALLS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 ALERTED_REASONS = ("unauthorized", "forbidden", "rate_limited", "server_error", "timeout", "refused")
 
@@ -38,6 +40,17 @@ class WithoutCreated(Collector):
             yield metric
 
 
+def _own(kind: type[_Own], family: str, text: str, **more: Any) -> _Own:  # noqa: ANN401 - arguments of the kind
+    """Declare a family, written `name{labels}`; a `Telemetry` makes its own of each when it is created."""
+    name, _, labels = family.rstrip("}").partition("{")
+    unit = name.removesuffix("_total").rpartition("_")[2]
+    more["unit"] = unit if unit in ("seconds", "dollars") else ""
+    return cast(_Own, partial(kind, name, text, labels.split(", ") if labels else (), **more))
+
+
+_gauge, _counter, _histogram = partial(_own, Gauge), partial(_own, Counter), partial(_own, Histogram, buckets=_SECONDS)
+
+
 class Telemetry:
     """The exporter's own metrics.
 
@@ -50,189 +63,134 @@ class Telemetry:
         set_aside_at: unix seconds at which damaged state was last found in this run; None if that never happened.
     """
 
+    up = _gauge("edge_up{account}", "Whether an authenticated answer of the account came within the last interval.")
+    requests = _counter(
+        "edge_api_requests_total{account, operation, code}",
+        "Requests to the platform by status code (none without an answer), including retries.",
+    )
+    failures = _counter(
+        "edge_api_request_failures_total{account, operation, reason}", "Requests that gave no usable answer, by reason."
+    )
+    durations = _histogram(
+        "edge_api_request_duration_seconds{account, operation}",
+        "Time from a request to the end of its answer.",
+        buckets=_OF_CALLS,
+    )
+    retries = _counter("edge_api_retries_total{account, operation}", "Retries of requests.")
+    unexpected = _counter(
+        "edge_api_unexpected_values_total{account, operation, field}", "Unknown values of fields in good answers."
+    )
+    throttled = _counter(
+        "edge_api_throttled_seconds_total{account}", "Time that calls waited for the account's request budget."
+    )
+    budget = _gauge(
+        "edge_api_budget_requests_per_second{account}", "Requests a second that the account's budget currently allows."
+    )
+    capacity = _gauge(
+        "edge_api_capacity_requests_per_second{account, limit}",
+        "Requests a second that each limit of the account's budget currently allows; the lower one applies. The "
+        "value of max_in_flight depends on the duration of calls.",
+    )
+    demand = _gauge(
+        "edge_api_demand_requests_per_second{account}",
+        "Requests a second that the account's targets need at the configured intervals.",
+    )
+    build = _gauge(
+        "edge_exporter_build_info{version, python}", "Version of the exporter and of the Python that runs it."
+    )
+    reload_successful = _gauge(
+        "edge_exporter_config_last_reload_successful", "Whether the last attempt to load the configuration succeeded."
+    )
+    reload_success_time = _gauge(
+        "edge_exporter_config_last_reload_success_timestamp_seconds", "When the configuration was last loaded."
+    )
+    interval = _gauge(
+        "edge_exporter_collector_interval_seconds{collector}",
+        "Time between two polls of a target, longer than configured if the budget does not suffice.",
+    )
+    duration = _gauge(
+        "edge_exporter_collector_duration_seconds{collector}", "Duration of the collector's last poll of a target."
+    )
+    missed = _counter(
+        "edge_exporter_collector_missed_runs_total{collector}",
+        "Polls that were skipped because the poll before had not ended, or because the scheduler was late.",
+    )
+    shard = _gauge(
+        "edge_exporter_shard_info{shard, shards}", "The shards that this process polls, and the number of all shards."
+    )
+    shard_held = _gauge(
+        "edge_exporter_shard_held{shard}",
+        "Whether it is certain that no other exporter counts this shard; counters are served only then.",
+    )
+    shard_epoch = _gauge(
+        "edge_exporter_shard_epoch{shard}",
+        "How often a shard has been claimed so far, by any exporter, as reported by its holder.",
+    )
+    shard_waiting = _gauge(
+        "edge_exporter_shard_waiting",
+        "Whether the exporter can claim no shard, because another shard.total or another address of an account is "
+        "in use, or its shard is.",
+    )
+    shard_takeovers = _counter(
+        "edge_exporter_shard_takeovers_total{shard}", "Claims of a shard's lease by this exporter, including the first."
+    )
+    shard_losses = _counter(
+        "edge_exporter_shard_losses_total{shard}",
+        "Leases of a shard that another exporter claimed while this one held them, as after a suspension.",
+    )
+    refused_rows = _counter(
+        "edge_exporter_ledger_refused_rows_total",
+        "Rows of counters that were not written, because another exporter had claimed their shard.",
+    )
+    state_database = _histogram(
+        "edge_exporter_state_database_seconds{operation}",
+        "Time of an operation of the state database, including the network.",
+    )
+    series = _gauge("edge_exporter_series", "Exposed series of targets, without the exporter's own.")
+    dropped = _gauge(
+        "edge_exporter_series_dropped{family}", "Series that are left out because of the cap on the family's series."
+    )
+    absent = _gauge(
+        "edge_exporter_absent_families{collector, cause}",
+        "Absent families of targets, by collector and cause, counted once a minute or less often; "
+        "`edge-exporter explain` names them.",
+    )
+    loop_lag = _histogram(
+        "edge_exporter_loop_lag_seconds",
+        "Delay of the event loop, which runs all polls and scrapes, measured ten times a second.",
+    )
+    render = _gauge(
+        "edge_exporter_render_duration_seconds",
+        "Time to render the changes and to join the last generation of the exposition.",
+    )
+    ledger_up = _gauge("edge_exporter_ledger_up", "Whether the last write of the counters' state succeeded.")
+    ledger_set_aside = _gauge(
+        "edge_exporter_ledger_set_aside_timestamp_seconds",
+        "When a state file that could not be used was last renamed, or was found without its journal; 0 if that "
+        "never happened in this run.",
+    )
+    corrections = _counter(
+        "edge_exporter_ledger_corrections_total{family}",
+        "Values of days or months that fell on the platform after they were counted; the counters do not fall.",
+    )
+    script_budget = _gauge(
+        "edge_script_monthly_budget_dollars{account, script_id, script}", "The configured monthly budget of the script."
+    )
+    script_budget_unmatched = _gauge(
+        "edge_exporter_script_budget_unmatched{account, script}",
+        "1 for a configured monthly budget whose name or id matches no polled script.",
+    )
+
     def __init__(self, registry: CollectorRegistry, version: str) -> None:
         self.registry = registry
         self.ledger_saves = True
         self.set_aside_at: float | None = None
-        counter, gauge = partial(Counter, registry=registry), partial(Gauge, registry=registry)
-        histogram = partial(Histogram, registry=registry)
-        self.up = gauge(
-            "edge_up",
-            "Whether an authenticated answer of the account came within the last interval.",
-            ("account",),
-        )
-        self.requests = counter(
-            "edge_api_requests",
-            "Requests to the platform by status code (none without an answer), including retries.",
-            (*_OPERATION, "code"),
-        )
-        self.failures = counter(
-            "edge_api_request_failures",
-            "Requests that gave no usable answer, by reason.",
-            (*_OPERATION, "reason"),
-        )
-        self.durations = histogram(
-            "edge_api_request_duration_seconds",
-            "Time from a request to the end of its answer.",
-            _OPERATION,
-            buckets=(0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
-            unit="seconds",
-        )
-        self.retries = counter("edge_api_retries", "Retries of requests.", _OPERATION)
-        self.unexpected = counter(
-            "edge_api_unexpected_values",
-            "Unknown values of fields in good answers.",
-            (*_OPERATION, "field"),
-        )
-        self.throttled = counter(
-            "edge_api_throttled_seconds",
-            "Time that calls waited for the account's request budget.",
-            ("account",),
-            unit="seconds",
-        )
-        self.budget = gauge(
-            "edge_api_budget_requests_per_second",
-            "Requests a second that the account's budget currently allows.",
-            ("account",),
-        )
-        self.capacity = gauge(
-            "edge_api_capacity_requests_per_second",
-            "Requests a second that each limit of the account's budget currently allows; the lower one applies. The "
-            "value of max_in_flight depends on the duration of calls.",
-            ("account", "limit"),
-        )
-        self.demand = gauge(
-            "edge_api_demand_requests_per_second",
-            "Requests a second that the account's targets need at the configured intervals.",
-            ("account",),
-        )
-        self.build = gauge(
-            "edge_exporter_build_info",
-            "Version of the exporter and of the Python that runs it.",
-            ("version", "python"),
-        )
+        for attribute, declared in vars(Telemetry).items():
+            if isinstance(declared, partial):
+                setattr(self, attribute, declared(registry=registry))
         self.build.labels(version, python_platform.python_version()).set(1)
-        self.reload_successful = gauge(
-            "edge_exporter_config_last_reload_successful",
-            "Whether the last attempt to load the configuration succeeded.",
-        )
-        self.reload_success_time = gauge(
-            "edge_exporter_config_last_reload_success_timestamp_seconds",
-            "When the configuration was last loaded.",
-            unit="seconds",
-        )
-        self.interval = gauge(
-            "edge_exporter_collector_interval_seconds",
-            "Time between two polls of a target, longer than configured if the budget does not suffice.",
-            ("collector",),
-            unit="seconds",
-        )
-        self.duration = gauge(
-            "edge_exporter_collector_duration_seconds",
-            "Duration of the collector's last poll of a target.",
-            ("collector",),
-            unit="seconds",
-        )
-        self.missed = counter(
-            "edge_exporter_collector_missed_runs",
-            "Polls that were skipped because the poll before had not ended, or because the scheduler was late.",
-            ("collector",),
-        )
-        self.shard = gauge(
-            "edge_exporter_shard_info",
-            "The shards that this process polls, and the number of all shards.",
-            ("shard", "shards"),
-        )
-        self.shard_held = gauge(
-            "edge_exporter_shard_held",
-            "Whether it is certain that no other exporter counts this shard; counters are served only then.",
-            ("shard",),
-        )
-        self.shard_epoch = gauge(
-            "edge_exporter_shard_epoch",
-            "How often a shard has been claimed so far, by any exporter, as reported by its holder.",
-            ("shard",),
-        )
-        self.shard_waiting = gauge(
-            "edge_exporter_shard_waiting",
-            "Whether the exporter can claim no shard, because another shard.total or another address of an account is "
-            "in use, or its shard is.",
-        )
-        self.shard_takeovers = counter(
-            "edge_exporter_shard_takeovers",
-            "Claims of a shard's lease by this exporter, including the first.",
-            ("shard",),
-        )
-        self.shard_losses = counter(
-            "edge_exporter_shard_losses",
-            "Leases of a shard that another exporter claimed while this one held them, as after a suspension.",
-            ("shard",),
-        )
-        self.refused_rows = counter(
-            "edge_exporter_ledger_refused_rows",
-            "Rows of counters that were not written, because another exporter had claimed their shard.",
-        )
-        self.state_database = histogram(
-            "edge_exporter_state_database_seconds",
-            "Time of an operation of the state database, including the network.",
-            ("operation",),
-            buckets=_SECONDS,
-            unit="seconds",
-        )
-        self.series = gauge(
-            "edge_exporter_series",
-            "Exposed series of targets, without the exporter's own.",
-        )
-        self.dropped = gauge(
-            "edge_exporter_series_dropped",
-            "Series that are left out because of the cap on the family's series.",
-            ("family",),
-        )
-        self.absent = gauge(
-            "edge_exporter_absent_families",
-            "Absent families of targets, by collector and cause, counted once a minute or less often; "
-            "`edge-exporter explain` names them.",
-            ("collector", "cause"),
-        )
-        self.loop_lag = histogram(
-            "edge_exporter_loop_lag_seconds",
-            "Delay of the event loop, which runs all polls and scrapes, measured ten times a second.",
-            buckets=_SECONDS,
-            unit="seconds",
-        )
-        self.render = gauge(
-            "edge_exporter_render_duration_seconds",
-            "Time to render the changes and to join the last generation of the exposition.",
-            unit="seconds",
-        )
-        self.ledger_up = gauge(
-            "edge_exporter_ledger_up",
-            "Whether the last write of the counters' state succeeded.",
-        )
         # The state counts as usable until a write fails.
         self.ledger_up.set(1)
-        self.ledger_set_aside = gauge(
-            "edge_exporter_ledger_set_aside_timestamp_seconds",
-            "When a state file that could not be used was last renamed, or was found without its journal; 0 if that "
-            "never happened in this run.",
-            unit="seconds",
-        )
-        self.corrections = counter(
-            "edge_exporter_ledger_corrections",
-            "Values of days or months that fell on the platform after they were counted; the counters do not fall.",
-            ("family",),
-        )
-        self.script_budget = gauge(
-            "edge_script_monthly_budget_dollars",
-            "The configured monthly budget of the script.",
-            ("account", "script_id", "script"),
-            unit="dollars",
-        )
-        self.script_budget_unmatched = gauge(
-            "edge_exporter_script_budget_unmatched",
-            "1 for a configured monthly budget whose name or id matches no polled script.",
-            ("account", "script"),
-        )
         ProcessCollector(registry=registry)
         PlatformCollector(registry=registry)
         GCCollector(registry=registry)
