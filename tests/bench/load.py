@@ -82,14 +82,14 @@ def in_turn(servers: Mapping[str, Child], encoding: str, seconds: float, pause: 
     return {name: Latency.of(each) for name, each in taken.items()}
 
 
-def crowd(url: str, encoding: str, seconds: int, clients: int = 8) -> tuple[float, float, float] | None:
-    """Scrape with many clients at once; return the median and 99th percentile in milliseconds, and scrapes a second.
+def crowd(url: str, encoding: str) -> tuple[float, float, float] | None:
+    """Scrape with eight clients at once; return the median and 99th percentile in milliseconds, and scrapes a second.
 
     None if wrk is missing or no scrape ended in time.
     """
     if shutil.which("wrk") is None:
         return None
-    command = ["wrk", "-t1", f"-c{clients}", f"-d{seconds}s", "--latency", "--timeout", "60s"]
+    command = ["wrk", "-t1", "-c8", "-d5s", "--latency", "--timeout", "60s"]
     headers = ["-H", f"Accept-Encoding: {encoding}", "-H", "Accept: text/plain;version=0.0.4"]
     reported = subprocess.run([*command, *headers, url], capture_output=True, text=True, check=True).stdout
     spread = {

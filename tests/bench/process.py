@@ -42,10 +42,10 @@ class Child:
     url: str
 
 
-def cpu_seconds(pid: int, *, with_ended_children: bool = False) -> float:
-    """Return the processor time that a process has used."""
+def cpu_seconds(pid: int) -> float:
+    """Return the processor time that a process has used, with its children that have ended."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return sum(map(int, fields[11 : 15 if with_ended_children else 13])) / _TICKS
+    return sum(map(int, fields[11:15])) / _TICKS
 
 
 def memory(pid: int) -> tuple[int, int]:

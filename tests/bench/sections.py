@@ -6,7 +6,7 @@ import os
 import statistics
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,7 @@ from tests.bench import load
 from tests.bench.calls import CLIENTS
 from tests.bench.peers import EXPORTER, NGINX, PEERS, beside, exporter
 from tests.bench.platform import platform_serving, write
-from tests.bench.process import MIB, Child, cpu_seconds, memory, own, polling_zones, wait
+from tests.bench.process import MIB, Child, cpu_seconds, get, memory, own, polling_zones, wait
 from tests.bench.report import Table
 from tests.bench.servers import SERIES_A_ZONE
 from tests.counters.process import exporter_running
@@ -28,6 +28,10 @@ RATE, FASTEST = 500, 100_000
 # Within so many seconds what was polled last is counted, rendered and compressed.
 SETTLING_SECONDS = 3.0
 BARE_IN_FLIGHT = 32
+CALL_SECONDS = 5.0
+MOST_REPOLLED = 500_000
+# For so many times the interval the exporter is scraped while it polls.
+REPOLL_TIMES = 4 / 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,19 +41,14 @@ class Plan:
     sizes: tuple[int, ...] = (1_000, 10_000, 100_000, 500_000, 1_000_000)
     # How long the servers of a size are scraped in turn, for each encoding; and each by many clients.
     seconds: float = 12.0
-    crowd_seconds: int = 5
     most_for_crowds: int = 100_000
     # Within so long every target is polled anew, while the exporter is scraped.
     repoll: float = 15.0
-    repoll_seconds: float = 20.0
-    most_repolled: int = 500_000
     in_flight: tuple[int, ...] = (1, 8, 64, 256)
-    call_seconds: float = 5.0
     starts: int = 7
-    # The interval of polls of an exporter that is not scraped, and how long it is measured.
+    # The interval of polls of an exporter that is not scraped.
     idle_targets: tuple[int, ...] = (100, 1_000, 10_000)
     idle: float = 60.0
-    idle_seconds: float = 20.0
     daemon_series: int = 100_000
     # Whole polls: how many intervals are measured, for each kind of answers.
     polled_zones: int = 20_000
@@ -58,19 +57,7 @@ class Plan:
 
 
 QUICK = Plan(
-    sizes=(1_000, 10_000),
-    seconds=1.0,
-    crowd_seconds=1,
-    most_for_crowds=1_000,
-    repoll=2.0,
-    repoll_seconds=2.0,
-    in_flight=(1, 64),
-    call_seconds=0.9,
-    starts=2,
-    idle_targets=(1_000,),
-    idle=10.0,
-    idle_seconds=5.0,
-    daemon_series=10_000,
+    *((1_000, 10_000), 1.0, 1_000, 2.0, (1, 64), 2, (1_000,), 10.0, 10_000),
     polled_zones=500,
     polled_interval=5.0,
     polled_rounds=1,
@@ -80,11 +67,6 @@ QUICK = Plan(
 def ratio(part: float, whole: float) -> float:
     """Return how many times as large as `whole` the `part` is."""
     return part / whole if whole else math.nan
-
-
-def growth(sizes: Sequence[int], values: Sequence[float]) -> float:
-    """Return the exponent with which a value grows with the size, between the first size and the last."""
-    return math.log(values[-1] / values[0]) / math.log(sizes[-1] / sizes[0])
 
 
 def resident(pid: int) -> float:
@@ -100,7 +82,6 @@ def scrape(plan: Plan) -> Iterator[Table]:
         "Eight scrapers at once (wrk)", (*key, "p50 ms", "p99 ms", "scrapes/s", "times nginx's p50", compared)
     )
     held = Table("Resident memory", ("series", "server", "MiB"))
-    medians: dict[tuple[str, str], list[float]] = {}
     for size in plan.sizes:
         with exporter(size) as child, beside(child, [peer for peer in PEERS if size <= peer.most]) as servers:
             for encoding in ENCODINGS:
@@ -108,40 +89,30 @@ def scrape(plan: Plan) -> Iterator[Table]:
                 taken = load.in_turn(servers, encoding, plan.seconds)
                 own_median, nginx = taken[EXPORTER].median, taken.get(NGINX.name)
                 for name, seen in taken.items():
-                    medians.setdefault((encoding, name), []).append(seen.median)
                     times = ratio(seen.median, nginx.median) if nginx else None
                     cells = (bodies[name], seen.median, seen.p99, times, ratio(seen.median, own_median))
                     table.add(size, encoding, name, *cells)
                 if size > plan.most_for_crowds:
                     continue
-                at_once = {name: load.crowd(one.url, encoding, plan.crowd_seconds) for name, one in servers.items()}
+                at_once = {name: load.crowd(one.url, encoding) for name, one in servers.items()}
                 subject, ready = at_once[EXPORTER], at_once.get(NGINX.name)
                 for name, crowd in at_once.items():
-                    if crowd is None or subject is None:
-                        crowds.add(size, encoding, name, None, None, 0.0, None, None)
-                        continue
-                    times = ratio(crowd[0], ready[0]) if ready else None
-                    crowds.add(size, encoding, name, *crowd, times, ratio(crowd[0], subject[0]))
+                    bases = (ready, subject) if crowd else (None, None)
+                    times_of = [ratio(crowd[0], base[0]) if crowd and base else None for base in bases]
+                    crowds.add(size, encoding, name, *(crowd or (None, None, 0.0)), *times_of)
             for name, one in servers.items():
                 held.add(size, name, resident(one.pid))
     yield from (table, crowds, held)
-    if len(plan.sizes) > 1:
-        growing = Table(
-            "Growth of the median scrape: the power of the number of series", ("encoding", "server", "power")
-        )
-        for (encoding, name), values in medians.items():
-            growing.add(encoding, name, growth(plan.sizes, values))
-        yield growing
 
 
 def repoll(plan: Plan) -> Iterator[Table]:
     """Scrape the exporter while every target is polled again, and an idle nginx for comparison."""
     columns = ("series", "encoding", "server", "scrapes", "median ms", "p99 ms", "worst ms")
     table = Table(f"Scrape while every target of the exporter is polled anew in {plan.repoll:g} s", columns)
-    for size in (size for size in plan.sizes if size <= plan.most_repolled):
+    for size in (size for size in plan.sizes if size <= MOST_REPOLLED):
         with exporter(size, plan.repoll) as child, beside(child) as servers:
             for encoding in ENCODINGS:
-                for name, seen in load.in_turn(servers, encoding, plan.repoll_seconds, PAUSE).items():
+                for name, seen in load.in_turn(servers, encoding, REPOLL_TIMES * plan.repoll, PAUSE).items():
                     table.add(size, encoding, name, seen.count, seen.median, seen.p99, seen.worst)
     yield table
 
@@ -156,7 +127,7 @@ def calls(plan: Plan) -> Iterator[Table]:
             seen: dict[str, list[dict[str, float]]] = {name: [] for name in CLIENTS}
             for _ in range(TURNS):
                 for name, turns in seen.items():
-                    turns.append(_call(name, platform.url, in_flight, plan.call_seconds / TURNS))
+                    turns.append(_call(name, platform.url, in_flight, CALL_SECONDS / TURNS))
             middle = {name: sorted(turns, key=lambda turn: turn["rate"])[TURNS // 2] for name, turns in seen.items()}
             for name, one in middle.items():
                 times = ratio(one["rate"], middle["httpx"]["rate"])
@@ -181,7 +152,7 @@ def daemon(platform: str, zones: int, interval: float, rate: float = RATE) -> It
         state = {"path": str(folder / "state.db")}
         with exporter_running(polling_zones(platform, polled, rate, collectors, state), folder) as running:
             child = Child(running.pid, f"{running.url}/metrics")
-            load.Scraper(child.url, "identity").scrape()
+            get(child.url)
             yield child
 
 
@@ -189,8 +160,7 @@ def daemon(platform: str, zones: int, interval: float, rate: float = RATE) -> It
 def polling(platform: str, zones: int, interval: float) -> Iterator[Child]:
     """Run the exporter; the block begins when it polls evenly, which is from the second interval on."""
     with daemon(platform, zones, interval) as child:
-        scraper = load.Scraper(child.url, "identity")
-        wait(lambda: scraper.scrape()[1].count(b"\nedge_target_up{") >= zones, "the first poll of every zone", step=0.5)
+        wait(lambda: get(child.url).count(b"\nedge_target_up{") >= zones, "the first poll of every zone", step=0.5)
         time.sleep(interval if zones else 0.0)
         yield child
 
@@ -205,7 +175,7 @@ def memory_of_daemon(plan: Plan) -> Iterator[Table]:
         for series in (0, plan.daemon_series // 10, plan.daemon_series):
             with polling(platform.url, series // SERIES_A_ZONE, plan.repoll) as child, beside(child) as servers:
                 used, began = cpu_seconds(child.pid), time.monotonic()
-                seen = load.in_turn(servers, "gzip", plan.repoll_seconds, PAUSE)
+                seen = load.in_turn(servers, "gzip", REPOLL_TIMES * plan.repoll, PAUSE)
                 share = (cpu_seconds(child.pid) - used) / (time.monotonic() - began)
                 now = resident(child.pid)
             base = base or now
@@ -232,18 +202,13 @@ def start(plan: Plan) -> Iterator[Table]:
 def idle(plan: Plan) -> Iterator[Table]:
     """Measure the processor time of a daemon that only polls."""
     table = Table(f"CPU at idle, targets polled each {plan.idle:g} s", ("targets", "CPU of a core", "MiB"))
-    shares: list[float] = []
     with platform_serving(changes=True) as platform:
         for zones in plan.idle_targets:
             with polling(platform.url, zones, plan.idle) as child:
-                used = cpu_seconds(child.pid)
-                time.sleep(plan.idle_seconds)
-                shares.append((cpu_seconds(child.pid) - used) / plan.idle_seconds)
-                table.add(zones, shares[-1], resident(child.pid))
+                used, began = cpu_seconds(child.pid), time.monotonic()
+                time.sleep(plan.idle / 3)
+                table.add(zones, (cpu_seconds(child.pid) - used) / (time.monotonic() - began), resident(child.pid))
     yield table
-    if len(shares) > 1 and min(shares) > 0:
-        power = growth(plan.idle_targets, shares)
-        yield Table("Growth of CPU at idle: the power of the number of targets", ("power",), [(power,)])
 
 
 def polls(plan: Plan) -> Iterator[Table]:
@@ -280,7 +245,7 @@ def polls(plan: Plan) -> Iterator[Table]:
                         mark = now()
                     time.sleep(interval)
                 note(answers, mark)
-        bare = _call("bare", platform.url, BARE_IN_FLIGHT, plan.call_seconds)["cpu_ms"] / 1e3
+        bare = _call("bare", platform.url, BARE_IN_FLIGHT, CALL_SECONDS)["cpu_ms"] / 1e3
     for answers, count, used, share, held in measured:
         table.add(answers, count, ratio(count, used), share, held, ratio(used, count) / bare)
     table.add(f"a bare call, aiohttp, {BARE_IN_FLIGHT} in flight", None, 1 / bare, None, None, 1.0)

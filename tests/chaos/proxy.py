@@ -23,7 +23,6 @@ class Proxy:
         self._open = asyncio.Event()
         self._open.set()
         self._markers: tuple[bytes, ...] = ()
-        self._writers: set[asyncio.StreamWriter] = set()
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
@@ -36,8 +35,6 @@ class Proxy:
         if self._server is not None:
             self._server.close()
             self._server = None
-        for writer in list(self._writers):
-            writer.close()
         for task in list(self._tasks):
             task.cancel()
 
@@ -62,47 +59,34 @@ class Proxy:
         task = asyncio.current_task()
         assert task is not None
         self._tasks.add(task)
-        self._writers.add(writer)
+        ways: list[asyncio.Task[None]] = []
         try:
             with suppress(OSError, asyncio.CancelledError):
                 onward, back = await asyncio.open_connection("127.0.0.1", self._target)
-                self._writers.add(back)
-                try:
-                    # The end of either direction ends both.
-                    ways = [
-                        asyncio.create_task(self._copy_requests(reader, back)),
-                        asyncio.create_task(self._copy(onward, writer)),
-                    ]
-                    await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
-                    for way in ways:
-                        way.cancel()
-                finally:
-                    self._writers.discard(back)
-                    back.close()
+                ways.append(asyncio.create_task(self._copy(reader, back, of_client=True)))
+                ways.append(asyncio.create_task(self._copy(onward, writer, of_client=False)))
+                # The end of either direction ends both.
+                await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
         finally:
             self._tasks.discard(task)
-            self._writers.discard(writer)
+            for way in ways:
+                way.cancel()
             writer.close()
 
-    async def _copy_requests(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _copy(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, of_client: bool) -> None:
         passed = 0
-        with suppress(OSError):
-            while data := await reader.read(_CHUNK):
-                rest = 0
-                while passed < len(self._markers) and (place := data.find(self._markers[passed], rest)) >= 0:
-                    passed, rest = passed + 1, place
-                if passed and passed == len(self._markers):
-                    writer.write(data[:rest])
-                    data = data[rest:]
-                    self._markers, passed = (), 0
-                    self.hang()
-                await self._open.wait()
-                writer.write(data)
-                await writer.drain()
-
-    async def _copy(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(OSError):
-            while data := await reader.read(_CHUNK):
-                await self._open.wait()
-                writer.write(data)
-                await writer.drain()
+        try:
+            with suppress(OSError):
+                while data := await reader.read(_CHUNK):
+                    rest, markers = 0, self._markers if of_client else ()
+                    while passed < len(markers) and (place := data.find(markers[passed], rest)) >= 0:
+                        passed, rest = passed + 1, place
+                    if passed and passed == len(markers):
+                        writer.write(data[:rest])
+                        data, self._markers, passed = data[rest:], (), 0
+                        self.hang()
+                    await self._open.wait()
+                    writer.write(data)
+                    await writer.drain()
+        finally:
+            writer.close()

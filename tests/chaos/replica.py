@@ -4,14 +4,12 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import Iterator, Mapping
-from datetime import datetime
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import httpx
 
-from tests.chaos.calls import Claim
 from tests.chaos.proxy import Proxy
 from tests.chaos.witness import Answer, Samples
 from tests.counters.process import Exporter
@@ -26,11 +24,11 @@ class Replica:
     Args:
         settings: its configuration, without the database's address.
         folder: its own folder.
-        proxy: its connection to the database; None if it uses no database.
-        url: the database's address through that proxy.
+        proxy: its connection to the database.
+        url: the database's address through that proxy; empty if it uses none.
     """
 
-    def __init__(self, settings: Mapping[str, Any], folder: Path, proxy: Proxy | None = None, url: str = "") -> None:
+    def __init__(self, settings: Mapping[str, Any], folder: Path, proxy: Proxy, url: str = "") -> None:
         self.proxy = proxy
         self.is_suspended = False
         self._settings = settings
@@ -38,7 +36,6 @@ class Replica:
         self._process: Exporter | None = None
         self._pending: asyncio.Task[Answer] | None = None
         self._resumed = 0.0
-        self._logs: list[dict[str, Any]] = []
         folder.mkdir()
         if url:
             (folder / "url").write_text(url)
@@ -59,16 +56,8 @@ class Replica:
         if process is not None:
             # What it has logged so far tells of a failure of this test.
             await asyncio.to_thread(process.end, number)
-            self._logs += process.logs
             with (self._folder / "log").open("a") as log:
                 log.writelines(f"{entry}\n" for entry in process.logs)
-
-    def claims(self) -> Iterator[Claim]:
-        """Return the shards that its processes have claimed."""
-        for entry in [*self._logs, *(self._process.logs if self._process is not None else ())]:
-            if entry["event"] == "shards claimed":
-                at = datetime.fromisoformat(entry["timestamp"]).timestamp()
-                yield Claim(at, self._folder.name, frozenset(map(int, entry["shards"].split(", "))))
 
     def suspend(self) -> None:
         """Suspend its process."""

@@ -24,7 +24,14 @@ def main() -> int:
     text = json.dumps(report, indent=2)
     given.json.write_text(text + "\n")
     say(text)
-    return int(bool(report["differences"] or report["falls"] or report["call_ratio"] > 1.05 or not report["refused"]))
+    return int(
+        bool(
+            report["differences"]
+            or report["falls"]
+            or report["call_ratio_without_first_polls"] > 1.05
+            or not report["refused"]
+        )
+    )
 
 
 def say(text: str) -> None:

@@ -5,10 +5,9 @@ import random
 import signal
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +15,15 @@ import httpx
 import psycopg
 
 from exporter.sandbox import keys
-from tests.chaos.calls import tallied
-from tests.chaos.platform import ACCOUNT, Platform
+from tests.chaos.platform import Platform
 from tests.chaos.proxy import Proxy
 from tests.chaos.replica import Replica
-from tests.chaos.witness import Witness
+from tests.chaos.witness import LOSSES, REFUSED, Witness
 from tests.postgres import Postgres
 
 LEASE = 5.0
 FEWEST, MOST = 2, 4
+EVENTS = ("kill", "suspend", "hang", "cut", "restart", "more", "fewer")
 SCRAPE_SECONDS = 0.5
 # A scrape that takes longer is one of a suspended process, and is answered later.
 PATIENCE = 2.0
@@ -70,9 +69,8 @@ class Scenario:
         self._platform = Platform(size.zones, size.scripts, size.shields, self._chance)
         self._database = postgres.new_database()
         self._replicas: list[Replica] = []
-        # With those that were ended.
-        self._all: list[Replica] = []
         self._numbers = 0
+        self._targets = size.zones + size.scripts + 2 * size.shields
         self._single: Replica
         self._witness = Witness()
         self._expected: dict[str, float] = {}
@@ -81,7 +79,7 @@ class Scenario:
 
     def _settings(self, url: str, *, is_single: bool = False) -> dict[str, Any]:
         account = {
-            "name": ACCOUNT,
+            "name": "main",
             # Exporters of one installation have one address; which of them calls shows at the end of the way.
             "base_url": "http://platform.test",
             "proxy": url,
@@ -89,6 +87,8 @@ class Scenario:
             "budget": {"requests_per_second": 400, "max_in_flight": 16},
         }
         interval = f"{self._size.interval:g}s"
+        shard = {"index": "lease", "total": self._size.shards}
+        shared = {"state": {"url_file": "url", "lease": f"{LEASE:g}s"}, "shard": shard}
         polled = ("dns_statistics", "scripts", "shield_rate_limits")
         others = ("dns_record_scans", "shield_zones", "shield_api_guardian", "shield_bot_detection", "shield_waf_plans")
         return {
@@ -100,14 +100,7 @@ class Scenario:
                 **{name: {"enabled": False} for name in others},
                 "discovery": {"interval": "60s"},
             },
-            **(
-                {"state": {"path": str(self._folder / f"{SINGLE}.db")}}
-                if is_single
-                else {
-                    "state": {"url_file": "url", "lease": f"{LEASE:g}s"},
-                    "shard": {"index": "lease", "total": self._size.shards},
-                }
-            ),
+            **({"state": {"path": str(self._folder / f"{SINGLE}.db")}} if is_single else shared),
         }
 
     async def run(self) -> dict[str, Any]:
@@ -115,28 +108,24 @@ class Scenario:
         began = time.monotonic()
         try:
             url = await self._platform.url_for(SINGLE)
-            self._single = Replica(self._settings(url, is_single=True), self._folder / SINGLE)
+            self._single = Replica(self._settings(url, is_single=True), self._folder / SINGLE, Proxy(0))
             await self._single.start()
             for _ in range(self._size.replicas):
                 await self._one_more()
             async with httpx.AsyncClient(trust_env=False) as client, self._beside(client):
                 await self._settled("the first polls")
-                since, epochs = time.time(), self._epochs()
+                calls, epochs = self._platform.calls.copy(), self._epochs()
                 self._witness.longest_gaps.clear()
                 await self._events()
                 await self._settled("the last polls")
-                return self._report(since, epochs, began)
+                return self._report(self._platform.calls - calls, self._epochs() - epochs, began)
         finally:
-            await self._end()
-
-    async def _end(self) -> None:
-        for replica in [*self._replicas, *([self._single] if hasattr(self, "_single") else [])]:
-            if replica.is_suspended:
-                replica.resume()
-            await replica.end(signal.SIGKILL)
-            if replica.proxy is not None:
+            for replica in [*self._replicas, *([self._single] if hasattr(self, "_single") else [])]:
+                if replica.is_suspended:
+                    replica.resume()
+                await replica.end(signal.SIGKILL)
                 await replica.proxy.stop()
-        await self._platform.stop()
+            await self._platform.stop()
 
     async def _one_more(self) -> None:
         self._numbers += 1
@@ -148,7 +137,6 @@ class Scenario:
         replica = Replica(settings, self._folder / name, proxy, url)
         await replica.start()
         self._replicas.append(replica)
-        self._all.append(replica)
 
     @asynccontextmanager
     async def _beside(self, client: httpx.AsyncClient) -> AsyncIterator[None]:
@@ -181,10 +169,10 @@ class Scenario:
     async def _settled(self, awaited: str) -> None:
         """Wait until the platform does not change, and all replicas together serve the same as the other exporter."""
         self._moves = False
-        before, until = self._single_calls(), time.monotonic() + SETTLE_SECONDS
+        before, until = self._platform.calls[SINGLE], time.monotonic() + SETTLE_SECONDS
         polls = 3 * (self._size.zones + self._size.scripts)
         # Polls that began before the last change have ended then.
-        while self._single_calls() < before + polls or self._witness.differences(self._expected):
+        while self._platform.calls[SINGLE] < before + polls or self._witness.differences(self._expected):
             if time.monotonic() > until:
                 self._say(f"{awaited} are not equal after {SETTLE_SECONDS:g} s")
                 break
@@ -192,98 +180,64 @@ class Scenario:
         self._moves = True
 
     async def _events(self) -> None:
-        kinds: dict[str, Callable[[], Awaitable[None]]] = {
-            "kill": self._kill,
-            "suspend": self._suspend,
-            "hang": self._hang,
-            "cut": self._cut,
-            "restart": self._restart,
-            "more": partial(self._change, MOST),
-            "fewer": partial(self._change, FEWEST),
-        }
         for number in range(self._size.events):
             # The first ones are one of each kind.
-            name = list(kinds)[number] if number < len(kinds) else self._chance.choice(list(kinds))
+            name = EVENTS[number] if number < len(EVENTS) else self._chance.choice(EVENTS)
             self._counts[name] += 1
             self._witness.event = name
             self._say(f"{number + 1}. {name}; {len(self._replicas)} replicas, {len(self._witness.falls)} falls")
-            await kinds[name]()
-            await asyncio.sleep(self._chance.uniform(0.1, 0.6) * LEASE)
-            # Three or four days end, and a month with the third.
+            await self._happen(name)
+            await self._pause(0.1, 0.6)
+            # Three or four days end, and a month with the third, after all exporters have seen the former values.
             if (number + 1) % -(-self._size.events // 4) == 0:
-                await self._day_ends()
+                await self._settled("the polls of a day")
+                self._platform.next_day()
+                await self._settled("the first polls of a day")
 
-    async def _day_ends(self) -> None:
-        """End a day, and lower past days, after all exporters have seen the former values."""
-        await self._settled("the polls of a day")
-        self._platform.next_day()
-        self._platform.fall()
-        await self._settled("the first polls of a day")
+    async def _happen(self, name: str) -> None:
+        """Cause an event, and end it after a time between less and more than a lease's length."""
+        replica = self._chance.choice(self._replicas)
+        match name:
+            case "kill":
+                await replica.end(signal.SIGKILL)
+                await self._pause(0.3, 2.0)
+                await replica.start()
+            case "suspend":
+                replica.suspend()
+                await self._pause(1.2, 2.5)
+                replica.resume()
+            case "hang":
+                replica.proxy.hang()
+                await self._pause(0.3, 2.0)
+                replica.proxy.pass_on()
+            case "cut":
+                await replica.proxy.stop()
+                await self._pause(0.3, 2.0)
+                await replica.proxy.start()
+            case "restart":
+                await asyncio.to_thread(self._postgres.stop)
+                await self._pause(0.1, 1.5)
+                await asyncio.to_thread(self._postgres.start)
+            case _ if len(self._replicas) < (MOST if name == "more" else FEWEST + 1):
+                await self._one_more()
+            case _:
+                self._replicas.remove(replica)
+                await replica.end(signal.SIGTERM)
+                await replica.proxy.stop()
 
-    def _any(self) -> Replica:
-        return self._chance.choice(self._replicas)
+    async def _pause(self, least: float, most: float) -> None:
+        """Let a random time pass, in lengths of the lease."""
+        await asyncio.sleep(self._chance.uniform(least, most) * LEASE)
 
-    def _soon(self) -> float:
-        """Return a time between less and more than a lease's length."""
-        return self._chance.uniform(0.3, 2.0) * LEASE
-
-    async def _kill(self) -> None:
-        replica = self._any()
-        await replica.end(signal.SIGKILL)
-        await asyncio.sleep(self._soon())
-        await replica.start()
-
-    async def _suspend(self) -> None:
-        replica = self._any()
-        replica.suspend()
-        await asyncio.sleep(self._chance.uniform(1.2, 2.5) * LEASE)
-        replica.resume()
-
-    async def _hang(self) -> None:
-        proxy = self._any().proxy
-        assert proxy is not None
-        proxy.hang()
-        await asyncio.sleep(self._soon())
-        proxy.pass_on()
-
-    async def _cut(self) -> None:
-        proxy = self._any().proxy
-        assert proxy is not None
-        await proxy.stop()
-        await asyncio.sleep(self._soon())
-        await proxy.start()
-
-    async def _restart(self) -> None:
-        await asyncio.to_thread(self._postgres.stop)
-        await asyncio.sleep(self._chance.uniform(0.1, 1.5) * LEASE)
-        await asyncio.to_thread(self._postgres.start)
-
-    async def _change(self, enough: int) -> None:
-        """Start a replica where there are not enough, or as few as may be; end one otherwise."""
-        if len(self._replicas) < max(enough, FEWEST + 1):
-            await self._one_more()
-            return
-        replica = self._any()
-        self._replicas.remove(replica)
-        await replica.end(signal.SIGTERM)
-        if replica.proxy is not None:
-            await replica.proxy.stop()
-
-    def _epochs(self) -> dict[int, int]:
+    def _epochs(self) -> Counter[int]:
         """Return how often each shard has been claimed."""
         with psycopg.connect(self._database) as connection:
-            return dict(connection.execute("SELECT shard, epoch FROM edge_exporter_lease").fetchall())
+            return Counter(dict(connection.execute("SELECT shard, epoch FROM edge_exporter_lease").fetchall()))
 
-    def _single_calls(self, since: float = 0.0) -> int:
-        """Return the number of calls of the exporter without faults."""
-        return sum(call.replica == SINGLE and call.at >= since for call in self._platform.calls)
-
-    def _report(self, since: float, epochs: dict[int, int], began: float) -> dict[str, Any]:
-        claims = (claim for replica in self._all for claim in replica.claims())
-        shards = cache(partial(self._platform.shard_of, total=self._size.shards))
-        calls = (call for call in self._platform.calls if call.replica != SINGLE)
-        tally = tallied(calls, claims, shards, since)
-        single, witness = self._single_calls(since), self._witness
+    def _report(self, calls: Counter[str], claims: Counter[int], began: float) -> dict[str, Any]:
+        witness, single = self._witness, calls.pop(SINGLE)
+        # After a claim of a shard, each of its targets is polled at once.
+        first_polls = claims.total() * self._targets / self._size.shards
         return {
             "events": dict(self._counts),
             "series": len(self._expected),
@@ -291,18 +245,18 @@ class Scenario:
             "differences": witness.differences(self._expected),
             # Samples that are lower than one before, in the samples of all replicas merged.
             "falls": witness.falls,
-            "calls": tally,
+            "calls": calls.total(),
             "single_calls": single,
-            "takeovers": sum(epoch - epochs.get(shard, 0) for shard, epoch in self._epochs().items()),
-            # Without the first polls after claims.
-            "call_ratio": (tally["calls"] - tally["first_polls"]) / single,
+            "takeovers": claims.total(),
+            "call_ratio": calls.total() / single,
+            "call_ratio_without_first_polls": (calls.total() - first_polls) / single,
             # Kind of event → the longest time in which no replica served a counter that was missed first since then.
             "longest_gaps": witness.longest_gaps,
             # Answers of replicas that were suspended when they were asked, and the counters in them.
             "suspended": (witness.suspended, witness.suspended_counters),
             # Rows that the fence refused; shards that another replica claimed while one held them.
-            "refused": witness.total("refused"),
-            "losses": witness.total("losses"),
+            "refused": witness.total(REFUSED),
+            "losses": witness.total(LOSSES),
             "rounds": witness.rounds,
             "seconds": time.monotonic() - began,
         }

@@ -2,12 +2,12 @@
 
 import time
 from bisect import bisect_right
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-_REFUSED = "edge_exporter_ledger_refused_rows_total"
-_LOSSES = "edge_exporter_shard_losses_total{"
+# What replicas count: rows that the database refused, and shards that others claimed while one held them.
+REFUSED, LOSSES = "edge_exporter_ledger_refused_rows_total", "edge_exporter_shard_losses_total{"
 
 Samples = dict[str, float]
 
@@ -35,25 +35,6 @@ class Answer:
 
 
 @dataclass
-class _History:
-    """The values of a series, each higher than the one before, with the times of their receipt."""
-
-    received: list[float] = field(default_factory=list)
-    values: list[float] = field(default_factory=list)
-
-    def before(self, moment: float) -> float:
-        """Return the highest value that was received up to a time."""
-        place = bisect_right(self.received, moment)
-        return self.values[place - 1] if place else 0.0
-
-    def add(self, value: float, received: float) -> None:
-        """Record a value if it is higher than all before."""
-        if not self.values or (value > self.values[-1] and received >= self.received[-1]):
-            self.received.append(received)
-            self.values.append(value)
-
-
-@dataclass
 class Witness:
     """The samples served so far.
 
@@ -73,27 +54,31 @@ class Witness:
     suspended: int = 0
     suspended_counters: int = 0
     rounds: int = 0
-    _histories: dict[str, _History] = field(default_factory=dict)
+    # Series → its values, each higher than the one before, with the times of their receipt.
+    _histories: defaultdict[str, list[tuple[float, float]]] = field(default_factory=lambda: defaultdict(list))
     _seen: dict[str, float] = field(default_factory=dict)
     _missed: dict[str, str] = field(default_factory=dict)
-    _own: dict[str, Counter[str]] = field(default_factory=dict)
-    _latest: dict[str, float] = field(default_factory=dict)
+    _own: dict[str, Mapping[str, float]] = field(default_factory=dict)
+    _latest: Samples = field(default_factory=dict)
 
     def take(self, answers: Iterable[Answer]) -> None:
         """Record a round of scrapes."""
         now = time.monotonic()
         self.rounds += 1
-        merged: dict[str, float] = {}
+        merged: Samples = {}
         for answer in sorted(answers, key=lambda one: one.received):
-            self._note(answer.process, answer.own)
+            # Of each process the last values that it served; they only rise.
+            self._own[answer.process] = answer.own
             if answer.was_suspended:
                 self.suspended += 1
                 self.suspended_counters += len(answer.counters)
             for series, value in answer.counters.items():
-                history = self._histories.setdefault(series, _History())
-                if value < (before := history.before(answer.earliest)):
-                    self.falls.append(f"{answer.process}: {series} {value} after {before}")
-                history.add(value, answer.received)
+                history = self._histories[series]
+                place = bisect_right(history, (answer.earliest, float("inf")))
+                if place and value < history[place - 1][1]:
+                    self.falls.append(f"{answer.process}: {series} {value} after {history[place - 1][1]}")
+                if not history or value > history[-1][1]:
+                    history.append((answer.received, value))
                 merged[series] = max(value, merged.get(series, 0.0))
         for series in self._seen.keys() - merged.keys():
             self._missed.setdefault(series, self.event)
@@ -103,18 +88,11 @@ class Witness:
             self._seen[series] = now
         self._latest = merged
 
-    def _note(self, process: str, own: Mapping[str, float]) -> None:
-        # Of each process the last values that it served; they only rise.
-        self._own[process] = Counter(
-            {
-                "refused": int(own.get(_REFUSED, 0)),
-                "losses": int(sum(value for series, value in own.items() if series.startswith(_LOSSES))),
-            }
+    def total(self, family: str) -> int:
+        """Return the sum of an own family of all processes."""
+        return sum(
+            int(value) for own in self._own.values() for series, value in own.items() if series.startswith(family)
         )
-
-    def total(self, what: str) -> int:
-        """Return the number of `refused` rows, or of `losses` of a shard, of all processes."""
-        return sum(own[what] for own in self._own.values())
 
     def differences(self, expected: Mapping[str, float]) -> list[str]:
         """Return how the last round differs from the samples of another exporter."""

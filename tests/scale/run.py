@@ -10,33 +10,43 @@ limited by their own core, and not by each other's and the sandbox's.
 
 import argparse
 import gzip
-import json
+import math
 import os
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from statistics import median
+from statistics import linear_regression, median
 from typing import Any
 
 from exporter.collectors.catalogue import CATALOGUE
+from exporter.counters.lease_table import LeaseTable
+from exporter.counters.rows import Stored
+from exporter.counters.state_database import Group, StateDatabase
+from exporter.counters.state_file import StateFile
 from exporter.sandbox.dns import FIRST_ZONE_ID
+from exporter.targets.target import PollKey
 from tests.bench.load import Scraper
 from tests.bench.process import Child, cpu_seconds, memory, own, polling_zones, started, sum_of, wait
-from tests.bench.report import Table
+from tests.bench.report import Table, save
 from tests.counters.process import Exporter, exporter_running
 from tests.ports import free_port
 from tests.postgres import Postgres, postgres_running
-from tests.scale.commits import measure_commits
-from tests.scale.forecast import forecast, line
 
 # Long enough for a round to end before the next one begins.
 INTERVAL = 3600.0
 SCRAPES = 7
 SCRAPE_EVERY = 3.0
 FILES = "files"
+# Commits: rows of a zone's size, each number several times over the same rows, as polls of the same zones do.
+COMMITS, ROUNDS, ROW_BYTES = (20, 1000, 5000), 9, 800
+# What is extrapolated to, at the default interval and budget.
+MANY_ZONES, ACCOUNTS, MANY_INTERVAL, BUDGET = 1_000_000, 50, 300.0, 10.0
+# What a shard is given: one core, of which half is for polls; the rest is for rendering, scrapes and bad days. A scrape
+# should take no more than half of Prometheus's default time-out.
+CORE_SHARE, MOST_MB, MOST_SCRAPE_MS = 0.5, 4e3, 5e3
 
 Row = dict[str, Any]
 
@@ -72,143 +82,156 @@ def exporters(folder: Path, platform: str, zones: int, total: int, database: str
         yield running
 
 
-def scrapes(running: Sequence[Exporter], times: int, encoding: str) -> Iterator[tuple[float, int, int]]:
-    """Scrape every shard; return of each the median seconds, and its bytes as sent and plain."""
+def scrapes(running: Sequence[Exporter], times: int, encoding: str) -> Iterator[tuple[float, float, float]]:
+    """Scrape every shard; return of each the median in milliseconds, and its megabytes as sent and plain."""
     for exporter in running:
         taken = [Scraper(f"{exporter.url}/metrics", encoding).scrape() for _ in range(times)]
         body = taken[-1][1]
         plain = gzip.decompress(body) if encoding == "gzip" else body
-        yield median(seconds for seconds, _ in taken), len(body), len(plain)
+        yield median(seconds for seconds, _ in taken) * 1e3, len(body) / 1e6, len(plain) / 1e6
 
 
-def measure(folder: Path, platform: Child, zones: int, total: int, postgres: Postgres | None = None) -> Row:
+def measure(folder: Path, platform: Child, zones: int, total: int, postgres: Postgres | None) -> Row:
     """Run a number of shards, with the counters in a file each or in a new database; return the row of the table.
 
-    `calls_per_cpu_second` is by the exporters' own processor time, `memory_bytes` of all shards together,
-    `scrape_busy_seconds` the slowest scrape of any shard while the round lasted; what is measured in quiet is that of
-    the slowest or largest shard.
+    Calls a CPU second are by the exporters' own processor time, memory is of all shards together; scrapes in quiet are
+    those of the slowest or largest shard.
     """
     database = "" if postgres is None else postgres.new_database()
     began = time.monotonic()
-    busy: list[float] = []
+    busy = [0.0]
     with exporters(folder, platform.url, zones, total, database) as running:
 
-        def sums(family: str, **labels: str) -> list[int]:
-            return [int(sum_of(one.url, family, **labels)) for one in running]
+        def sums(family: str, **labels: str) -> list[float]:
+            return [sum_of(one.url, family, **labels) for one in running]
 
         def is_polled(enough: int) -> bool:
             if enough > 1 and time.monotonic() - scraped[-1] > SCRAPE_EVERY:
-                busy.extend(seconds for seconds, *_ in scrapes(running, 1, "gzip"))
+                busy.extend(ms for ms, *_ in scrapes(running, 1, "gzip"))
                 scraped.append(time.monotonic())
             return sum(sums("edge_api_requests_total", operation="dns_statistics", code="200")) >= enough
 
-        def used() -> tuple[float, float, float]:
-            of_database = 0.0 if postgres is None else tree_cpu_seconds(postgres.pid)
-            return sum(cpu_seconds(one.pid) for one in running), cpu_seconds(platform.pid), of_database
+        def now() -> tuple[float, float, float, float]:
+            of_database = 0.0 if postgres is None else sum(map(cpu_seconds, children(postgres.pid)))
+            used = sum(cpu_seconds(one.pid) for one in running)
+            return time.monotonic(), used, cpu_seconds(platform.pid), of_database
 
         scraped = [time.monotonic()]
         wait(lambda: is_polled(1), "the first poll", step=0.1)
-        first, used_first = time.monotonic(), used()
+        first = now()
         wait(lambda: is_polled(zones), f"{zones} polls", step=0.1)
-        calls_ended, used_by_calls = time.monotonic(), used()
-        shares: list[int] = []
-
-        def is_served() -> bool:
-            shares[:] = sums("edge_target_up", collector="dns_statistics")
-            return sum(shares) >= zones
-
-        wait(is_served, f"{zones} zones that are served", step=0.5)
-        ended, used_by_all = time.monotonic(), used()
+        called = [new - old for new, old in zip(now(), first, strict=True)]
+        is_up = "edge_target_up"
+        wait(lambda: sum(sums(is_up, collector="dns_statistics")) >= zones, f"{zones} zones that are served", step=0.5)
+        passed = [new - old for new, old in zip(now(), first, strict=True)]
+        shares = sums(is_up, collector="dns_statistics")
         quiet, plain = (list(scrapes(running, SCRAPES, encoding)) for encoding in ("gzip", "identity"))
-        held = [memory(one.pid) for one in running]
+        held = [[part / 1e6 for part in memory(one.pid)] for one in running]
         seconds, commits = (
-            sum(sum_of(one.url, f"edge_exporter_state_database_seconds_{what}", operation="commit") for one in running)
-            for what in ("sum", "count")
+            sum(sums(f"edge_exporter_state_database_seconds_{what}", operation="commit")) for what in ("sum", "count")
         )
-        row = {
+        return {
             "shards": total,
+            "counters in": "PostgreSQL" if database else FILES,
             "zones": zones,
-            "discovery_seconds": first - began,
-            "round_seconds": ended - first,
-            "calls_per_second": zones / (calls_ended - first),
-            "calls_per_cpu_second": zones / (used_by_calls[0] - used_first[0]),
-            "platform_cpu_share": (used_by_calls[1] - used_first[1]) / (calls_ended - first),
-            "memory_bytes": sum(now for now, _ in held),
-            "memory_of_largest_bytes": max(now for now, _ in held),
-            "memory_peak_bytes": max(peak for _, peak in held),
-            "scrape_busy_seconds": max(busy, default=0.0),
-            "scrape_gzip_seconds": max(seconds for seconds, *_ in quiet),
-            "scrape_plain_seconds": max(seconds for seconds, *_ in plain),
-            "scrape_gzip_bytes": max(sent for _, sent, _ in quiet),
-            "scrape_plain_bytes": max(size for _, _, size in plain),
-            "series": sum(sums("edge_exporter_series")),
-            "shares": shares,
-            "zones_a_shard": f"{min(shares):,}-{max(shares):,}",
-            "state": FILES if postgres is None else "PostgreSQL",
-            "rows_per_second": zones / (ended - first),
+            "zones of the largest": int(max(shares)),
+            "s to first poll": first[0] - began,
+            "s of whole round": passed[0],
+            "calls/s": zones / called[0],
+            "calls/CPU s": zones / called[1],
+            "CPU of the sandbox": called[2] / called[0],
+            "series": int(sum(sums("edge_exporter_series"))),
+            "MB of all": sum(now for now, _ in held),
+            "MB of the largest": max(now for now, _ in held),
+            "MB at most": max(peak for _, peak in held),
+            "ms of worst scrape": max(busy),
+            "ms of gzip scrape": max(ms for ms, *_ in quiet),
+            "ms of plain scrape": max(ms for ms, *_ in plain),
+            "MB of gzip scrape": max(sent for _, sent, _ in quiet),
+            "MB of plain scrape": max(size for _, _, size in plain),
+            "rows/s": zones / passed[0],
+            "commits": int(commits) if database else None,
+            "ms of a commit": seconds / commits * 1e3 if database else None,
+            # How many rows a second one connection would write if it did nothing else.
+            "rows/s of a commit": zones / seconds if database else None,
+            "CPU of PostgreSQL": passed[3] / passed[0] if database else None,
         }
-        if postgres is not None:
-            row |= {
-                "commits": int(commits),
-                "commit_seconds": seconds / commits,
-                # How many rows a second one connection would write if it did nothing else.
-                "rows_per_second_of_commits": zones / seconds,
-                "database_cpu_share": (used_by_all[2] - used_first[2]) / (ended - first),
-                "database_memory_bytes": tree_memory(postgres.pid),
-            }
-    return row
 
 
-def tree_cpu_seconds(pid: int) -> float:
-    """Return the processor time of a process and its children, including ended ones."""
-    return cpu_seconds(pid, with_ended_children=True) + sum(map(cpu_seconds, _children(pid)))
+def children(pid: int) -> list[int]:
+    """Return a process and its children."""
+    return [pid, *map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())]
 
 
-def tree_memory(pid: int) -> int:
-    """Return the memory of a process and its children in bytes; shared memory is counted once."""
-    held = (Path(f"/proc/{one}/smaps_rollup").read_text() for one in (pid, *_children(pid)))
-    return sum(1024 * int(text.partition("\nPss:")[2].split()[0]) for text in held)
+def commit_times(folder: Path, postgres: Postgres) -> Table:
+    """Measure how long a commit takes: rows of a zone's size, in a state file and in a PostgreSQL."""
+    url = postgres.new_database()
+    file, database = StateFile(folder / "commits.db"), StateDatabase(lambda: url, 600.0)
+    columns = ("rows", "ms into a file", "ms into a PostgreSQL", "rows/s into a file", "rows/s into a PostgreSQL")
+    table = Table("A commit, the median of several", columns)
+    try:
+        database.prepare()
+        group = Group("commits", 1, "scale/1")
+        held = {0: LeaseTable(database, group).claim(0)}
+
+        def to_database(rows: Mapping[PollKey, Stored]) -> object:
+            return database.commit({key: (0, row) for key, row in rows.items()}, group, held)
+
+        def seconds_of(commit: Callable[[Mapping[PollKey, Stored]], object], size: int, number: int) -> float:
+            row = Stored("zone.example", float(number), bytes([number]) * ROW_BYTES)
+            rows = {PollKey.of("dns_statistics", "main", "dns_zone", str(zone)): row for zone in range(size)}
+            began = time.perf_counter()
+            commit(rows)
+            return time.perf_counter() - began
+
+        for size in COMMITS:
+            commits = (file.commit, to_database)
+            took = [median(seconds_of(commit, size, number) for number in range(ROUNDS)) for commit in commits]
+            table.add(size, *(seconds * 1e3 for seconds in took), *(size / seconds for seconds in took))
+    finally:
+        file.close()
+        database.close()
+    return table
 
 
-def _children(pid: int) -> list[int]:
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+def line(rows: Sequence[Row], cost: str) -> tuple[float, float]:
+    """Fit a cost's part for each process, and its part for each zone; one row gives a line through 0."""
+    measured = [(row["zones of the largest"], row[cost]) for row in rows]
+    if len({zones for zones, _ in measured}) > 1:
+        slope, base = linear_regression(*zip(*measured, strict=True))
+        if slope > 0 and base > 0:
+            return base, slope
+    zones, most = max(measured)
+    return 0.0, most / zones
 
 
-# Name, key of the row, factor and format.
-LINES: tuple[tuple[str, str, float, str], ...] = (
-    ("shards", "shards", 1, "{}"),
-    ("counters in", "state", 1, "{}"),
-    ("zones a shard", "zones_a_shard", 1, "{}"),
-    ("to first poll", "discovery_seconds", 1, "{:.1f} s"),
-    ("whole round", "round_seconds", 1, "{:.0f} s"),
-    ("calls/s", "calls_per_second", 1, "{:,.0f}"),
-    ("calls/CPU s", "calls_per_cpu_second", 1, "{:,.0f}"),
-    ("sandbox", "platform_cpu_share", 1, "{:.0%}"),
-    ("series", "series", 1, "{:,}"),
-    ("memory, all", "memory_bytes", 1e-6, "{:,.0f} MB"),
-    ("a shard", "memory_of_largest_bytes", 1e-6, "{:,.0f} MB"),
-    ("peak", "memory_peak_bytes", 1e-6, "{:,.0f} MB"),
-    ("worst scrape", "scrape_busy_seconds", 1e3, "{:,.0f} ms"),
-    ("quiet, gzip", "scrape_gzip_seconds", 1e3, "{:,.0f} ms"),
-    ("quiet, plain", "scrape_plain_seconds", 1e3, "{:,.0f} ms"),
-    ("size gzip", "scrape_gzip_bytes", 1e-6, "{:,.1f} MB"),
-    ("size plain", "scrape_plain_bytes", 1e-6, "{:,.1f} MB"),
-    ("commits", "commits", 1, "{:,}"),
-    ("a commit", "commit_seconds", 1e3, "{:,.0f} ms"),
-    ("rows/s", "rows_per_second", 1, "{:,.0f}"),
-    ("rows/s of a commit", "rows_per_second_of_commits", 1, "{:,.0f}"),
-    ("PostgreSQL", "database_cpu_share", 1, "{:.0%}"),
-    ("its memory", "database_memory_bytes", 1e-6, "{:,.0f} MB"),
-)
-
-
-def show(rows: Sequence[Row]) -> None:
-    """Print a line for each measure, with a column for each run."""
-    (name, *_), *lines = (
-        (name, *(form.format(row[key] * factor) if key in row else "-" for row in rows))
-        for name, key, factor, form in LINES
+def forecast(rows: Sequence[Row]) -> Table:
+    """Extrapolate the rows in straight lines; what needs most shards, or the budgets, is the first limit."""
+    demand, budget = MANY_ZONES / MANY_INTERVAL, ACCOUNTS * BUDGET
+    (base, a_zone), (scrape, of_zone) = (line(rows, cost) for cost in ("MB of the largest", "ms of worst scrape"))
+    shards = {
+        "calls": math.ceil(demand / (min(row["calls/CPU s"] for row in rows) * CORE_SHARE)),
+        "memory": math.ceil(MANY_ZONES * a_zone / (MOST_MB - base)),
+        "scrapes": math.ceil(MANY_ZONES * of_zone / (MOST_SCRAPE_MS - scrape)) if of_zone else 1,
+    }
+    zones, largest = MANY_ZONES / max(shards.values()), rows[0]
+    sizes = {
+        what: zones * largest[f"MB of {what} scrape"] / largest["zones of the largest"] for what in ("gzip", "plain")
+    }
+    table = Table(
+        f"On paper: {MANY_ZONES:,} zones in {ACCOUNTS} accounts, every {MANY_INTERVAL:g} s", ("figure", "value")
     )
-    Table("A first round", (name, *(str(row["shards"]) for row in rows)), list(lines)).show()
+    table.add("calls/s that are needed", demand)
+    table.add("calls/s that the default budgets allow", budget)
+    table.add("minutes of a round with these", MANY_ZONES / budget / 60)
+    for what, number in shards.items():
+        table.add(f"shards for the {what}", number)
+    table.add("MB of a shard", base + zones * a_zone)
+    table.add("kB of a zone", a_zone * 1e3)
+    for what, size in sizes.items():
+        table.add(f"MB of a {what} scrape", size)
+    table.add("million series", MANY_ZONES / 1e6 * largest["series"] / largest["zones"])
+    return table
 
 
 def main() -> None:
@@ -219,7 +242,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, default=Path("scale.json"), help="where the figures go")
     parser.add_argument("--postgres", action="store_true", help="each number again with the counters in a PostgreSQL")
     given = parser.parse_args()
-    say(f"{given.zones:,} zones; {os.cpu_count()} cores for the sandbox and all shards together")
+    sys.stdout.write(f"{given.zones:,} zones; {os.cpu_count()} cores for the sandbox and all shards together\n")
     rows: list[Row] = []
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -228,30 +251,15 @@ def main() -> None:
         for total in map(int, given.shards.split(",")):
             for where in (None, postgres) if postgres is not None else (None,):
                 rows.append(measure(folder, platform, given.zones, total, where))
-                # Each run takes minutes, and an interruption of the next one should not cost this one.
-                show(rows)
-        say(f"The sandbox held {memory(platform.pid)[0] / 1e6:,.0f} MB.\n")
-        if postgres is not None:
-            measure_commits(folder, postgres).show()
-    measured = [row for row in rows if row["state"] == FILES]
-    of_largest = measured[0] | {"zones": max(measured[0]["shares"])}
-    text, reported = forecast(
-        calls_per_cpu_second=min(row["calls_per_cpu_second"] for row in measured),
-        memory=line([(max(row["shares"]), row["memory_of_largest_bytes"]) for row in measured]),
-        scrape_seconds=line([(max(row["shares"]), row["scrape_busy_seconds"]) for row in measured]),
-        plain_bytes_a_zone=of_largest["scrape_plain_bytes"] / of_largest["zones"],
-        gzip_bytes_a_zone=of_largest["scrape_gzip_bytes"] / of_largest["zones"],
-        series_a_zone=measured[0]["series"] / given.zones,
-    )
-    say(text)
-    given.json.write_text(json.dumps({"rows": rows, "forecast": reported}, indent=2) + "\n")
-    say(f"\n{given.json}")
-
-
-def say(text: str) -> None:
-    """Print without buffering."""
-    sys.stdout.write(text + "\n")
-    sys.stdout.flush()
+                # Each run takes minutes, and an interruption of the next one should not cost this one. A column a run.
+                names = ("", *(f"{row['shards']} {row['counters in']}" for row in rows))
+                first_round = Table("A first round", names, [(key, *(row[key] for row in rows)) for key in rows[0]])
+                first_round.show()
+        tables = [first_round, *([commit_times(folder, postgres)] if postgres is not None else [])]
+    tables.append(forecast([row for row in rows if row["counters in"] == FILES]))
+    for table in tables[1:]:
+        table.show()
+    save(given.json, tables)
 
 
 if __name__ == "__main__":
