@@ -16,14 +16,14 @@ class WorldClock:
     def __init__(
         self, start: float | None = None, speed: float = 1.0, monotonic: Callable[[], float] = time.monotonic
     ) -> None:
-        self._monotonic = monotonic
+        self.monotonic = monotonic
         self._origin = time.time() if start is None else start
         self._anchor = monotonic()
         self.speed = speed
 
     def now(self) -> float:
         """Return the world's time as unix seconds, UTC."""
-        return self._origin + (self._monotonic() - self._anchor) * self.speed
+        return self._origin + (self.monotonic() - self._anchor) * self.speed
 
     def advance(self, seconds: float) -> None:
         """Move the world's time by a number of seconds."""
@@ -31,5 +31,5 @@ class WorldClock:
 
     def set_speed(self, speed: float) -> None:
         """Change the speed of the world's time from now on."""
-        self._origin, self._anchor = self.now(), self._monotonic()
+        self._origin, self._anchor = self.now(), self.monotonic()
         self.speed = speed

@@ -6,9 +6,7 @@ import shutil
 import sqlite3
 import tempfile
 import threading
-import time
 import weakref
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -105,11 +103,10 @@ class _Parked:
 class Database:
     """One database. Its methods are called from the loop; SQL runs in a thread."""
 
-    def __init__(self, noise: Noise, clock: WorldClock, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, noise: Noise, clock: WorldClock) -> None:
         """Prepare a database; its file is created when it is first used."""
         self._noise = noise
         self._clock = clock
-        self._monotonic = monotonic
         self._orders = Orders(noise)
         self._batons = 0
         self._parked: dict[str, _Parked] = {}
@@ -134,7 +131,7 @@ class Database:
         loop = asyncio.get_running_loop()
         if self._pool is None:
             self._pool = ThreadPoolExecutor(2, thread_name_prefix="sandbox-database")
-        now = self._monotonic()
+        now = self._clock.monotonic()
         for expired in [baton for baton, parked in self._parked.items() if parked.until <= now]:
             self._parked.pop(expired).stream.close()
         resumed = None
@@ -168,7 +165,7 @@ class Database:
         with self._lock:
             self._prepare()
         if stream is None:
-            stream = Stream(connect(self._path, read_only=kind is TokenKind.READ_ONLY), self._monotonic)
+            stream = Stream(connect(self._path, read_only=kind is TokenKind.READ_ONLY), self._clock.monotonic)
         stream.set_deadline(_REQUEST_SECONDS)
         results: list[dict[str, Any]] = []
         try:
@@ -202,5 +199,5 @@ class Database:
             self._parked.pop(oldest).stream.close()
         self._batons += 1
         baton = self._noise.guid(self._batons)
-        self._parked[baton] = _Parked(stream, kind, self._monotonic() + _BATON_SECONDS)
+        self._parked[baton] = _Parked(stream, kind, self._clock.monotonic() + _BATON_SECONDS)
         return baton

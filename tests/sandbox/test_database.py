@@ -1,5 +1,6 @@
-"""The sandbox's database: access, streams and writes; `test_libsql` compares its answers with a real server."""
+"""The sandbox's database: access, streams, limits, writes; the golden and `test_libsql` have answers to statements."""
 
+import asyncio
 from typing import Any
 
 import httpx
@@ -7,13 +8,24 @@ import pytest
 
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.keys import DATABASE_TOKEN_FULL, DATABASE_TOKEN_READ_ONLY
+from exporter.sandbox.world import World
+from tests.sandbox.conftest import NOON
+from tests.sandbox.pipelines import AUTOCOMMIT, CLOSE, Request, batch, execute, sequence, step, store, stored
 
-CLOSE = {"type": "close"}
+FOR_EVER = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT sum(x) FROM n"
+LARGE = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 20) SELECT hex(zeroblob(400000)) FROM n"
 
 
-def execute(sql: str, **more: object) -> dict[str, Any]:
-    """Make a request that executes a statement."""
-    return {"type": "execute", "stmt": {"sql": sql, **more}}
+class SteppingClock:
+    """A monotonic clock that advances by a step each time it is read."""
+
+    def __init__(self) -> None:
+        self.value = self.step = 0.0
+
+    def __call__(self) -> float:
+        """Advance, and return the time."""
+        self.value += self.step
+        return self.value
 
 
 class Pipeline:
@@ -23,26 +35,35 @@ class Pipeline:
         self._client = client
         self._headers = {"Authorization": f"Bearer {token}"}
 
-    async def post(
-        self, *requests: dict[str, Any], baton: str | None = None, host: str | None = None, version: int = 2
-    ) -> httpx.Response:
+    async def post(self, *requests: Request, baton: str | None = None, host: str = "x") -> httpx.Response:
         """Send a pipeline and return the answer."""
-        headers = self._headers if host is None else {**self._headers, "Host": host}
-        body = {"baton": baton, "requests": requests}
-        return await self._client.post(f"/v{version}/pipeline", json=body, headers=headers)
+        body, headers = {"baton": baton, "requests": requests}, {**self._headers, "Host": host}
+        return await self._client.post("/v2/pipeline", json=body, headers=headers)
 
-    async def results(self, *requests: dict[str, Any], baton: str | None = None) -> list[dict[str, Any]]:
+    async def baton(self, *requests: Request) -> str:
+        """Send a pipeline, and return the baton of its stream."""
+        baton: str = (await self.post(*requests)).json()["baton"]
+        return baton
+
+    async def results(self, *requests: Request, baton: str | None = None) -> list[dict[str, Any]]:
         """Send a pipeline that must be answered, and return its results."""
-        answer = await self.post(*requests, baton=baton)
-        assert answer.status_code == 200
-        results: list[dict[str, Any]] = answer.json()["results"]
+        results: list[dict[str, Any]] = (await self.post(*requests, CLOSE, baton=baton)).json()["results"]
         return results
 
-    async def rows(self, sql: str, **more: object) -> list[list[dict[str, Any]]]:
-        """Execute one statement and return its rows."""
-        executed, _ = await self.results(execute(sql, **more), CLOSE)
-        rows: list[list[dict[str, Any]]] = executed["response"]["result"]["rows"]
-        return rows
+    async def row(self, sql: str) -> list[str]:
+        """Execute one statement and return the values of its first row."""
+        executed, _ = await self.results(execute(sql))
+        return [value["value"] for value in executed["response"]["result"]["rows"][0]]
+
+
+@pytest.fixture
+def monotonic() -> SteppingClock:
+    return SteppingClock()
+
+
+@pytest.fixture
+def clock(monotonic: SteppingClock) -> WorldClock:
+    return WorldClock(NOON, speed=0.0, monotonic=monotonic)
 
 
 @pytest.fixture
@@ -55,118 +76,100 @@ def reader(client: httpx.AsyncClient) -> Pipeline:
     return Pipeline(client, DATABASE_TOKEN_READ_ONLY)
 
 
-@pytest.mark.parametrize(
-    ("sql", "code"),
-    [
-        ("SELECT * FROM nowhere", "SQLITE_UNKNOWN"),
-        ("SELECT 'a\0b'", "SQL_INPUT_ERROR"),
-        ("SELECT zeroblob(100000000)", "SQLITE_TOOBIG"),
-    ],
-)
-async def test_an_sql_error_is_one_result_and_the_next_request_runs(full: Pipeline, sql: str, code: str) -> None:
-    failed, next_one, _ = await full.results(execute(sql), execute("SELECT 1"), CLOSE)
-    assert (failed["type"], failed["error"]["code"], bool(failed["error"]["message"])) == ("error", code, True)
-    assert next_one["type"] == "ok"
-
-
 async def test_what_is_written_stays_for_the_next_request(full: Pipeline, reader: Pipeline) -> None:
-    results = await full.results(
-        execute("CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT)"),
-        execute("INSERT INTO notes (text) VALUES ('one'), ('two')"),
-        CLOSE,
-    )
-    inserted = results[1]["response"]["result"]
+    table = execute("CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT)")
+    _, written, _ = await full.results(table, execute("INSERT INTO notes (text) VALUES ('one'), ('two')"))
+    inserted = written["response"]["result"]
     assert (inserted["affected_row_count"], inserted["last_insert_rowid"], inserted["rows_written"]) == (2, "2", 2)
-    assert await reader.rows("SELECT count(*) FROM notes") == [[{"type": "integer", "value": "2"}]]
-    returned = await full.rows("UPDATE notes SET text = 'new' WHERE id = 2 RETURNING text")
-    assert returned == [[{"type": "text", "value": "new"}]]
+    assert await reader.row("SELECT count(*) FROM notes") == ["2"]
+    assert await full.row("UPDATE notes SET text = 'new' WHERE id = 2 RETURNING text") == ["new"]
 
 
 async def test_a_stream_goes_on_under_its_baton_and_a_transaction_with_it(full: Pipeline, reader: Pipeline) -> None:
     first = await full.post(
         execute("CREATE TABLE t (a)"),
-        {"type": "sequence", "sql": "BEGIN; INSERT INTO t VALUES (1); INSERT INTO t VALUES (2);"},
-        {"type": "get_autocommit"},
-        {"type": "store_sql", "sql_id": 1, "sql": "SELECT sum(a) FROM t"},
-        version=3,
+        sequence("BEGIN; INSERT INTO t VALUES (1); INSERT INTO t VALUES (2);"),
+        AUTOCOMMIT,
+        store(1, "SELECT sum(a) FROM t"),
     )
     assert first.json()["results"][2]["response"] == {"type": "get_autocommit", "is_autocommit": False}
-    assert await reader.rows("SELECT count(*) FROM t") == [[{"type": "integer", "value": "0"}]]
-    second = await full.post({"type": "execute", "stmt": {"sql_id": 1}}, baton=first.json()["baton"])
-    assert second.json()["results"][0]["response"]["result"]["rows"] == [[{"type": "integer", "value": "3"}]]
-    third = await full.post(
-        execute("COMMIT"),
-        {"type": "close_sql", "sql_id": 1},
-        CLOSE,
-        CLOSE,
-        baton=second.json()["baton"],
-    )
-    assert [result["type"] for result in third.json()["results"]] == ["ok"] * 4
-    assert third.json()["baton"] is None
-    assert await reader.rows("SELECT count(*) FROM t") == [[{"type": "integer", "value": "2"}]]
+    assert await reader.row("SELECT count(*) FROM t") == ["0"]
+    second = (await full.post(stored(1), baton=first.json()["baton"])).json()
+    assert second["results"][0]["response"]["result"]["rows"] == [[{"type": "integer", "value": "3"}]]
+    third = (await full.post(execute("COMMIT"), CLOSE, CLOSE, baton=second["baton"])).json()
+    assert ([result["type"] for result in third["results"]], third["baton"]) == (["ok"] * 3, None)
+    assert await reader.row("SELECT count(*) FROM t") == ["2"]
 
 
 async def test_a_baton_is_good_once_and_for_its_own_kind_of_token(full: Pipeline, reader: Pipeline) -> None:
-    baton = (await full.post(execute("SELECT 1"))).json()["baton"]
+    baton = await full.baton(execute("SELECT 1"))
     assert (await full.post(CLOSE, baton=baton)).status_code == 200
     again = await full.post(CLOSE, baton=baton)
     assert (again.status_code, again.headers["content-type"]) == (400, "text/plain; charset=utf-8")
-    other = (await full.post(execute("SELECT 1"))).json()["baton"]
-    assert (await reader.post(CLOSE, baton=other)).status_code == 400
+    assert (await reader.post(CLOSE, baton=await full.baton(execute("SELECT 1")))).status_code == 400
 
 
 async def test_what_breaks_the_protocol_ends_the_stream_and_not_what_was_done(full: Pipeline) -> None:
-    baton = (await full.post(execute("CREATE TABLE t (a)"))).json()["baton"]
+    baton = await full.baton(execute("CREATE TABLE t (a)"))
     broken = await full.post(execute("INSERT INTO t VALUES (1)"), {"type": "execute", "stmt": {}}, baton=baton)
     assert broken.status_code == 400
-    assert await full.rows("SELECT count(*) FROM t") == [[{"type": "integer", "value": "1"}]]
+    assert await full.row("SELECT count(*) FROM t") == ["1"]
     assert (await full.post(execute("SELECT 1"), baton=baton)).status_code == 400
 
 
 @pytest.mark.parametrize(
-    "request_that_writes",
+    "requests",
     [
-        execute("DELETE FROM orders"),
-        execute("WITH x AS (SELECT 1) DELETE FROM orders WHERE id IN x"),
-        {"type": "sequence", "sql": "SELECT 1; DROP TABLE orders"},
-        {"type": "batch", "batch": {"steps": [{"stmt": {"sql": "INSERT INTO orders DEFAULT VALUES"}}]}},
+        [execute("DELETE FROM orders")],
+        [execute("WITH x AS (SELECT 1) DELETE FROM orders WHERE id IN x")],
+        [sequence("SELECT 1; DROP TABLE orders")],
+        [batch(step("INSERT INTO orders DEFAULT VALUES"))],
+        [store(1, "DELETE FROM orders"), stored(1)],
     ],
 )
-async def test_a_write_under_the_reading_token_forbids_the_whole_request(
-    reader: Pipeline,
-    request_that_writes: dict[str, Any],
+async def test_a_write_under_the_reading_token_forbids_the_whole_request_and_ends_the_stream(
+    reader: Pipeline, requests: list[Request]
 ) -> None:
-    answer = await reader.post(execute("SELECT 1"), request_that_writes, CLOSE)
-    assert answer.status_code == 403
-    assert answer.json()["error"].startswith("Authorization forbidden: ")
-
-
-async def test_a_stored_text_that_writes_is_found_out_too(reader: Pipeline) -> None:
-    answer = await reader.post(
-        {"type": "store_sql", "sql_id": 1, "sql": "DELETE FROM orders"},
-        {"type": "execute", "stmt": {"sql_id": 1}},
-    )
-    assert answer.status_code == 403
+    baton = await reader.baton()
+    answer = await reader.post(execute("SELECT 1"), *requests, baton=baton)
+    assert (answer.status_code, answer.json()["error"].partition(":")[0]) == (403, "Authorization forbidden")
+    assert (await reader.post(CLOSE, baton=baton)).status_code == 400
 
 
 async def test_databases_are_named_by_their_host(full: Pipeline) -> None:
     created = await full.post(execute("CREATE TABLE bills (a)"), CLOSE, host="billing.lite.example.net")
     assert created.json()["results"][0]["type"] == "ok"
-    elsewhere = await full.post(execute("SELECT * FROM bills"), CLOSE)
-    assert elsewhere.json()["results"][0]["type"] == "error"
+    for host, type_ in (("orders.lite.example.net", "error"), ("x", "error"), ("billing.lite.example.net", "ok")):
+        answer = await full.post(execute("SELECT * FROM bills"), CLOSE, host=host)
+        assert answer.json()["results"][0]["type"] == type_
     assert (await full.post(CLOSE, host="unknown.lite.example.net")).status_code == 404
 
 
 async def test_orders_come_and_are_shipped_as_the_clock_goes(reader: Pipeline, clock: WorldClock) -> None:
-    sql = "SELECT count(*), max(placed), count(shipped), max(shipped), min(placed) FROM orders"
-    first = [value["value"] for value in (await reader.rows(sql))[0]]
-    assert (first[0], first[1], first[4]) == ("8640", "2026-02-06T12:00:00", "2026-01-07T12:05:00")
+    sql = "SELECT count(*), max(placed), min(placed), max(shipped), count(*) - count(shipped) FROM orders"
+    first = await reader.row(sql)
+    assert first[:3] == ["8640", "2026-02-06T12:00:00", "2026-01-07T12:05:00"]
     clock.advance(86_400)
-    second = [value["value"] for value in (await reader.rows(sql))[0]]
-    assert (second[0], second[1]) == ("8640", "2026-02-07T12:00:00")
-    assert "2026-02-06T12:00:00" < second[3] <= "2026-02-07T12:00:00"
-    open_orders = await reader.rows("SELECT count(*) FROM orders WHERE shipped IS NULL")
-    assert int(open_orders[0][0]["value"]) > 0
+    count, newest, _, shipped, waiting = await reader.row(sql)
+    assert (count, newest) == ("8640", "2026-02-07T12:00:00")
+    assert "2026-02-06T12:00:00" < shipped <= "2026-02-07T12:00:00"
+    assert int(waiting) > 0
+
+
+async def test_orders_are_not_updated_during_a_client_s_transaction_nor_created_again(
+    full: Pipeline, reader: Pipeline, clock: WorldClock
+) -> None:
+    newest = "SELECT max(placed) FROM orders"
+    assert await reader.row(newest) == ["2026-02-06T12:00:00"]
+    writer = await full.baton(execute("BEGIN IMMEDIATE"))
+    clock.advance(3_600)
+    assert await reader.row(newest) == ["2026-02-06T12:00:00"]
+    await full.results(execute("COMMIT"), baton=writer)
+    assert await reader.row(newest) == ["2026-02-06T13:00:00"]
+    await full.results(execute("DROP TABLE orders"))
+    clock.advance(3_600)
+    (answer, _) = await reader.results(execute(newest))
+    assert answer["error"]["message"] == "SQLite error: no such table: orders"
 
 
 @pytest.mark.parametrize("depth", [60, 100_000])
@@ -179,3 +182,47 @@ async def test_a_condition_may_be_nested_deeply_and_is_refused_where_that_is_too
     body = '{"requests":[{"type":"batch","batch":{"steps":' + steps + '}},{"type":"close"}]}'
     answer = await client.post("/v3/pipeline", content=body, headers=headers)
     assert answer.status_code == (200 if depth == 60 else 400)
+
+
+@pytest.mark.parametrize(
+    ("sql", "error"),
+    [
+        ("SELECT zeroblob(100000000)", {"message": "SQLite error: string or blob too big", "code": "SQLITE_TOOBIG"}),
+        (LARGE, {"message": "Response is too large", "code": "RESPONSE_TOO_LARGE"}),
+        (FOR_EVER, {"message": "SQLite error: interrupted", "code": "SQLITE_INTERRUPT"}),
+    ],
+)
+async def test_a_statement_that_takes_too_much_fails_and_the_next_one_runs(
+    reader: Pipeline, monotonic: SteppingClock, sql: str, error: dict[str, str]
+) -> None:
+    monotonic.step = 0.1 if sql is FOR_EVER else 0.0
+    failed, closed = await reader.results(execute(sql))
+    assert (failed["error"], closed["type"]) == (error, "ok")
+
+
+async def test_a_long_statement_does_not_delay_other_requests(reader: Pipeline, monotonic: SteppingClock) -> None:
+    long = asyncio.create_task(reader.results(execute(FOR_EVER)))
+    assert await reader.row("SELECT 1") == ["1"]
+    assert not long.done()
+    monotonic.step = 0.1
+    assert (await long)[0]["type"] == "error"
+
+
+async def test_a_stream_expires_ten_seconds_after_its_last_request(reader: Pipeline, monotonic: SteppingClock) -> None:
+    batons = [await reader.baton() for _ in range(2)]
+    monotonic.value += 9.9
+    assert (await reader.post(CLOSE, baton=batons[0])).status_code == 200
+    monotonic.value += 0.1
+    assert (await reader.post(CLOSE, baton=batons[1])).status_code == 400
+
+
+async def test_the_oldest_stream_goes_when_there_are_too_many(reader: Pipeline) -> None:
+    batons = [await reader.baton() for _ in range(65)]
+    assert [(await reader.post(CLOSE, baton=baton)).status_code for baton in batons[:2]] == [400, 200]
+
+
+async def test_a_database_that_was_closed_begins_anew(full: Pipeline, world: World) -> None:
+    await full.results(execute("CREATE TABLE t (a)"))
+    world.close()
+    assert (await full.results(execute("SELECT * FROM t")))[0]["type"] == "error"
+    assert await full.row("SELECT count(*) FROM orders") == ["8640"]

@@ -1,3 +1,5 @@
+"""The sandbox's server: what no application without a socket shows."""
+
 import asyncio
 import signal
 
@@ -12,29 +14,21 @@ from exporter.sandbox.world import World
 ZONE = "/dnszone/101/statistics"
 
 
-async def test_a_server_answers_once_it_has_started(remote: httpx.AsyncClient) -> None:
-    answer = await remote.get(ZONE)
-    assert answer.status_code == 200
-    assert answer.headers.get_list("date") == ["Fri, 06 Feb 2026 12:00:00 GMT"]
+@pytest.mark.parametrize(("path", "status"), [(ZONE, 200), ("/nothing", 404)])
+async def test_answers_have_the_date_of_the_world_alone(remote: httpx.AsyncClient, path: str, status: int) -> None:
+    answer = await remote.get(path)
+    assert (answer.status_code, answer.headers.get_list("date")) == (status, ["Fri, 06 Feb 2026 12:00:00 GMT"])
     assert "server" not in answer.headers
-    missing = await remote.get("/nothing")
-    assert (missing.status_code, missing.headers["date"]) == (404, "Fri, 06 Feb 2026 12:00:00 GMT")
 
 
-async def test_a_server_does_not_handle_signals(world: World) -> None:
+async def test_a_platform_comes_back_at_its_port_with_what_it_knew_and_leaves_signals_alone(world: World) -> None:
     before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
-    server = SandboxServer(create_app(world))
-    await server.start()
-    assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
-    await server.stop()
-    await server.stop()
-
-
-async def test_a_platform_comes_back_at_its_port_with_what_it_knew(world: World) -> None:
     app = create_app(world)
     first = SandboxServer(app)
     await first.start()
+    assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
     world.dns.rename_zone(101, "kept.example")
+    await first.stop()
     await first.stop()
     async with httpx.AsyncClient(base_url=first.url, headers={"AccessKey": API_KEY}) as client:
         with pytest.raises(httpx.ConnectError):
@@ -61,20 +55,16 @@ async def test_the_end_of_the_server_is_the_end_of_the_databases_files(world: Wo
         assert (await client.post("/v2/pipeline", json=body)).status_code == 200
     database = world.database()
     assert database is not None
-    folder = database.folder
-    assert folder is not None
+    assert (folder := database.folder) is not None
     assert folder.exists()
     await server.stop()
     assert not folder.exists()
 
 
-async def test_two_hundred_connections_are_served(server: SandboxServer) -> None:
-    limits = httpx.Limits(max_connections=200)
-    async with httpx.AsyncClient(base_url=server.url, headers={"AccessKey": API_KEY}, limits=limits) as client:
-        answers = await asyncio.gather(*(client.get(f"/dnszone/{101 + n % 12}/statistics") for n in range(200)))
+async def test_two_hundred_connections_are_served(remote: httpx.AsyncClient) -> None:
+    answers = await asyncio.gather(*(remote.get(f"/dnszone/{101 + n % 12}/statistics") for n in range(200)))
     assert {answer.status_code for answer in answers} == {200}
 
 
 def test_an_ipv6_address_is_written_in_brackets(world: World) -> None:
-    server = SandboxServer(create_app(world), host="::1", port=1)
-    assert server.url == "http://[::1]:1"
+    assert SandboxServer(create_app(world), host="::1", port=1).url == "http://[::1]:1"
