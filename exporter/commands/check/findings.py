@@ -2,8 +2,8 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,12 @@ import click
 from exporter.commands.check import report
 from exporter.commands.check.report import COLUMNS, Row, as_json
 from exporter.commands.check.results import AccountResult, foresee
-from exporter.commands.check.unmatched import idle
+from exporter.commands.check.unmatched import changed_counters, idle
 from exporter.commands.configuration import read_with_lines
 from exporter.commands.loading import loading
 from exporter.commands.options import flag_values
 from exporter.commands.output.printing import FAULT, complain, counted, terminal_width
+from exporter.commands.output.progress import progress_bars
 from exporter.commands.output.table import lay_out
 from exporter.foreign.terminal import escape
 from exporter.platform.errors import one_line
@@ -24,7 +25,7 @@ from exporter.settings import exposure
 from exporter.settings.endpoint_files import with_endpoint_files
 from exporter.settings.flags import flags
 from exporter.settings.model import Settings
-from exporter.validation.faults import ConfigurationError, Fault, KeyPath, written
+from exporter.validation.faults import ConfigurationError, Fault, written
 from exporter.validation.yaml_file import MarkedFile
 
 _COLOURS = {report.OK: "green", report.FAILED: "red"}
@@ -41,9 +42,13 @@ def check(config: Path | None, given: Mapping[str, Any], *, offline: bool, is_js
     if offline:
         _print_offline(settings, file, is_json=is_json)
         return
-    with _progress() as progressed:
-        verdicts = _tried(settings, progressed)
-    warnings = _warnings(settings, verdicts, file, _changed(settings, verdicts))
+    with loading():
+        from exporter.clock import SYSTEM  # noqa: PLC0415 - what contacts the platform; not for --offline
+        from exporter.commands.check.polling import check_all  # noqa: PLC0415
+        from exporter.commands.output import interruptible  # noqa: PLC0415
+    with progress_bars() if sys.stderr.isatty() else nullcontext(lambda *_: None) as progressed:
+        verdicts = interruptible.run(check_all(settings, SYSTEM, progressed))
+    warnings = _warnings(settings, verdicts, file)
     faults = list(_state_faults(settings, file))
     count = report.faults(verdicts) + len(faults)
     if is_json:
@@ -61,35 +66,14 @@ def check(config: Path | None, given: Mapping[str, Any], *, offline: bool, is_js
         raise SystemExit(FAULT)
 
 
-def _tried(settings: Settings, progressed: Callable[[str, int, int], None]) -> list[AccountResult]:
-    with loading():
-        from exporter.clock import SYSTEM  # noqa: PLC0415 - what contacts the platform; not for --offline
-        from exporter.commands.check.polling import check_all  # noqa: PLC0415
-        from exporter.commands.output import interruptible  # noqa: PLC0415
-    return interruptible.run(check_all(settings, SYSTEM, progressed))
-
-
-def _warnings(
-    settings: Settings,
-    verdicts: Sequence[AccountResult],
-    file: MarkedFile,
-    changed: Iterable[tuple[KeyPath, str]] = (),
-) -> list[str]:
+def _warnings(settings: Settings, verdicts: Sequence[AccountResult], file: MarkedFile) -> list[str]:
     """Return the warnings, a line each: exposed credentials, odd names, changed counters, settings without effect."""
     endpoints = with_endpoint_files(file, file.data or {})
     shown = [
         Fault(*(endpoints.locate(path) or (file.source, file.line(path))), written(path), message)
-        for path, message in (*exposure.warnings(settings), *changed)
+        for path, message in (*exposure.warnings(settings), *changed_counters(settings, verdicts))
     ]
     return [one_line(str(warning)) for warning in (*shown, *idle(settings, verdicts, file))]
-
-
-def _changed(settings: Settings, verdicts: Sequence[AccountResult]) -> Iterator[tuple[KeyPath, str]]:
-    if not any(metric.days or metric.month for endpoint in settings.endpoints for metric in endpoint.metrics):
-        return
-    with loading():
-        from exporter.commands.check.changed import changed_counters  # noqa: PLC0415 - for counters of endpoints alone
-    yield from changed_counters(settings, verdicts)
 
 
 def _state_faults(settings: Settings, file: MarkedFile) -> Iterator[Fault]:
@@ -142,24 +126,3 @@ def render(rows: Sequence[Row], width: int | None) -> str:
         return "\n\n".join(parts)
 
     return lay_out(COLUMNS, cells, width, colours=colours, narrow=narrow)
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[str, int, int], None]]:
-    """Show a progress bar for each account on a terminal, and nothing elsewhere."""
-    if not sys.stderr.isatty():
-        yield lambda _name, _done, _all: None
-        return
-    from rich.console import Console  # noqa: PLC0415 - loaded where there is a bar to draw
-    from rich.markup import escape as as_plain_text  # noqa: PLC0415
-    from rich.progress import Progress, TaskID  # noqa: PLC0415
-
-    with Progress(console=Console(stderr=True), transient=True) as bars:
-        tasks: dict[str, TaskID] = {}
-
-        def progressed(name: str, done: int, total: int) -> None:
-            if name not in tasks:
-                tasks[name] = bars.add_task(as_plain_text(escape(name)))
-            bars.update(tasks[name], completed=done, total=total)
-
-        yield progressed

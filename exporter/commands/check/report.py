@@ -2,7 +2,6 @@
 
 import json
 import math
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
@@ -23,7 +22,7 @@ from exporter.platform.errors import (
     Unauthorized,
 )
 from exporter.polling.intervals import SHARE
-from exporter.targets.target import DATABASE_PREFIX, Target
+from exporter.targets.target import DATABASE_PREFIX
 from exporter.validation.faults import Fault
 
 OK, NOT_TRIED, FAILED = "ok", "not tried", "failed"
@@ -34,6 +33,9 @@ MOST_WELL = 5
 MOST_ALIKE = 10
 _ORDER = (OK, NEVER_SCANNED, NOT_AVAILABLE, FAILED)
 _WORDS = {"dns": "DNS", "waf": "WAF"}
+
+
+COLUMNS = ("ACCOUNT", "COLLECTOR", "TARGET", "NAME", "RESULT", "DETAIL")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +50,9 @@ class Row:
     detail: str
 
     def cells(self) -> tuple[str, ...]:
-        """The row's cells in the order of the table's columns, each on one line and of a length that can be read."""
+        """The row's cells in the order of `COLUMNS`, each on one line and of a length that can be read."""
         cells = (self.account, self.collector, self.target, self.name, self.result, self.detail)
-        return tuple(escape(_shortened(cell)) for cell in cells)
-
-
-def _shortened(cell: str) -> str:
-    return cell if len(cell) <= MESSAGE_LIMIT else cell[: MESSAGE_LIMIT - 1] + "…"
-
-
-COLUMNS = ("ACCOUNT", "COLLECTOR", "TARGET", "NAME", "RESULT", "DETAIL")
+        return tuple(escape(cell if len(cell) <= MESSAGE_LIMIT else cell[: MESSAGE_LIMIT - 1] + "…") for cell in cells)
 
 
 def rows(verdicts: Iterable[AccountResult]) -> list[Row]:
@@ -67,11 +62,10 @@ def rows(verdicts: Iterable[AccountResult]) -> list[Row]:
 
 def faults(verdicts: Iterable[AccountResult]) -> int:
     """Return the number of failing targets; an account that cannot be polled at all counts as one."""
-    count = 0
-    for verdict in verdicts:
-        failing = sum(_result(one) == FAILED for one in _telling(verdict.tried))
-        count += 1 if verdict.barrier is not None else failing
-    return count
+    return sum(
+        1 if verdict.barrier is not None else sum(_result(one) == FAILED for one in _telling(verdict.tried))
+        for verdict in verdicts
+    )
 
 
 def polls(verdicts: Iterable[AccountResult]) -> int:
@@ -84,28 +78,20 @@ def _of_account(verdict: AccountResult) -> Iterator[Row]:
         yield _barrier_row(verdict, verdict.barrier)
         return
     # The results of discovery come first.
-    order = {
-        collector.name: place
-        for place, collector in enumerate(sorted(CATALOGUE, key=lambda collector: not collector.discovers))
-    }
-    tried = sorted(
-        _telling(verdict.tried),
-        key=lambda one: (order.get(one.collector, len(order)), one.collector, _place(one.target)),
-    )
-    for collector, group in groupby(tried, key=lambda one: one.collector):
+    names = [collector.name for collector in sorted(CATALOGUE, key=lambda collector: not collector.discovers)]
+
+    def place(one: TargetResult) -> tuple[int, str, str, int, str]:
+        number = int(one.target.id) if one.target.id.isdecimal() else -1
+        order = names.index(one.collector) if one.collector in names else len(names)
+        return order, one.collector, one.target.kind, number, one.target.id
+
+    for collector, group in groupby(sorted(_telling(verdict.tried), key=place), key=lambda one: one.collector):
         yield from _of_collector(verdict.name, collector, list(group))
-        left = verdict.untried.get(collector, 0)
-        if left:
+        if left := verdict.untried.get(collector, 0):
             yield Row(verdict.name, collector, counted(left, "target"), "", NOT_TRIED, "skipped: they would fail, too")
     if not verdict.tried:
-        yield Row(
-            verdict.name, "", "", "", NOT_TRIED, "nothing is polled: no target is configured, and none discovered"
-        )
-
-
-def _place(target: Target) -> tuple[str, int, str]:
-    """Return the sort key of a target: its kind, then its id, as a number if it is one."""
-    return target.kind, int(target.id) if target.id.isdecimal() else -1, target.id
+        words = "nothing is polled: no target is configured, and none discovered"
+        yield Row(verdict.name, "", "", "", NOT_TRIED, words)
 
 
 def _telling(tried: Sequence[TargetResult]) -> list[TargetResult]:
@@ -125,10 +111,8 @@ def _of_collector(account: str, collector: str, tried: list[TargetResult]) -> It
         most, kept = (MOST_ALIKE, MOST_WELL) if result == FAILED else (MOST_WELL, 0)
         shown = alike if len(alike) <= most else alike[:kept]
         for one in shown:
-            target = one.target
-            yield Row(account, collector, target.key.label, target.name, result, _detail(one))
-        left = alike[len(shown) :]
-        if left:
+            yield Row(account, collector, one.target.key.label, one.target.name, result, _detail(one))
+        if left := alike[len(shown) :]:
             more = " more" if shown else ""
             yield Row(account, collector, f"{counted(len(left), 'target')}{more}", "", result, _summary(left))
 
@@ -145,35 +129,28 @@ def _detail(one: TargetResult) -> str:
     if isinstance(error, NotFound) and one.target.kind == "account":
         return f"the account does not have this resource: {error}"
     if isinstance(error, NotFound):
-        return f"there is no such {_kind(one.target)}: {error}"
+        return f"there is no such {_kind(one.target.kind)}: {error}"
     if error is not None:
         # The key must be accepted for other calls; otherwise the account as a whole would be reported.
         cause = Cause.KEY_FORBIDDEN if isinstance(error, Unauthorized) else cause_of(error)
         return f"{cause.text}: {error}" if cause is Cause.KEY_FORBIDDEN else str(error)
     if one.is_never_scanned:
         return ""
-    return _found(one.found) if one.found else _series(one.series)
+    return _found(one.found) if one.found else f"{one.series} series"
 
 
 def _summary(alike: list[TargetResult]) -> str:
     if alike[0].error is not None:
         return "the same" if _result(alike[0]) == FAILED else _detail(alike[0])
-    if alike[0].is_never_scanned:
-        return ""
-    return _series(sum(one.series for one in alike))
+    return "" if alike[0].is_never_scanned else f"{sum(one.series for one in alike)} series"
 
 
-def _series(number: int) -> str:
-    return f"{number} series"
-
-
-def _kind(target: Target) -> str:
-    return " ".join(_WORDS.get(word, word) for word in target.kind.split("_"))
+def _kind(kind: str) -> str:
+    return " ".join(_WORDS.get(word, word) for word in kind.split("_"))
 
 
 def _found(found: Mapping[str, int]) -> str:
-    kinds = Counter({kind: number for kind, number in found.items() if kind != "cdn"})
-    words = (counted(number, _kind(Target("", kind, ""))) for kind, number in kinds.items())
+    words = (counted(number, _kind(kind)) for kind, number in found.items() if kind != "cdn")
     return "found " + ", ".join(words)
 
 
@@ -208,18 +185,18 @@ def loads(verdicts: Iterable[AccountResult]) -> Iterator[str]:
 
 
 def _load(verdict: AccountResult) -> str:
-    needs = verdict.load
-    by_time = needs.in_flight / needs.seconds if needs.seconds else needs.rate
-    asks = f"the targets need {_number(needs.demand)} requests/s, the budget allows {_number(needs.rate)}"
-    if needs.stretch <= 1:
+    needs, stretch = verdict.capacity, verdict.capacity.stretch(verdict.demand)
+    by_time = needs.max_in_flight / needs.seconds if needs.seconds else needs.rate
+    asks = f"the targets need {_number(verdict.demand)} requests/s, the budget allows {_number(needs.rate)}"
+    if stretch <= 1:
         return asks
-    longer = f"intervals would be {needs.stretch:.1f} times as long as configured"
+    longer = f"intervals would be {stretch:.1f} times as long as configured"
     if by_time < needs.rate:
         return (
-            f"{asks}, but with {needs.in_flight} in flight and answers that take {needs.seconds:.1f} s no more than "
-            f"{_number(by_time)} are made ({longer}): raise max_in_flight or lengthen intervals"
+            f"{asks}, but with {needs.max_in_flight} in flight and answers that take {needs.seconds:.1f} s no more "
+            f"than {_number(by_time)} are made ({longer}): raise max_in_flight or lengthen intervals"
         )
-    enough = math.ceil(needs.demand / SHARE * 10) / 10
+    enough = math.ceil(verdict.demand / SHARE * 10) / 10
     return f"{asks} ({longer}): raise requests_per_second to {_number(enough)} or lengthen intervals"
 
 
@@ -244,9 +221,9 @@ def as_json(wrong: Iterable[Fault], verdicts: Iterable[AccountResult] = (), warn
         "accounts": [
             {
                 "name": verdict.name,
-                "requests_per_second": verdict.load.demand,
-                "budget_requests_per_second": verdict.load.rate,
-                "interval_stretch": verdict.load.stretch,
+                "requests_per_second": verdict.demand,
+                "budget_requests_per_second": verdict.capacity.rate,
+                "interval_stretch": verdict.capacity.stretch(verdict.demand),
             }
             for verdict in tried
         ],

@@ -34,38 +34,13 @@ class TargetResult:
     found: Mapping[str, int] = field(default_factory=dict)
 
 
-def pairs(plans: Iterable[Plan], registry: Registry, name: str) -> Iterator[Poll]:
-    """Return the polls of an account or a database."""
-    for plan in plans:
-        for target in list(registry.targets(plan.collector.polls)):
-            if account_of(target) == name and plan.collector.wants(target):
-                yield plan, target
-
-
-@dataclass(frozen=True, slots=True)
-class Load:
-    """The demand of an account's targets, and its budget.
-
-    Attributes:
-        demand: requests a second that the targets and their intervals need.
-        rate: requests a second that the budget allows.
-        in_flight: calls at once that it allows.
-        seconds: the average duration of an answer; 0 if there was none.
-        stretch: the factor by which intervals would be longer than configured; 1 if they can be kept.
-    """
-
-    demand: float
-    rate: float
-    in_flight: int
-    seconds: float
-    stretch: float
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class AccountResult:
     """The results of an account or a database.
 
     Attributes:
+        capacity: the requests a second that its budget allows.
+        demand: the requests a second that its targets and their intervals need.
         barrier: the error that affects all of its targets; None if there is none.
         untried: collector → the number of polls that were skipped, because they would fail as others did.
         lists: kind → the resources that discovery listed, selected or not.
@@ -73,12 +48,21 @@ class AccountResult:
     """
 
     name: str
-    tried: tuple[TargetResult, ...]
-    load: Load
+    capacity: Capacity
+    demand: float = 0.0
+    tried: list[TargetResult] = field(default_factory=list)
     barrier: PlatformError | None = None
-    untried: Mapping[str, int] = field(default_factory=dict)
-    lists: Mapping[str, ResourceList] = field(default_factory=dict)
+    untried: dict[str, int] = field(default_factory=dict)
+    lists: dict[str, ResourceList] = field(default_factory=dict)
     unnamed: PlatformError | None = None
+
+
+def pairs(plans: Iterable[Plan], registry: Registry, name: str) -> Iterator[Poll]:
+    """Return the polls of an account or a database."""
+    for plan in plans:
+        for target in list(registry.targets(plan.collector.polls)):
+            if account_of(target) == name and plan.collector.wants(target):
+                yield plan, target
 
 
 def configured_registry(settings: Settings) -> Registry:
@@ -88,16 +72,14 @@ def configured_registry(settings: Settings) -> Registry:
     return registry
 
 
-def load_of(plans: Iterable[Plan], registry: Registry, name: str, capacity: Capacity) -> Load:
-    """Compute the load of an account's or a database's targets on its budget."""
+def demand_of(plans: Iterable[Plan], registry: Registry, name: str, capacity: Capacity) -> float:
+    """Return the requests a second that an account's or a database's targets need."""
     polls: dict[str, float] = {}
     for plan, target in pairs(plans, registry, name):
-        if not plan.collector.wants(discovery.without_names(target)):
-            continue  # names are looked up once
-        interval = target.interval if target.interval is not None else plan.interval
-        polls[plan.collector.name] = polls.get(plan.collector.name, 0.0) + 1 / interval
-    demand = capacity.demand(polls)
-    return Load(demand, capacity.rate, capacity.max_in_flight, capacity.seconds, capacity.stretch(demand))
+        if plan.collector.wants(discovery.without_names(target)):  # names are looked up once
+            interval = target.interval if target.interval is not None else plan.interval
+            polls[plan.collector.name] = polls.get(plan.collector.name, 0.0) + 1 / interval
+    return capacity.demand(polls)
 
 
 def foresee(settings: Settings) -> list[AccountResult]:
@@ -107,5 +89,5 @@ def foresee(settings: Settings) -> list[AccountResult]:
     for name, asked in from_settings.named(settings).items():
         shards = 1 if name.startswith(DATABASE_PREFIX) else settings.shard.parts
         capacity = Capacity(asked.budget.requests_per_second / shards, asked.budget.max_in_flight)
-        results.append(AccountResult(name, (), load_of(plans, registry, name, capacity)))
+        results.append(AccountResult(name, capacity, demand_of(plans, registry, name, capacity)))
     return results

@@ -1,8 +1,11 @@
-"""Finds names and patterns of a configuration that select nothing, and ids whose names cannot be found."""
+"""Finds what a configuration has without effect, and counters of endpoints that count something else than before."""
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 
 from exporter.collectors import discovery, scripts
+from exporter.collectors.catalogue import families
+from exporter.collectors.collector import TargetCollector
 from exporter.commands.check.results import AccountResult
 from exporter.commands.loading import loading
 from exporter.commands.output.printing import counted
@@ -12,6 +15,9 @@ from exporter.settings.model import Settings
 from exporter.targets.target import ResourceList
 from exporter.validation.faults import Fault, KeyPath, suggestion, written
 from exporter.validation.yaml_file import MarkedFile
+from exporter.wiring import from_settings
+
+_PREFIX = "edge_"
 
 Finding = tuple[KeyPath, str]
 
@@ -33,9 +39,7 @@ def idle(settings: Settings, verdicts: Iterable[AccountResult], file: MarkedFile
             findings = (*_of_account(account, verdict), *_nameless(account, verdict, is_looked_up=is_looked_up))
             found += ((("accounts", number, *path), message) for path, message in findings)
     if settings.series.allow or settings.series.deny:
-        with loading():
-            from exporter.commands.check.unmatched_series import of_series  # noqa: PLC0415 - needs every family there is
-        found += of_series(settings)
+        found += _of_series(settings)
     return [Fault(file.source, file.line(path), written(path), message) for path, message in found]
 
 
@@ -105,3 +109,75 @@ def _script_names(account: AccountSettings, verdict: AccountResult) -> set[str] 
         return None
     polled = names.keys() if account.scripts.discover else fixed
     return {word for script_id in polled for word in (script_id, names[script_id]) if word}
+
+
+def _of_series(settings: Settings) -> Iterator[tuple[KeyPath, str]]:
+    """Return the patterns that match no family: the place of each in the configuration, and a message."""
+    known = sorted(_families(settings))
+    for key, patterns in (("deny", settings.series.deny), ("allow", settings.series.allow)):
+        for place, pattern in enumerate(patterns):
+            if not any(pattern.fullmatch(name) for name in known):
+                near = _nearest(pattern.pattern, known)
+                yield ("series", key, place), f"no family's whole name matches it{near}"
+
+
+def _families(settings: Settings) -> set[str]:
+    """Return all possible families, including the exporter's own and those of configured queries."""
+    with loading():
+        from prometheus_client import CollectorRegistry  # noqa: PLC0415 - for these lists alone
+
+        from exporter import __version__  # noqa: PLC0415
+        from exporter.exposition.encoding import exposed_name  # noqa: PLC0415
+        from exporter.exposition.status_board import HEALTH  # noqa: PLC0415
+        from exporter.telemetry import Telemetry  # noqa: PLC0415
+    polled = families(from_settings.collectors(settings))
+    own = Telemetry(CollectorRegistry(), __version__).exposed().collect()
+    return {info.name for info in (*polled, *HEALTH)} | {exposed_name(metric) for metric in own}
+
+
+def _nearest(pattern: str, known: Sequence[str]) -> str:
+    """Suggest a family that begins with the pattern, or one that is spelt alike."""
+    longer = [name for name in known if name.startswith(pattern)]
+    # The common prefix of all names is left out of the comparison.
+    rest = pattern.removeprefix(_PREFIX)
+    alike = [name for name in known if suggestion(rest, [name.removeprefix(_PREFIX)])]
+    return suggestion(pattern, [min(longer, key=len)] if longer else alike)
+
+
+def changed_counters(settings: Settings, verdicts: Sequence[AccountResult]) -> Iterator[tuple[KeyPath, str]]:
+    """Yield the path of each changed counter of the targets that were tried, and a message.
+
+    A state that cannot be read has no changes; the daemon reports such a state.
+    """
+    has_counters = any(metric.days or metric.month for endpoint in settings.endpoints for metric in endpoint.metrics)
+    if not has_counters or not any(verdict.tried for verdict in verdicts):
+        return
+    with loading():
+        from exporter.counters.rows import facts_key, unpack_facts  # noqa: PLC0415 - as above
+        from exporter.counters.storage import StorageError  # noqa: PLC0415
+        from exporter.metric import differing  # noqa: PLC0415
+        from exporter.wiring import state_storage  # noqa: PLC0415
+
+    stored = state_storage.recorded(settings.state)
+    if stored is None:
+        return
+    collectors = {one.name: one for one in from_settings.collectors(settings) if isinstance(one, TargetCollector)}
+    found: Counter[tuple[KeyPath, str, str]] = Counter()
+    try:
+        for place, endpoint in enumerate(settings.endpoints):
+            tried = [one.target for verdict in verdicts for one in verdict.tried if one.collector == endpoint.name]
+            for target in tried:
+                row = stored.read(facts_key(target.polled_by(endpoint.name)))
+                sights = {} if row is None else unpack_facts(row.data)
+                for number, metric in enumerate(collectors[endpoint.name].metrics):
+                    sight, now = sights.get(metric.name), metric.declared(target.account)
+                    if sight is not None and now and sight.declared != now:
+                        path: KeyPath = ("endpoints", place, "metrics", number, "name")
+                        found[path, metric.name, differing(sight.declared, now)] += 1
+    except StorageError:
+        return
+    finally:
+        stored.close()
+    for (path, name, parts), targets in found.items():
+        effect = f"{targets} of its targets will continue from their values with a new baseline"
+        yield path, f"'{name}' counts something else than before ({parts}): {effect}"

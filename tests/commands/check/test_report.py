@@ -9,11 +9,12 @@ import pytest
 from exporter.commands.check import report
 from exporter.commands.check.findings import render
 from exporter.commands.check.report import Row
-from exporter.commands.check.results import AccountResult, Load, TargetResult
+from exporter.commands.check.results import AccountResult, TargetResult
 from exporter.platform.errors import Forbidden, NotAvailable, PlatformError
+from exporter.polling.intervals import Capacity
 from exporter.targets.target import Target
 
-ENOUGH = Load(demand=1.0, rate=10.0, in_flight=32, seconds=0.1, stretch=1.0)
+ENOUGH = Capacity(10.0, 32, 0.1)
 ROWS = [
     Row("main", "discovery", "account/main", "main", "ok", "found 12 DNS zones, 4 scripts, 3 shield zones, 6 rate limits"),
     Row("main", "dns_statistics", "12 targets", "", "ok", "179 series"),
@@ -28,7 +29,7 @@ def plain(text: str) -> str:
 
 
 def verdict(*tried: TargetResult, **rest: int) -> AccountResult:
-    return AccountResult("main", tried, ENOUGH, None, rest)
+    return AccountResult("main", ENOUGH, 1.0, list(tried), untried=rest)
 
 
 def statistics(zone_id: int, error: PlatformError | None = None) -> TargetResult:
@@ -114,10 +115,8 @@ def test_a_resource_that_a_plan_has_not_got_is_no_fault() -> None:
 
 
 def test_an_account_that_cannot_be_asked_is_one_fault_whatever_was_tried() -> None:
-    tried = (statistics(1, Forbidden("403")), statistics(2, Forbidden("403")))
-    closed = AccountResult(
-        "main", tried, ENOUGH, Forbidden("the platform answered 403"), {"dns_statistics": 1, "scripts": 2}
-    )
+    closed = verdict(statistics(1, Forbidden("403")), statistics(2, Forbidden("403")), dns_statistics=1, scripts=2)
+    closed.barrier = Forbidden("the platform answered 403")
     assert [row.cells() for row in report.rows([closed])] == [
         (
             "main",
@@ -133,29 +132,24 @@ def test_an_account_that_cannot_be_asked_is_one_fault_whatever_was_tried() -> No
 
 
 @pytest.mark.parametrize(
-    ("load", "line"),
+    ("demand", "capacity", "line"),
     [
-        (ENOUGH, "main: the targets need 1 requests/s, the budget allows 10"),
+        (1.0, ENOUGH, "main: the targets need 1 requests/s, the budget allows 10"),
         (
-            Load(demand=12.3, rate=10.0, in_flight=32, seconds=0.1, stretch=1.29),
-            (
-                "main: the targets need 12.3 requests/s, the budget allows 10 (intervals would be 1.3 times as long as "
-                "configured): raise requests_per_second to 13 or lengthen intervals"
-            ),
+            12.3,
+            ENOUGH,
+            "main: the targets need 12.3 requests/s, the budget allows 10 (intervals would be 1.3 times as long as "
+            "configured): raise requests_per_second to 13 or lengthen intervals",
         ),
         (
-            Load(demand=8.0, rate=10.0, in_flight=2, seconds=2.5, stretch=10.5),
-            (
-                "main: the targets need 8 requests/s, the budget allows 10, but with 2 in flight and answers that take "
-                "2.5 s no more than 0.8 are made (intervals would be 10.5 times as long as configured): raise "
-                "max_in_flight or lengthen intervals"
-            ),
+            8.0,
+            Capacity(10.0, 2, 2.5),
+            "main: the targets need 8 requests/s, the budget allows 10, but with 2 in flight and answers that take "
+            "2.5 s no more than 0.8 are made (intervals would be 10.5 times as long as configured): raise "
+            "max_in_flight or lengthen intervals",
         ),
-        (
-            Load(demand=0.0123, rate=0.5, in_flight=2, seconds=0.0, stretch=1.0),
-            "main: the targets need 0.012 requests/s, the budget allows 0.5",
-        ),
+        (0.0123, Capacity(0.5, 2), "main: the targets need 0.012 requests/s, the budget allows 0.5"),
     ],
 )
-def test_the_budget_is_set_against_what_is_asked_for(load: Load, line: str) -> None:
-    assert list(report.loads([AccountResult("main", (), load)])) == [line]
+def test_the_budget_is_set_against_what_is_asked_for(demand: float, capacity: Capacity, line: str) -> None:
+    assert list(report.loads([AccountResult("main", capacity, demand)])) == [line]
