@@ -1,7 +1,7 @@
 """Writes history from the platform's charts, as OpenMetrics text with timestamps.
 
 - `job.py`: requests the charts of each target and writes their history.
-- `charts.py`: reads the charts; `endpoints.py`: how the charts of configured endpoints are requested.
+- `charts.py`: requests and reads the charts, also those of configured endpoints.
 - `baselines.py`: reads from the ledger where the daemon's counters begin.
 - `samples.py`: converts days to samples; `output.py`: writes them, sorted by family.
 

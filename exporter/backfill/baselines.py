@@ -4,7 +4,6 @@ import sqlite3
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 from urllib.parse import quote
 
 from exporter.backfill.charts import SeriesKey
@@ -26,56 +25,43 @@ class BaselineError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """The live counters of a target, and where each begins.
-
-    Attributes:
-        name: the name of the target in the served series.
-        series: family and label values beyond the target's → the counter of days.
-    """
+    """The name of a target in the served series, and its live counters: family and label values → counter of days."""
 
     name: str
     series: dict[SeriesKey, DaySeries]
 
 
-class Baselines(Protocol):
-    """Returns where live counters begin."""
+class Baselines:
+    """Returns where live counters begin. This class is for no state: counters begin at 0 with each process.
 
-    async def of(self, collector: str, target: Target, poll: Poll) -> Beginning | None:
+    Attributes:
+        notice: what a user of the history should know; may be empty.
+    """
+
+    notice = "There is no state file: the history ends with yesterday, and no counter continues it."
+
+    async def of(self, _collector: str, _target: Target, _poll: Poll) -> Beginning | None:
         """Return the live counters of a target; None if none will continue this history.
 
         Args:
-            collector: the name of the collector.
-            target: the target.
-            poll: polls the target now.
+            _collector: the name of the collector.
+            _target: the target.
+            _poll: polls the target now.
 
         Raises:
             BaselineError: their beginning is not known.
             PlatformError: the poll failed.
         """
-        ...
+        return None
 
     def close(self) -> None:
         """Release the state."""
 
 
-class NoBaselines:
-    """Without a state, counters begin at 0 with each process, so no history meets them."""
+class RecordedBaselines(Baselines):
+    """Reads the rows of a running daemon with `read`, which may raise StorageError; nothing is written."""
 
-    async def of(self, _collector: str, _target: Target, _poll: Poll) -> Beginning | None:
-        """Return None: no counter continues the history."""
-        return None
-
-    def close(self) -> None:
-        """Do nothing: there is no state."""
-
-
-class RecordedBaselines:
-    """Reads the rows of a running daemon; nothing is written.
-
-    Args:
-        read: returns a target's row, or None if there is none; raises StorageError if it cannot be read.
-        close: releases what `read` uses.
-    """
+    notice = "A daemon runs: its state is read, and not written."
 
     def __init__(self, read: Callable[[PollKey], Stored | None], close: Callable[[], None]) -> None:
         self.read = read
@@ -99,17 +85,15 @@ class RecordedBaselines:
 _ROW = "SELECT name, success, data FROM row WHERE collector = ? AND account = ? AND kind = ? AND id = ?"
 
 
-class OwnBaselines:
+class OwnBaselines(Baselines):
     """Records new targets in the ledger itself while no daemon runs; a daemon that starts later continues from there.
-
-    Args:
-        storage: stores the rows.
-        clocks: the clocks.
 
     Raises:
         StateLockedError: a daemon runs on the state file.
         LeaseHeldError: a daemon runs on the state database.
     """
+
+    notice = ""
 
     def __init__(self, storage: Storage, clocks: Clocks) -> None:
         self._clocks = clocks
@@ -120,19 +104,15 @@ class OwnBaselines:
     async def of(self, collector: str, target: Target, poll: Poll) -> Beginning | None:
         """Return the stored counters of a target; count its first poll where there are none."""
         key = target.polled_by(collector)
-        stored = self._ledger.remembered().get(key)
-        if stored is None:
-            stored = await self._first_sight(key, target, await poll())
-        return _beginning(stored)
-
-    async def _first_sight(self, key: PollKey, target: Target, polled: Polled) -> Stored:
-        outcome = polled.outcomes[0]
-        now = polled.date or self._clocks.utc()
-        await self._ledger.record(Entry(key, target.name, self._clocks.wall(), outcome.counts, now))
+        if key not in self._ledger.remembered():
+            polled = await poll()
+            now = polled.date or self._clocks.utc()
+            entry = Entry(key, target.name, self._clocks.wall(), polled.outcomes[0].counts, now)
+            await self._ledger.record(entry)
         stored = self._ledger.remembered().get(key)
         if stored is None:
             raise BaselineError("the state cannot be written, and without it the live counters would not continue")
-        return stored
+        return _beginning(stored)
 
     def close(self) -> None:
         """Close the ledger, which writes the first polls."""
@@ -146,7 +126,7 @@ def open_file_baselines(path: Path | None, clocks: Clocks) -> Baselines:
         BaselineError: the state file cannot be used.
     """
     if path is None:
-        return NoBaselines()
+        return Baselines()
     try:
         return OwnBaselines(FileStorage(path, clocks.wall, lambda _at: None), clocks)
     except StateLockedError:
@@ -171,13 +151,7 @@ def recorded_in_file(path: Path) -> RecordedBaselines:
 
 
 def open_shared_baselines(storage: Storage, recorded: RecordedBaselines, clocks: Clocks) -> Baselines:
-    """Open the baselines of a state database: the rows of a daemon that holds the shard, or the ledger itself.
-
-    Args:
-        storage: the storage of the shard.
-        recorded: reads the rows of a daemon that holds the shard.
-        clocks: the clocks.
-    """
+    """Open the baselines of a shard in a state database: the rows of a daemon that holds it, or the ledger itself."""
     try:
         own = OwnBaselines(storage, clocks)
     except LeaseHeldError:

@@ -2,14 +2,15 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import date
+from datetime import date, datetime
 from functools import partial
 
 from exporter.backfill import charts
 from exporter.backfill.baselines import BaselineError, Baselines, Beginning
 from exporter.backfill.output import Spool
-from exporter.backfill.samples import Point, Span, day_of, lines, points
+from exporter.backfill.samples import Span, day_of, lines, points
 from exporter.clock import Clocks
 from exporter.collectors import discovery
 from exporter.collectors.collector import Collector, Polled
@@ -25,8 +26,6 @@ ATTEMPTS = 3
 FIRST_WAIT = 5.0
 LONGEST_WAIT = 300.0
 DEFAULT_DAYS = 30
-
-_AS_IT_IS = charts.Asking()
 
 Work = tuple[charts.History, Target]
 
@@ -50,12 +49,9 @@ class Report:
     """The progress and the result of a backfill.
 
     Attributes:
-        span: the days.
-        targets: the number of targets.
         done: how many targets are finished, with or without success, in this run or an earlier one.
         resumed: how many targets an earlier run finished.
         live: how many targets were counted live before the span began, so that there is nothing to add.
-        failures: what could not be read.
     """
 
     span: Span
@@ -85,53 +81,34 @@ class Selected:
         return not self.zones or (target.kind == "dns_zone" and bool({target.id, target.name} & self.zones))
 
 
+@dataclass(slots=True)
 class Backfill:
     """Writes the history of all selected targets.
 
-    Args:
+    Attributes:
         registry: the targets; discovery fills it.
         clients: the client of each account.
-        baselines: returns where the live counters begin.
         labels: labels that are added to every series.
         step: milliseconds between samples: one of `samples.STEPS`.
-        selected: selects the targets.
+        progressed: called after each target.
         histories: the collectors that have a history.
         lists: the collectors that discover targets of configured endpoints.
-        clocks: the clocks.
-        progressed: called after each target.
     """
 
-    def __init__(
-        self,
-        registry: Registry,
-        clients: Mapping[str, Client],
-        baselines: Baselines,
-        *,
-        labels: Mapping[str, str],
-        step: int,
-        selected: Selected,
-        histories: Sequence[charts.History] = charts.BUILT_IN,
-        lists: Sequence[Collector] = (),
-        clocks: Clocks,
-        progressed: Callable[[Report], None],
-    ) -> None:
-        self._registry = registry
-        self._clients = {
-            name: client for name, client in clients.items() if not selected.accounts or name in selected.accounts
-        }
-        self._baselines = baselines
-        self._labels = labels
-        self._step = step
-        self._selected = selected
-        self._histories = histories
-        self._infos = {info.name: info for info in charts.families(histories)}
-        self._discoverers = (discovery.COLLECTOR, *lists)
-        self._clocks = clocks
-        self._progressed = progressed
-        # By account and collector, because a key may have access to one part of the platform and not to another.
-        self._barred: dict[tuple[str, str], PlatformError] = {}
-        self._failures: list[Failure] = []
-        self._today: dict[str, int] = {}
+    registry: Registry
+    clients: Mapping[str, Client]
+    baselines: Baselines
+    labels: Mapping[str, str]
+    step: int
+    selected: Selected
+    clocks: Clocks
+    progressed: Callable[[Report], None]
+    histories: Sequence[charts.History] = charts.BUILT_IN
+    lists: Sequence[Collector] = ()
+    # By account and collector, because a key may have access to one part of the platform and not to another.
+    _barred: dict[tuple[str, str], PlatformError] = field(default_factory=dict)
+    _failures: list[Failure] = field(default_factory=list)
+    _today: dict[str, int] = field(default_factory=dict)
 
     async def survey(self, first: int | None, last: int | None) -> Span:
         """Discover the targets, and return the days of the history by the platform's clock.
@@ -143,8 +120,8 @@ class Backfill:
         Raises:
             SpanError: a day is in the future, or the first day is after the last.
         """
-        await asyncio.gather(*(self._discover(name) for name in self._clients))
-        today = max(self._today.values(), default=day_of(self._clocks.utc()))
+        await asyncio.gather(*(self._discover(name) for name in self._accounts()))
+        today = max(self._today.values(), default=day_of(self.clocks.utc()))
         end = today if last is None else last
         span = Span(end - DEFAULT_DAYS + 1 if first is None else first, end)
         if end > today or span.first > today:
@@ -153,36 +130,32 @@ class Backfill:
             raise SpanError(f"{span} contains no day")
         return span
 
+    def _accounts(self) -> list[str]:
+        return [name for name in self.clients if not self.selected.accounts or name in self.selected.accounts]
+
     async def _discover(self, account: str) -> None:
         """Discover the targets of an account, and which day it is by the platform's clock."""
-        targets = [target for target in self._registry.targets("account") if target.account == account]
-        wanted = [
-            (collector, target) for collector in self._discoverers for target in targets if collector.wants(target)
-        ]
-        for collector, target in wanted:
-            polled = await self._polled(collector, target)
-            if polled is None:
+        targets = [target for target in self.registry.targets("account") if target.account == account]
+        works = [(one, target) for one in (discovery.COLLECTOR, *self.lists) for target in targets if one.wants(target)]
+        for collector, target in works:
+            try:
+                polled = await self._poll(collector, target)
+            except PlatformError as error:
+                self._failures.append(_failure(target, str(error)))
                 continue
             if polled.found is not None:
-                self._registry.apply(account, polled.found)
+                self.registry.apply(account, polled.found)
             if polled.date is not None:
                 self._today[account] = day_of(polled.date)
             if polled.error is not None:
-                self._fail(self._failures, target, f"the list of resources is incomplete: {polled.error}")
+                self._failures.append(_failure(target, f"the list of resources is incomplete: {polled.error}"))
         probe = next((work for work in self._chosen() if work[1].account == account), None)
         if account not in self._today and probe is not None:
-            # This error is reported when the target itself is read.
-            polled = await self._polled(probe[0].collector, probe[1], quietly=True)
-            if polled is not None and polled.date is not None:
-                self._today[account] = day_of(polled.date)
-
-    async def _polled(self, collector: Collector, target: Target, *, quietly: bool = False) -> Polled | None:
-        try:
-            return await self._poll(collector, target)
-        except PlatformError as error:
-            if not quietly:
-                self._fail(self._failures, target, str(error))
-            return None
+            # An error is reported when the target itself is read.
+            with suppress(PlatformError):
+                polled = await self._poll(probe[0].collector, probe[1])
+                if polled.date is not None:
+                    self._today[account] = day_of(polled.date)
 
     async def run(self, span: Span, spool: Spool) -> Report:
         """Write the history of every target; a failure of one does not affect the others.
@@ -197,11 +170,10 @@ class Backfill:
         open_work = [work for work in chosen if _mark(*work) not in spool.done]
         report.resumed = report.done = len(chosen) - len(open_work)
         tasks = []
-        for account, client in self._clients.items():
+        for account in self._accounts():
             own = iter([work for work in open_work if work[1].account == account])
-            tasks += [
-                asyncio.create_task(self._work(own, spool, report)) for _ in range(client.rate_limiter.max_in_flight)
-            ]
+            workers = self.clients[account].rate_limiter.max_in_flight
+            tasks += [asyncio.create_task(self._work(own, spool, report)) for _ in range(workers)]
         try:
             await asyncio.gather(*tasks)
         finally:
@@ -213,15 +185,15 @@ class Backfill:
         return report
 
     def _chosen(self) -> Iterator[Work]:
-        for history in self._histories:
-            for target in self._registry.targets(history.collector.polls):
-                if self._selected.wants(target):
+        for history in self.histories:
+            for target in self.registry.targets(history.collector.polls):
+                if self.selected.wants(target):
                     yield history, target
 
     def _unknown(self, chosen: Iterable[Work]) -> Iterator[Failure]:
         """Yield a failure for each requested zone that does not exist."""
         known = {name for _, target in chosen for name in (target.id, target.name)}
-        for zone in sorted(self._selected.zones - known):
+        for zone in sorted(self.selected.zones - known):
             yield Failure("", f"dns_zone/{zone}", "", "no selected account has this zone")
 
     async def _work(self, works: Iterator[Work], spool: Spool, report: Report) -> None:
@@ -233,9 +205,9 @@ class Backfill:
             except (Unauthorized, CredentialError) as error:
                 self._barred[part] = error
             except (PlatformError, BaselineError) as error:
-                self._fail(report.failures, target, str(error))
+                report.failures.append(_failure(target, str(error)))
             report.done += 1
-            self._progressed(report)
+            self.progressed(report)
 
     async def _write(self, history: charts.History, target: Target, spool: Spool, report: Report) -> None:
         try:
@@ -251,23 +223,22 @@ class Backfill:
         elif _is_live_before(beginning, span):
             report.live += 1
         named = target if beginning is None else replace(target, name=beginning.name)
+        infos = {info.name: info for info in history.collector.families}
         own = tuple(label_value(label.value(named, None)) for label in history.collector.labels)
         parts: dict[str, str] = {}
         samples = 0
-        known = shown.keys() if beginning is None else beginning.series.keys()
-        for family, labels in sorted(known):
+        for family, labels in sorted(shown if beginning is None else beginning.series):
             series = None if beginning is None else beginning.series[family, labels]
-            past: list[Point] = points(series, shown.get((family, labels), {}), span, self._step)
+            past = points(series, shown.get((family, labels), {}), span, self.step)
             samples += len(past)
-            parts[family] = parts.get(family, "") + "".join(
-                lines(self._infos[family], self._labels, own + labels, past)
-            )
+            text = "".join(lines(infos[family], self.labels, own + labels, past))
+            parts[family] = parts.get(family, "") + text
         spool.add(_mark(history, target), parts, samples)
 
     async def _read(self, history: charts.History, target: Target, span: Span) -> tuple[Beginning | None, charts.Shown]:
         """Return where the live counters begin, and the platform's counts of earlier days that the ledger lacks."""
         account, collector = target.account, history.collector
-        beginning = await self._baselines.of(collector.name, target, lambda: self._poll(collector, target))
+        beginning = await self.baselines.of(collector.name, target, lambda: self._poll(collector, target))
         if beginning is None:
             wanted = set(range(span.first, min(span.last, self._day_of(account) - 1) + 1))
         else:
@@ -277,42 +248,37 @@ class Backfill:
                 for day in range(span.first, min(span.last, series.first_day - 1) + 1)
                 if series.uncounted(day) is None
             }
-        poll = partial(self._poll, collector, target)
-        shown = await charts.days(history, poll, wanted, self._clocks.utc())
+        shown = await charts.days(history, partial(self._poll, collector, target), wanted, self.clocks.utc())
         return beginning, {key: {day: held[day] for day in held if day in wanted} for key, held in shown.items()}
 
-    async def _poll(self, collector: Collector, target: Target, asking: charts.Asking = _AS_IT_IS) -> Polled:
-        """Poll a target, and repeat a failed poll where that may help: an export should be complete, and may take long.
+    async def _poll(
+        self, collector: Collector, target: Target, span: Span | None = None, present: datetime | None = None
+    ) -> Polled:
+        """Poll a target, for the days of a span or as if it were another time; raises PlatformError.
 
-        Args:
-            collector: the collector that polls.
-            target: the target.
-            asking: which days are requested.
-
-        Raises:
-            PlatformError: there is no usable answer.
+        A failed poll is repeated where that may help: an export should be complete, and may take long.
         """
         wait = FIRST_WAIT
         attempt = 0
         while True:
             attempt += 1
-            caller = self._clients[target.account].until(self._clocks.monotonic() + CALL_SECONDS)
-            now = asking.now or self._clocks.utc()
-            polled = await collector.result(target, asking.within(caller), self._registry, now)
+            calls = self.clients[target.account].until(self.clocks.monotonic() + CALL_SECONDS)
+            caller = calls if span is None else charts.Windowed(calls, span)
+            polled = await collector.result(target, caller, self.registry, present or self.clocks.utc())
             error = polled.error
             if error is None or polled.found is not None:
                 return polled
             if attempt == ATTEMPTS or not error.retryable:
                 raise error
-            await self._clocks.sleep(min(LONGEST_WAIT, max(wait, error.retry_after or 0.0)))
+            await self.clocks.sleep(min(LONGEST_WAIT, max(wait, error.retry_after or 0.0)))
             wait *= 2
 
-    @staticmethod
-    def _fail(failures: list[Failure], target: Target, reason: str) -> None:
-        failures.append(Failure(target.account, target.key.label, target.name, reason))
-
     def _day_of(self, account: str) -> int:
-        return self._today.get(account, day_of(self._clocks.utc()))
+        return self._today.get(account, day_of(self.clocks.utc()))
+
+
+def _failure(target: Target, reason: str) -> Failure:
+    return Failure(target.account, target.key.label, target.name, reason)
 
 
 def _mark(history: charts.History, target: Target) -> str:

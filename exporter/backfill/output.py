@@ -46,24 +46,21 @@ class Spool:
         self.done: set[str] = set()
         self.samples = 0
         self._families = tuple(families)
+        self._files: dict[str, IO[bytes]] = {}
         self.folder.mkdir(parents=True, exist_ok=True)
         self._journal = (self.folder / JOURNAL).open("a+b")
         try:
-            self._lock()
-            self._agree(dict(terms))
-            self._files: dict[str, IO[bytes]] = {
-                info.name: (self.folder / f"{info.name}.om").open("ab") for info in self._families
-            }
-            self._recover()
-        except BaseException:
-            self._journal.close()
-            raise
-
-    def _lock(self) -> None:
-        try:
             fcntl.flock(self._journal, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._agree(dict(terms))
+            for info in self._families:
+                self._files[info.name] = (self.folder / f"{info.name}.om").open("ab")
+            self._recover()
         except BlockingIOError:
+            self.close()
             raise SpoolError(f"another process is making {self.output}") from None
+        except BaseException:
+            self.close()
+            raise
 
     def _agree(self, terms: dict[str, object]) -> None:
         path = self.folder / TERMS
@@ -71,9 +68,7 @@ class Spool:
             fresh = path.with_name(TERMS + ".new")
             fresh.write_text(json.dumps(terms))
             fresh.rename(path)
-            return
-        former = json.loads(path.read_text())
-        if former != terms:
+        elif (former := json.loads(path.read_text())) != terms:
             given = ", ".join(f"{name} {value}" for name, value in former.items() if value)
             raise SpoolError(
                 f"{self.folder} holds what an earlier run with other arguments left ({given}): "
@@ -86,7 +81,11 @@ class Spool:
         offsets = dict.fromkeys(self._files, 0)
         self._journal.seek(0)
         for line in self._journal:
-            entry = _entry(line)
+            try:
+                entry: dict[str, Any] | None = json.loads(line) if line.endswith(b"\n") else None
+            except ValueError:
+                entry = None
+            # The line is incomplete, or lists lines that were not written.
             if entry is None or any(entry["sizes"].get(name, 0) > size for name, size in sizes.items()):
                 break
             good += len(line)
@@ -149,14 +148,3 @@ class Spool:
         """Close the files; the parts are kept."""
         for file in (*self._files.values(), self._journal):
             file.close()
-
-
-def _entry(line: bytes) -> dict[str, Any] | None:
-    """Return an entry of the journal; None if its line is incomplete."""
-    if not line.endswith(b"\n"):
-        return None
-    try:
-        entry: dict[str, Any] = json.loads(line)
-    except ValueError:
-        return None
-    return entry

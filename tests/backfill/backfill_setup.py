@@ -1,7 +1,7 @@
 """A sandbox with a clock that tests set, its written history, and its live counters."""
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
@@ -126,14 +126,10 @@ class BackfillSetup:
                 span = await work.survey(
                     None if first is None else first.toordinal(), None if last is None else last.toordinal()
                 )
-                spool = Spool(self.output, families(BUILT_IN), {"days": str(span)})
-                try:
+                with closing(Spool(self.output, families(BUILT_IN), {"days": str(span)})) as spool:
                     report = await work.run(span, spool)
-                except BaseException:
-                    spool.close()
-                    raise
-                spool.finish(keep=bool(report.failures))
-                return report
+                    spool.finish(keep=bool(report.failures))
+                    return report
         finally:
             baselines.close()
 

@@ -7,7 +7,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AsyncExitStack, closing, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -15,9 +15,8 @@ from typing import Any
 
 import click
 
-from exporter.backfill.baselines import BaselineError, NoBaselines, RecordedBaselines
-from exporter.backfill.charts import BUILT_IN, History, families
-from exporter.backfill.endpoints import history_of, limits_of
+from exporter.backfill.baselines import BaselineError
+from exporter.backfill.charts import BUILT_IN, History, families, history_of, limits_of
 from exporter.backfill.job import Backfill, Failure, Report, Selected, SpanError
 from exporter.backfill.output import Spool, SpoolError, parts_of
 from exporter.backfill.samples import STEPS, Span
@@ -28,6 +27,7 @@ from exporter.commands.configuration import read_configuration
 from exporter.commands.options import flag_values
 from exporter.commands.output import interruptible
 from exporter.commands.output.printing import FAULT, MISUSE, complain, echo
+from exporter.commands.output.progress import progress_bars
 from exporter.foreign.terminal import escape
 from exporter.platform.http.client import Observer
 from exporter.settings.flags import flags
@@ -64,18 +64,17 @@ def parse_labels(values: Iterable[str]) -> dict[str, str]:
     labels: dict[str, str] = {}
     for value in values:
         name, equals, text = value.partition("=")
+        problem = ""
         if not equals or not _LABEL.fullmatch(name) or name.startswith("__"):
-            raise _bad_label(f"found {value!r}, expected NAME=VALUE such as job=edge-exporter")
-        if name in _TAKEN:
-            raise _bad_label(f"{name!r} is a label that the series have already")
-        if name in labels:
-            raise _bad_label(f"{name!r} stands twice")
+            problem = f"found {value!r}, expected NAME=VALUE such as job=edge-exporter"
+        elif name in _TAKEN:
+            problem = f"{name!r} is a label that the series have already"
+        elif name in labels:
+            problem = f"{name!r} stands twice"
+        if problem:
+            raise click.BadParameter(problem, param_hint="'--label'")
         labels[name] = text
     return labels
-
-
-def _bad_label(message: str) -> click.BadParameter:
-    return click.BadParameter(message, param_hint="'--label'")
 
 
 def backfill(config: Path | None, job: "Job", given: Mapping[str, Any]) -> None:
@@ -84,8 +83,7 @@ def backfill(config: Path | None, job: "Job", given: Mapping[str, Any]) -> None:
         settings = read_configuration(config, flag_values(given, flags()), os.environ)
     except ConfigurationError as error:
         complain(str(error), MISUSE)
-    refusal = job.refusal(settings)
-    if refusal is not None:
+    if refusal := job.refusal(settings):
         complain(refusal, MISUSE)
     try:
         with _progress() as progressed:
@@ -135,56 +133,41 @@ async def _run(settings: Settings, job: Job, progressed: Progressed) -> tuple[Re
     share = settings.shard.own(socket.gethostname())
     registry = Registry(share)
     registry.configure(from_settings.selections(settings))
-    clients = {account.name: client_of(account, Observer(), settings.shard.parts) for account in settings.accounts}
-    baselines = baselines_of(settings.state, share)
-    try:
-        if isinstance(baselines, RecordedBaselines):
-            echo("A daemon runs: its state is read, and not written.", err=True)
-        elif isinstance(baselines, NoBaselines):
-            echo("There is no state file: the history ends with yesterday, and no counter continues it.", err=True)
-        histories = [*BUILT_IN, *_endpoint_histories(settings)]
-        if missing := {"job", "instance"} - job.labels.keys():
-            proposed = " ".join(f"--label {name}={value}" for name, value in SHIPPED_LABELS.items())
-            named = " and no ".join(sorted(missing))
-            echo(f"The series get no {named}. Those of the shipped scrape configuration are {proposed}", err=True)
-        for limit in () if job.selected.zones else _limits(settings):
-            echo(limit, err=True)
-        work = Backfill(
-            registry,
-            clients,
-            baselines,
-            labels=job.labels,
-            step=STEPS[job.step],
-            selected=job.selected,
-            histories=histories,
-            lists=[one for one in from_settings.collectors(settings) if isinstance(one, EndpointListCollector)],
-            clocks=SYSTEM,
-            progressed=progressed,
-        )
+    histories = [*BUILT_IN, *_endpoint_histories(settings)]
+    lists = [one for one in from_settings.collectors(settings) if isinstance(one, EndpointListCollector)]
+    async with AsyncExitStack() as opened:
+        clients = {account.name: client_of(account, Observer(), settings.shard.parts) for account in settings.accounts}
+        for client in clients.values():
+            opened.push_async_callback(client.aclose)
+        baselines = opened.enter_context(closing(baselines_of(settings.state, share)))
+        for notice in _notices(settings, job, baselines.notice):
+            echo(notice, err=True)
+        step, selected = STEPS[job.step], job.selected
+        work = Backfill(registry, clients, baselines, job.labels, step, selected, SYSTEM, progressed, histories, lists)
         span = await work.survey(job.first, job.last)
         was_begun = parts_of(job.output).exists()
         terms = {"days": str(span), "step": job.step, "labels": job.labels, "shard": settings.shard.total}
-        spool = Spool(job.output, families(histories), terms)
-        try:
+        with closing(Spool(job.output, families(histories), terms)) as spool:
             report = await work.run(span, spool)
-        except BaseException:
-            spool.close()
-            raise
-        unread, unknown = _sorted_out(report)
-        if unknown and not unread and not report.targets:
-            spool.close()
-            if not was_begun:
-                shutil.rmtree(parts_of(job.output))
-            raise NoSuchZoneError(_misspelt(unknown, registry))
-        if spool.samples or not report.failures:
-            spool.finish(keep=bool(unread))
-        else:
-            spool.close()
-        return report, spool.samples
-    finally:
-        baselines.close()
-        for client in clients.values():
-            await client.aclose()
+            unread, unknown = _sorted_out(report)
+            if unknown and not unread and not report.targets:
+                if not was_begun:
+                    shutil.rmtree(parts_of(job.output))
+                raise NoSuchZoneError(_misspelt(unknown, registry))
+            if spool.samples or not report.failures:
+                spool.finish(keep=bool(unread))
+            return report, spool.samples
+
+
+def _notices(settings: Settings, job: Job, of_state: str) -> Iterator[str]:
+    if of_state:
+        yield of_state
+    if missing := {"job", "instance"} - job.labels.keys():
+        proposed = " ".join(f"--label {name}={value}" for name, value in SHIPPED_LABELS.items())
+        named = " and no ".join(sorted(missing))
+        yield f"The series get no {named}. Those of the shipped scrape configuration are {proposed}"
+    if not job.selected.zones:
+        yield from (f"{one.name}: {limit}" for one in from_settings.endpoints(settings) for limit in limits_of(one))
 
 
 def _endpoint_histories(settings: Settings) -> Iterator[History]:
@@ -195,10 +178,6 @@ def _endpoint_histories(settings: Settings) -> Iterator[History]:
         history = history_of(endpoint, collector) if isinstance(collector, TargetCollector) else None
         if history is not None:
             yield history
-
-
-def _limits(settings: Settings) -> Iterator[str]:
-    return (f"{one.name}: {limit}" for one in from_settings.endpoints(settings) for limit in limits_of(one))
 
 
 def _sorted_out(report: Report) -> tuple[list[Failure], list[Failure]]:
@@ -221,7 +200,8 @@ def _summarize(report: Report, samples: int, output: Path) -> None:
         echo(f"not written: {left} more", err=True)
     again = f" ({report.resumed} by an earlier run)" if report.resumed else ""
     if output.exists():
-        echo(f"{output}: {report.span}, {report.targets} targets{again}, {samples} samples, {_size(output)}.")
+        size = f"{output.stat().st_size / 1e6:.1f} MB"
+        echo(f"{output}: {report.span}, {report.targets} targets{again}, {samples} samples, {size}.")
     else:
         echo(f"{output} is not written: there is nothing of {report.span}.")
     if report.live:
@@ -242,39 +222,13 @@ def _described(failure: Failure) -> str:
     return escape(f"{account}{failure.target}{name}: {failure.reason}")
 
 
-def _size(path: Path) -> str:
-    return f"{path.stat().st_size / 1e6:.1f} MB"
-
-
 @contextmanager
 def _progress() -> Iterator[Progressed]:
-    """Show the progress: a bar on a terminal, elsewhere a line every ten seconds."""
-    if sys.stderr.isatty():
-        with _bar() as progressed:
-            yield progressed
-    else:
+    if not sys.stderr.isatty():
         yield progress_lines(time.monotonic)
-
-
-@contextmanager
-def _bar() -> Iterator[Progressed]:
-    from rich.console import Console  # noqa: PLC0415 - loaded where there is a bar to draw
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[failures]} failed"),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-        task = bars.add_task("targets", total=None, failures=0)
-
-        def progressed(report: Report) -> None:
-            bars.update(task, completed=report.done, total=report.targets, failures=len(report.failures))
-
-        yield progressed
+        return
+    with progress_bars() as draw:
+        yield lambda report: draw("targets", report.done, report.targets, f"{len(report.failures)} failed")
 
 
 def progress_lines(monotonic: Callable[[], float]) -> Progressed:

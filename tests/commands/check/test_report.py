@@ -138,15 +138,19 @@ def test_an_account_that_cannot_be_asked_is_one_fault_whatever_was_tried() -> No
         (
             12.3,
             ENOUGH,
-            "main: the targets need 12.3 requests/s, the budget allows 10 (intervals would be 1.3 times as long as "
-            "configured): raise requests_per_second to 13 or lengthen intervals",
+            (
+                "main: the targets need 12.3 requests/s, the budget allows 10 (intervals would be 1.3 times as long as "
+                "configured): raise requests_per_second to 13 or lengthen intervals"
+            ),
         ),
         (
             8.0,
             Capacity(10.0, 2, 2.5),
-            "main: the targets need 8 requests/s, the budget allows 10, but with 2 in flight and answers that take "
-            "2.5 s no more than 0.8 are made (intervals would be 10.5 times as long as configured): raise "
-            "max_in_flight or lengthen intervals",
+            (
+                "main: the targets need 8 requests/s, the budget allows 10, but with 2 in flight and answers that take "
+                "2.5 s no more than 0.8 are made (intervals would be 10.5 times as long as configured): raise "
+                "max_in_flight or lengthen intervals"
+            ),
         ),
         (0.0123, Capacity(0.5, 2), "main: the targets need 0.012 requests/s, the budget allows 0.5"),
     ],
