@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from exporter.platform.errors import PlatformError
+from exporter.platform.errors import OutOfRange, PlatformError
 from exporter.targets.target import Target
 from tests.collectors.polls import exposed, poll
 from tests.endpoints.configured import collector
@@ -106,6 +106,8 @@ async def test_a_hostile_answer_fails_its_target_in_words(answer: object, messag
     with pytest.raises(PlatformError) as failure:
         await poll(collector(ALL), ACCOUNT, body(answer))
     assert str(failure.value).startswith(message)
+    is_too_large = message.endswith(("convert to float", "expected a finite number", "what 64 bits hold"))
+    assert isinstance(failure.value, OutOfRange) == is_too_large
 
 
 @pytest.mark.parametrize(

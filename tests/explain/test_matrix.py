@@ -8,21 +8,11 @@ from exporter.collectors.catalogue import CATALOGUE
 from exporter.collectors.causes import Cause
 from exporter.targets.sharding import Shard, owner
 from exporter.wiring.from_settings import scope
-from tests.explain.configured import configured_scenes
-from tests.explain.scripted import Situation
-from tests.explain.scripted import situations as built_in_scenes
+from tests.explain.situations import BUILT_IN, CONFIGURED, Situation
 from tests.exporter_parts import ExporterParts, exporter_parts
 
 # (collector, target, family) → its cause.
 Causes = dict[tuple[str, str, str], Cause]
-
-
-def situations(folder: Path) -> list[Situation]:
-    """Return every situation."""
-    return [*built_in_scenes(folder), *configured_scenes(folder)]
-
-
-_NAMES = [situation.name for situation in situations(Path("/nowhere"))]
 
 
 def scripted(situation: Situation, parts: ExporterParts) -> Causes:
@@ -53,15 +43,11 @@ def named(situation: Situation, parts: ExporterParts) -> tuple[Causes, list[str]
     return found, evidence
 
 
-@pytest.fixture(params=_NAMES)
-def situation(request: pytest.FixtureRequest, tmp_path: Path) -> Situation:
-    """Run each situation in its own folder."""
+@pytest.mark.parametrize("situation", [*BUILT_IN, *CONFIGURED], ids=lambda situation: situation.name)
+async def test_the_named_cause_of_every_family_is_the_scripted_one(situation: Situation, tmp_path: Path) -> None:
     (tmp_path / "state.db").mkdir()
-    return next(situation for situation in situations(tmp_path) if situation.name == request.param)
-
-
-async def test_the_named_cause_of_every_family_is_the_scripted_one(situation: Situation) -> None:
-    async with exporter_parts(**situation.settings) as parts:
+    state = {key: tmp_path / name for key, name in situation.settings.items() if key == "state"}
+    async with exporter_parts(**{**situation.settings, **state}) as parts:
         await situation.script(parts)
         wanted = scripted(situation, parts)
         found, evidence = named(situation, parts)
@@ -107,7 +93,5 @@ async def test_a_family_that_has_series_is_never_absent_and_one_without_always_i
 
 
 def test_every_cause_is_scripted() -> None:
-    happens = {
-        cause for situation in situations(Path("/nowhere")) for causes in situation.absent.values() for cause in causes
-    }
+    happens = {cause for situation in BUILT_IN for causes in situation.absent.values() for cause in causes}
     assert set(Cause) - happens == set()
