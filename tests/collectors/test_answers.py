@@ -1,0 +1,302 @@
+"""One collector's answers and what they give: the series, what is counted, and the errors of its targets.
+
+`expositions/answers.txt` has the result of each case. A line that begins with `counted` is what the ledger gets: a
+day's ordinal is written as its date, and `no chart` is a chart that is null or missing.
+"""
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, date, datetime
+from typing import Any
+
+import pytest
+
+from exporter.collectors import (
+    container_tags,
+    dns_record_scans,
+    dns_statistics,
+    scripts,
+    search,
+    shield_access_lists,
+    shield_api_guardian,
+    shield_bot_detection,
+    shield_rate_limits,
+    shield_waf,
+    shield_zones,
+)
+from exporter.collectors.collector import Collector, Outcome
+from exporter.exposition.encoding import Format, render
+from exporter.metric import MonthToDate, Source
+from exporter.platform.errors import NotFound, PlatformError, Rejected
+from exporter.targets.target import Target
+from tests.collectors.polls import EXPOSITIONS, assert_as_in_file, context_of, exposed, poll, samples
+from tests.collectors.targets import TARGETS
+from tests.golden import assert_golden
+from tests.platform.callers import ScriptedCaller
+from tests.platform.payloads import GOOD
+
+SCRIPT = Target("main", "script", "7", attributes={"read": "get"})
+OF = {**TARGETS, "script": SCRIPT}
+Body = str | PlatformError | None
+
+
+def nulls(operation: str) -> dict[str, None]:
+    """Return the fields of an operation's good answer, all null but its id."""
+    good = GOOD[operation]["data"] if "data" in GOOD[operation] else GOOD[operation]
+    one: dict[str, Any] = good[0] if isinstance(good, list) else good
+    return dict.fromkeys(key for key in one if key not in ("Id", "shieldZoneId"))
+
+
+def charts(**fields: object) -> str:
+    """Return the statistics of a zone, which has only these charts; `total` and `types` are the other two fields."""
+    names = {"total": "TotalQueriesServed", "types": "QueriesByTypeChart", "queries": "QueriesServedChart"}
+    return json.dumps({names.get(name, f"{name.capitalize()}QueriesServedChart"): one for name, one in fields.items()})
+
+
+def breaches(logged: int | None, challenged: int | None, blocked: int | None) -> dict[str, int | None]:
+    """Return the counts of a day, or of the whole window."""
+    counts = {"loggedBreaches": logged, "challengedBreaches": challenged, "blockedBreaches": blocked}
+    return {"totalBreaches": sum(count or 0 for count in counts.values()), **counts}
+
+
+def envelope(data: object, **error: object) -> str:
+    """Return an answer with this payload, or with this error."""
+    return json.dumps({"data": data, "error": {"success": False, **error} if error else None})
+
+
+def limit(days: object, overview: object = None) -> str:
+    return envelope({"overview": overview, "ratelimitOverviewPastTwentyEightDays": days})
+
+
+def zones(*items: Mapping[str, object], total: int | None = 2) -> str:
+    page = {} if total is None else {"page": {"totalCount": total, "totalPages": 1, "currentPage": 1, "pageSize": 1000}}
+    return json.dumps({"data": items, **page})
+
+
+def rule(**fields: object) -> str:
+    return json.dumps({"id": 21, "shieldZoneId": 3, "ruleName": "login", **fields})
+
+
+WEEKS = {"2026-01-25": 1, "2026-02-01": 1, "2026-02-08": 1}
+HOURS = {f"2026-02-0{day}T{hour:02}:00:00Z": 10 for day in (7, 8) for hour in range(12)}
+NEGATIVE = {"2026-02-07": 5, "2026-02-08": -5}
+NO_DAYS = {"2/8/2026": breaches(4, 3, 2), "Sunday": breaches(1, 1, 1)}
+ZONE = GOOD["shield_zones"]["data"][0]
+STATES = (0, 1, 2, 3, 4, -1)
+WAYS_TO_WRITE_A_DAY = ("08-02-2026", "2026-02-08", "2026-02-08T00:00:00Z", "2026-02-08T00:00:00")
+
+ANSWERS: list[tuple[Collector, Mapping[str, Body]]] = [
+    (dns_statistics.COLLECTOR, {
+        "all charts null": charts(total=None, queries=None, normal=None, smart=None, types=None),
+        "all charts missing": charts(total=None),
+        "empty charts": charts(queries={}, normal={}, smart={}, types={}),
+        "charts of which nothing can be read": charts(
+            queries={"week 6": 5}, normal={"2026-02-08": None}, smart={"?": 1}),
+        "negative numbers": charts(total=-1, queries=NEGATIVE, normal=NEGATIVE, types={"1": -4, "28": 3}),
+        "hours add up to their days": charts(queries=HOURS, normal=HOURS),
+        "record types that mean the same": charts(types={"1": 5, "A": 2, "01": 1, "TYPE65534": 3, "65534": 4}),
+        **{f"weeks in {name}": charts(**{name: WEEKS}) for name in ("queries", "normal", "smart")},
+        "no such zone": NotFound("the platform answered 404", status=404),
+    }),
+    (dns_record_scans.COLLECTOR, {
+        **{f"status {status}": json.dumps({"Status": status}) for status in STATES},
+        "all fields null": json.dumps(nulls("dns_record_scan")),
+        "no records": '{"Records": []}',
+    }),
+    (scripts.COLLECTOR, {
+        "an unknown type, and the name that the answer tells": '{"ScriptType": 3, "Name": "router"}',
+        "secrets": '{"DeploymentKey": "d3pl0y", "EdgeScriptVariables": [{"Required": true, "DefaultValue": "v4lue"}]}',
+        "a credit": '{"MonthlyCost": -2.0}',
+    }),
+    (shield_rate_limits.COLLECTOR, {
+        **{f"today as {key}": limit({key: breaches(4, 3, 2)}) for key in WAYS_TO_WRITE_A_DAY},
+        "a map without today": limit({"07-02-2026": breaches(4, 3, 2)}),
+        "an empty map": limit({}),
+        "no map": limit(None),
+        "a negative count": limit({"08-02-2026": breaches(4, -3, 2)}, breaches(4, -9, 2)),
+        "a negative plain day": limit({"08-02-2026": -3, "07-02-2026": 4}),
+        "a null of today": limit({"08-02-2026": breaches(4, None, 2)}),
+        "today is null": limit({"08-02-2026": None, "07-02-2026": breaches(1, 1, 1)}),
+        "a key that is no day": limit({"total": breaches(9, 9, 9), "08-02-2026": breaches(4, 3, 2)}),
+        "no key is a day": limit(NO_DAYS),
+        "no such limit": envelope(None, errorKey="not_found.ratelimit_shieldzone"),
+    }),
+    (shield_zones.COLLECTOR, {
+        "a zone without a known name, and one of its id alone": zones(ZONE, {"shieldZoneId": 4}),
+        "all fields null": zones({"shieldZoneId": 3, **nulls("shield_zones")}),
+        "unknown enum values": zones({
+            "shieldZoneId": 3, "planType": 9, "dDoSShieldSensitivity": -1,
+            "wafExecutionMode": 7, "dDoSExecutionMode": 2,
+        }),
+        "a zone of another shape": zones({"shieldZoneId": 4, "wafEnabled": "perhaps"}, {"shieldZoneId": 3}),
+        "a number of 400 digits": zones({"shieldZoneId": 4, "rateLimitRulesLimit": 10**400}, {"shieldZoneId": 3}),
+        "a list without a total": zones({"shieldZoneId": 3}, total=None),
+    }),
+    (shield_api_guardian.COLLECTOR, {
+        "nothing": envelope({}),
+        "all fields null": envelope({"configuration": None, "endpoints": None}),
+        "an empty configuration": envelope({"configuration": {}, "endpoints": None}),
+        "never set up": envelope(None, message="", errorKey="api_guardian.get_api_guardian.no_configuration"),
+    }),
+    (shield_bot_detection.COLLECTOR, {
+        "fields null": envelope(
+            {"requestIntegrity": None, "ipAddress": {"sensitivity": None}, "browserFingerprint": {}}),
+        "an unknown sensitivity": envelope({"ipAddress": {"sensitivity": 9}}),
+        "not in the plan": envelope(None, message="Upgrade", errorKey="invalid_plan_type.bot_detection"),
+    }),
+    (shield_access_lists.COLLECTOR, {"all fields null": envelope(nulls("shield_access_list"))}),
+    (shield_waf.CUSTOM_RULES, {
+        "no configuration": rule(ruleConfiguration=None),
+        "no chained conditions": rule(ruleConfiguration={"chainedRuleConditions": None}),
+        "no zone, no name": rule(shieldZoneId=None, ruleName=None),
+        "an error": rule(
+            errorResponse={"success": False, "message": "no such rule", "errorKey": "not_found.custom_rule"}),
+    }),
+    (container_tags.COLLECTOR, {"no tags": "[]", "refused": Rejected("the platform answered 422", status=422)}),
+    (search.COLLECTOR, {"no total": '{"Total": null}'}),
+]  # fmt: skip
+
+
+def counted(source: Source) -> str:
+    """Write what the ledger gets."""
+    if isinstance(source, MonthToDate):
+        return f"{source.value:g} in the month"
+    if not source.charted:
+        return "no chart"
+    days = [f"{date.fromordinal(day)}={count:g}" for day, count in source.days.items()]
+    return " ".join(["days", *days, *(["as the sum of all series"] if source.is_whole else [])])
+
+
+def shown(outcome: Outcome) -> str:
+    """Write the result of a poll for one target."""
+    name = f" ({outcome.target.name})" if outcome.target.name else ""
+    error = f": {outcome.error.reason}: {outcome.error}" if outcome.error else ""
+    lines = [f"{outcome.target.key.label}{name}{error}"]
+    for family in outcome.families:
+        lines += render(family, Format.TEXT).decode().splitlines()
+    lines += [
+        f"counted {count.info.name} {','.join(labels)}: {counted(source)}".replace(" :", ":")
+        for count in outcome.counts
+        for labels, source in count.sources
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+async def test_answers_give_their_series() -> None:
+    text = ""
+    for collector, cases in ANSWERS:
+        for words, body in cases.items():
+            text += f"### {collector.name}: {words}\n"
+            try:
+                polled = await poll(collector, OF[collector.polls], body)
+                text += "".join(shown(outcome) for outcome in polled.outcomes)
+                assert not any(secret in repr(polled) for secret in ("d3pl0y", "v4lue"))
+            except PlatformError as error:
+                text += f"{error.reason}: {error}\n"
+    assert_golden(text, EXPOSITIONS / "answers.txt")
+
+
+DNS_POLLS = [
+    """{"TotalQueriesServed": 6010,
+  "QueriesServedChart": {"2026-02-06T00:00:00Z": 2000, "2026-02-07T00:00:00Z": 3000.0, "2026-02-08T00:00:00Z": 1010},
+  "NormalQueriesServedChart": {"2026-02-07T00:00:00Z": 2500, "2026-02-08T00:00:00Z": 910},
+  "SmartQueriesServedChart": {},
+  "QueriesByTypeChart": {"1": 5000, "28": 1000, "65534": 10, "CAA": null}}""",
+    """{"TotalQueriesServed": 6110.0,
+  "QueriesServedChart": {"2026-02-06T00:00:00Z": 2000, "2026-02-07T00:00:00Z": 3000, "2026-02-08T00:00:00Z": 1110},
+  "NormalQueriesServedChart": {"2026-02-07T00:00:00Z": 2500, "2026-02-08T00:00:00Z": 1000},
+  "SmartQueriesServedChart": {"2026-02-08T00:00:00Z": 10},
+  "QueriesByTypeChart": {"1": 5090, "28": 1000, "65534": 10, "CAA": 10}}""",
+]
+SCRIPT_ANSWER = """{"Id": 7, "Name": "router", "LastModified": "2026-02-06T09:27:36.7357793Z", "ScriptType": 1,
+  "CurrentReleaseId": 4002, "Deleted": false,
+  "EdgeScriptVariables": [{"Required": true}, {"Required": false}, {"Required": null}],
+  "LinkedPullZones": [{"Id": 9, "PullZoneName": "shop", "DefaultHostname": "shop.edge.example"}],
+  "Integration": {"RepositorySettings": {"Name": "acme/router"}, "DeployConfiguration": {"Branch": "main"}},
+  "DefaultHostname": "router.edge.example", "SystemHostname": "router.sys.example",
+  "MonthlyCost": %s, "MonthlyRequestCount": %s, "MonthlyCpuTime": %s}"""
+LIMIT_DAYS = {"07-02-2026": breaches(5, 0, 1), "08-02-2026": breaches(4, 3, 2)}
+LIMIT_POLLS = [
+    limit(LIMIT_DAYS, breaches(9, 3, 3)),
+    limit(LIMIT_DAYS | {"08-02-2026": breaches(6, 3, 7)}, breaches(11, 3, 8)),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "collector", "answers"),
+    [
+        ("dns_statistics_two_polls", dns_statistics.COLLECTOR, DNS_POLLS),
+        ("dns_record_scans_never_scanned", dns_record_scans.COLLECTOR, [None]),
+        (
+            "scripts_two_polls",
+            scripts.COLLECTOR,
+            [SCRIPT_ANSWER % figures for figures in ((1.25, 120000, 5300), (1.5, 150000, 6300))],
+        ),
+        ("scripts_of_nulls", scripts.COLLECTOR, [json.dumps({"Id": 7, **nulls("script")})]),
+        ("shield_rate_limits_two_polls", shield_rate_limits.COLLECTOR, LIMIT_POLLS),
+        (
+            "shield_rate_limits_of_plain_days",
+            shield_rate_limits.COLLECTOR,
+            [limit({"08-02-2026": 6, "07-02-2026": 0}, breaches(1, 2, 3))],
+        ),
+    ],
+)
+async def test_polls_give_their_exposition(name: str, collector: Collector, answers: list[str | None]) -> None:
+    assert_as_in_file(exposed(collector, *[await poll(collector, OF[collector.polls], one) for one in answers]), name)
+
+
+@pytest.mark.parametrize(
+    ("collector", "asked"),
+    [
+        (dns_statistics.COLLECTOR, {"id": 102}),
+        (dns_record_scans.COLLECTOR, {"zoneId": 102}),
+        (scripts.COLLECTOR, {"id": 7}),
+        (shield_api_guardian.COLLECTOR, {"shieldZoneId": 3}),
+        (shield_bot_detection.COLLECTOR, {"shieldZoneId": 3}),
+        (shield_access_lists.COLLECTOR, {"shieldZoneId": 3, "id": 11}),
+        (shield_waf.CUSTOM_RULES, {"id": 21}),
+        (shield_waf.PLANS, {}),
+        (shield_rate_limits.COLLECTOR, {"id": 55}),
+    ],
+)
+async def test_a_target_is_asked_for_by_its_id(collector: Collector, asked: dict[str, int]) -> None:
+    operation = collector.operations[0]
+    caller = ScriptedCaller([json.dumps(GOOD[operation.name])])
+    await collector.poll(context_of(caller), OF[collector.polls])
+    assert caller.calls == [(operation.name, asked)]
+
+
+async def test_a_script_is_read_by_update_where_the_configuration_says_so() -> None:
+    caller = ScriptedCaller(['{"Id": 7}'])
+    await scripts.COLLECTOR.poll(context_of(caller), Target("main", "script", "7", attributes={"read": "update"}))
+    assert caller.calls == [("script_read_by_update", {"id": 7})]
+
+
+async def test_today_is_the_platforms_day() -> None:
+    body = limit({"08-02-2026": breaches(1, 1, 1), "09-02-2026": breaches(4, 3, 2)})
+    polled = await poll(
+        shield_rate_limits.COLLECTOR, TARGETS["rate_limit"], body, date=datetime(2026, 2, 9, 0, 0, 1, tzinfo=UTC)
+    )
+    lines = samples(exposed(shield_rate_limits.COLLECTOR, polled), "edge_shield_rate_limit_day_breaches")
+    assert [line.rpartition(" ")[2] for line in lines] == ["4.0", "3.0", "2.0"]
+
+
+async def test_a_credit_is_not_counted_and_the_next_number_goes_on() -> None:
+    polls = [await poll(scripts.COLLECTOR, SCRIPT, SCRIPT_ANSWER % (cost, 1, 2)) for cost in (1.5, -2.0, 2.0)]
+    totals = [exposed(scripts.COLLECTOR, *polls[:count]) for count in (1, 2, 3)]
+    lines = [samples(total, "edge_script_cost_dollars_total")[0] for total in totals]
+    assert [line.rpartition(" ")[2] for line in lines] == ["0.0", "0.0", "0.5"]
+
+
+@pytest.mark.parametrize(
+    ("chart", "drawn"),
+    [({f"2026-01-{day:02}T00:00:00Z": day for day in range(31, 0, -1)}, tuple(range(2, 32))), (None, ())],
+)
+async def test_the_status_page_draws_the_last_30_days_of_a_zone(chart: object, drawn: tuple[int, ...]) -> None:
+    polled = await poll(dns_statistics.COLLECTOR, TARGETS["dns_zone"], charts(queries=chart))
+    assert polled.outcomes[0].chart == drawn
+
+
+def test_an_account_is_listed_only_where_its_zones_are_polled() -> None:
+    assert shield_zones.COLLECTOR.wants(TARGETS["account"])
+    assert not shield_zones.COLLECTOR.wants(Target("main", "account", "main", watched=("discover search",)))
