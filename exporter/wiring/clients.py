@@ -1,7 +1,6 @@
 """Creates the client of an account or a database from its settings."""
 
 import random
-from pathlib import Path
 
 from exporter.clock import SYSTEM, Clocks
 from exporter.platform.http.client import Client, Observer
@@ -9,7 +8,6 @@ from exporter.platform.http.credential import Credential
 from exporter.platform.http.platform_time import PlatformTime
 from exporter.platform.http.rate_limiter import Pause, RateLimiter, Retry
 from exporter.platform.http.transport import AiohttpTransport
-from exporter.polling.intervals import Account, Capacity
 from exporter.responsive.event_loop import Turns
 from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.key_file import KeyFile
@@ -49,9 +47,13 @@ def client_of(
         ca_file, proxy = settings.ca_file, settings.proxy
     budget = settings.budget
     in_flight = max(1, -(-budget.max_in_flight // shards))
+    credential = Credential(scheme, lambda: settings.credential().get_secret_value())
+    if key_file is not None:
+        file = KeyFile(key_file, clocks.monotonic)
+        credential = Credential(scheme, file, file.refresh)
     return Client(
         url,
-        _credential(settings, scheme, key_file, clocks),
+        credential,
         transport=AiohttpTransport(
             url,
             in_flight,
@@ -69,17 +71,3 @@ def client_of(
         platform_time=(platform_time or PlatformTime(clocks)).read,
         turns=turns,
     )
-
-
-def _credential(
-    settings: AccountSettings | DatabaseSettings, scheme: str, path: Path | None, clocks: Clocks
-) -> Credential:
-    if path is None:
-        return Credential(scheme, lambda: settings.credential().get_secret_value())
-    file = KeyFile(path, clocks.monotonic)
-    return Credential(scheme, file, file.refresh)
-
-
-def account_entry(client: Client) -> Account:
-    """Create the scheduler's entry for a client's account."""
-    return Account(client, Capacity(client.rate_limiter.rate, client.rate_limiter.max_in_flight))

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from exporter.collectors import discovery
 from exporter.collectors.catalogue import with_queries
@@ -16,7 +16,6 @@ from exporter.explain.candidates import Scope
 from exporter.polling.intervals import Plan
 from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.model import Settings
-from exporter.settings.service import CollectorSettings, SeriesSettings
 from exporter.targets.registry import Selection
 from exporter.targets.target import DATABASE_PREFIX, Target
 
@@ -47,21 +46,22 @@ def _digest(text: str) -> str:
 
 def queries(databases: Sequence[DatabaseSettings], interval: float) -> list[DatabaseQuery]:
     """Return the configured queries, with this interval for those without one."""
-    return [
-        DatabaseQuery(database.name, query, query.interval or interval)
-        for database in databases
-        for query in database.queries
-    ]
+    found = ((database.name, query) for database in databases for query in database.queries)
+    return [DatabaseQuery(name, query, query.interval or interval) for name, query in found]
 
 
 def plans(settings: Settings) -> list[Plan]:
-    """Return the enabled collectors with their intervals."""
-    own = settings.collector_settings()
-    return [
-        Plan(collector, _interval(collector, own), own[collector.section].stale_after)
-        for collector in collectors(settings)
-        if own[collector.section].enabled and _tells_something(collector, settings.series)
-    ]
+    """Return the enabled collectors with their intervals; those of which no family is served are left out."""
+    own, found = settings.collector_settings(), list[Plan]()
+    for collector in collectors(settings):
+        section, is_list = own[collector.section], isinstance(collector, EndpointListCollector)
+        # Discovery also finds targets.
+        is_useful = collector.discovers or any(settings.series.serves(info.name) for info in collector.families)
+        if section.enabled and is_useful:
+            # A list of an endpoint's targets is read at most as often as discovery runs.
+            interval = max(section.interval, own["discovery"].interval) if is_list else section.interval
+            found.append(Plan(collector, interval, section.stale_after))
+    return found
 
 
 def collectors(settings: Settings) -> tuple[Collector, ...]:
@@ -77,25 +77,13 @@ def endpoints(settings: Settings) -> list[Endpoint]:
     return [one.model_copy(update={"interval": own[one.name].interval}) for one in settings.endpoints]
 
 
-def _interval(collector: Collector, own: Mapping[str, CollectorSettings]) -> float:
-    """Return a collector's interval; a list of an endpoint's targets is read at most as often as discovery runs."""
-    interval = own[collector.section].interval
-    return max(interval, own["discovery"].interval) if isinstance(collector, EndpointListCollector) else interval
-
-
-def _tells_something(collector: Collector, series: SeriesSettings) -> bool:
-    """Return whether any family of a collector is served, so that polls are useful; discovery also finds targets."""
-    return collector.discovers or any(series.serves(info.name) for info in collector.families)
-
-
 def scope(settings: Settings) -> Scope:
     """Return which families the settings expose, and which they exclude."""
     own = settings.collector_settings()
     series = settings.series
 
     def refusal(family: str) -> tuple[Cause, str] | None:
-        pattern = series.denied_by(family)
-        if pattern is not None:
+        if (pattern := series.denied_by(family)) is not None:
             return Cause.DENIED, f"series.deny: {pattern}"
         if not series.is_allowed(family):
             return Cause.NOT_ALLOWED, f"series.allow: {', '.join(allowed.pattern for allowed in series.allow)}"
@@ -113,21 +101,16 @@ def selections(settings: Settings) -> Iterator[Selection]:
     """Return the targets that the settings name, and the kinds that are discovered."""
     for account in settings.accounts:
         yield from account_selections(account)
-        yield from _of_endpoints(account.name, settings.endpoints)
+        for endpoint in settings.endpoints:
+            if kind := endpoint.own_label:
+                fixed = tuple(Target(account.name, kind, target_id) for target_id in endpoint.ids)
+                is_listed = endpoint.each is not None
+                yield Selection(account.name, kind, fixed, discover=is_listed, setting="endpoints[].ids")
     databases = tuple(Target("", "database", database.name, database.name) for database in settings.databases)
     interval = settings.collector_settings()["database"].interval
     asked = tuple(query.target() for query in queries(settings.databases, interval))
     yield Selection("", "database", databases, setting="databases")
     yield Selection("", "query", asked, setting="databases[].queries")
-
-
-def _of_endpoints(account: str, endpoints: Sequence[Endpoint]) -> Iterator[Selection]:
-    """Return the kinds of target of configured endpoints."""
-    for endpoint in endpoints:
-        kind = endpoint.own_label
-        if kind:
-            fixed = tuple(Target(account, kind, target_id) for target_id in endpoint.ids)
-            yield Selection(account, kind, fixed, discover=endpoint.each is not None, setting="endpoints[].ids")
 
 
 def account_selections(account: AccountSettings) -> Iterator[Selection]:
@@ -144,42 +127,36 @@ def account_selections(account: AccountSettings) -> Iterator[Selection]:
         "shield_zone": shields.discover or bool(shields.ids),
     }
     watched = tuple(what for what, is_wanted in lists.items() if is_wanted)
-    yield Selection(name, "account", (Target(name, "account", name, name, watched=watched),))
-    yield Selection(
-        name,
-        "dns_zone",
-        tuple(Target(name, "dns_zone", str(zone_id)) for zone_id in zones.all_ids()),
-        zones.discover,
-        zones.include,
-        zones.exclude,
-        setting="dns_zones",
-    )
     read = {"read": scripts.read}
-    fixed = tuple(Target(name, "script", str(script_id), attributes=read) for script_id in scripts.ids)
+
+    def named(kind: str, ids: Iterable[int], attributes: Mapping[str, str] | None = None) -> tuple[Target, ...]:
+        return tuple(Target(name, kind, str(one), attributes=attributes or {}) for one in ids)
+
+    yield Selection(name, "account", (Target(name, "account", name, name, watched=watched),))
+    fixed = named("dns_zone", zones.all_ids())
+    yield Selection(name, "dns_zone", fixed, zones.discover, zones.include, zones.exclude, setting="dns_zones")
+    fixed = named("script", scripts.ids, read)
     yield Selection(name, "script", fixed, scripts.discover, attributes=read, setting="scripts")
-    fixed = tuple(Target(name, "shield_zone", str(zone_id)) for zone_id in shields.ids)
-    yield Selection(name, "shield_zone", fixed, shields.discover, setting="shield_zones")
-    yield Selection(name, "rate_limit", tuple(_rate_limits(account)), finds_limits, setting="rate_limits")
-    yield Selection(
-        name,
-        "access_list",
-        tuple(
-            Target(name, "access_list", str(item.id), attributes={"shield_zone_id": str(item.shield_zone_id)})
-            for item in account.access_lists
-        ),
-        setting="access_lists",
+    yield Selection(name, "shield_zone", named("shield_zone", shields.ids), shields.discover, setting="shield_zones")
+    fixed = tuple(
+        Target(name, "rate_limit", str(limit.id), limit.name, _shield_zone(limit.shield_zone_id))
+        for limit in account.rate_limits
     )
-    rules = tuple(Target(name, "waf_custom_rule", str(rule.id)) for rule in account.waf_custom_rules)
-    yield Selection(name, "waf_custom_rule", rules, setting="waf_custom_rules")
+    yield Selection(name, "rate_limit", fixed, finds_limits, setting="rate_limits")
+    fixed = tuple(
+        Target(name, "access_list", str(item.id), attributes=_shield_zone(item.shield_zone_id))
+        for item in account.access_lists
+    )
+    yield Selection(name, "access_list", fixed, setting="access_lists")
+    fixed = named("waf_custom_rule", (rule.id for rule in account.waf_custom_rules))
+    yield Selection(name, "waf_custom_rule", fixed, setting="waf_custom_rules")
     yield Selection(name, "image", tuple(_images(account)), setting="images")
     searches = tuple(Target(name, "search", text, text) for text in account.searches)
     yield Selection(name, "search", searches, setting="searches")
 
 
-def _rate_limits(account: AccountSettings) -> Iterator[Target]:
-    for limit in account.rate_limits:
-        zone = {} if limit.shield_zone_id is None else {"shield_zone_id": str(limit.shield_zone_id)}
-        yield Target(account.name, "rate_limit", str(limit.id), limit.name, zone)
+def _shield_zone(zone_id: int | None) -> dict[str, str]:
+    return {} if zone_id is None else {"shield_zone_id": str(zone_id)}
 
 
 def _images(account: AccountSettings) -> Iterator[Target]:

@@ -4,6 +4,7 @@ import os
 import secrets
 import socket
 from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -57,7 +58,7 @@ def database_storage(
 
     holder = f"{socket.gethostname()}/{os.getpid()}/{secrets.token_hex(4)}"
     return DatabaseStorage(
-        _address(state),
+        partial(_address, state),
         Group(state.installation, share.total, holder),
         observer,
         only=None if share.may_change else share.first,
@@ -77,24 +78,19 @@ def problem_of(state: StateSettings) -> str:
         return ""
     from exporter.counters.state_database import StateDatabase  # noqa: PLC0415 - an extra
 
-    database = StateDatabase(_address(state), state.lease)
-    try:
-        database.check()
-    except StorageError as error:
-        return str(error)
-    finally:
-        database.close()
+    with closing(StateDatabase(partial(_address, state), state.lease)) as database:
+        try:
+            database.check()
+        except StorageError as error:
+            return str(error)
     return ""
 
 
-def _address(state: StateSettings) -> Callable[[], str]:
-    def read() -> str:
-        try:
-            return state.address()
-        except SecretFileError as error:
-            raise StorageError(str(error)) from None
-
-    return read
+def _address(state: StateSettings) -> str:
+    try:
+        return state.address()
+    except SecretFileError as error:
+        raise StorageError(str(error)) from None
 
 
 def recorded(state: StateSettings) -> RecordedBaselines | None:
@@ -103,7 +99,7 @@ def recorded(state: StateSettings) -> RecordedBaselines | None:
         return recorded_in_file(state.path) if state.path is not None and state.path.exists() else None
     from exporter.counters.state_database import StateDatabase  # noqa: PLC0415 - an extra
 
-    database = StateDatabase(_address(state), state.lease)
+    database = StateDatabase(partial(_address, state), state.lease)
     return RecordedBaselines(partial(database.row, state.installation), database.close)
 
 
@@ -117,8 +113,7 @@ def baselines(state: StateSettings, share: Share) -> Baselines:
     Raises:
         BaselineError: the state file cannot be used.
     """
-    stored = recorded(state) if state.is_shared else None
-    if stored is None:
+    if not state.is_shared or (stored := recorded(state)) is None:
         return open_file_baselines(state.path, SYSTEM)
     if len(share.held) > 1:
         # The targets of all shards, which no single process counts: the stored rows of the running exporters are read.

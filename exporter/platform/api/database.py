@@ -156,9 +156,10 @@ async def execute(
     Raises:
         PlatformError: there is no usable answer to the whole request.
     """
-    answer = await _answers(caller, execution(statements, most_rows, writes=writes), len(statements))
+    answer = await caller.call(execution(statements, most_rows, writes=writes))
     outcomes = [
-        result if isinstance(result, StatementError) else await _rows(result, most_rows) for result in answer.value
+        result if isinstance(result, StatementError) else await _rows(result, most_rows)
+        for result in _results(answer.value, len(statements))
     ]
     return Answer(outcomes, answer.date, answer.raw, answer.seconds)
 
@@ -170,8 +171,8 @@ async def is_readonly(caller: Caller, sql: str) -> bool | None:
         StatementError: the statement is not valid.
         PlatformError: there is no usable answer.
     """
-    answer = await _answers(caller, _pipeline_of([{"type": "describe", "sql": sql}], PIPELINE), 1)
-    result = answer.value[0]
+    answer = await caller.call(_pipeline_of([{"type": "describe", "sql": sql}], PIPELINE))
+    result = _results(answer.value, 1)[0]
     if isinstance(result, StatementError):
         raise result
     try:
@@ -186,24 +187,21 @@ def _pipeline_of(
     return Request(operation, body={"baton": None, "requests": [*requests, {"type": "close"}]})
 
 
-async def _answers(
-    caller: Caller, request: Request[PipelineResponse], number: int
-) -> Answer[list[Mapping[str, Any] | StatementError]]:
-    answer = await caller.call(request)
-    results = answer.value.results
+def _results(answer: PipelineResponse, number: int) -> list[Mapping[str, Any] | StatementError]:
+    """Return the results of so many requests."""
+    results = answer.results
     if len(results) < number:
         raise WrongShape(f"the database answered {number} requests with {len(results)} results", status=200)
     outcomes: list[Mapping[str, Any] | StatementError] = []
     for result in results[:number]:
         # If reading ended within the rows, the type may be missing.
-        is_good = result.type in ("ok", None)
-        if is_good and result.response is not None and result.response.result is not None:
+        if result.type in ("ok", None) and result.response is not None and result.response.result is not None:
             outcomes.append(result.response.result)
         elif result.error is not None:
             outcomes.append(StatementError(result.error.message or "SQL error", error_key=result.error.code or ""))
         else:
             raise WrongShape("a result of the pipeline is neither ok nor an error", status=200)
-    return Answer(outcomes, answer.date, answer.raw, answer.seconds)
+    return outcomes
 
 
 async def _rows(result: Mapping[str, Any], most: int | None) -> Rows:
