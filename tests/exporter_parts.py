@@ -21,6 +21,7 @@ from exporter.exposition.exposition import Exposition, Format
 from exporter.exposition.renderer import Renderer
 from exporter.exposition.status_board import HEALTH, StatusBoard
 from exporter.exposition.store import Store
+from exporter.polling.intervals import Account
 from exporter.polling.scheduler import Schedule
 from exporter.sandbox import keys
 from exporter.sandbox.app import create_app
@@ -34,7 +35,7 @@ from exporter.targets.sharding import Shard
 from exporter.targets.target import DATABASE_PREFIX, PollKey, Target
 from exporter.telemetry import Telemetry
 from exporter.wiring import from_settings
-from exporter.wiring.clients import account_entry, client_of
+from exporter.wiring.clients import client_of
 from tests.turned_clock import TurnedClock
 
 START = datetime(2026, 2, 8, 12, 0, tzinfo=UTC).timestamp()
@@ -217,13 +218,13 @@ async def exporter_parts(
     renderer = Renderer(exposition, store, telemetry, clock)
     observers = {account.name: AccountObserver(telemetry, account.name, clock) for account in settings.accounts}
     accounts = {
-        account.name: account_entry(client_of(account, observers[account.name], 1, clocks))
+        account.name: Account.of(client_of(account, observers[account.name], 1, clocks))
         for account in settings.accounts
     }
     for asked in settings.databases:
         name = DATABASE_PREFIX + asked.name
         observers[name] = AccountObserver(telemetry, name, clock)
-        accounts[name] = account_entry(client_of(asked, observers[name], clocks=clocks))
+        accounts[name] = Account.of(client_of(asked, observers[name], clocks=clocks))
     changes: list[Change] = []
 
     def changed(change: Change) -> None:

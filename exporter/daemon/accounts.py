@@ -7,7 +7,7 @@ from exporter.clock import Clocks
 from exporter.counters.ledger import Ledger
 from exporter.daemon.account_observer import AccountObserver
 from exporter.platform.api import database
-from exporter.polling.intervals import Account, Capacity, Intervals, Plan
+from exporter.polling.intervals import Account, Intervals, Plan
 from exporter.responsive.event_loop import Turns
 from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.model import Settings
@@ -75,7 +75,7 @@ class Accounts:
                     pause=self._ledger.pause(name),
                     turns=self._turns,
                 )
-                built[name] = Account(client, Capacity(client.rate_limiter.rate, client.rate_limiter.max_in_flight))
+                built[name] = Account.of(client)
         return built
 
     def use(self, settings: Settings, entries: Mapping[str, Account], plans: Iterable[Plan]) -> None:

@@ -111,6 +111,11 @@ class Account:
     client: "Client"
     capacity: Capacity
 
+    @classmethod
+    def of(cls, client: "Client") -> "Account":
+        """Return the account with the capacity of a client's budget."""
+        return cls(client, Capacity(client.rate_limiter.rate, client.rate_limiter.max_in_flight))
+
 
 class Intervals:
     """The intervals of all collectors in all accounts; read by the event loop and by the renderer's thread.

@@ -80,12 +80,13 @@ class Registry:
         remembered: names from an earlier run.
 
     Attributes:
+        share: the shards that this process polls now.
         directory: what is known of resources that are not polled here.
     """
 
     def __init__(self, share: Share, remembered: Mapping[TargetKey, str] | None = None) -> None:
         self.version = 0
-        self._share = share
+        self.share = share
         self._known: dict[TargetKey, str] = dict(remembered or {})
         self._selections: dict[tuple[str, str], Selection] = {}
         self._accounts: list[str] = []
@@ -99,14 +100,9 @@ class Registry:
         # Accounts of which a whole search has not contained the configured ids that have no name.
         self._searched: set[str] = set()
 
-    @property
-    def share(self) -> Share:
-        """The shards that this process polls."""
-        return self._share
-
     def owns(self, key: TargetKey, parent: str = "") -> bool:
         """Return whether this process polls a resource; `parent` is the shield zone of a rate limit, if known."""
-        return self._owner_of(key, parent) in self._share.held
+        return self._owner_of(key, parent) in self.share.held
 
     def _owner_of(self, key: TargetKey, parent: str) -> int:
         if key.kind == "rate_limit":
@@ -114,7 +110,7 @@ class Registry:
             # configuration.
             fixed = self._fixed.get((key.account, key.kind), {}).get(key.id)
             parent = parent if fixed is None else fixed.attributes.get("shield_zone_id", "")
-        return self._share.owner_of(key, parent)
+        return self.share.owner_of(key, parent)
 
     def shard_of(self, key: TargetKey) -> int | None:
         """Return the shard of a target, None for a rate limit of an unknown shield zone; any thread may call this."""
@@ -132,7 +128,7 @@ class Registry:
 
     def resharding(self, share: Share) -> Generator[None, None, Change]:
         """Change the shards that this process polls; yields after each target, and returns what changed."""
-        self._share = share
+        self.share = share
         return (yield from self._rebuild(set(self._selections) | set(self._targets)))
 
     def is_strange(self, key: TargetKey) -> bool:
@@ -141,11 +137,8 @@ class Registry:
         False for a discovered rate limit: its shard depends on its shield zone, which a listing gives later (see
         `Change.settled`). False for a row of an account that belongs to no target.
         """
-        if not key.id:
-            return False
-        if key.kind == "rate_limit" and key.id not in self._fixed.get((key.account, key.kind), {}):
-            return False
-        return not self.owns(key)
+        is_found = key.kind == "rate_limit" and key.id not in self._fixed.get((key.account, key.kind), {})
+        return bool(key.id) and not is_found and not self.owns(key)
 
     def configure(self, selections: Iterable[Selection]) -> Change:
         """Apply a configuration: targets that it no longer selects are removed, all others are kept."""
@@ -204,7 +197,7 @@ class Registry:
             # no shard polls them.
             key = TargetKey.of(account, kind, resource.id)
             shard = self._owner_of(key, resource.parent)
-            if kind != "cdn" and not self._share.may_change and shard not in self._share.held:
+            if kind != "cdn" and not self.share.may_change and shard not in self.share.held:
                 others[resource.id] = resource.name
                 if resource.id in fixed:
                     self._rename(key, resource.name)
@@ -242,8 +235,8 @@ class Registry:
         for key in sorted(keys):
             share, after = None, dict[str, Target]()
             # Start again if this process's shards have changed since the loop began.
-            while share is not self._share:
-                share, after = self._share, {}
+            while share is not self.share:
+                share, after = self.share, {}
                 for target in self._selected(key):
                     after[target.id] = target
                     yield
@@ -264,20 +257,16 @@ class Registry:
                 self._scouts.pop(target.account, None)
             if self.owns(target.key):
                 yield replace(target, name=target.name or self.name_of(target.key))
-            elif target.kind == "account" and self._share.held:
+            elif target.kind == "account" and self.share.held:
                 # An account belongs to one shard, but every shard needs the account's lists.
                 self._scouts[target.account] = replace(target, scouted=True)
         # Copy the mapping, because a discovery may change it between two targets.
         for resource_id, entry in list(self._listed.get(key, {}).items()):
-            if resource_id in fixed or entry.shard not in self._share.held:
-                continue
-            if selection.rejection(entry.resource.name) is not None:
-                continue
-            attributes = dict(selection.attributes)
-            if entry.resource.parent:
-                attributes["shield_zone_id"] = entry.resource.parent
-            found = Target(selection.account, selection.kind, resource_id, attributes=attributes)
-            yield replace(found, name=self.name_of(found.key))
+            is_own = resource_id not in fixed and entry.shard in self.share.held
+            if is_own and selection.rejection(entry.resource.name) is None:
+                zone = {"shield_zone_id": entry.resource.parent} if entry.resource.parent else {}
+                name = self.name_of(TargetKey.of(*key, resource_id))
+                yield Target(*key, resource_id, name, {**selection.attributes, **zone})
 
     def name_of(self, key: TargetKey) -> str:
         """Return the known name; empty if there is none."""
@@ -313,7 +302,7 @@ class Registry:
 
     def is_polled(self, key: TargetKey) -> bool:
         """Return whether a target is polled."""
-        return key.id in self._targets.get((key.account, key.kind), {})
+        return key.id in self.polled(key.account, key.kind)
 
     def admits(self, target: Target) -> bool:
         """Return whether a target that another target's answer contains is polled here."""
@@ -334,7 +323,7 @@ class Registry:
         if kind == "account":
             yield from list(self._scouts.values())
         for account in sorted(self._accounts):
-            yield from self._targets.get((account, kind), {}).values()
+            yield from self.polled(account, kind).values()
 
     def selections(self, kind: str) -> list[Selection]:
         """Return the selections of a kind of resource, one for each account."""
@@ -348,12 +337,12 @@ class Registry:
     def listed(self, account: str, kind: str) -> list[Resource]:
         """Return the listed resources of a kind in an account that belong to this process's shards, polled or not."""
         listed = self._listed.get((account, kind), {}).values()
-        return [entry.resource for entry in listed if entry.shard in self._share.held]
+        return [entry.resource for entry in listed if entry.shard in self.share.held]
 
     def elsewhere(self, account: str, kind: str, name: str) -> list[str]:
         """Return the ids of the resources with this name that are not configured and belong to other shards."""
         others = (
-            key for key, its in self.every(account, kind) if its == name and self.shard_of(key) not in self._share.held
+            key for key, its in self.every(account, kind) if its == name and self.shard_of(key) not in self.share.held
         )
         return [key.id for key in others if key.id not in self._fixed.get((account, kind), {})]
 
@@ -385,7 +374,7 @@ class Registry:
             if selection.account == account and self.directory.facts(key) is None and not self.owns(key)
             if key.id in self._fixed[account, selection.kind] or selection.rejection(name) is None
         )
-        return list(islice(strange, MOST_READ)) if self._share.held else []
+        return list(islice(strange, MOST_READ)) if self.share.held else []
 
     def is_known_whole(self, account: str, kind: str) -> bool:
         """Return whether every selected resource of a kind is known, or was at the last complete list."""
@@ -408,7 +397,7 @@ class Registry:
     def find(self, label: str) -> list[Target]:
         """Return the targets with a label such as `dns_zone/102`, in any account."""
         kind, _, target_id = label.partition("/")
-        found = (self._targets.get((account, kind), {}).get(target_id) for account in sorted(self._accounts))
+        found = (self.polled(account, kind).get(target_id) for account in sorted(self._accounts))
         return [target for target in found if target is not None]
 
     def names(self) -> Mapping[TargetKey, str]:

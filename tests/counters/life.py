@@ -16,7 +16,7 @@ from exporter.metric import Family, Kind
 from exporter.platform.http.client import Client
 from exporter.polling.failure_log import FailureLog
 from exporter.polling.first_discovery import FirstDiscovery
-from exporter.polling.intervals import Plan
+from exporter.polling.intervals import Account, Plan
 from exporter.polling.poll import PollMemory, Polls
 from exporter.polling.timetable import DueTimes
 from exporter.polling.worker_pool import Run
@@ -24,7 +24,6 @@ from exporter.targets.registry import Registry, Selection
 from exporter.targets.sharding import Shard
 from exporter.targets.target import PollKey, Target
 from exporter.telemetry import Telemetry
-from exporter.wiring.clients import account_entry
 from tests.waiting import PATIENCE
 
 FOREVER = 1e12
@@ -63,7 +62,7 @@ class Life:
 
     async def poll(self, client: Client, collector: TargetCollector[Any], target: Target) -> Polled:
         """Poll a target, and publish the ledger's result."""
-        accounts = {target.account: account_entry(client)}
+        accounts = {target.account: Account.of(client)}
         monotonic = self._clocks.monotonic
         polls = Polls(
             accounts,

@@ -29,7 +29,7 @@ from exporter.web.app import create_app
 from exporter.web.status import View
 from exporter.web.status_models import LedgerView, TargetView
 from exporter.web.target_query import TargetQuery
-from exporter.wiring.clients import account_entry, client_of
+from exporter.wiring.clients import client_of
 from tests.exporter_parts import START, at_once
 from tests.polled import fail, succeed
 from tests.turned_clock import TurnedClock
@@ -191,7 +191,7 @@ async def view_setup(*accounts: str) -> AsyncIterator[ViewSetup]:
     account = {"name": "any", "base_url": "http://127.0.0.1:9", "api_key": "k", "budget": BUDGET}
     settings = Settings.model_validate({"accounts": [account]}).accounts[0]
     entries = {
-        name: account_entry(client_of(settings, AccountObserver(telemetry, name, clock), 1, clocks))
+        name: Account.of(client_of(settings, AccountObserver(telemetry, name, clock), 1, clocks))
         for name in accounts or ("main",)
     }
     store = Store(StatusBoard(wall), clock)
