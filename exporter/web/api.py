@@ -4,48 +4,30 @@ Fields are added and never removed. Times are unix seconds, durations are second
 """
 
 import json
-from collections.abc import AsyncIterator, Iterable, Mapping
-from dataclasses import asdict
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from dataclasses import asdict, fields
+from typing import NamedTuple
 
 from exporter.responsive.slices import unhurried
 from exporter.web import explanation
-from exporter.web.explanation import AbsenceQuery
+from exporter.web.explanation import Explanation, absence_as_json, explain, parse_question
 from exporter.web.status import View
-from exporter.web.status_models import State, target_as_json
-from exporter.web.target_query import MOST_ROWS, SORTS, TargetQuery
+from exporter.web.status_models import State, TargetsView, TargetView
+from exporter.web.target_query import MOST_ROWS, SORTS, parse_query
 
 DEFAULT_ROWS = 1000
 
-_PARAMETERS: Mapping[str, str] = {
-    "search": "words that must all be in a target's name, key, account or reason",
-    "collector": "only targets of this collector; may be repeated",
-    "account": "only targets of this account or database; may be repeated",
-    "state": f"only targets in this state ({', '.join(State)}); may be repeated",
-    "sort": f"one of {', '.join(SORTS)}",
-    "order": "asc or desc",
-    "limit": f"the number of targets in the answer, from 1 to {MOST_ROWS}, by default {DEFAULT_ROWS}",
-    "offset": "the number of found targets to skip before them",
-}
+# The names and values of a URL's query, in their order.
+Fields = Iterable[tuple[str, str]]
 
-INDEX: Mapping[str, object] = {
-    "endpoints": [
-        {
-            "path": "status",
-            "description": "the exporter as a whole: readiness, configuration, accounts, collectors, failures",
-            "parameters": {},
-        },
-        {
-            "path": "targets",
-            "description": "the targets, once for each collector that polls them: state, age, error, chart of days",
-            "parameters": _PARAMETERS,
-        },
-        {
-            "path": "explain",
-            "description": "why families of targets have no series: one cause each, with its evidence",
-            "parameters": explanation.PARAMETERS,
-        },
-    ]
-}
+
+class Endpoint(NamedTuple):
+    """A path below `/api/v1/`: what it is for, its parameters, and the function that answers, piece by piece."""
+
+    path: str
+    description: str
+    parameters: Mapping[str, str]
+    answer: Callable[[View, Fields], AsyncIterator[str]]
 
 
 def encode(value: object) -> str:
@@ -53,32 +35,42 @@ def encode(value: object) -> str:
     return json.dumps(value, separators=(",", ":"), allow_nan=False)
 
 
-async def status(view: View) -> AsyncIterator[str]:
-    """Answer `/api/v1/status`."""
+async def _status(view: View, _fields: Fields) -> AsyncIterator[str]:
     yield encode(asdict(await view.status())) + "\n"
 
 
-async def targets(view: View, query: TargetQuery) -> AsyncIterator[str]:
-    """Answer `/api/v1/targets`, piece by piece."""
-    found = await view.targets(query)
-    head = {"total": found.total, "matched": found.matched, "offset": found.offset, "limit": found.limit}
-    async for piece in _with_rows(view, head, "targets", map(target_as_json, found.targets)):
+async def _targets(view: View, given: Fields) -> AsyncIterator[str]:
+    found = await view.targets(parse_query(given, view.known(), default_limit=DEFAULT_ROWS))
+    async for piece in _with_rows(view, found, "targets", map(_target, found.targets)):
         yield piece
 
 
-async def explain(view: View, question: AbsenceQuery) -> AsyncIterator[str]:
-    """Answer `/api/v1/explain`, piece by piece."""
-    found = await explanation.explain(view, question)
-    rows = map(explanation.absence_as_json, found.absences)
-    async for piece in _with_rows(view, explanation.as_json(found, question), "absences", rows):
+async def _explain(view: View, given: Fields) -> AsyncIterator[str]:
+    found = await explain(view, parse_question(view, given))
+    async for piece in _with_rows(view, found, "absences", map(absence_as_json, found.absences)):
         yield piece
+
+
+async def _index(_view: View, _fields: Fields) -> AsyncIterator[str]:
+    listed = [endpoint._asdict() for endpoint in ENDPOINTS if endpoint.path]
+    for endpoint in listed:
+        del endpoint["answer"]
+    yield json.dumps({"endpoints": listed}, indent=2) + "\n"
+
+
+def _target(view: TargetView) -> dict[str, object]:
+    return _plain(view) | {"chart": list(view.chart)}
+
+
+def _plain(view: TargetView | TargetsView | Explanation, but: str = "") -> dict[str, object]:
+    return {field.name: getattr(view, field.name) for field in fields(view) if field.name != but}
 
 
 async def _with_rows(
-    view: View, head: Mapping[str, object], name: str, rows: Iterable[Mapping[str, object]]
+    view: View, found: TargetsView | Explanation, name: str, rows: Iterable[Mapping[str, object]]
 ) -> AsyncIterator[str]:
     """Encode an object with a list as its last field, a row at a time."""
-    yield f'{encode(head)[:-1]},"{name}":['
+    yield f'{encode(_plain(found, name))[:-1]},"{name}":['
     separator = ""
     async for row in unhurried(rows, view.clocks.monotonic):
         yield separator + encode(row)
@@ -86,6 +78,33 @@ async def _with_rows(
     yield "]}\n"
 
 
-async def index() -> AsyncIterator[str]:
-    """Answer `/api/v1/` with the endpoints and their parameters."""
-    yield json.dumps(INDEX, indent=2) + "\n"
+ENDPOINTS = (
+    Endpoint("", "the endpoints and their parameters", {}, _index),
+    Endpoint(
+        "status",
+        "the exporter as a whole: readiness, configuration, accounts, collectors, failures",
+        {},
+        _status,
+    ),
+    Endpoint(
+        "targets",
+        "the targets, once for each collector that polls them: state, age, error, chart of days",
+        {
+            "search": "words that must all be in a target's name, key, account or reason",
+            "collector": "only targets of this collector; may be repeated",
+            "account": "only targets of this account or database; may be repeated",
+            "state": f"only targets in this state ({', '.join(State)}); may be repeated",
+            "sort": f"one of {', '.join(SORTS)}",
+            "order": "asc or desc",
+            "limit": f"the number of targets in the answer, from 1 to {MOST_ROWS}, by default {DEFAULT_ROWS}",
+            "offset": "the number of found targets to skip before them",
+        },
+        _targets,
+    ),
+    Endpoint(
+        "explain",
+        "why families of targets have no series: one cause each, with its evidence",
+        explanation.PARAMETERS,
+        _explain,
+    ),
+)

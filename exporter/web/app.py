@@ -17,12 +17,12 @@ from exporter.assets.shipped import AssetError
 from exporter.exposition.renderer import Renderer
 from exporter.web import api
 from exporter.web.discovery import INCOMPLETE, discover
-from exporter.web.explanation import AbsenceQuery, explain, parse_question
+from exporter.web.explanation import explain, parse_question
 from exporter.web.headers import PAGE_POLICY, SecurityHeaders, accepts_gzip
 from exporter.web.metrics import Fence, MetricsEndpoint
 from exporter.web.page.assets import Asset, load_assets
 from exporter.web.status import View
-from exporter.web.target_query import PAGE_ROWS, PAGE_SORT, FilterValues, QueryError, TargetQuery, parse_query
+from exporter.web.target_query import PAGE_ROWS, PAGE_SORT, QueryError, parse_query
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -76,33 +76,38 @@ class _Endpoints:
 
     async def page(self, request: Request) -> Response:
         """`/`: the status page."""
-        query = self._query(request, PAGE_ROWS, PAGE_SORT)
-        async with self._turn:
+        known = self._view.known()
+        query = parse_query(request.query_params.multi_items(), known, default_limit=PAGE_ROWS, default_sort=PAGE_SORT)
+
+        async def render(pages: "Pages") -> AsyncIterator[str]:
             status, found, counts = await self._view.both(query)
-            pages = await self._loaded_pages()
-            body = await _joined(pages.status(status, found, counts, query, self._view.known()))
-        return await _answer(request, body, _HTML, {"Content-Security-Policy": PAGE_POLICY})
+            return pages.status(status, found, counts, query, known)
 
-    async def targets(self, request: Request) -> Response:
-        """`/api/v1/targets`."""
-        return await self._json(request, api.targets(self._view, self._query(request, api.DEFAULT_ROWS)))
-
-    async def status(self, request: Request) -> Response:
-        """`/api/v1/status`."""
-        return await self._json(request, api.status(self._view))
-
-    async def explain(self, request: Request) -> Response:
-        """`/api/v1/explain`."""
-        return await self._json(request, api.explain(self._view, self._question(request)))
+        return await self._page(request, render)
 
     async def explanation(self, request: Request) -> Response:
         """`/explain`: the content of `/api/v1/explain` as a page."""
-        question = self._question(request)
-        async with self._turn:
-            found = await explain(self._view, question)
-            pages = await self._loaded_pages()
-            body = await _joined(pages.explanation(found, question))
-        return await _answer(request, body, _HTML, {"Content-Security-Policy": PAGE_POLICY})
+        question = parse_question(self._view, request.query_params.multi_items())
+
+        async def render(pages: "Pages") -> AsyncIterator[str]:
+            return pages.explanation(await explain(self._view, question), question)
+
+        return await self._page(request, render)
+
+    async def runbook(self, request: Request) -> Response:
+        """`/runbooks/ALERT` and `/runbooks/ALERT.md`: the runbook of an alert; `/runbooks/`: the index."""
+        name = request.path_params.get("name", "README").removesuffix(".md")
+
+        async def render(pages: "Pages") -> AsyncIterator[str]:
+            try:
+                self._runbooks = self._runbooks or await asyncio.to_thread(_load_runbooks)
+            except AssetError as error:
+                raise HTTPException(404, str(error)) from None
+            if name not in self._runbooks:
+                raise HTTPException(404, "no alert has a runbook of this name; /runbooks/ lists them")
+            return pages.runbook(name, self._runbooks[name])
+
+        return await self._page(request, render)
 
     async def discovery(self, request: Request) -> Response:
         """`/sd/{kind}`."""
@@ -113,58 +118,34 @@ class _Endpoints:
         unknown = {INCOMPLETE: quote(",".join(found.unknown), safe=",")} if found.unknown else {}
         return await _answer(request, body, _JSON, unknown)
 
-    async def index(self, request: Request) -> Response:
-        """`/api/v1/`."""
-        return await self._json(request, api.index())
+    def json(self, endpoint: api.Endpoint) -> Route:
+        """Return the route of an endpoint below `/api/v1/`."""
+
+        async def answer(request: Request) -> Response:
+            async with self._turn:
+                body = await _joined(endpoint.answer(self._view, request.query_params.multi_items()))
+            return await _answer(request, body, _JSON, {})
+
+        return Route(f"/api/v1/{endpoint.path}", answer)
 
     async def asset(self, request: Request) -> Response:
-        """`/static/…`: the page's style sheet, script and icon."""
-        asset = self._assets.get(request.path_params["name"])
+        """`/static/…`: the page's style sheet, script and icon; `/favicon.ico`: the icon, for what is no page."""
+        asset = self._assets.get(request.path_params.get("name", "icon.svg"))
         if asset is None:
             raise HTTPException(404)
         return _asset(request, asset)
 
-    async def icon(self, request: Request) -> Response:
-        """`/favicon.ico`: the icon, where browsers look for that of an answer that is no page."""
-        return _asset(request, self._assets["icon.svg"])
-
-    async def runbook(self, request: Request) -> Response:
-        """`/runbooks/ALERT` and `/runbooks/ALERT.md`: the runbook of an alert; `/runbooks/`: the index."""
-        name = request.path_params.get("name", "README").removesuffix(".md")
+    async def _page(self, request: Request, render: Callable[["Pages"], Awaitable[AsyncIterator[str]]]) -> Response:
         async with self._turn:
-            pages = await self._loaded_pages()
-            try:
-                self._runbooks = self._runbooks or await asyncio.to_thread(_load_runbooks)
-            except AssetError as error:
-                raise HTTPException(404, str(error)) from None
-            if name not in self._runbooks:
-                raise HTTPException(404, "no alert has a runbook of this name; /runbooks/ lists them")
-            body = await _joined(pages.runbook(name, self._runbooks[name]))
+            # The templates are loaded at the first request for a page, which saves 0.04 s of the start.
+            if self._pages is None:
+                self._pages = await asyncio.to_thread(_load_pages, self._view, self._assets)
+            body = await _joined(await render(self._pages))
         return await _answer(request, body, _HTML, {"Content-Security-Policy": PAGE_POLICY})
-
-    async def _loaded_pages(self) -> "Pages":
-        """Load the templates at the first request for a page, which saves 0.04 s of the start."""
-        if self._pages is None:
-            self._pages = await asyncio.to_thread(_load_pages, self._view, self._assets)
-        return self._pages
-
-    def _question(self, request: Request) -> AbsenceQuery:
-        explainer = self._view.explainer
-        known = FilterValues(explainer.collectors(), self._view.known().accounts)
-        return parse_question(request.query_params.multi_items(), known, explainer.families())
-
-    def _query(self, request: Request, default_limit: int, default_sort: str = "target") -> TargetQuery:
-        fields, known = request.query_params.multi_items(), self._view.known()
-        return parse_query(fields, known, default_limit=default_limit, default_sort=default_sort)
-
-    async def _json(self, request: Request, pieces: AsyncIterator[str]) -> Response:
-        async with self._turn:
-            body = await _joined(pieces)
-        return await _answer(request, body, _JSON, {})
 
 
 def _load_pages(view: View, assets: Mapping[str, Asset]) -> "Pages":
-    from exporter.web.page.page import Pages  # noqa: PLC0415 - imports jinja2; see `_loaded_pages`
+    from exporter.web.page.page import Pages  # noqa: PLC0415 - imports jinja2; see `_page`
 
     return Pages(view.clocks.monotonic, assets, view.version)
 
@@ -198,9 +179,10 @@ def _asset(request: Request, asset: Asset) -> Response:
     }
     if tag in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
+    content = asset.content
     if accepts_gzip(request.headers.get("accept-encoding", "")):
-        return Response(asset.compressed, media_type=asset.media_type, headers={**headers, "Content-Encoding": "gzip"})
-    return Response(asset.content, media_type=asset.media_type, headers=headers)
+        content, headers["Content-Encoding"] = asset.compressed, "gzip"
+    return Response(content, media_type=asset.media_type, headers=headers)
 
 
 async def _refusal(_request: Request, error: Exception) -> Response:
@@ -236,10 +218,7 @@ def create_app(
         Route("/-/healthy", endpoints.healthy),
         Route("/-/ready", endpoints.ready),
         Route("/-/reload", endpoints.reload, methods=["POST"]),
-        Route("/api/v1/", endpoints.index),
-        Route("/api/v1/targets", endpoints.targets),
-        Route("/api/v1/status", endpoints.status),
-        Route("/api/v1/explain", endpoints.explain),
+        *map(endpoints.json, api.ENDPOINTS),
         Route("/explain", endpoints.explanation),
         # A relative redirect works behind a proxy that changes the path.
         Route("/runbooks", RedirectResponse("runbooks/"), methods=["GET"]),
@@ -247,7 +226,7 @@ def create_app(
         Route("/runbooks/{name}", endpoints.runbook),
         Route("/sd/{kind}", endpoints.discovery),
         Route("/static/{name}", endpoints.asset),
-        Route("/favicon.ico", endpoints.icon),
+        Route("/favicon.ico", endpoints.asset),
         Route("/", endpoints.page),
     ]
     prefix = route_prefix.rstrip("/")

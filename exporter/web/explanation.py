@@ -1,6 +1,7 @@
-"""`/api/v1/explain`: which families are absent, and why, a page at a time."""
+"""Finds which families are absent, and why, a page at a time, for `/explain` and `/api/v1/explain`."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,7 @@ from exporter.explain.explainer import Absence, AbsenceFilter
 from exporter.metric import label_value
 from exporter.responsive.slices import unhurried
 from exporter.web.status import View
-from exporter.web.target_query import FilterValues, check, read_fields, read_number
+from exporter.web.target_query import check, read_fields, read_number
 
 MOST_ROWS = 10_000
 DEFAULT_ROWS = 1000
@@ -41,39 +42,39 @@ class Explanation:
     Attributes:
         now: unix seconds.
         series: the number of exposed series of targets, whatever the question.
-        families: the number of absent families that match the question, counted for each target.
+        absent_families: the number of absent families that match the question, counted for each target.
         summary: the same by collector and cause, the greatest first, as plain values.
+        unknown_targets: targets of the question that do not exist.
         matched: the number of absences; an absence is the families of one target that one cause explains.
+        offset: the number of absences before the page.
+        limit: the most absences of a page.
         absences: a page of them.
-        unknown: targets of the question that do not exist.
     """
 
     now: float
     series: int
-    families: int
+    absent_families: int
     summary: list[dict[str, Any]]
+    unknown_targets: tuple[str, ...]
     matched: int
+    offset: int
+    limit: int
     absences: tuple[Absence, ...]
-    unknown: tuple[str, ...]
 
 
-def parse_question(fields: Iterable[tuple[str, str]], known: FilterValues, families: Collection[str]) -> AbsenceQuery:
-    """Read a question from a URL's fields.
-
-    Args:
-        fields: names and values, in their order.
-        known: the collectors and accounts that a question may name.
-        families: the families that a question may name.
+def parse_question(view: View, fields: Iterable[tuple[str, str]]) -> AbsenceQuery:
+    """Read a question from the names and values of a URL's fields.
 
     Raises:
         QueryError: a field is unknown or has an invalid value.
     """
     given = read_fields(fields, PARAMETERS, ("limit", "offset"))
+    known = view.explainer
     wanted = AbsenceFilter(
-        families=frozenset(check("family", given.get("family", []), families, is_listed=False)),
+        families=frozenset(check("family", given.get("family", []), known.families(), is_listed=False)),
         targets=frozenset(given.get("target", [])),
-        accounts=frozenset(check("account", given.get("account", []), known.accounts)),
-        collectors=frozenset(check("collector", given.get("collector", []), known.collectors)),
+        accounts=frozenset(check("account", given.get("account", []), view.known().accounts)),
+        collectors=frozenset(check("collector", given.get("collector", []), known.collectors())),
         causes=frozenset(Cause(cause) for cause in check("cause", given.get("cause", []), list(Cause))),
     )
     return AbsenceQuery(
@@ -85,49 +86,34 @@ def parse_question(fields: Iterable[tuple[str, str]], known: FilterValues, famil
 
 async def explain(view: View, question: AbsenceQuery) -> Explanation:
     """Answer a question; the event loop runs between small pieces of the work."""
-    counts: dict[tuple[str, Cause], list[int]] = {}
+    families: Counter[tuple[str, Cause]] = Counter()
+    targets: Counter[tuple[str, Cause]] = Counter()
     page: list[Absence] = []
     matched = 0
-    explained: set[str] = set()
+    left = set(question.wanted.targets)
     async for absence in unhurried(view.explainer.absences(question.wanted), view.clocks.monotonic):
         if absence is None:
             continue
-        count = counts.setdefault((absence.collector, absence.cause), [0, 0])
-        count[0] += len(absence.families)
-        count[1] += 1
+        families[absence.collector, absence.cause] += len(absence.families)
+        targets[absence.collector, absence.cause] += 1
         if question.offset <= matched < question.offset + question.limit:
             page.append(absence)
-        if question.wanted.targets:
-            explained |= {absence.target, absence.name}
+        left -= {absence.target, absence.name}
         matched += 1
-    by_size = sorted(counts.items(), key=lambda item: (-item[1][0], item[0]))
-    left = question.wanted.targets - explained
     return Explanation(
         now=view.clocks.wall(),
         series=view.series(),
-        families=sum(number for number, _ in counts.values()),
+        absent_families=families.total(),
         summary=[
-            {"collector": collector, "cause": cause, "text": cause.text, "families": families, "targets": targets}
-            for (collector, cause), (families, targets) in by_size
+            {"collector": pair[0], "cause": pair[1], "text": pair[1].text, "families": number, "targets": targets[pair]}
+            for pair, number in sorted(families.items(), key=lambda item: (-item[1], item[0]))
         ],
+        unknown_targets=tuple(sorted(left - view.labels_and_names(left))) if left else (),
         matched=matched,
+        offset=question.offset,
+        limit=question.limit,
         absences=tuple(page),
-        unknown=tuple(sorted(left - view.labels_and_names(left))) if left else (),
     )
-
-
-def as_json(explanation: Explanation, question: AbsenceQuery) -> dict[str, object]:
-    """Convert the answer to plain values, without its absences."""
-    return {
-        "now": explanation.now,
-        "series": explanation.series,
-        "absent_families": explanation.families,
-        "summary": explanation.summary,
-        "unknown_targets": list(explanation.unknown),
-        "matched": explanation.matched,
-        "offset": question.offset,
-        "limit": question.limit,
-    }
 
 
 def absence_as_json(absence: Absence) -> dict[str, object]:

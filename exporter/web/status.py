@@ -1,7 +1,8 @@
 """Reads the state of the running parts for the status page and the API."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from exporter.clock import Clocks
@@ -13,6 +14,7 @@ from exporter.responsive.slices import unhurried
 from exporter.targets.registry import Registry
 from exporter.targets.target import Target, TargetKey, account_of
 from exporter.web.status_models import (
+    UNWELL,
     AccountView,
     CollectorView,
     FailureView,
@@ -20,7 +22,6 @@ from exporter.web.status_models import (
     ShardView,
     State,
     StatusView,
-    TargetCounts,
     TargetsView,
     TargetView,
     credential_of,
@@ -35,27 +36,27 @@ SLOWEST_TICK = 30.0
 MOST_FAILURES = 50
 MOST_REFUSALS = 3
 
-_UNWELL = (State.FAILING, State.STALE)
 
-
-@dataclass(slots=True)
 class Census:
-    """Counts targets by account, collector and state, and groups the failing ones."""
+    """Counts targets by account, collector and state, and groups the failing ones.
 
-    _counts: dict[tuple[str, str, State], int] = field(default_factory=dict)
-    _failures: dict[tuple[str, str, str], tuple[int, Pair]] = field(default_factory=dict)
+    Attributes:
+        failures: account, collector and reason → the number of targets that fail so, and the one that was polled last.
+    """
+
+    def __init__(self) -> None:
+        self._counts: Counter[tuple[str, str, State]] = Counter()
+        self.failures: dict[tuple[str, str, str], tuple[int, Pair]] = {}
 
     def take_in(self, pair: Pair) -> None:
         """Count a target."""
         key, status = pair
-        state = state_of(status)
-        account = account_of(status.target)
-        place = (account, key.collector, state)
-        self._counts[place] = self._counts.get(place, 0) + 1
-        if state in _UNWELL:
+        state, account = state_of(status), account_of(status.target)
+        self._counts[account, key.collector, state] += 1
+        if state in UNWELL:
             alike = (account, key.collector, status.reason or state)
-            times, newest = self._failures.get(alike, (0, pair))
-            self._failures[alike] = (times + 1, max(newest, pair, key=lambda known: known[1].polled))
+            times, newest = self.failures.get(alike, (0, pair))
+            self.failures[alike] = (times + 1, max(newest, pair, key=lambda known: known[1].polled))
 
     def count(self, *states: State, account: str | None = None, collector: str | None = None) -> int:
         """Return the number of targets in these states (in all, if none is given), of an account or a collector."""
@@ -65,23 +66,9 @@ class Census:
             if (not states or state in states) and account in (None, own_account) and collector in (None, own_collector)
         )
 
-    def failures(self, zone_of: Callable[[Target], str]) -> tuple[FailureView, ...]:
-        """Return the groups of failing targets, the newest first."""
-        newest_first = sorted(self._failures.items(), key=lambda item: -item[1][1][1].polled)
-        return tuple(
-            FailureView(
-                account=label_value(account),
-                collector=collector,
-                reason=reason,
-                targets=times,
-                target=label_value(key.target.label),
-                name=label_value(status.target.name),
-                zone=zone_of(status.target),
-                message=label_value(status.message),
-                last_poll=status.polled,
-            )
-            for (account, collector, reason), (times, (key, status)) in newest_first[:MOST_FAILURES]
-        )
+    def states(self) -> dict[State, int]:
+        """Return the number of targets in each state."""
+        return {state: self.count(state) for state in State}
 
 
 @dataclass(slots=True)
@@ -133,37 +120,34 @@ class View:
 
         An exporter without a shard polls nothing: it is ready as soon as it could take one over.
         """
-        if not self._was_ready and self.registry.share.may_change and not self.registry.share.held:
+        if self._was_ready:
+            return ""
+        if self.registry.share.may_change and not self.registry.share.held:
             is_standby = self.leases is not None and self.leases.has_answered
             return "" if is_standby else "the state's database has not answered"
-        if not self._was_ready:
-            silent = [name for name, is_up in self.account_up().items() if not is_up]
-            if not self.schedule().all_discovered(silent):
-                return self._refusal() or "discovery has not ended"
-            if not self.is_authenticated():
-                return self._refusal() or "no authenticated answer has come"
-            self._was_ready = True
+        silent = [name for name, is_up in self.account_up().items() if not is_up]
+        if not self.schedule().all_discovered(silent):
+            return self._refusal() or "discovery has not ended"
+        if not self.is_authenticated():
+            return self._refusal() or "no authenticated answer has come"
+        self._was_ready = True
         return ""
 
     def _refusal(self) -> str:
-        """Return the credentials that are refused or cannot be used, in words; empty if none."""
-        schedule, known = self.schedule(), self.account_up()
+        """Return the credentials that are refused, or could not be read or sent, in words; empty if none."""
+        accounts, known = self.schedule().accounts, self.account_up()
         refused = [
-            name
-            for name, account in schedule.accounts.items()
-            if (name in known or not known) and account.client.credential.is_refused()
+            name for name in (known or accounts) if name in accounts and accounts[name].client.credential.is_refused()
         ]
-        named = [
-            f"the {credential_of(label_value(name))} {self._why_refused(name)}" for name in refused[:MOST_REFUSALS]
-        ]
-        rest = [f"{len(refused) - len(named)} more are refused"] if len(refused) > len(named) else []
-        return ", ".join([*named, *rest])
-
-    def _why_refused(self, account: str) -> str:
-        """Describe whether the platform refuses an account's credential, or whether it could not be read or sent."""
-        reasons = (status.reason for _, status in self.board.statuses() if account_of(status.target) == account)
-        reason = next((reason for reason in reasons if reason in ("unauthorized", "credential")), "unauthorized")
-        return "is not accepted" if reason == "unauthorized" else "cannot be used"
+        words = []
+        for name in refused[:MOST_REFUSALS]:
+            reasons = (status.reason for _, status in self.board.statuses() if account_of(status.target) == name)
+            reason = next((reason for reason in reasons if reason in ("unauthorized", "credential")), "unauthorized")
+            why = "is not accepted" if reason == "unauthorized" else "cannot be used"
+            words.append(f"the {credential_of(label_value(name))} {why}")
+        if len(refused) > MOST_REFUSALS:
+            words.append(f"{len(refused) - MOST_REFUSALS} more are refused")
+        return ", ".join(words)
 
     def known(self) -> FilterValues:
         """Return the collectors and accounts that a query may name."""
@@ -176,10 +160,8 @@ class View:
 
     def labels_and_names(self, wanted: Collection[str]) -> set[str]:
         """Return those of the wanted labels and names that belong to a polled target."""
-        known: set[str] = set()
-        for key, status in self.board.statuses():
-            known |= {key.target.label, status.target.name} & set(wanted)
-        return known
+        statuses = self.board.statuses()
+        return {text for key, it in statuses for text in (key.target.label, it.target.name) if text in wanted}
 
     async def status(self) -> StatusView:
         """Return the state of the whole exporter."""
@@ -189,23 +171,23 @@ class View:
         """Return the targets that a query finds."""
         return (await self._targets(list(self.board.statuses()), query))[0]
 
-    async def both(self, query: TargetQuery) -> tuple[StatusView, TargetsView, TargetCounts]:
+    async def both(self, query: TargetQuery) -> tuple[StatusView, TargetsView, Census]:
         """Return the whole state, the targets that a query finds, and their counts in every state."""
         pairs = list(self.board.statuses())
         return await self._status(pairs), *await self._targets(pairs, query)
 
-    async def _targets(self, pairs: Sequence[Pair], query: TargetQuery) -> tuple[TargetsView, TargetCounts]:
+    async def _targets(self, pairs: Sequence[Pair], query: TargetQuery) -> tuple[TargetsView, Census]:
         found: list[Pair] = []
         census = Census()
         async for pair in unhurried(pairs, self.clocks.monotonic):
             if query.admits(pair):
                 census.take_in(pair)
-                if query.asks_for(state_of(pair[1])):
+                if not query.states or state_of(pair[1]) in query.states:
                     found.append(pair)
         now = self.clocks.wall()
         page = query.arrange(found)[query.offset : query.offset + query.limit]
         rows = [self._target(pair, now) async for pair in unhurried(page, self.clocks.monotonic)]
-        return TargetsView(len(pairs), len(found), query.offset, query.limit, tuple(rows)), _counts(census)
+        return TargetsView(len(pairs), len(found), query.offset, query.limit, tuple(rows)), census
 
     def _target(self, pair: Pair, now: float) -> TargetView:
         key, status = pair
@@ -238,7 +220,7 @@ class View:
         async for pair in unhurried(pairs, self.clocks.monotonic):
             census.take_in(pair)
         schedule = self.schedule()
-        failures = census.failures(self._zone_of)
+        failures = tuple(self._failures(census))
         loaded, faults = self.config()
         waits_for, ailment = self.waits_for(), self.ailment()
         return StatusView(
@@ -259,7 +241,7 @@ class View:
             config_faults=faults,
             unmatched_budgets=self.unmatched_budgets(),
             ledger=self.ledger(),
-            targets=_counts(census),
+            targets=census.states(),
             accounts=tuple(self._accounts(schedule, census, failures)),
             collectors=tuple(self._collectors(schedule, census)),
             failures=failures,
@@ -275,11 +257,20 @@ class View:
             holder, epoch = ("", 0) if lease is None else (lease.holder, lease.epoch)
             yield ShardView(shard, holder, epoch, shard in share.held)
 
+    def _failures(self, census: Census) -> Iterator[FailureView]:
+        """Yield the groups of failing targets, the newest first."""
+        newest_first = sorted(census.failures.items(), key=lambda item: -item[1][1][1].polled)
+        for (_, _, reason), (number, pair) in newest_first[:MOST_FAILURES]:
+            of = self._target(pair, 0.0)
+            yield FailureView(
+                of.account, of.collector, reason, number, of.target, of.name, of.zone, of.message, pair[1].polled
+            )
+
     def _accounts(self, schedule: Schedule, census: Census, failures: Sequence[FailureView]) -> Iterator[AccountView]:
         known = self.account_up()
         for name, account in schedule.accounts.items():
             budget = account.client.rate_limiter
-            failing = census.count(*_UNWELL, account=name)
+            failing = census.count(*UNWELL, account=name)
             # A database's last answer is not kept; it is up if one of its targets is up.
             is_up = known.get(name, not failing or census.count(State.OK, account=name) > 0)
             yield AccountView(
@@ -303,11 +294,7 @@ class View:
                 interval=plan.interval,
                 effective_interval=schedule.intervals.slowest(name),
                 targets=census.count(collector=name),
-                failing=census.count(*_UNWELL, collector=name),
+                failing=census.count(*UNWELL, collector=name),
                 next_run=max(0.0, schedule.next_due.get(name, now) - now),
                 last_duration=schedule.durations.get(name),
             )
-
-
-def _counts(census: Census) -> TargetCounts:
-    return TargetCounts(**{state.value: census.count(state) for state in State})

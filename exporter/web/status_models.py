@@ -1,7 +1,7 @@
 """The data of the status page and of its JSON."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import StrEnum
 
 
@@ -12,6 +12,10 @@ class State(StrEnum):
     STALE = "stale"
     PENDING = "pending"
     OK = "ok"
+
+
+# The states that are counted as failing.
+UNWELL = (State.FAILING, State.STALE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,21 +157,6 @@ class FailureView:
 
 
 @dataclass(frozen=True, slots=True)
-class TargetCounts:
-    """The number of targets in each state, counted once for each collector."""
-
-    ok: int
-    failing: int
-    stale: int
-    pending: int
-
-    @property
-    def total(self) -> int:
-        """The number of targets in all states."""
-        return self.ok + self.failing + self.stale + self.pending
-
-
-@dataclass(frozen=True, slots=True)
 class LedgerView:
     """The durable counters.
 
@@ -216,6 +205,7 @@ class StatusView:
         config_faults: the faults of a later one that was refused; empty if none was.
         unmatched_budgets: account and configured name of the monthly budgets that belong to no script.
         ledger: None if its state is unknown.
+        targets: the number of targets in each state, counted once for each collector.
         failures: the groups of failing targets, the newest first; at most 50.
     """
 
@@ -236,20 +226,18 @@ class StatusView:
     config_faults: tuple[str, ...]
     unmatched_budgets: tuple[tuple[str, str], ...]
     ledger: LedgerView | None
-    targets: TargetCounts
+    targets: Mapping[State, int]
     accounts: tuple[AccountView, ...]
     collectors: tuple[CollectorView, ...]
     failures: tuple[FailureView, ...]
+
+    @property
+    def unwell(self) -> int:
+        """The number of targets that fail or are stale."""
+        return sum(self.targets[state] for state in UNWELL)
 
 
 def credential_of(account: str) -> str:
     """Name the credential of an account or a database, on one line."""
     kind, _, name = " ".join(account.split()).partition(":")
     return f"token of database {name}" if kind == "database" and name else f"key of account {' '.join(account.split())}"
-
-
-def target_as_json(view: TargetView) -> dict[str, object]:
-    """Convert a target to plain values."""
-    plain = {field.name: getattr(view, field.name) for field in fields(view)}
-    plain["chart"] = list(view.chart)
-    return plain

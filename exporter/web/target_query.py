@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from typing import NamedTuple
 from urllib.parse import urlencode
 
 from exporter.exposition.status_board import Status
@@ -76,18 +77,13 @@ class TargetQuery:
     def admits(self, pair: Pair) -> bool:
         """Return whether a target matches by its collector, account and words."""
         key, status = pair
-        if self.collectors and key.collector not in self.collectors:
+        account = account_of(status.target)
+        if (self.collectors and key.collector not in self.collectors) or (
+            self.accounts and account not in self.accounts
+        ):
             return False
-        if self.accounts and account_of(status.target) not in self.accounts:
-            return False
-        if not self.search:
-            return True
-        text = f"{status.target.name}\n{key.target.label}\n{account_of(status.target)}\n{status.reason}".casefold()
+        text = f"{status.target.name}\n{key.target.label}\n{account}\n{status.reason}".casefold() if self.search else ""
         return all(word in text for word in self.search.casefold().split())
-
-    def asks_for(self, state: State) -> bool:
-        """Return whether targets in this state match."""
-        return not self.states or state in self.states
 
     def arrange(self, pairs: list[Pair]) -> list[Pair]:
         """Sort the found targets."""
@@ -101,23 +97,20 @@ class TargetQuery:
 
     def encoded(self, default_limit: int, default_sort: str = "target") -> str:
         """Encode the query for a URL, without default values."""
-        fields: list[tuple[str, str]] = [("search", self.search)] if self.search else []
-        fields += [("collector", name) for name in self.collectors]
-        fields += [("account", name) for name in self.accounts]
-        fields += [("state", state) for state in self.states]
-        if self.sort != default_sort:
-            fields.append(("sort", self.sort))
-        if self.descending:
-            fields.append(("order", "desc"))
-        if self.limit != default_limit:
-            fields.append(("limit", str(self.limit)))
-        if self.offset:
-            fields.append(("offset", str(self.offset)))
-        return urlencode(fields, errors="replace")
+        fields = {
+            "search": self.search,
+            "collector": self.collectors,
+            "account": self.accounts,
+            "state": self.states,
+            "sort": "" if self.sort == default_sort else self.sort,
+            "order": "desc" if self.descending else "",
+            "limit": "" if self.limit == default_limit else self.limit,
+            "offset": self.offset or "",
+        }
+        return urlencode({name: value for name, value in fields.items() if value != ""}, doseq=True, errors="replace")
 
 
-@dataclass(frozen=True, slots=True)
-class FilterValues:
+class FilterValues(NamedTuple):
     """The collectors and accounts that a query may name."""
 
     collectors: Collection[str]
@@ -136,10 +129,8 @@ def parse_query(
     search = " ".join(given.get("search", [""])[0].split())
     if len(search) > LONGEST_SEARCH or search.count(" ") >= MOST_WORDS:
         raise QueryError(f"search takes {MOST_WORDS} words and {LONGEST_SEARCH} characters at most")
-    sort = given.get("sort", [default_sort])[0]
-    check("sort", [sort], SORTS)
-    order = given.get("order", ["asc"])[0]
-    check("order", [order], ("asc", "desc"))
+    (sort,) = check("sort", given.get("sort", [default_sort]), SORTS)
+    (order,) = check("order", given.get("order", ["asc"]), ("asc", "desc"))
     return TargetQuery(
         search=search,
         collectors=check("collector", given.get("collector", []), known.collectors),
@@ -188,14 +179,14 @@ def check(name: str, values: Iterable[str], allowed: Collection[str], *, is_list
             `is_listed` is False.
     """
     wanted = tuple(dict.fromkeys(values))
-    for value in wanted:
-        if value not in allowed and is_listed:
-            raise QueryError(f"{name} cannot be {value[:100]!r}; there are: {', '.join(allowed)}")
-        if value not in allowed:
-            near = get_close_matches(value[:_LONGEST_NAME], allowed, 1)
-            hint = f"; did you mean {near[0]}?" if near else ""
-            raise QueryError(f"no {name} is named {value[:_LONGEST_NAME]!r}{hint}")
-    return wanted
+    wrong = next((value for value in wanted if value not in allowed), None)
+    if wrong is None:
+        return wanted
+    if is_listed:
+        raise QueryError(f"{name} cannot be {wrong[:100]!r}; there are: {', '.join(allowed)}")
+    near = get_close_matches(wrong[:_LONGEST_NAME], allowed, 1)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    raise QueryError(f"no {name} is named {wrong[:_LONGEST_NAME]!r}{hint}")
 
 
 def read_number(name: str, given: Mapping[str, list[str]], default: int, *, least: int, most: int) -> int:

@@ -19,7 +19,8 @@ from exporter.web.explanation import AbsenceQuery, Explanation
 from exporter.web.page import wording
 from exporter.web.page.assets import Asset
 from exporter.web.page.wording import compact, count, plural
-from exporter.web.status_models import FailureView, State, StatusView, TargetCounts, TargetsView, credential_of
+from exporter.web.status import Census
+from exporter.web.status_models import UNWELL, FailureView, State, StatusView, TargetsView, credential_of
 from exporter.web.target_query import LONGEST_SEARCH, MOST_ROWS, PAGE_ROWS, PAGE_SORT, FilterValues, TargetQuery
 
 # How often an open page reloads; longer pages cost more, and reload less often.
@@ -91,25 +92,19 @@ class Verdict(NamedTuple):
 
 def verdict(status: StatusView) -> Verdict:
     """Choose the sentence about the worst part of the state."""
-    counts = status.targets
-    unwell = counts.failing + counts.stale
-    if status.ailment:
-        return Verdict("bad", f"Unhealthy: {status.ailment}.")
-    if unwell:
-        return Verdict("bad", f"{count(unwell)} of {plural(counts.total, 'target')} {_fail(unwell, counts.stale)}.")
-    if status.waits_for or status.blocked:
-        waits = f"Not ready: {status.waits_for}" if status.waits_for else f"Holds no shard and waits: {status.blocked}"
-        return Verdict("warn", f"{waits}.")
-    if counts.pending:
-        verb = "waits" if counts.pending == 1 else "wait"
-        pending = f"{count(counts.pending)} of {plural(counts.total, 'target')}"
-        return Verdict("warn", f"{pending} {verb} for the first poll.")
-    if not counts.total:
-        return Verdict("warn", "There is nothing to poll.")
-    all_targets = (
-        "The one target answered its" if counts.total == 1 else f"All {count(counts.total)} targets answered their"
+    counts, unwell = status.targets, status.unwell
+    pending, ok, total = counts[State.PENDING], counts[State.OK], plural(sum(counts.values()), "target")
+    worst_first = (
+        (status.ailment, "bad", f"Unhealthy: {status.ailment}."),
+        (unwell, "bad", f"{count(unwell)} of {total} {_fail(unwell, counts[State.STALE])}."),
+        (status.waits_for, "warn", f"Not ready: {status.waits_for}."),
+        (status.blocked, "warn", f"Holds no shard and waits: {status.blocked}."),
+        (pending, "warn", f"{count(pending)} of {total} {'waits' if pending == 1 else 'wait'} for the first poll."),
+        (not ok, "warn", "There is nothing to poll."),
+        (ok == 1, "ok", "The one target answered its last poll."),
+        (True, "ok", f"All {total} answered their last poll."),
     )
-    return Verdict("ok", f"{all_targets} last poll.")
+    return next(Verdict(kind, sentence) for holds, kind, sentence in worst_first if holds)
 
 
 def _fail(unwell: int, stale: int) -> str:
@@ -143,7 +138,7 @@ _GLOBALS = {
     "PAGE_ROWS": PAGE_ROWS,
     "PAGE_SIZES": (PAGE_ROWS, 1000, MOST_ROWS),
     "PAGE_SORT": PAGE_SORT,
-    "UNWELL": (State.FAILING, State.STALE),
+    "UNWELL": UNWELL,
     # The unit of each chart of days.
     "UNITS": {"dns_statistics": "queries", "shield_rate_limits": "breaches"},
     # The sortable columns: key, title, whether the largest value comes first, and the CSS class of the cells.
@@ -190,7 +185,7 @@ class Pages:
         self._template = environment.get_template
 
     def status(
-        self, status: StatusView, found: TargetsView, counts: TargetCounts, query: TargetQuery, known: FilterValues
+        self, status: StatusView, found: TargetsView, counts: Census, query: TargetQuery, known: FilterValues
     ) -> AsyncIterator[str]:
         """Render the status page, piece by piece.
 
@@ -205,7 +200,6 @@ class Pages:
             "status.html",
             now=status.now,
             status=status,
-            unwell=status.targets.failing + status.targets.stale,
             verdict=verdict(status),
             failures=_alike(status.failures),
             shows_account=len(known.accounts) > 1,
