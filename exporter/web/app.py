@@ -18,7 +18,7 @@ from exporter.exposition.renderer import Renderer
 from exporter.web import api
 from exporter.web.discovery import INCOMPLETE, discover
 from exporter.web.explanation import explain, parse_question
-from exporter.web.headers import PAGE_POLICY, SecurityHeaders, accepts_gzip
+from exporter.web.headers import PAGE_POLICY, accepts_gzip, secured
 from exporter.web.metrics import Fence, MetricsEndpoint
 from exporter.web.page.assets import Asset, load_assets
 from exporter.web.status import View
@@ -238,7 +238,7 @@ def create_app(
     app = Starlette(routes=routes, exception_handlers=dict.fromkeys((HTTPException, QueryError, Exception), _refusal))
     # A redirect to the path without its last slash would contain the host of the request, which can be false.
     app.router.redirect_slashes = False
-    rest = SecurityHeaders(app)
+    rest = secured(app)
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         # A scrape goes without routing and the middleware of the pages.

@@ -1,6 +1,6 @@
 """What the headers of a request accept (RFC 9110, section 12), and the security headers of each answer."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from starlette.datastructures import MutableHeaders
@@ -65,20 +65,24 @@ def accepts_gzip(accept_encoding: str) -> bool:
     return next((qualities[name] > 0 for name in _GZIP if name in qualities), False)
 
 
-class SecurityHeaders:
-    """ASGI middleware that adds the security headers to every answer that does not set them itself."""
+def secured(app: ASGIApp) -> ASGIApp:
+    """Return an application that adds the security headers to every answer that does not set them itself."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        await app(scope, receive, with_headers(send, ALWAYS, replaces=False))
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request, and add the headers to its answer."""
+    return serve
 
-        async def send_with_headers(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in ALWAYS:
-                    headers.setdefault(name.decode(), value.decode())
-            await send(message)
 
-        await self._app(scope, receive, send_with_headers)
+def with_headers(send: Send, headers: Iterable[tuple[bytes, bytes]], *, replaces: bool) -> Send:
+    """Return a `send` that adds headers to an answer; those that it has already are replaced, or kept."""
+
+    async def send_with_headers(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            own = MutableHeaders(scope=message)
+            for name, value in headers:
+                if replaces or name.decode() not in own:
+                    own[name.decode()] = value.decode()
+        await send(message)
+
+    return send_with_headers

@@ -2,7 +2,6 @@
 
 import asyncio
 import base64
-import binascii
 import secrets
 import time
 from collections import OrderedDict, deque
@@ -14,16 +13,18 @@ from urllib.parse import urlsplit
 
 import bcrypt
 from pydantic import SecretStr
-from starlette.datastructures import MutableHeaders
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from exporter.web.auth.web_config import WebConfig, WebConfigError, load_web_config
+from exporter.web.headers import with_headers
 
 __all__ = ["AccessControl", "PasswordCheck", "WebConfig", "WebConfigError", "load_web_config"]
 
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _OPEN_PATHS = ("/-/healthy", "/-/ready")
-_CHALLENGE = b'Basic realm="edge-exporter", charset="UTF-8"'
+_CHALLENGE = 'Basic realm="edge-exporter", charset="UTF-8"'
 _LONGEST_CREDENTIALS = 8192
 _LONGEST_PASSWORD = 72  # bcrypt ignores the bytes after these
 _MOST_REMEMBERED = 256
@@ -31,8 +32,6 @@ _CHECKS_AT_ONCE = 2
 # Without this limit, clients with wrong passwords could keep all connections busy.
 _MOST_WAITING = 128
 _SLOW_COST = 13
-
-_Headers = tuple[tuple[bytes, bytes], ...]
 
 
 class TooManyChecksError(Exception):
@@ -172,29 +171,21 @@ def _decoy(known: bytes) -> bytes:
 
 
 class RequestLimit:
-    """A token bucket for requests.
-
-    Args:
-        interval: seconds between two requests in the long run.
-        burst: requests that may come at once.
-        clock: a monotonic clock in seconds.
-    """
+    """Admits requests at an interval in the long run, and `burst` of them at once."""
 
     def __init__(self, interval: float, burst: int, clock: Callable[[], float]) -> None:
         self._interval = interval
-        self._burst = burst
+        self._ahead = interval * (burst - 1)
         self._clock = clock
-        self._tokens = float(burst)
-        self._filled = clock()
+        self._following = clock()
 
     def admits(self) -> bool:
-        """Take a token; return whether there was one."""
+        """Return whether a request is admitted now."""
         now = self._clock()
-        self._tokens = min(self._burst, self._tokens + (now - self._filled) / self._interval)
-        self._filled = now
-        if self._tokens < 1:
+        following = max(now, self._following)
+        if following - now > self._ahead:
             return False
-        self._tokens -= 1
+        self._following = following + self._interval
         return True
 
 
@@ -228,7 +219,7 @@ class AccessControl:
         tls = config.tls_server_config
         self._client_auth = "NoClientCert" if tls is None else tls.client_auth_type
         headers = config.http_server_config.headers.items()
-        self._headers: _Headers = tuple((name.lower().encode(), value.encode()) for name, value in headers if value)
+        self._headers = [(name.lower().encode(), value.encode()) for name, value in headers if value]
         limit = config.rate_limit
         self._limit = RequestLimit(limit.interval, limit.burst, self._clock) if limit.interval else None
 
@@ -239,40 +230,36 @@ class AccessControl:
         elif scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1008})
         else:
-            await self._serve(scope, receive, _with_headers(send, self._headers) if self._headers else send)
+            answer = await self._refusal(scope) or self._app
+            await answer(scope, receive, with_headers(send, self._headers, replaces=True) if self._headers else send)
 
-    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _refusal(self, scope: Scope) -> PlainTextResponse | None:
+        """Return the answer to a request that is refused; None if it is admitted."""
         is_reading = scope["method"] in _READING
         if is_reading and scope["path"] in self._open_paths:
-            await self._app(scope, receive, send)
-            return
+            return None
         if self._limit is not None and not self._limit.admits():
-            await _refuse(send, 429, "too many requests (rate_limit of the web configuration)")
-            return
+            return PlainTextResponse("too many requests (rate_limit of the web configuration)\n", 429)
         try:
             is_admitted = not self._check.has_users or await self._is_admitted(scope)
         except TooManyChecksError:
-            await _refuse(send, 503, "too many passwords are being checked; try again", ((b"retry-after", b"1"),))
-            return
+            again = {"Retry-After": "1"}
+            return PlainTextResponse("too many passwords are being checked; try again\n", 503, again)
         if not is_admitted:
-            challenge = ((b"www-authenticate", _CHALLENGE),)
-            await _refuse(send, 401, "a user name and a password are needed", challenge)
-            return
-        refusal = None if is_reading else self._refusal_to_change(scope)
-        if refusal is not None:
-            await _refuse(send, 403, refusal)
-            return
-        await self._app(scope, receive, send)
+            return PlainTextResponse("a user name and a password are needed\n", 401, {"WWW-Authenticate": _CHALLENGE})
+        reason = None if is_reading else self._refusal_to_change(scope)
+        return None if reason is None else PlainTextResponse(f"{reason}\n", 403)
 
     async def _is_admitted(self, scope: Scope) -> bool:
-        given = [value for name, value in scope["headers"] if name == b"authorization"]
+        given = Headers(scope=scope).getlist("authorization")
         credentials = _credentials(given[0]) if len(given) == 1 else None
         address = (scope.get("client") or ("",))[0]
         return credentials is not None and await self._check.admits(address, *credentials)
 
     def _refusal_to_change(self, scope: Scope) -> str | None:
         """Return why an authenticated request that changes something is refused; None if it is accepted."""
-        if _comes_from_another_site(scope):
+        headers = Headers(scope=scope)
+        if _comes_from_another_site(headers):
             return "a page of another site may not change anything here"
         if self._check.has_users or self._client_auth == "RequireAndVerifyClientCert":
             return None
@@ -280,72 +267,46 @@ class AccessControl:
             return "changes need a client's certificate, which client_auth_type does not require; configure basic auth"
         if not _is_local(scope):
             return "changes are accepted from this machine only; configure basic auth for others"
-        if not _names_an_address(scope):
+        if not _names_an_address(headers):
             return (
                 "changes are accepted only if the Host is an IP address or localhost; configure basic auth for others"
             )
         return None
 
 
-def _credentials(header: bytes) -> tuple[bytes, bytes] | None:
-    scheme, _, encoded = header.strip().partition(b" ")
-    if scheme.lower() != b"basic" or len(encoded) > _LONGEST_CREDENTIALS:
+def _credentials(header: str) -> tuple[bytes, bytes] | None:
+    scheme, _, encoded = header.strip().partition(" ")
+    if scheme.lower() != "basic" or len(encoded) > _LONGEST_CREDENTIALS:
         return None
     try:
         decoded = base64.b64decode(encoded.strip(), validate=True)
-    except binascii.Error:
+    except ValueError:
         return None
     user, colon, password = decoded.partition(b":")
     return (user, password) if colon else None
 
 
-def _comes_from_another_site(scope: Scope) -> bool:
-    headers: dict[bytes, bytes] = dict(scope["headers"])
-    origin = headers.get(b"origin")
-    if origin is None:
-        return False
+def _comes_from_another_site(headers: Headers) -> bool:
     try:
-        site = urlsplit(origin.decode("latin-1")).netloc.lower()
+        return "origin" in headers and urlsplit(headers["origin"]).netloc.lower() != headers.get("host", "").lower()
     except ValueError:
         return True
-    return site != headers.get(b"host", b"").decode("latin-1").lower()
 
 
-def _names_an_address(scope: Scope) -> bool:
+def _names_an_address(headers: Headers) -> bool:
     """Return whether the Host is an IP address or localhost, which another site cannot have as its name."""
-    hosts = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
     try:
-        name = urlsplit(f"//{hosts[0]}").hostname if len(hosts) == 1 and "@" not in hosts[0] else None
-        if name is None or name == "localhost" or name.endswith(".localhost"):
-            return name is not None
-        return bool(ip_address(name))
+        (host,) = headers.getlist("host")
+        name = urlsplit(f"//{host}").hostname or ""
+        is_local_name = name == "localhost" or name.endswith(".localhost")
+        return "@" not in host and (is_local_name or bool(ip_address(name)))
     except ValueError:
         return False
 
 
 def _is_local(scope: Scope) -> bool:
-    client = scope.get("client")
     try:
-        address = ip_address(client[0]) if client else None
-    except ValueError:
+        address = ip_address(scope["client"][0])
+    except (KeyError, TypeError, ValueError):
         return False
-    if address is None:
-        return False
-    mapped = getattr(address, "ipv4_mapped", None)
-    return bool((mapped or address).is_loopback)
-
-
-def _with_headers(send: Send, headers: _Headers) -> Send:
-    async def send_with_headers(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            MutableHeaders(scope=message).update({name.decode(): value.decode() for name, value in headers})
-        await send(message)
-
-    return send_with_headers
-
-
-async def _refuse(send: Send, status: int, reason: str, headers: _Headers = ()) -> None:
-    body = f"{reason}\n".encode()
-    own = ((b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode()))
-    await send({"type": "http.response.start", "status": status, "headers": [*own, *headers]})
-    await send({"type": "http.response.body", "body": body})
+    return bool((getattr(address, "ipv4_mapped", None) or address).is_loopback)

@@ -17,7 +17,6 @@ _CURVES = {"CurveP256": "prime256v1", "CurveP384": "secp384r1", "CurveP521": "se
 LONGEST_LOOK = 1.0
 # The capacity of a pipe, in bytes.
 LARGEST_INLINE = 64 * 1024
-_Stamp = tuple[tuple[int, int, int] | None, ...]
 
 
 class TlsFileError(Exception):
@@ -201,18 +200,16 @@ class ServerTls:
         self._current = server_context(settings)
         self._settings, self._stamp = settings, stamp
 
-    def refresh(self) -> bool:
-        """Read the files again if they have changed; return whether a new context is in force.
-
-        Raises:
-            TlsFileError: a file cannot be used; the former context stays, and the next try is when a file changes.
-        """
+    def refresh(self) -> None:
+        """Read the files again if they have changed; after a faulty one, the next try is when a file changes again."""
         stamp = _stamp(self._settings)
         if stamp == self._stamp:
-            return False
+            return
         self._stamp = stamp
-        self._current = server_context(self._settings)
-        return True
+        try:
+            self._current = server_context(self._settings)
+        except TlsFileError as error:
+            self._on_error(error)
 
     async def latest(self) -> ssl.SSLContext:
         """Return the context for the next connection, from the files' current content.
@@ -220,7 +217,7 @@ class ServerTls:
         They are read on a thread; while a disk hangs, the former context is used after a short wait.
         """
         if self._reading is None or self._reading.done():
-            self._reading = asyncio.get_running_loop().run_in_executor(self._reader, self._refreshed)
+            self._reading = asyncio.get_running_loop().run_in_executor(self._reader, self.refresh)
         await asyncio.wait((self._reading,), timeout=LONGEST_LOOK)
         return self._current
 
@@ -228,20 +225,15 @@ class ServerTls:
         """End the thread that reads the files."""
         self._reader.shutdown(wait=False, cancel_futures=True)
 
-    def _refreshed(self) -> None:
+
+def _stamp(settings: TlsSettings) -> list[tuple[int, int, int] | None]:
+    """Return what changes with the content of each file; None for one that cannot be looked at."""
+    stamps: list[tuple[int, int, int] | None] = []
+    for file in settings.files():
         try:
-            self.refresh()
-        except TlsFileError as error:
-            self._on_error(error)
-
-
-def _stamp(settings: TlsSettings) -> _Stamp:
-    return tuple(map(_file_stamp, settings.files()))
-
-
-def _file_stamp(file: Path) -> tuple[int, int, int] | None:
-    try:
-        status = file.stat()
-    except OSError:
-        return None
-    return status.st_mtime_ns, status.st_size, status.st_ino
+            status = file.stat()
+        except OSError:
+            stamps.append(None)
+        else:
+            stamps.append((status.st_mtime_ns, status.st_size, status.st_ino))
+    return stamps

@@ -9,8 +9,6 @@ from pydantic_core import InitErrorDetails
 
 from exporter.validation.section import Section, at, expected, items, refused
 
-_UNVERIFIED = frozenset({"RequestClientCert", "RequireAnyClientCert", "RequireClientCert"})
-_OLD_VERSIONS = frozenset({"TLS10", "TLS11"})
 # The standard's names of cipher suites, which the file uses, and their names in OpenSSL. TLS 1.3 suites are always on.
 _CIPHERS: Mapping[str, str] = {
     "TLS_AES_128_GCM_SHA256": "",
@@ -41,24 +39,20 @@ def openssl_ciphers(names: Iterable[str]) -> str | None:
         return None
 
 
-def _parse_version(value: object) -> object:
-    if isinstance(value, str) and value in _OLD_VERSIONS:
-        raise refused(f"found '{value}', which is no longer safe and not served; expected TLS12 or TLS13")
-    return value
+def _refusing(words: str, *values: str) -> BeforeValidator:
+    """Refuse values that other exporters accept; `words` says why."""
+
+    def parse(value: object) -> object:
+        if isinstance(value, str) and value in values:
+            raise refused(f"found '{value}', {words}")
+        return value
+
+    return BeforeValidator(parse)
 
 
 def _parse_cipher(value: object) -> str:
     if not isinstance(value, str) or openssl_ciphers([value]) is None:
         raise expected("the name of a cipher suite such as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256")
-    return value
-
-
-def _parse_client_auth(value: object) -> object:
-    if isinstance(value, str) and value in _UNVERIFIED:
-        raise refused(
-            f"found '{value}', which takes certificates without verifying them, and this server always verifies; "
-            "expected NoClientCert, VerifyClientCertIfGiven or RequireAndVerifyClientCert"
-        )
     return value
 
 
@@ -70,7 +64,10 @@ def _parse_curves(value: object) -> object:
     return value
 
 
-Version = Annotated[Literal["TLS12", "TLS13"], BeforeValidator(_parse_version)]
+Version = Annotated[
+    Literal["TLS12", "TLS13"],
+    _refusing("which is no longer safe and not served; expected TLS12 or TLS13", "TLS10", "TLS11"),
+]
 
 
 class TlsSettings(Section):
@@ -85,7 +82,11 @@ class TlsSettings(Section):
     key: Annotated[SecretStr | None, Field(description="The key itself, PEM; not used if key_file is set.")] = None
     client_auth_type: Annotated[
         Literal["NoClientCert", "VerifyClientCertIfGiven", "RequireAndVerifyClientCert"],
-        BeforeValidator(_parse_client_auth),
+        _refusing(
+            "which takes certificates without verifying them, and this server always verifies; "
+            "expected NoClientCert, VerifyClientCertIfGiven or RequireAndVerifyClientCert",
+            *("RequestClientCert", "RequireAnyClientCert", "RequireClientCert"),
+        ),
         Field(description="Whether clients present a certificate."),
     ] = "NoClientCert"
     client_ca_file: Annotated[

@@ -212,11 +212,14 @@ async def test_other_settings_apply_to_the_next_connection(authority: Authority,
     assert (before, after) == ("TLSv1.3", "TLSv1.2")
 
 
-def test_other_settings_that_are_wrong_change_nothing(settings: TlsSettings, tmp_path: Path) -> None:
+async def test_other_settings_that_are_wrong_change_nothing(
+    authority: Authority, settings: TlsSettings, tmp_path: Path
+) -> None:
     tls = ServerTls(settings, on_error=no_error)
-    with pytest.raises(TlsFileError):
-        tls.replace(replace(settings, cert_file=tmp_path / "none"))
-    assert tls.refresh() is False
+    async with serving(tls) as port:
+        with pytest.raises(TlsFileError):
+            tls.replace(replace(settings, cert_file=tmp_path / "none", max_version="TLS12"))
+        assert (await connect(port, authority.client()))[1] == "TLSv1.3"
 
 
 def test_each_wrong_file_is_named_with_the_key_that_names_it(
