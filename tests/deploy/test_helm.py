@@ -1,3 +1,4 @@
+import json
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -54,7 +55,7 @@ def _objects(helm: Helm, *arguments: str, chart: Path = CHART) -> list[Document]
 def _leaves(values: Document, path: str = "") -> Iterator[str]:
     """Yield the path of every value; a value with free content is one path."""
     for key, value in values.items():
-        is_free = key in ("resources", "labels", "annotations") or key.endswith(("Probe", "ecurityContext"))
+        is_free = key in ("resources", "labels", "annotations", "jobs") or key.endswith(("Probe", "ecurityContext"))
         if isinstance(value, dict) and value and not is_free:
             yield from _leaves(value, f"{path}{key}.")
         else:
@@ -241,6 +242,27 @@ def test_every_value_is_used_and_described_by_the_schema() -> None:
         described = properties
         for step in path.split("."):
             described = described.get("properties", described)[step]
+
+
+@pytest.mark.real
+def test_probes_are_the_jobs_of_the_shipped_prometheus(helm: Helm) -> None:
+    url = "https://dns.example.net/resolve?name=$1&type=SOA"
+    more = {"dns": {"kind": "dns_zone", "module": "edge_dns", "target": url}}
+    jobs = ("--set", "probes.enabled=true", "--set", "probes.blackbox=127.0.0.1:9115", "--set-json")
+    objects = _objects(helm, *ACCOUNT, *jobs, f"probes.jobs={json.dumps(more)}")
+    made = {each["spec"]["jobName"]: each["spec"] for each in objects if each["kind"] == "ScrapeConfig"}
+    shipped = document(DEPLOY / "prometheus" / "probes.yml")["scrape_configs"]
+    assert sorted(made) == sorted(job["job_name"] for job in shipped)
+    for job in shipped:
+        spec = made[job["job_name"]]
+        assert (spec["metricsPath"], spec["scrapeInterval"]) == (job["metrics_path"], job["scrape_interval"])
+        assert spec["params"] == job["params"]
+        (listed,), (list_there,) = spec["httpSDConfigs"], job["http_sd_configs"]
+        kind = list_there["url"].rpartition("/")[2]
+        assert listed == {"url": f"http://edge-edge-exporter.monitoring.svc:9877/sd/{kind}", "refreshInterval": "30s"}
+        camel = {"source_labels": "sourceLabels", "target_label": "targetLabel"}
+        rules = [{camel.get(key, key): value for key, value in rule.items()} for rule in job["relabel_configs"]]
+        assert spec["relabelings"] == rules
 
 
 def test_the_versions_are_the_changelog_s_newest() -> None:
