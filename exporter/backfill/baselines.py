@@ -11,9 +11,9 @@ from exporter.clock import Clocks
 from exporter.collectors.collector import Polled
 from exporter.counters.days import DaySeries
 from exporter.counters.ledger import Entry, Ledger
-from exporter.counters.rows import Stored, columns, unpack
+from exporter.counters.rows import StateRow, columns, unpack
 from exporter.counters.state_file import BUSY_SECONDS, FileStorage
-from exporter.counters.storage import LeaseHeldError, StateLockedError, Storage, StorageError, Unobserved
+from exporter.counters.storage import LeaseHeldError, StateLockedError, Storage, StorageError, NullObserver
 from exporter.targets.target import PollKey, Target
 
 Poll = Callable[[], Awaitable[Polled]]
@@ -63,7 +63,7 @@ class RecordedBaselines(Baselines):
 
     notice = "A daemon runs: its state is read, and not written."
 
-    def __init__(self, read: Callable[[PollKey], Stored | None], close: Callable[[], None]) -> None:
+    def __init__(self, read: Callable[[PollKey], StateRow | None], close: Callable[[], None]) -> None:
         self.read = read
         self._close = close
 
@@ -97,7 +97,7 @@ class OwnBaselines(Baselines):
 
     def __init__(self, storage: Storage, clocks: Clocks) -> None:
         self._clocks = clocks
-        self._ledger = Ledger(storage, Unobserved(), clocks=clocks)
+        self._ledger = Ledger(storage, NullObserver(), clocks=clocks)
         if not self._ledger.open(may_wait=True):
             raise LeaseHeldError("another exporter holds the shard")
 
@@ -140,12 +140,12 @@ def recorded_in_file(path: Path) -> RecordedBaselines:
     """Return the rows of a state file that a daemon may be using."""
     database = sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro", uri=True, timeout=BUSY_SECONDS)
 
-    def read(key: PollKey) -> Stored | None:
+    def read(key: PollKey) -> StateRow | None:
         try:
             row = database.execute(_ROW, columns(key)).fetchone()
         except sqlite3.Error as error:
             raise StorageError(str(error)) from error
-        return None if row is None else Stored(*row)
+        return None if row is None else StateRow(*row)
 
     return RecordedBaselines(read, database.close)
 
@@ -161,7 +161,7 @@ def open_shared_baselines(storage: Storage, recorded: RecordedBaselines, clocks:
     return own
 
 
-def _beginning(stored: Stored) -> Beginning:
+def _beginning(stored: StateRow) -> Beginning:
     try:
         families = unpack(stored.data)
     except ValueError as error:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from contextlib import closing
 
-from exporter.counters.rows import Stored
+from exporter.counters.rows import StateRow
 from exporter.counters.storage import Storage, StorageError
 from exporter.targets.target import PollKey
 
@@ -40,7 +40,7 @@ def copy_state(source: Callable[[], Storage], target: Callable[[], Storage]) -> 
     return len(rows)
 
 
-def _rows(storage: Storage) -> dict[PollKey, Stored]:
+def _rows(storage: Storage) -> dict[PollKey, StateRow]:
     try:
         opened = storage.prepare()
     except StorageError as error:

@@ -4,9 +4,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 
 from exporter.counters.lease import Leases, StorageObserver, boot_time
-from exporter.counters.rows import Stored
+from exporter.counters.rows import StateRow
 from exporter.counters.state_database import Group, StateDatabase, location_of
-from exporter.counters.storage import LeaseLostError, Opened
+from exporter.counters.storage import LeaseLostError, StoredState
 from exporter.targets.target import PollKey
 
 LEASE_SECONDS = 15.0
@@ -65,7 +65,7 @@ class DatabaseStorage:
         """Return whether the held shards have changed since the last call of `prepare`."""
         return self.leases.held != self._read
 
-    def prepare(self) -> Opened | None:
+    def prepare(self) -> StoredState | None:
         """Claim or renew leases, and return the rows of shards that are new to this process.
 
         Raises:
@@ -92,9 +92,9 @@ class DatabaseStorage:
             wanted = {*new, None}
             rows = {key: row for key, row in rows.items() if self.shard_of(key) in wanted or _is_shared(key)}
         self._observer.held(epochs, rows)
-        return Opened(rows, are_newer=True, is_left=lambda key: self.shard_of(key) in gone)
+        return StoredState(rows, are_newer=True, is_left=lambda key: self.shard_of(key) in gone)
 
-    def commit(self, rows: Mapping[PollKey, Stored | None]) -> Collection[PollKey]:
+    def commit(self, rows: Mapping[PollKey, StateRow | None]) -> Collection[PollKey]:
         """Write rows under the leases of their shards; return the keys of rows that another exporter counts now."""
         if not self._read:
             return self._refuse(rows)

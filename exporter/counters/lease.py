@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from exporter.counters.lease_table import Holding, LeaseTable, Renewal
-from exporter.counters.rows import Stored
+from exporter.counters.rows import StateRow
 from exporter.counters.state_database import Group, StateDatabase
 from exporter.counters.storage import LeaseHeldError, LeaseLostError, StorageError, report
 from exporter.log import logger
@@ -41,7 +41,7 @@ class StorageObserver(Protocol):
     def renewed(self) -> None:
         """Report that the database has answered; the held shards may have changed."""
 
-    def held(self, epochs: Mapping[int, int], rows: Mapping[PollKey, Stored]) -> None:
+    def held(self, epochs: Mapping[int, int], rows: Mapping[PollKey, StateRow]) -> None:
         """Report the shards that the ledger counts from now on; it counts no others.
 
         Args:

@@ -17,7 +17,7 @@ from exporter.counters.rows import (
     PAUSE,
     PLATFORM_TIME,
     Families,
-    Stored,
+    StateRow,
     facts_key,
     listed,
     moment,
@@ -27,7 +27,7 @@ from exporter.counters.rows import (
     unpack_facts,
     with_facts,
 )
-from exporter.counters.series import Sight, States, advance_family, follow_family, served_labels
+from exporter.counters.series import FamilyFacts, States, advance_family, follow_family, served_labels
 from exporter.counters.storage import LeaseHeldError, StateLockedError, Storage, StorageError, report
 from exporter.log import logger
 from exporter.metric import Count, Family, Sample, differing
@@ -140,11 +140,11 @@ class Ledger:
         self._waiting: list[_Waiting] = []
         self._to_delete: set[PollKey] = set()
         self._left: set[PollKey] = set()
-        self._kept: dict[PollKey, Stored] = {}
+        self._kept: dict[PollKey, StateRow] = {}
         self._is_woken = False
         # The rows on disk, and the counted rows that are not saved yet. Rows stay packed, because there are many.
-        self._rows: dict[PollKey, Stored] = {}
-        self._unsaved: dict[PollKey, Stored | None] = {}
+        self._rows: dict[PollKey, StateRow] = {}
+        self._unsaved: dict[PollKey, StateRow | None] = {}
         self._platform_times: dict[str, PlatformTime] = {}
         self._pauses: dict[str, Pause] = {}
         # What was logged already: rows that are large, and families that count something else.
@@ -193,7 +193,7 @@ class Ledger:
             # A thread that still waits for the disk keeps the storage open until the process ends.
             self._thread.join(timeout=CLOSE_SECONDS)
 
-    def remembered(self) -> Mapping[PollKey, Stored]:
+    def remembered(self) -> Mapping[PollKey, StateRow]:
         """The name and the last success of each target; until its first poll, those of an earlier run.
 
         Each commit changes it, so iterate over a copy while polls are recorded.
@@ -324,9 +324,9 @@ class Ledger:
             self._unsaved = {**self._rows, **self._unsaved}
             self._rows = {**found, **self._rows}
 
-    def _taken_in(self, rows: Mapping[PollKey, Stored]) -> dict[PollKey, Stored]:
+    def _taken_in(self, rows: Mapping[PollKey, StateRow]) -> dict[PollKey, StateRow]:
         """Return the rows of targets with their facts, and restore the platform times and pauses of the accounts."""
-        found: dict[PollKey, Stored] = {}
+        found: dict[PollKey, StateRow] = {}
         for key, row in rows.items():
             if key.collector == PLATFORM_TIME:
                 self.platform_time(key.target.account).restore(row.success)
@@ -348,7 +348,7 @@ class Ledger:
     def _say(self, write: Callable[..., object], event: str, **facts: str) -> None:
         report(write, event, path=self._storage.location, **facts)
 
-    def _families(self, key: PollKey, stored: Stored | None) -> Families:
+    def _families(self, key: PollKey, stored: StateRow | None) -> Families:
         try:
             return {} if stored is None else unpack(stored.data)
         except ValueError as error:
@@ -358,38 +358,38 @@ class Ledger:
     def _count(self, entry: Entry) -> Families:
         stored = self._unsaved[entry.key] if entry.key in self._unsaved else self._rows.get(entry.key)
         if entry.counts is None:
-            stored = stored or Stored("", 0.0, pack({}))
+            stored = stored or StateRow("", 0.0, pack({}))
             self._unsaved[entry.key] = stored._replace(name=entry.name, success=entry.success)
             return {}
         families = self._families(entry.key, stored)
-        sights = {} if stored is None or not families else unpack_facts(stored.facts)
+        known = {} if stored is None or not families else unpack_facts(stored.facts)
         for count in entry.counts:
             name = count.info.name
             states = families.setdefault(name, {})
             if count.declared:
-                sights[name], corrections = self._follow(entry, count, states, sights.get(name))
+                known[name], corrections = self._follow(entry, count, states, known.get(name))
             else:
                 corrections = advance_family(states, count.sources, entry.now, entry.success)
             if corrections:
                 self._observer.corrected(name, corrections)
-        for name in sights.keys() - {count.info.name for count in entry.counts}:
-            sights[name].note(families.setdefault(name, {}), (), entry.success, self._retention)
-        row = Stored(entry.name, entry.success, pack(families), pack_facts(sights))
+        for name in known.keys() - {count.info.name for count in entry.counts}:
+            known[name].note(families.setdefault(name, {}), (), entry.success, self._retention)
+        row = StateRow(entry.name, entry.success, pack(families), pack_facts(known))
         if len(row.data) > LARGE_ROW_BYTES:
             self._say_large(entry.key, families, len(row.data))
         self._unsaved[entry.key] = row
         self._yield_to_others()
         return families
 
-    def _follow(self, entry: Entry, count: Count, states: States, sight: Sight | None) -> tuple[Sight, int]:
+    def _follow(self, entry: Entry, count: Count, states: States, facts: FamilyFacts | None) -> tuple[FamilyFacts, int]:
         """Update a configured family's counters; log once for each account if it counts something else now."""
         said = (entry.key.collector, entry.key.target.account, count.info.name, count.declared)
-        if sight is not None and sight.declared != count.declared and said not in self._said:
+        if facts is not None and facts.declared != count.declared and said not in self._said:
             self._said.add(said)
             event = "counter counts something else now, it continues from its value with a new baseline"
-            changed = differing(sight.declared, count.declared)
+            changed = differing(facts.declared, count.declared)
             self._say(self._log.warning, event, account=said[1], family=said[2], changed=changed)
-        return follow_family(states, count, sight, now=entry.now, wall=entry.success, retention=self._retention)
+        return follow_family(states, count, facts, now=entry.now, wall=entry.success, retention=self._retention)
 
     def _say_large(self, key: PollKey, families: Families, size: int) -> None:
         if key in self._said:

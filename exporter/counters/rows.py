@@ -13,7 +13,7 @@ import msgpack
 
 from exporter.counters.days import DaySeries
 from exporter.counters.months import MonthSeries
-from exporter.counters.series import Series, Sight
+from exporter.counters.series import FamilyFacts, Series
 from exporter.metric import LabelValues
 from exporter.targets.target import PollKey
 
@@ -23,7 +23,7 @@ _WRONG_FORM = "a series of the state does not have the form that this version wr
 _NO_NUMBER = "a series of the state holds a value that is not a number"
 
 
-class Stored(NamedTuple):
+class StateRow(NamedTuple):
     """A packed row: the state of one target of one collector.
 
     Attributes:
@@ -63,27 +63,27 @@ def facts_key(key: PollKey) -> PollKey:
     return PollKey(key.target, key.collector + FACTS)
 
 
-def with_facts(targets: Mapping[PollKey, Stored | None]) -> dict[PollKey, Stored | None]:
+def with_facts(targets: Mapping[PollKey, StateRow | None]) -> dict[PollKey, StateRow | None]:
     """Return the rows of targets and of their facts, as a storage keeps them."""
     facts = {
-        facts_key(key): Stored("", _NEVER, row.facts) if row is not None else None
+        facts_key(key): StateRow("", _NEVER, row.facts) if row is not None else None
         for key, row in targets.items()
         if row is None or row.facts
     }
     return {**targets, **facts}
 
 
-def moment(kind: str, account: str, seconds: float | None) -> dict[PollKey, Stored]:
+def moment(kind: str, account: str, seconds: float | None) -> dict[PollKey, StateRow]:
     """Return the row of a moment of an account, such as the end of its pause; none if there is no such moment."""
-    return {} if seconds is None else {PollKey.of(kind, account, "account", ""): Stored("", seconds, b"")}
+    return {} if seconds is None else {PollKey.of(kind, account, "account", ""): StateRow("", seconds, b"")}
 
 
-def listed(account: str, kind: str, packed: bytes) -> dict[PollKey, Stored]:
+def listed(account: str, kind: str, packed: bytes) -> dict[PollKey, StateRow]:
     """Return the row of the list of an account's resources of a kind, which is no target's either."""
-    return {PollKey.of(_LIST + kind, account, "account", ""): Stored("", _NEVER, packed)}
+    return {PollKey.of(_LIST + kind, account, "account", ""): StateRow("", _NEVER, packed)}
 
 
-def lists(rows: Mapping[PollKey, Stored]) -> dict[tuple[str, str], bytes]:
+def lists(rows: Mapping[PollKey, StateRow]) -> dict[tuple[str, str], bytes]:
     """Return the lists in such rows by account and kind."""
     found = ((key, row.data) for key, row in rows.items() if key.collector.startswith(_LIST))
     return {(key.target.account, key.collector.removeprefix(_LIST)): packed for key, packed in found}
@@ -113,21 +113,21 @@ def unpack(packed: bytes) -> Families:
         raise ValueError("a row of the state does not have the form that this version writes") from error
 
 
-def pack_facts(sights: Mapping[str, Sight]) -> bytes:
+def pack_facts(facts: Mapping[str, FamilyFacts]) -> bytes:
     """Convert what is known of families to the bytes that are stored."""
     plain = {
-        family: [sight.declared, sight.day, list(sight.absent.items()), list(sight.stale)]
-        for family, sight in sights.items()
+        family: [known.declared, known.day, list(known.absent.items()), list(known.stale)]
+        for family, known in facts.items()
     }
     packed: bytes = msgpack.packb(plain)
     return packed if plain else b""
 
 
-def unpack_facts(packed: bytes) -> dict[str, Sight]:
+def unpack_facts(packed: bytes) -> dict[str, FamilyFacts]:
     """Convert stored bytes to what is known of families; nothing if they have another form."""
     with suppress(TypeError, ValueError, AttributeError, msgpack.UnpackException):
         return {
-            str(family): Sight(
+            str(family): FamilyFacts(
                 bytes(declared),
                 date.fromordinal(day).toordinal(),
                 {tuple(map(str, labels)): _number(since) for labels, since in absent},

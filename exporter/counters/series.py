@@ -17,7 +17,7 @@ Sources = Sequence[tuple[LabelValues, Source]]
 
 
 @dataclass(slots=True)
-class Sight:
+class FamilyFacts:
     """What is known of a configured family apart from its series; built-in families have none.
 
     Attributes:
@@ -50,7 +50,7 @@ class Sight:
         self.stale &= self.absent.keys()
 
 
-def _is_sight(source: Source) -> bool:
+def _is_countable(source: Source) -> bool:
     """Return whether a source can be counted: a month needs a valid number, days need nothing."""
     return not isinstance(source, MonthToDate) or is_count(source.value)
 
@@ -104,7 +104,7 @@ def advance_family(
     corrections = 0
     of_parts, of_whole = _polls(states.values(), sources, now, wall, since)
     for labels, source in sources:
-        if _is_sight(source):
+        if _is_countable(source):
             poll = of_whole if source.is_whole else of_parts
             states[labels], fallen = _advance(states.get(labels), source, poll, again=labels in stale)
             corrections += fallen
@@ -114,18 +114,18 @@ def advance_family(
 def follow_family(
     states: States,
     count: Count,
-    sight: Sight | None,
+    facts: FamilyFacts | None,
     *,
     now: datetime,
     wall: float,
     retention: float,
-) -> tuple[Sight, int]:
+) -> tuple[FamilyFacts, int]:
     """Update a configured family as `advance_family` does; label values may appear and disappear.
 
     Args:
         states: label values → series; changed in place.
         count: the sources, and what they count.
-        sight: what is known of the family, changed in place; None at its first sight, and for series that an earlier
+        facts: what is known of the family, changed in place; None at its first sight, and for series that an earlier
             version has counted.
         now: the platform's time.
         wall: this machine's clock, in unix seconds.
@@ -135,15 +135,15 @@ def follow_family(
         What is known of the family now, and the number of corrections.
     """
     today = now.astimezone(UTC).toordinal()
-    begins = sight is None or sight.declared != count.declared
-    if sight is None:
-        sight = Sight(count.declared, today)
+    begins = facts is None or facts.declared != count.declared
+    if facts is None:
+        facts = FamilyFacts(count.declared, today)
     elif begins:
-        sight.declared, sight.day, sight.stale = count.declared, max(today, sight.day), set(states)
-    since = sight.day if count.is_complete and not begins else None
-    corrections = advance_family(states, count.sources, now, wall, since=since, stale=sight.stale)
-    sight.note(states, (labels for labels, source in count.sources if _is_sight(source)), wall, retention)
-    return sight, corrections
+        facts.declared, facts.day, facts.stale = count.declared, max(today, facts.day), set(states)
+    since = facts.day if count.is_complete and not begins else None
+    corrections = advance_family(states, count.sources, now, wall, since=since, stale=facts.stale)
+    facts.note(states, (labels for labels, source in count.sources if _is_countable(source)), wall, retention)
+    return facts, corrections
 
 
 def served_labels(states: Mapping[LabelValues, Series], sources: Sources) -> tuple[LabelValues, ...]:

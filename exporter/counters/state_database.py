@@ -14,7 +14,7 @@ from typing import Any, LiteralString, NamedTuple, TypeVar
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from exporter.counters.rows import Stored, columns, whole_text
+from exporter.counters.rows import StateRow, columns, whole_text
 from exporter.counters.storage import StorageError
 from exporter.platform.http.mask import Mask, is_secret_name
 from exporter.targets.target import PollKey
@@ -29,7 +29,7 @@ _READ_SECONDS = 120.0
 
 R = TypeVar("R")
 # Key → the row's shard, and the row; None deletes it.
-Rows = Mapping[PollKey, tuple[int, Stored | None]]
+Rows = Mapping[PollKey, tuple[int, StateRow | None]]
 
 
 class Group(NamedTuple):
@@ -132,20 +132,20 @@ class StateDatabase:
             raise StorageError(f"its schema is {version}, of a newer exporter; this one reads up to {SCHEMA_VERSION}")
         return version
 
-    def rows(self, group: Group, shards: Collection[int]) -> dict[PollKey, Stored]:
+    def rows(self, group: Group, shards: Collection[int]) -> dict[PollKey, StateRow]:
         """Return the rows of some shards. Rows written for another number of shards are included, as they may match."""
         return self._read(_OF_SHARDS, {**group._asdict(), "held_shards": list(shards)}, _READ_SECONDS)
 
-    def row(self, installation: str, key: PollKey) -> Stored | None:
+    def row(self, installation: str, key: PollKey) -> StateRow | None:
         """Return one target's row; None if there is none."""
         values = dict(zip(_KEY, _texts(key), strict=True))
         return self._read(_OF_TARGET, {"installation": installation, **values}, self.lease).get(key)
 
-    def _read(self, condition: LiteralString, values: Mapping[str, object], seconds: float) -> dict[PollKey, Stored]:
+    def _read(self, condition: LiteralString, values: Mapping[str, object], seconds: float) -> dict[PollKey, StateRow]:
         with self.transaction("read", seconds) as connection:
             return {
                 # Thousands of rows share these three texts.
-                PollKey.of(intern(collector), intern(account), intern(kind), target_id): Stored(name, success, data)
+                PollKey.of(intern(collector), intern(account), intern(kind), target_id): StateRow(name, success, data)
                 for collector, account, kind, target_id, name, success, data in connection.execute(
                     _READ + condition, values, binary=True
                 )
@@ -270,7 +270,7 @@ def _migrate(connection: Connection) -> None:
     connection.execute("INSERT INTO edge_exporter_schema VALUES (%s)", (SCHEMA_VERSION,))
 
 
-def _arrays(rows: Sequence[tuple[PollKey, tuple[int, Stored | None]]]) -> dict[str, object]:
+def _arrays(rows: Sequence[tuple[PollKey, tuple[int, StateRow | None]]]) -> dict[str, object]:
     """Return rows as arrays, one for each column: the rows to write, and the keys of those to delete."""
     # A text that PostgreSQL cannot store is changed, and may then equal the key of another row.
     kept = {_texts(key): (shard, row) for key, (shard, row) in rows if row is not None}

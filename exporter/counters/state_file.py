@@ -13,8 +13,8 @@ from typing import TextIO
 
 import msgpack
 
-from exporter.counters.rows import Stored, columns, whole_text
-from exporter.counters.storage import Opened, StateLockedError, StorageError, report
+from exporter.counters.rows import StateRow, columns, whole_text
+from exporter.counters.storage import StateLockedError, StorageError, StoredState, report
 from exporter.log import logger
 from exporter.targets.target import PollKey
 
@@ -55,7 +55,7 @@ class FileStorage:
         self._lock: StateLock | None = None
         self._file: StateFile | None = None
 
-    def prepare(self) -> Opened | None:
+    def prepare(self) -> StoredState | None:
         """Lock and open the file, and return the rows that this process has not read yet; None if there are none."""
         try:
             is_taken = self._lock is None or not self._lock.holds()
@@ -73,7 +73,7 @@ class FileStorage:
             # Read-only, locked by a backup, or a full disk: a later attempt may succeed.
             raise StorageError(str(error)) from error
 
-    def commit(self, rows: Mapping[PollKey, Stored | None]) -> Collection[PollKey]:
+    def commit(self, rows: Mapping[PollKey, StateRow | None]) -> Collection[PollKey]:
         """Write rows in one transaction; return no refused rows, because a file has one owner."""
         if self._file is None or self._lock is None:
             raise StorageError("the state file is not open")
@@ -102,7 +102,7 @@ class FileStorage:
             self._lock.release()
             self._lock = None
 
-    def _open(self) -> Opened:
+    def _open(self) -> StoredState:
         try:
             if self._damage is not None:
                 raise self._damage
@@ -117,7 +117,7 @@ class FileStorage:
             self._say(self._log.error, "state file put aside", aside=str(aside), error=str(error))
             return self._read()
 
-    def _read(self) -> Opened:
+    def _read(self) -> StoredState:
         file = StateFile(self._path)
         try:
             rows = dict(file.rows())
@@ -131,7 +131,7 @@ class FileStorage:
             self._set_aside(self._clock())
             self._say(self._log.error, "state file has lost its journal, counters continue from an older state")
         # A file that is found again after it was lost is older than the rows in memory.
-        return Opened(rows, are_newer=not is_known)
+        return StoredState(rows, are_newer=not is_known)
 
     def _say(self, write: Callable[..., object], event: str, **facts: str) -> None:
         report(write, event, path=self.location, **facts)
@@ -217,7 +217,7 @@ class StateFile:
                 with suppress(OSError):
                     self._identities[piece] = _identity(piece.stat())
 
-    def rows(self) -> Iterator[tuple[PollKey, Stored]]:
+    def rows(self) -> Iterator[tuple[PollKey, StateRow]]:
         """Return every row.
 
         Raises:
@@ -230,9 +230,9 @@ class StateFile:
                 raise ValueError("a row is damaged")
             collector, account, kind, target_id, name, success, data = values
             # Thousands of rows share these three texts.
-            yield PollKey.of(intern(collector), intern(account), intern(kind), target_id), Stored(name, success, data)
+            yield PollKey.of(intern(collector), intern(account), intern(kind), target_id), StateRow(name, success, data)
 
-    def commit(self, rows: Mapping[PollKey, Stored | None]) -> None:
+    def commit(self, rows: Mapping[PollKey, StateRow | None]) -> None:
         """Write rows, and delete those whose value is None, all or nothing.
 
         Raises:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from typing import NamedTuple, Protocol
 
-from exporter.counters.rows import Stored
+from exporter.counters.rows import StateRow
 from exporter.targets.target import PollKey
 
 
@@ -24,7 +24,7 @@ class LeaseLostError(StorageError):
     """Another exporter has claimed the lease of the shard: nothing may be written."""
 
 
-class Opened(NamedTuple):
+class StoredState(NamedTuple):
     """The rows of a storage that was opened.
 
     Attributes:
@@ -34,7 +34,7 @@ class Opened(NamedTuple):
         is_left: returns whether another exporter now counts a row of the ledger, which then drops it.
     """
 
-    rows: dict[PollKey, Stored]
+    rows: dict[PollKey, StateRow]
     are_newer: bool
     is_left: Callable[[PollKey], bool] = lambda _key: False
 
@@ -52,7 +52,7 @@ class Storage(Protocol):
         """Whether other exporters keep their rows in it, too."""
         ...
 
-    def prepare(self) -> Opened | None:
+    def prepare(self) -> StoredState | None:
         """Make the storage usable; return its rows if it had to be opened, and None if it was open.
 
         Raises:
@@ -61,7 +61,7 @@ class Storage(Protocol):
         """
         ...
 
-    def commit(self, rows: Mapping[PollKey, Stored | None]) -> Collection[PollKey]:
+    def commit(self, rows: Mapping[PollKey, StateRow | None]) -> Collection[PollKey]:
         """Write rows durably, and delete those whose value is None; writing a row again replaces it.
 
         Returns:
@@ -86,11 +86,11 @@ class MemoryStorage:
     location = ""
     is_shared = False
 
-    def prepare(self) -> Opened | None:
+    def prepare(self) -> StoredState | None:
         """Return None: nothing is stored."""
         return None
 
-    def commit(self, rows: Mapping[PollKey, Stored | None]) -> Collection[PollKey]:  # noqa: ARG002 - nothing is kept
+    def commit(self, rows: Mapping[PollKey, StateRow | None]) -> Collection[PollKey]:  # noqa: ARG002 - nothing is kept
         """Do nothing: the ledger keeps the rows in memory."""
         return ()
 
@@ -102,7 +102,7 @@ class MemoryStorage:
         """Do nothing: nothing is open."""
 
 
-class Unobserved:
+class NullObserver:
     """Ignores all events of a ledger and its storage, which only the daemon needs: failed writes are logged."""
 
     def ignore(self, *_: object) -> None:

@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry
 from exporter import __version__
 from exporter.clock import SYSTEM, Clocks
 from exporter.collectors.catalogue import families
-from exporter.counters.rows import Stored
+from exporter.counters.rows import StateRow
 from exporter.counters.storage import LeaseLostError, StateLockedError
 from exporter.daemon.background import Background
 from exporter.daemon.polling import Polling
@@ -253,10 +253,10 @@ class Daemon:
         for path, message in misnamed(self.settings.endpoints):
             self._log.warning("metric is named against the conventions", setting=written(path), reason=message)
 
-    def _hold_soon(self, epochs: Mapping[int, int], rows: Mapping[PollKey, Stored]) -> None:
+    def _hold_soon(self, epochs: Mapping[int, int], rows: Mapping[PollKey, StateRow]) -> None:
         self._call_soon(lambda: self._background.begin(self._hold(epochs, rows), "shards"))
 
-    async def _hold(self, epochs: Mapping[int, int], rows: Mapping[PollKey, Stored]) -> None:
+    async def _hold(self, epochs: Mapping[int, int], rows: Mapping[PollKey, StateRow]) -> None:
         async with self._reloading:
             await self._polling.hold(epochs, rows, self.renderer.render)
 

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
 from exporter.clock import Clocks
 from exporter.collectors import discovery
-from exporter.counters.rows import Stored
+from exporter.counters.rows import StateRow
 from exporter.daemon.accounts import Accounts
 from exporter.daemon.shards import Shards
 from exporter.explain.candidates import Scope
@@ -89,7 +89,7 @@ class Polling:
             self._telemetry.forget("collector", name)
 
     async def hold(
-        self, epochs: Mapping[int, int], rows: Mapping[PollKey, Stored], render: Callable[[], Awaitable[object]]
+        self, epochs: Mapping[int, int], rows: Mapping[PollKey, StateRow], render: Callable[[], Awaitable[object]]
     ) -> None:
         """Poll and serve the targets of these shards and no others.
 

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from exporter.clock import Clocks
 from exporter.counters.ledger import Ledger
-from exporter.counters.rows import Stored, lists
+from exporter.counters.rows import StateRow, lists
 from exporter.explain.evidence import moment
 from exporter.polling.script_budgets import BUDGET_ROWS
 from exporter.settings.model import Settings
@@ -46,7 +46,7 @@ class Shards:
         telemetry: Telemetry,
         clocks: Clocks,
         *,
-        held: Callable[[Mapping[int, int], Mapping[PollKey, Stored]], object],
+        held: Callable[[Mapping[int, int], Mapping[PollKey, StateRow]], object],
         lost: Callable[[], object],
     ) -> None:
         self.is_lost = False
@@ -78,7 +78,7 @@ class Shards:
     def _shard_of(self, key: PollKey) -> int | None:
         return self.registry.shard_of(key.target) if self.share.may_change else self.share.first
 
-    def take_in(self, rows: Mapping[PollKey, Stored]) -> None:
+    def take_in(self, rows: Mapping[PollKey, StateRow]) -> None:
         """Take in the names and lists of targets from rows of an earlier run, or of another exporter."""
         names = {key.target: row.name for key, row in rows.items() if row.name and key.collector != BUDGET_ROWS}
         self.registry.remember(names)
@@ -132,7 +132,7 @@ class Shards:
         if self.database is not None and (self.database.is_behind() or self.ledger.fault):
             self.ledger.wake()
 
-    def held(self, epochs: Mapping[int, int], rows: Mapping[PollKey, Stored]) -> None:
+    def held(self, epochs: Mapping[int, int], rows: Mapping[PollKey, StateRow]) -> None:
         """Report the shards that are held, and their rows."""
         if self.share.may_change:
             # The event loop may have ended.

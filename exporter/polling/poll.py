@@ -20,7 +20,7 @@ from exporter.platform.operation import LastAnswer
 from exporter.polling.failure_log import FailureLog
 from exporter.polling.intervals import Account
 from exporter.polling.timetable import DueTimes
-from exporter.polling.worker_pool import Run
+from exporter.polling.worker_pool import DuePoll
 from exporter.responsive.slices import unhurried
 from exporter.targets.registry import Registry
 from exporter.targets.target import Inventory, PollKey, Target, account_of
@@ -118,7 +118,7 @@ class Polls:
         self._memory = memory
         self._log = logger()
 
-    async def run(self, run: Run) -> None:
+    async def run(self, run: DuePoll) -> None:
         """Poll a target that is due. No exception leaves this method."""
         # While it was queued, the target's name may have become known.
         if (target := self._registry.current(run.target)) is not run.target:
@@ -140,11 +140,11 @@ class Polls:
             return PlatformError(f"internal error: {type(error).__name__}")
         return None
 
-    async def _poll(self, run: Run, began: float) -> None:
+    async def _poll(self, run: DuePoll, began: float) -> None:
         polled = await self.call(run)
         await self.record(run, polled, self._clocks.monotonic() - began)
 
-    async def call(self, run: Run) -> Polled:
+    async def call(self, run: DuePoll) -> Polled:
         """Make the calls of a poll, and measure the answer."""
         account = self._accounts[account_of(run.target)]
         calls = account.client.until(run.until, self._last_answer(run.collector, run.target))
@@ -154,7 +154,7 @@ class Polls:
         account.capacity.note(run.collector.name, calls.number, calls.seconds)
         return polled.noting(calls.unexpected, calls.fingerprint)
 
-    async def record(self, run: Run, polled: Polled, seconds: float) -> None:
+    async def record(self, run: DuePoll, polled: Polled, seconds: float) -> None:
         """Record the result of a poll for each of its targets, and decide when those that failed are polled again."""
         collector, target = run.collector, run.target
         self.durations[collector.name] = seconds

@@ -18,7 +18,7 @@ from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, FirstDiscovery
 from exporter.polling.intervals import Account, Intervals, Plan
 from exporter.polling.poll import PollMemory, Polls
 from exporter.polling.timetable import DueTimes, KeptDueTimes
-from exporter.polling.worker_pool import Run, WorkerPool
+from exporter.polling.worker_pool import DuePoll, WorkerPool
 from exporter.responsive.slices import at_once, in_slices
 from exporter.targets.registry import Change, Registry
 from exporter.targets.target import DATABASE_PREFIX, Inventory, PollKey, Target, account_of
@@ -256,7 +256,7 @@ class Schedule:
         following = self.due_times.begun(plan, target, interval, now)
         begin_by = min(following, pool.turn(plan.collector.name, now, 1 / capacity.requests_per_second()))
         missed = int((now - at) // interval)
-        if not pool.offer(Run(plan.collector, target, following, begin_by)):
+        if not pool.offer(DuePoll(plan.collector, target, following, begin_by)):
             missed += 1
         if missed:
             self._telemetry.missed.labels(plan.collector.name).inc(missed)

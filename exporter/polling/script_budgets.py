@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from exporter.clock import Clocks
 from exporter.counters.ledger import Entry, Ledger
-from exporter.counters.rows import Stored
+from exporter.counters.rows import StateRow
 from exporter.log import logger
 from exporter.targets.registry import Change, Registry
 from exporter.targets.target import PollKey, Target
@@ -66,7 +66,7 @@ class ScriptBudgets:
         self._bound: dict[Key, str] = {}
         self.remember(ledger.remembered())
 
-    def remember(self, rows: Mapping[PollKey, Stored]) -> None:
+    def remember(self, rows: Mapping[PollKey, StateRow]) -> None:
         """Take over names that the ledger remembers of an earlier run, or of another exporter."""
         names = {key.target: row.name for key, row in list(rows.items()) if key.collector == BUDGET_ROWS}
         self._bound |= {(script.account, script.id): name for script, name in names.items()}

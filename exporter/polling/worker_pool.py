@@ -10,7 +10,7 @@ from exporter.targets.target import PollKey, Target
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class DuePoll:
     """A poll that is due. Times are on the monotonic clock.
 
     Attributes:
@@ -28,7 +28,7 @@ class Run:
         """The target as the collector sees it."""
         return self.target.polled_by(self.collector.name)
 
-    def __lt__(self, other: "Run") -> bool:
+    def __lt__(self, other: "DuePoll") -> bool:
         """Return whether this poll begins before another one."""
         return self.begin_by < other.begin_by
 
@@ -37,8 +37,8 @@ class Run:
 class WorkerPool:
     """The queue and the workers of one account. Accounts share nothing, so a slow one delays only itself.
 
-    Polls begin in the order of `Run.begin_by`. If polls began in the order of their arrival, thousands of new targets
-    of one collector would delay the targets of other collectors, and series with short intervals would become stale.
+    Polls begin in the order of `DuePoll.begin_by`. If they began in the order of their arrival, thousands of new
+    targets of one collector would delay those of other collectors, and series with short intervals would become stale.
 
     Attributes:
         starts: shared by the pools of a process, so that workers begin polls one after another.
@@ -46,13 +46,13 @@ class WorkerPool:
     """
 
     workers: int
-    run: Callable[[Run], Awaitable[None]]
+    run: Callable[[DuePoll], Awaitable[None]]
     starts: asyncio.Lock = field(default_factory=asyncio.Lock)
     busy: set[PollKey] = field(default_factory=set)
     # Collector → the time planned for its next poll, if it is still to come; and the same times in order.
     _turns: dict[str, float] = field(default_factory=dict)
     _ordered_turns: list[tuple[float, str]] = field(default_factory=list)
-    _queue: list[Run] = field(default_factory=list)
+    _queue: list[DuePoll] = field(default_factory=list)
     _filled: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(0))
     _tasks: list[asyncio.Task[None]] = field(default_factory=list)
     _idle: asyncio.Event = field(default_factory=asyncio.Event)
@@ -79,7 +79,7 @@ class WorkerPool:
             self._idle.clear()
             await self._idle.wait()
 
-    def offer(self, run: Run) -> bool:
+    def offer(self, run: DuePoll) -> bool:
         """Queue a poll; return False if a poll of the same target by the same collector is queued or running."""
         if run.key in self.busy:
             return False

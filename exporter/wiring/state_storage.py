@@ -17,7 +17,7 @@ from exporter.backfill.baselines import (
 )
 from exporter.clock import SYSTEM
 from exporter.counters.state_file import FileStorage
-from exporter.counters.storage import MemoryStorage, Storage, StorageError, Unobserved
+from exporter.counters.storage import MemoryStorage, NullObserver, Storage, StorageError
 from exporter.settings.service import StateSettings
 from exporter.targets.sharding import Share
 from exporter.targets.target import PollKey
@@ -69,7 +69,7 @@ def database_storage(
 
 def lone_storage(state: StateSettings, share: Share) -> "DatabaseStorage":
     """Create the storage for a command that uses one shard of a state database for a short time."""
-    return database_storage(state, share, Unobserved(), lambda _key: share.first)
+    return database_storage(state, share, NullObserver(), lambda _key: share.first)
 
 
 def problem_of(state: StateSettings) -> str:

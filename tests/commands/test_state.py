@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from exporter.cli import command
-from exporter.counters.rows import Stored
+from exporter.counters.rows import StateRow
 from exporter.counters.state_file import StateFile, StateLock
 from exporter.targets.target import PollKey
 from tests.counters.ledger_driver import WALL, LedgerDriver, key_of
@@ -14,8 +14,10 @@ from tests.counters.state_locations import DatabaseLocation
 from tests.postgres import PASSWORD, Postgres
 
 ROWS = {
-    **{key_of(str(number)): Stored(f"zone-{number}.é", WALL + number / 7, bytes(range(256))) for number in range(300)},
-    PollKey.of("platform_time", "main", "account", ""): Stored("", WALL + 0.1, b""),
+    **{
+        key_of(str(number)): StateRow(f"zone-{number}.é", WALL + number / 7, bytes(range(256))) for number in range(300)
+    },
+    PollKey.of("platform_time", "main", "account", ""): StateRow("", WALL + 0.1, b""),
 }
 
 
@@ -26,7 +28,7 @@ def write(path: Path) -> None:
     file.close()
 
 
-def read(path: Path) -> dict[PollKey, Stored]:
+def read(path: Path) -> dict[PollKey, StateRow]:
     """Return the content of a state file."""
     file = StateFile(path)
     rows = dict(file.rows())

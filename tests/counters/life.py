@@ -19,7 +19,7 @@ from exporter.polling.first_discovery import FirstDiscovery
 from exporter.polling.intervals import Account, Plan
 from exporter.polling.poll import PollMemory, Polls
 from exporter.polling.timetable import DueTimes
-from exporter.polling.worker_pool import Run
+from exporter.polling.worker_pool import DuePoll
 from exporter.targets.registry import Registry, Selection
 from exporter.targets.sharding import Shard
 from exporter.targets.target import PollKey, Target
@@ -75,7 +75,7 @@ class Life:
             clocks=self._clocks,
             memory=self._memory,
         )
-        run = Run(collector, target, until=FOREVER, begin_by=0.0)
+        run = DuePoll(collector, target, until=FOREVER, begin_by=0.0)
         polled = await polls.call(run)
         await polls.record(run, polled, 0.0)
         async with asyncio.timeout(PATIENCE):

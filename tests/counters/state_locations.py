@@ -10,10 +10,10 @@ from typing import Protocol
 import psycopg
 
 from exporter.counters.database_storage import DatabaseStorage
-from exporter.counters.rows import Stored
+from exporter.counters.rows import StateRow
 from exporter.counters.state_database import Group, StateDatabase
 from exporter.counters.state_file import FileStorage, StateFile
-from exporter.counters.storage import Storage, StorageError, Unobserved
+from exporter.counters.storage import NullObserver, Storage, StorageError
 from exporter.targets.target import PollKey
 
 LEASE = 15.0
@@ -39,7 +39,7 @@ class StateLocation(Protocol):
         """Break something that the ledger must repair by itself."""
         ...
 
-    def rows(self) -> dict[PollKey, Stored]:
+    def rows(self) -> dict[PollKey, StateRow]:
         """Return the stored rows; the ledger may be running."""
         ...
 
@@ -79,7 +79,7 @@ class FileLocation:
         """Implement `StateLocation.lose`: delete the file, or the files next to it."""
         self.path.with_name(self.path.name + piece).unlink(missing_ok=True)
 
-    def rows(self) -> dict[PollKey, Stored]:
+    def rows(self) -> dict[PollKey, StateRow]:
         """Return the rows of a copy, so that the next life still finds the original files."""
         copy = self._folder / "copy" / "state.db"
         _copy(self.path, copy)
@@ -123,7 +123,7 @@ class DatabaseLocation:
         self._holders += 1
         group = Group(self.installation, 1, f"test/{self._holders}")
         return DatabaseStorage(
-            lambda: self._url, group, Unobserved(), only=0, shard_of=lambda _key: 0, lease=self._lease
+            lambda: self._url, group, NullObserver(), only=0, shard_of=lambda _key: 0, lease=self._lease
         )
 
     @contextmanager
@@ -148,7 +148,7 @@ class DatabaseLocation:
             "WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
 
-    def rows(self) -> dict[PollKey, Stored]:
+    def rows(self) -> dict[PollKey, StateRow]:
         """Implement `StateLocation.rows`."""
         database = self.connect()
         try:

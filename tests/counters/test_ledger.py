@@ -10,7 +10,7 @@ import structlog
 from structlog.testing import capture_logs
 
 from exporter.counters.ledger import CONTINUED_AT_ONCE, Entry, Ledger
-from exporter.counters.rows import Stored, pack, unpack
+from exporter.counters.rows import StateRow, pack, unpack
 from exporter.counters.series import advance_family
 from exporter.counters.state_file import FileStorage, StateFile
 from exporter.counters.storage import StateLockedError
@@ -150,7 +150,7 @@ def test_a_log_that_cannot_be_written_ends_nothing(path: Path) -> None:
 
 def test_a_row_that_cannot_be_read_begins_anew_and_is_logged(path: Path) -> None:
     file = StateFile(path)
-    file.commit({key_of("102"): Stored("shop.example", WALL, b"\xc1")})
+    file.commit({key_of("102"): StateRow("shop.example", WALL, b"\xc1")})
     file.close()
     with LedgerDriver(path) as driver:
         with capture_logs() as logs:
@@ -192,7 +192,7 @@ def test_an_earlier_version_in_between_takes_nothing_away(
     advance_family(families[REGIONS.name], [(("eu",), DayBuckets({DAY_0: 45}))], FIRST_SIGHT, WALL)
     earlier = location.storage(clock, ignore)
     earlier.prepare()
-    earlier.commit({key_of("102"): Stored("x", WALL, pack(families))})
+    earlier.commit({key_of("102"): StateRow("x", WALL, pack(families))})
     earlier.close()
     assert location.rows().keys() == before.keys()
     with LedgerDriver(location.storage(clock, ignore)) as driver:

@@ -11,9 +11,9 @@ import pytest
 from exporter.counters import state_database
 from exporter.counters.database_storage import DatabaseStorage
 from exporter.counters.lease_table import LeaseTable
-from exporter.counters.rows import Stored
+from exporter.counters.rows import StateRow
 from exporter.counters.state_database import Group, StateDatabase
-from exporter.counters.storage import LeaseHeldError, LeaseLostError, StorageError, Unobserved
+from exporter.counters.storage import LeaseHeldError, LeaseLostError, NullObserver, StorageError
 from exporter.targets.target import PollKey
 from tests.counters.ledger_driver import WALL, LedgerDriver, key_of
 from tests.counters.state_locations import DatabaseLocation
@@ -26,7 +26,7 @@ SECOND = Group("default", 1, "second/1")
 ZONE = key_of("102")
 SCRIPT = PollKey.of("scripts", "main", "script", "7")
 ROWS = {
-    key_of(str(number)): Stored(f"zone-{number}", WALL + number, bytes([number % 256]) * 900) for number in range(80)
+    key_of(str(number)): StateRow(f"zone-{number}", WALL + number, bytes([number % 256]) * 900) for number in range(80)
 }
 
 
@@ -49,7 +49,7 @@ def claim(database: StateDatabase, group: Group, shard: int = 0) -> int:
 
 
 def commit(
-    database: StateDatabase, rows: Mapping[PollKey, Stored | None], group: Group, epoch: int, shard: int = 0
+    database: StateDatabase, rows: Mapping[PollKey, StateRow | None], group: Group, epoch: int, shard: int = 0
 ) -> bool:
     """Write rows of a shard; return whether its lease allowed that."""
     return not database.commit({key: (shard, row) for key, row in rows.items()}, group, {shard: epoch})
@@ -77,19 +77,18 @@ def test_rows_come_back_as_they_were_committed(
 
 def test_a_row_is_replaced_whole_and_none_deletes_one(database: StateDatabase) -> None:
     epoch = claim(database, FIRST)
-    commit(database, {ZONE: Stored("a", WALL, b"a"), SCRIPT: Stored("router", WALL, b"b")}, FIRST, epoch)
-    commit(database, {ZONE: Stored("b", WALL + 1, b"c"), SCRIPT: None, key_of("9"): None}, FIRST, epoch)
-    assert database.rows(FIRST, {0}) == {ZONE: Stored("b", WALL + 1, b"c")}
+    commit(database, {ZONE: StateRow("a", WALL, b"a"), SCRIPT: StateRow("router", WALL, b"b")}, FIRST, epoch)
+    commit(database, {ZONE: StateRow("b", WALL + 1, b"c"), SCRIPT: None, key_of("9"): None}, FIRST, epoch)
+    assert database.rows(FIRST, {0}) == {ZONE: StateRow("b", WALL + 1, b"c")}
     database.close()
 
 
 def test_odd_texts_stop_no_commit(database: StateDatabase) -> None:
     epoch = claim(database, FIRST)
     key = PollKey.of("scripts", "m\udc00", "script", "'; --")
-    commit(
-        database, {key: Stored("n\ud800\0", WALL, b"\0"), PollKey.of("scripts", "m\udc01", "s", ""): None}, FIRST, epoch
-    )
-    assert database.rows(FIRST, {0}) == {PollKey.of("scripts", "m?", "script", "'; --"): Stored("n??", WALL, b"\0")}
+    gone = PollKey.of("scripts", "m\udc01", "s", "")
+    commit(database, {key: StateRow("n\ud800\0", WALL, b"\0"), gone: None}, FIRST, epoch)
+    assert database.rows(FIRST, {0}) == {PollKey.of("scripts", "m?", "script", "'; --"): StateRow("n??", WALL, b"\0")}
     database.close()
 
 
@@ -107,21 +106,21 @@ def test_nothing_is_written_under_a_lease_that_another_has_claimed(
     location: DatabaseLocation, database: StateDatabase
 ) -> None:
     old = claim(database, FIRST)
-    assert commit(database, {ZONE: Stored("a", WALL, b"a")}, FIRST, old)
+    assert commit(database, {ZONE: StateRow("a", WALL, b"a")}, FIRST, old)
     end_leases(location)
     new = claim(database, SECOND)
-    assert not commit(database, {ZONE: Stored("a", WALL, b"old"), SCRIPT: Stored("b", WALL, b"old")}, FIRST, old)
+    assert not commit(database, {ZONE: StateRow("a", WALL, b"old"), SCRIPT: StateRow("b", WALL, b"old")}, FIRST, old)
     assert not commit(database, {ZONE: None}, FIRST, old)
     assert LeaseTable(database, FIRST).renew({0: old}, divides=False).lost == {0}
-    assert commit(database, {SCRIPT: Stored("b", WALL, b"new")}, SECOND, new)
-    assert database.rows(SECOND, {0}) == {ZONE: Stored("a", WALL, b"a"), SCRIPT: Stored("b", WALL, b"new")}
+    assert commit(database, {SCRIPT: StateRow("b", WALL, b"new")}, SECOND, new)
+    assert database.rows(SECOND, {0}) == {ZONE: StateRow("a", WALL, b"a"), SCRIPT: StateRow("b", WALL, b"new")}
     database.close()
 
 
 def test_what_is_rendered_of_an_older_epoch_is_not_served_after_its_shard_has_come_back(postgres: Postgres) -> None:
     url = postgres.new_database()
     location = DatabaseLocation(url)
-    storage = DatabaseStorage(lambda: url, FIRST, Unobserved(), only=None, shard_of=lambda _: 0, lease=2.0)
+    storage = DatabaseStorage(lambda: url, FIRST, NullObserver(), only=None, shard_of=lambda _: 0, lease=2.0)
     leases = storage.leases
     leases.start()
     wait_until(lambda: leases.held == {0: 1}, "the first claim")
@@ -145,9 +144,9 @@ def test_of_the_rows_of_several_shards_those_are_written_whose_leases_are_held(
     held = {shard: claim(database, one, shard) for shard in range(2)}
     location.execute("UPDATE edge_exporter_lease SET expires = clock_timestamp() WHERE shard = 1")
     claim(database, two, 1)
-    rows = {ZONE: (0, Stored("a", WALL, b"a")), SCRIPT: (1, Stored("b", WALL, b"b"))}
+    rows = {ZONE: (0, StateRow("a", WALL, b"a")), SCRIPT: (1, StateRow("b", WALL, b"b"))}
     assert database.commit(rows, one, held) == {1}
-    assert database.rows(one, {0, 1}) == {ZONE: Stored("a", WALL, b"a")}
+    assert database.rows(one, {0, 1}) == {ZONE: StateRow("a", WALL, b"a")}
     database.close()
 
 
@@ -174,7 +173,7 @@ def test_a_claim_waits_for_a_commit_that_is_under_way_and_finds_its_rows(
         )
     thread.join(PATIENCE)
     assert claimed == [old + 1]
-    assert database.rows(SECOND, {0}) == {ZONE: Stored("a", 1.0, b"x")}
+    assert database.rows(SECOND, {0}) == {ZONE: StateRow("a", 1.0, b"x")}
     other.close()
     database.close()
 
@@ -263,8 +262,8 @@ def test_a_shard_reads_its_own_rows_and_those_of_another_total(database: StateDa
         half = Group("default", 2, f"half/{shard}")
         epoch = claim(database, half, shard)
         rows = {
-            key_of(str(shard)): Stored(f"{shard}", WALL, b""),
-            PollKey.of("platform_time", f"{shard}", "account", ""): Stored("", WALL, b""),
+            key_of(str(shard)): StateRow(f"{shard}", WALL, b""),
+            PollKey.of("platform_time", f"{shard}", "account", ""): StateRow("", WALL, b""),
         }
         commit(database, rows, half, epoch, shard)
         LeaseTable(database, half).release({shard: epoch})
@@ -278,7 +277,7 @@ def test_a_shard_deletes_no_row_that_another_shard_of_the_total_has_written(data
     """The exporter may still have rows of another total; the target belongs to the other shard now."""
     zero, one = (Group("default", 2, f"half/{shard}") for shard in range(2))
     epochs = [claim(database, group, shard) for shard, group in enumerate((zero, one))]
-    commit(database, {ZONE: Stored("a", WALL, b"a")}, one, epochs[1], 1)
+    commit(database, {ZONE: StateRow("a", WALL, b"a")}, one, epochs[1], 1)
     commit(database, {ZONE: None}, zero, epochs[0], 0)
     assert set(database.rows(one, {1})) == {ZONE}
     commit(database, {ZONE: None}, one, epochs[1], 1)
@@ -296,13 +295,13 @@ def test_a_newer_schema_is_refused(location: DatabaseLocation, database: StateDa
 def test_an_older_schema_is_led_to_the_newest_with_its_rows(
     location: DatabaseLocation, database: StateDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    commit(database, {ZONE: Stored("a", WALL, b"a")}, FIRST, claim(database, FIRST))
+    commit(database, {ZONE: StateRow("a", WALL, b"a")}, FIRST, claim(database, FIRST))
     step = ("UPDATE edge_exporter_row SET name = name || '!'", "ALTER TABLE edge_exporter_row ADD tag text")
     monkeypatch.setattr(state_database, "_MIGRATIONS", (*state_database._MIGRATIONS, step))
     monkeypatch.setattr(state_database, "SCHEMA_VERSION", 3)
     database.prepare()
     database.prepare()
-    assert database.rows(FIRST, {0}) == {ZONE: Stored("a!", WALL, b"a")}
+    assert database.rows(FIRST, {0}) == {ZONE: StateRow("a!", WALL, b"a")}
     assert location.execute("SELECT version FROM edge_exporter_schema") == [(3,)]
     database.close()
 
@@ -344,10 +343,10 @@ def test_a_connection_that_was_cut_is_made_anew_and_the_commit_goes_well(
     location: DatabaseLocation, database: StateDatabase
 ) -> None:
     epoch = claim(database, FIRST)
-    commit(database, {ZONE: Stored("a", WALL, b"a")}, FIRST, epoch)
+    commit(database, {ZONE: StateRow("a", WALL, b"a")}, FIRST, epoch)
     location.lose("")
-    commit(database, {ZONE: Stored("a", WALL, b"b")}, FIRST, epoch)
-    assert database.rows(FIRST, {0}) == {ZONE: Stored("a", WALL, b"b")}
+    commit(database, {ZONE: StateRow("a", WALL, b"b")}, FIRST, epoch)
+    assert database.rows(FIRST, {0}) == {ZONE: StateRow("a", WALL, b"b")}
     database.close()
 
 
@@ -385,7 +384,7 @@ def test_a_lease_is_relied_on_for_less_than_its_length(location: DatabaseLocatio
     """After a suspension, the clock has advanced, so that the remembered counters may not be served."""
     clock = Clock()
     storage = DatabaseStorage(
-        lambda: location._url, FIRST, Unobserved(), only=0, shard_of=lambda _key: 0, lease=LONG, clock=clock
+        lambda: location._url, FIRST, NullObserver(), only=0, shard_of=lambda _key: 0, lease=LONG, clock=clock
     )
     assert not storage.holds()
     storage.prepare()
@@ -400,7 +399,7 @@ def test_a_lease_is_relied_on_for_less_than_its_length(location: DatabaseLocatio
 def test_a_renewal_lets_a_lease_last_and_finds_that_it_is_lost(location: DatabaseLocation) -> None:
     lost = threading.Event()
 
-    class Losses(Unobserved):
+    class Losses(NullObserver):
         def lost(self, *_: object) -> None:
             lost.set()
 
@@ -415,7 +414,7 @@ def test_a_renewal_lets_a_lease_last_and_finds_that_it_is_lost(location: Databas
     with pytest.raises(LeaseLostError):
         first.prepare()
     with pytest.raises(LeaseLostError):
-        first.commit({ZONE: Stored("a", WALL, b"a")})
+        first.commit({ZONE: StateRow("a", WALL, b"a")})
     first.close()
 
 

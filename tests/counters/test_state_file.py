@@ -8,7 +8,7 @@ import pytest
 from exporter.counters import state_file
 from exporter.counters.days import DaySeries
 from exporter.counters.months import MonthSeries
-from exporter.counters.rows import Families, Stored, pack, unpack
+from exporter.counters.rows import Families, StateRow, pack, unpack
 from exporter.counters.series import advance_family
 from exporter.counters.state_file import (
     StateFile,
@@ -22,7 +22,7 @@ NOW = 1_770_379_200.0  # 2026-02-06T12:00:00Z
 ZONE = PollKey.of("dns_statistics", "main", "dns_zone", "102")
 SCRIPT = PollKey.of("scripts", "main", "script", "7")
 ROWS = {
-    PollKey.of(collector, "main", kind, str(number)): Stored(
+    PollKey.of(collector, "main", kind, str(number)): StateRow(
         f"{kind}-{number}.example", NOW + number, bytes([number % 256]) * 900
     )
     for collector, kind in (("dns_statistics", "dns_zone"), ("scripts", "script"))
@@ -35,14 +35,14 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "state.db"
 
 
-def write(path: Path, rows: dict[PollKey, Stored | None]) -> None:
+def write(path: Path, rows: dict[PollKey, StateRow | None]) -> None:
     """Commit rows and close the file."""
     file = StateFile(path)
     file.commit(rows)
     file.close()
 
 
-def read(path: Path) -> dict[PollKey, Stored]:
+def read(path: Path) -> dict[PollKey, StateRow]:
     """Return every row of a file."""
     file = StateFile(path)
     try:
@@ -52,19 +52,19 @@ def read(path: Path) -> dict[PollKey, Stored]:
 
 
 def test_rows_come_back_as_they_were_committed_last(path: Path) -> None:
-    write(path, {**ROWS, ZONE: Stored("shop.example", NOW, b"a"), SCRIPT: Stored("router", NOW, b"b")})
-    replaced = Stored("shop.example.org", NOW + 1, b"b")
+    write(path, {**ROWS, ZONE: StateRow("shop.example", NOW, b"a"), SCRIPT: StateRow("router", NOW, b"b")})
+    replaced = StateRow("shop.example.org", NOW + 1, b"b")
     write(path, {ZONE: replaced, SCRIPT: None, PollKey.of("scripts", "main", "script", "absent"): None})
     assert read(path) == {**{key: row for key, row in ROWS.items() if key != SCRIPT}, ZONE: replaced}
 
 
 def test_a_commit_that_fails_writes_nothing_and_the_next_goes_well(path: Path) -> None:
     file = StateFile(path)
-    file.commit({ZONE: Stored("shop.example", NOW, b"a")})
+    file.commit({ZONE: StateRow("shop.example", NOW, b"a")})
     with pytest.raises(sqlite3.IntegrityError):
-        file.commit({SCRIPT: Stored("router", NOW, b"b"), ZONE: Stored("x", float("nan"), b"c")})
-    file.commit({ZONE: Stored("shop.example", NOW, b"d")})
-    assert dict(file.rows()) == {ZONE: Stored("shop.example", NOW, b"d")}
+        file.commit({SCRIPT: StateRow("router", NOW, b"b"), ZONE: StateRow("x", float("nan"), b"c")})
+    file.commit({ZONE: StateRow("shop.example", NOW, b"d")})
+    assert dict(file.rows()) == {ZONE: StateRow("shop.example", NOW, b"d")}
     file.close()
 
 
@@ -79,11 +79,11 @@ def test_half_a_character_in_a_text_stops_no_commit(path: Path) -> None:
     write(
         path,
         {
-            PollKey.of("scripts", "m\udc00", "script", "7"): Stored("n\ud800\0", NOW, b"a"),
+            PollKey.of("scripts", "m\udc00", "script", "7"): StateRow("n\ud800\0", NOW, b"a"),
             PollKey.of("scripts", "\udc00", "s", ""): None,
         },
     )
-    assert read(path) == {PollKey.of("scripts", "m?", "script", "7"): Stored("n?\0", NOW, b"a")}
+    assert read(path) == {PollKey.of("scripts", "m?", "script", "7"): StateRow("n?\0", NOW, b"a")}
 
 
 def test_series_come_back_as_they_were_packed() -> None:
@@ -125,7 +125,7 @@ def test_damaged_bytes_are_refused_or_read_but_never_raise_anything_else() -> No
             continue
 
 
-def read_or_refuse(path: Path) -> dict[PollKey, Stored] | None:
+def read_or_refuse(path: Path) -> dict[PollKey, StateRow] | None:
     """Return every row of a file; None if the file is refused for good."""
     try:
         return read(path)
@@ -160,7 +160,7 @@ def test_no_truncated_file_makes_other_rows(path: Path, tmp_path: Path) -> None:
 
 
 def test_an_older_schema_is_led_to_the_newest_with_its_rows(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write(path, {ZONE: Stored("shop.example", NOW, b"a")})
+    write(path, {ZONE: StateRow("shop.example", NOW, b"a")})
     steps = (*state_file.MIGRATIONS, "UPDATE row SET id = id || '0';", "CREATE TABLE tag (name TEXT);")
     monkeypatch.setattr(state_file, "MIGRATIONS", steps)
     monkeypatch.setattr(state_file, "SCHEMA_VERSION", 3)
@@ -173,7 +173,7 @@ def test_an_older_schema_is_led_to_the_newest_with_its_rows(path: Path, monkeypa
 
 
 def test_a_step_that_fails_leaves_the_schema_before_it(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write(path, {ZONE: Stored("shop.example", NOW, b"a")})
+    write(path, {ZONE: StateRow("shop.example", NOW, b"a")})
     monkeypatch.setattr(
         state_file, "MIGRATIONS", (*state_file.MIGRATIONS, "UPDATE row SET id = '0'; UPDATE row SET absent = 0;")
     )
@@ -181,7 +181,7 @@ def test_a_step_that_fails_leaves_the_schema_before_it(path: Path, monkeypatch: 
     with pytest.raises(sqlite3.OperationalError, match="no such column"):
         StateFile(path)
     monkeypatch.undo()
-    assert read(path) == {ZONE: Stored("shop.example", NOW, b"a")}
+    assert read(path) == {ZONE: StateRow("shop.example", NOW, b"a")}
 
 
 def test_a_file_whose_making_was_cut_off_is_made_anew(path: Path) -> None:

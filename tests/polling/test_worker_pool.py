@@ -4,7 +4,7 @@ import asyncio
 from typing import cast
 
 from exporter.collectors.collector import Collector
-from exporter.polling.worker_pool import Run, WorkerPool
+from exporter.polling.worker_pool import DuePoll, WorkerPool
 from exporter.targets.target import Target
 
 
@@ -15,16 +15,16 @@ class Named:
         self.name = name
 
 
-def run(number: int, name: str = "dns_statistics", begin_by: float = 0.0) -> Run:
+def run(number: int, name: str = "dns_statistics", begin_by: float = 0.0) -> DuePoll:
     """Return a poll of a zone."""
-    return Run(cast("Collector", Named(name)), Target("main", "dns_zone", str(number)), 1000.0, begin_by)
+    return DuePoll(cast("Collector", Named(name)), Target("main", "dns_zone", str(number)), 1000.0, begin_by)
 
 
 async def test_no_more_polls_are_under_way_than_there_are_workers() -> None:
     under_way, most = 0, 0
     gate = asyncio.Event()
 
-    async def poll(_run: Run) -> None:
+    async def poll(_run: DuePoll) -> None:
         nonlocal under_way, most
         under_way += 1
         most = max(most, under_way)
@@ -47,7 +47,7 @@ async def test_no_more_polls_are_under_way_than_there_are_workers() -> None:
 async def test_a_target_is_queued_once_for_a_collector_and_apart_for_another() -> None:
     polled: list[tuple[str, str]] = []
 
-    async def poll(due: Run) -> None:
+    async def poll(due: DuePoll) -> None:
         polled.append((due.collector.name, due.target.id))
 
     pool = WorkerPool(1, poll)
@@ -62,7 +62,7 @@ async def test_a_target_is_queued_once_for_a_collector_and_apart_for_another() -
 async def test_what_is_to_begin_soon_does_not_wait_behind_many_polls_that_were_queued_before() -> None:
     polled: list[str] = []
 
-    async def poll(due: Run) -> None:
+    async def poll(due: DuePoll) -> None:
         polled.append(due.target.id)
 
     pool = WorkerPool(1, poll)
@@ -77,7 +77,7 @@ async def test_what_is_to_begin_soon_does_not_wait_behind_many_polls_that_were_q
 
 
 async def test_stopping_ends_polls_under_way_and_forgets_those_that_wait() -> None:
-    async def poll(_run: Run) -> None:
+    async def poll(_run: DuePoll) -> None:
         await asyncio.Event().wait()
 
     pool = WorkerPool(1, poll)
@@ -100,7 +100,7 @@ async def test_workers_begin_one_after_another_whatever_comes_due_at_once() -> N
             passes += 1
             await asyncio.sleep(0)
 
-    async def poll(_run: Run) -> None:
+    async def poll(_run: DuePoll) -> None:
         began.append(passes)
 
     counting = asyncio.create_task(count())

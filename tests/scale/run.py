@@ -23,7 +23,7 @@ from typing import Any
 
 from exporter.collectors.catalogue import CATALOGUE
 from exporter.counters.lease_table import LeaseTable
-from exporter.counters.rows import Stored
+from exporter.counters.rows import StateRow
 from exporter.counters.state_database import Group, StateDatabase
 from exporter.counters.state_file import StateFile
 from exporter.sandbox.dns import FIRST_ZONE_ID
@@ -174,11 +174,11 @@ def commit_times(folder: Path, postgres: Postgres) -> Table:
         group = Group("commits", 1, "scale/1")
         held = {0: LeaseTable(database, group).claim(0)}
 
-        def to_database(rows: Mapping[PollKey, Stored]) -> object:
+        def to_database(rows: Mapping[PollKey, StateRow]) -> object:
             return database.commit({key: (0, row) for key, row in rows.items()}, group, held)
 
-        def seconds_of(commit: Callable[[Mapping[PollKey, Stored]], object], size: int, number: int) -> float:
-            row = Stored("zone.example", float(number), bytes([number]) * ROW_BYTES)
+        def seconds_of(commit: Callable[[Mapping[PollKey, StateRow]], object], size: int, number: int) -> float:
+            row = StateRow("zone.example", float(number), bytes([number]) * ROW_BYTES)
             rows = {PollKey.of("dns_statistics", "main", "dns_zone", str(zone)): row for zone in range(size)}
             began = time.perf_counter()
             commit(rows)

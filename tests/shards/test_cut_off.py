@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.counters.rows import Stored
+from exporter.counters.rows import StateRow
 from tests.chaos.proxy import Proxy
 from tests.counters.ledger_driver import WALL
 from tests.counters.process import Exporter
@@ -60,13 +60,13 @@ async def test_a_write_that_arrives_after_a_takeover_is_refused(network: Network
     direct.prepare()
     old = claim(direct, FIRST)
     hangs = asyncio.create_task(network.proxy.hang_before(WRITES))
-    written = asyncio.create_task(asyncio.to_thread(commit, late, {ZONE: Stored("a", WALL, b"old")}, FIRST, old))
+    written = asyncio.create_task(asyncio.to_thread(commit, late, {ZONE: StateRow("a", WALL, b"old")}, FIRST, old))
     await asyncio.wait_for(hangs, PATIENCE)
     end_leases(location)
-    commit(direct, {ZONE: Stored("a", WALL, b"new")}, SECOND, claim(direct, SECOND))
+    commit(direct, {ZONE: StateRow("a", WALL, b"new")}, SECOND, claim(direct, SECOND))
     network.proxy.pass_on()
     assert not await written
-    assert direct.rows(SECOND, {0}) == {ZONE: Stored("a", WALL, b"new")}
+    assert direct.rows(SECOND, {0}) == {ZONE: StateRow("a", WALL, b"new")}
     for database in (direct, late):
         database.close()
 
