@@ -61,7 +61,7 @@ class DaySeries:
         first, highs, baselines = self.first_day, self.highs, self.baselines
         return [highs[day] - baselines.get(day, 0.0) for day in days if day >= first or day in baselines]
 
-    def count(self, source: DayBuckets, poll: "Poll", *, first: bool) -> int:
+    def count(self, source: DayBuckets, poll: "Poll", *, first: bool = False) -> int:
         """Update the counter from the days that a poll returned.
 
         Args:
@@ -74,18 +74,19 @@ class DaySeries:
         """
         if not source.days:
             return 0
-        corrections = 0
-        owed = poll.owed
-        today = poll.now.astimezone(UTC).toordinal()
+        corrections, owed, highs, lasts = 0, poll.owed, self.highs, self.lasts
         newest = max(source.days)
         oldest = min(source.days) if poll.oldest is None else poll.oldest
         # Without a time from the platform, a chart may contain a day that this machine's clock has not reached.
-        clipped = self._clipped(oldest, max(today, newest))
-        highs, lasts = self.highs, self.lasts
+        present = max(poll.today, newest)
+        # The window may begin in the middle of its oldest day. As platforms may leave out days without a count, the
+        # oldest day shown is not always at the window's end: after the first sight it is complete while it is younger
+        # than the shortest window.
+        may_be_clipped = oldest < self.first_day or present - oldest >= SHORTEST_WINDOW_DAYS
         # Skip unchanged days, which are most of them.
         for ordinal in [day for day, held in source.days.items() if highs.get(day) != held or day in lasts]:
             held = source.days[ordinal]
-            if ordinal == clipped or not is_count(held):
+            if (may_be_clipped and ordinal == oldest) or not is_count(held):
                 continue
             # An integer takes fewer bytes in the row than a float.
             held = int(held) if float(held).is_integer() else held
@@ -100,7 +101,7 @@ class DaySeries:
                     self._raise_day(ordinal, held, high, owed)
                 lasts.pop(ordinal, None)
         # If the platform's clock is ahead of its charts, the charts decide which days are old.
-        self._close(min(today, newest) - HORIZON_DAYS)
+        self._close(min(poll.today, newest) - HORIZON_DAYS)
         return corrections
 
     def _begin_day(self, ordinal: int, held: float, owed: "Owed", *, first: bool) -> None:
@@ -117,16 +118,6 @@ class DaySeries:
         if ordinal in owed:
             self.baselines[ordinal] = self.baselines.get(ordinal, 0.0) + _deduct(owed, ordinal, held - high)
         self.highs[ordinal] = held
-
-    def _clipped(self, oldest: int, today: int) -> int | None:
-        """Return the oldest day if the window may begin in the middle of it; else None.
-
-        Platforms may leave out days without a count, so that the oldest day shown is not always at the window's end. A
-        day after the first sight is complete while it is younger than the shortest window; an older day may be
-        incomplete.
-        """
-        may_be = oldest < self.first_day or today - oldest >= SHORTEST_WINDOW_DAYS
-        return oldest if may_be else None
 
     def _close(self, limit: int) -> None:
         leaving = [ordinal for ordinal in self.highs if ordinal <= limit]
@@ -190,10 +181,15 @@ class Poll:
     owed: Owed = field(default_factory=dict)
     oldest: int | None = None
 
+    @property
+    def today(self) -> int:
+        """The ordinal of the platform's UTC day."""
+        return self.now.astimezone(UTC).toordinal()
+
 
 def begin_days(source: DayBuckets, poll: Poll) -> DaySeries:
     """Return the state of a series after its first poll; at the first sight of its family, its counter is 0."""
-    first_day = poll.now.astimezone(UTC).toordinal() if poll.since is None else poll.since
+    first_day = poll.today if poll.since is None else poll.since
     series = DaySeries(poll.now.timestamp(), first_day, shut=poll.shut, is_whole=source.is_whole)
     series.count(source, poll, first=poll.since is None)
     return series

@@ -76,10 +76,10 @@ class LeaseTable:
             LeaseHeldError: another process holds it, or a process with another number of shards, or with another
                 address of an account, holds a lease.
         """
-        values = self._values(shard=shard, divides=False)
+        values = self._values(shard=shard, wanted=[shard], most=1, divides=False)
         with self._claiming(values) as connection:
             connection.execute(_JOIN, values)
-            row = connection.execute(_CLAIM_ONE, values).fetchone()
+            row = connection.execute(_CLAIM, values).fetchone()
             if row is None:
                 meanwhile = "the lease was claimed by another exporter at the same time"
                 raise LeaseHeldError(_obstacle(connection, values) or meanwhile)
@@ -95,9 +95,9 @@ class LeaseTable:
         Returns:
             Shard → epoch; empty while there is an obstacle.
         """
-        values = self._values(held, most=most)
+        values = self._values(held, wanted=list(range(self._group.shards)), most=most)
         with self._claiming(values) as connection:
-            return dict(connection.execute(_CLAIM_FREE, values).fetchall())
+            return dict(connection.execute(_CLAIM, values).fetchall())
 
     def renew(self, held: Mapping[int, int], *, divides: bool | None) -> Renewal:
         """Renew leases for their whole length.
@@ -198,24 +198,12 @@ _NO_OTHER: LiteralString = f"""NOT EXISTS (
         WHERE {_OF_OTHERS} AND (other.shards <> %(shards)s OR {_ELSEWHERE} IS NOT NULL)
     )"""
 _END = "clock_timestamp() + make_interval(secs => %(seconds)s)"
-_TAKE_OVER = """
-    ON CONFLICT (installation, shard) DO UPDATE
-    SET epoch = lease.epoch + 1, shards = excluded.shards, holder = excluded.holder, expires = excluded.expires
-    WHERE lease.expires <= clock_timestamp() OR lease.holder = excluded.holder"""
-
-_CLAIM_ONE: LiteralString = f"""
-    INSERT INTO edge_exporter_lease AS lease (installation, shard, shards, epoch, holder, expires)
-    SELECT %(installation)s, %(shard)s, %(shards)s, 1, %(holder)s, {_END}
-    WHERE {_NO_OTHER}
-    {_TAKE_OVER}
-    RETURNING shard, epoch
-"""
-_CLAIM_FREE: LiteralString = f"""
+_CLAIM: LiteralString = f"""
     INSERT INTO edge_exporter_lease AS lease (installation, shard, shards, epoch, holder, expires)
     SELECT %(installation)s, free.shard, %(shards)s, 1, %(holder)s, {_END}
     FROM (
         -- One that is this process's without its knowledge is free: the answer to its claim was lost.
-        SELECT shard FROM generate_series(0, %(shards)s - 1) AS shard
+        SELECT shard FROM unnest(%(wanted)s::integer[]) AS shard
         WHERE NOT EXISTS (
             SELECT FROM edge_exporter_lease held
             WHERE held.installation = %(installation)s AND held.shard = shard.shard
@@ -224,7 +212,9 @@ _CLAIM_FREE: LiteralString = f"""
         ORDER BY shard LIMIT %(most)s
     ) AS free
     WHERE {_NO_OTHER}
-    {_TAKE_OVER}
+    ON CONFLICT (installation, shard) DO UPDATE
+    SET epoch = lease.epoch + 1, shards = excluded.shards, holder = excluded.holder, expires = excluded.expires
+    WHERE lease.expires <= clock_timestamp() OR lease.holder = excluded.holder
     RETURNING shard, epoch
 """  # noqa: S608 - constants of this module
 _HOLDER: LiteralString = f"""

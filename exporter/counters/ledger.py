@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Protocol
 
 from exporter.clock import SYSTEM, Clocks
+from exporter.counters.days import Poll
 from exporter.counters.rows import (
     FACTS,
     PAUSE,
@@ -369,7 +370,7 @@ class Ledger:
             if count.declared:
                 known[name], corrections = self._follow(entry, count, states, known.get(name))
             else:
-                corrections = advance_family(states, count.sources, entry.now, entry.success)
+                corrections = advance_family(states, count.sources, Poll(entry.now, entry.success))
             if corrections:
                 self._observer.corrected(name, corrections)
         for name in known.keys() - {count.info.name for count in entry.counts}:
@@ -389,7 +390,7 @@ class Ledger:
             event = "counter counts something else now, it continues from its value with a new baseline"
             changed = differing(facts.declared, count.declared)
             self._say(self._log.warning, event, account=said[1], family=said[2], changed=changed)
-        return follow_family(states, count, facts, now=entry.now, wall=entry.success, retention=self._retention)
+        return follow_family(states, count, facts, Poll(entry.now, entry.success), self._retention)
 
     def _say_large(self, key: PollKey, families: Families, size: int) -> None:
         if key in self._said:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import ClassVar
 
+from exporter.counters.days import Poll
 from exporter.metric import MonthToDate, is_count
 
 DAY_SECONDS = 86_400.0
@@ -63,21 +64,16 @@ class MonthSeries:
         """The counter."""
         return math.fsum((self.closed, self.high, -self.baseline))
 
-    def count(self, source: MonthToDate, now: datetime, wall: float) -> int:
+    def count(self, source: MonthToDate, poll: Poll) -> int:
         """Update the counter from the month-to-date value of a poll.
-
-        Args:
-            source: the month-to-date value.
-            now: the platform's time.
-            wall: this machine's clock, in unix seconds.
 
         Returns:
             1 for a correction (the value fell, and this was not a reset), else 0.
         """
         if not is_count(source.value):
             return 0
-        value, month, age = float(source.value), month_of(now), _age(now)
-        silence = self._pass_time(now.timestamp(), wall)
+        value, month, age = float(source.value), month_of(poll.now), _age(poll.now)
+        silence = self._pass_time(poll.now.timestamp(), poll.wall)
         is_new_month = month != self.month
         if value < self.last:
             return self._fall(value, month, silence=silence, age=age)
@@ -145,18 +141,11 @@ def month_of(moment: datetime) -> int:
     return utc.year * 12 + utc.month
 
 
-def begin_month(source: MonthToDate, now: datetime, wall: float, since: int | None = None) -> MonthSeries:
-    """Return the state of a series after its first poll.
-
-    Args:
-        source: the month-to-date value.
-        now: the platform's time.
-        wall: this machine's clock, in unix seconds.
-        since: the day whose month is the first that is counted in full; None if the first value is the baseline.
-    """
-    held, month = float(source.value), month_of(now)
-    is_full = since is not None and month >= month_of(datetime.fromordinal(since).replace(tzinfo=UTC))
-    return MonthSeries(now.timestamp(), month, now.timestamp(), 0.0 if is_full else held, held, held, seen=wall)
+def begin_month(source: MonthToDate, poll: Poll) -> MonthSeries:
+    """Return the state of a series after its first poll."""
+    held, month, now = float(source.value), month_of(poll.now), poll.now.timestamp()
+    is_full = poll.since is not None and month >= month_of(datetime.fromordinal(poll.since).replace(tzinfo=UTC))
+    return MonthSeries(now, month, now, 0.0 if is_full else held, held, held, seen=poll.wall)
 
 
 def _age(moment: datetime) -> float:

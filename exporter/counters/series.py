@@ -5,7 +5,7 @@ This, `days.py` and `months.py` are plain arithmetic on the state of series. The
 
 from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime
+from datetime import date
 
 from exporter.counters.days import DaySeries, Poll, begin_days, owed_by
 from exporter.counters.months import MonthSeries, begin_month
@@ -55,13 +55,6 @@ def _is_countable(source: Source) -> bool:
     return not isinstance(source, MonthToDate) or is_count(source.value)
 
 
-def _begin(source: Source, poll: Poll) -> Series:
-    """Return the state of a series after its first poll."""
-    if isinstance(source, MonthToDate):
-        return begin_month(source, poll.now, poll.wall, poll.since)
-    return begin_days(source, poll)
-
-
 def _advance(series: Series | None, source: Source, poll: Poll, *, again: bool) -> tuple[Series, int]:
     """Update a series from a poll's source, or begin one; return the series and the number of corrections.
 
@@ -69,56 +62,41 @@ def _advance(series: Series | None, source: Source, poll: Poll, *, again: bool) 
     counter continues from its value.
     """
     if not again and isinstance(series, DaySeries) and isinstance(source, DayBuckets):
-        return series, series.count(source, poll, first=False)
+        return series, series.count(source, poll)
     if not again and isinstance(series, MonthSeries) and isinstance(source, MonthToDate):
-        return series, series.count(source, poll.now, poll.wall)
-    if series is None:
-        return _begin(source, poll), 0
-    fresh = _begin(source, replace(poll, since=None))
-    fresh.closed, fresh.created = series.value, series.created
+        return series, series.count(source, poll)
+    if series is not None:
+        poll = replace(poll, since=None)
+    fresh = begin_month(source, poll) if isinstance(source, MonthToDate) else begin_days(source, poll)
+    if series is not None:
+        fresh.closed, fresh.created = series.value, series.created
     return fresh, 0
 
 
-def advance_family(
-    states: States,
-    sources: Sources,
-    now: datetime,
-    wall: float,
-    *,
-    since: int | None = None,
-    stale: Iterable[LabelValues] = (),
-) -> int:
+def advance_family(states: States, sources: Sources, poll: Poll, stale: Iterable[LabelValues] = ()) -> int:
     """Update the series of one family of a target from a poll's sources, and begin new series.
 
     Args:
         states: label values → series; changed in place.
         sources: label values → the source of the count.
-        now: the platform's time.
-        wall: this machine's clock, in unix seconds.
-        since: the day from which new series are counted in full; None if their first value is the baseline.
+        poll: the time of the poll, and from when new series are counted in full.
         stale: the label values of series that counted something else.
 
     Returns:
         The number of corrections: days or months whose value fell. Their counters do not change.
     """
     corrections = 0
-    of_parts, of_whole = _polls(states.values(), sources, now, wall, since)
+    of_parts, of_whole = _polls(states.values(), sources, poll)
     for labels, source in sources:
         if _is_countable(source):
-            poll = of_whole if source.is_whole else of_parts
-            states[labels], fallen = _advance(states.get(labels), source, poll, again=labels in stale)
+            own = of_whole if source.is_whole else of_parts
+            states[labels], fallen = _advance(states.get(labels), source, own, again=labels in stale)
             corrections += fallen
     return corrections
 
 
 def follow_family(
-    states: States,
-    count: Count,
-    facts: FamilyFacts | None,
-    *,
-    now: datetime,
-    wall: float,
-    retention: float,
+    states: States, count: Count, facts: FamilyFacts | None, poll: Poll, retention: float
 ) -> tuple[FamilyFacts, int]:
     """Update a configured family as `advance_family` does; label values may appear and disappear.
 
@@ -127,22 +105,21 @@ def follow_family(
         count: the sources, and what they count.
         facts: what is known of the family, changed in place; None at its first sight, and for series that an earlier
             version has counted.
-        now: the platform's time.
-        wall: this machine's clock, in unix seconds.
+        poll: the time of the poll.
         retention: seconds after which a series that is in no answer is dropped.
 
     Returns:
         What is known of the family now, and the number of corrections.
     """
-    today = now.astimezone(UTC).toordinal()
     begins = facts is None or facts.declared != count.declared
     if facts is None:
-        facts = FamilyFacts(count.declared, today)
+        facts = FamilyFacts(count.declared, poll.today)
     elif begins:
-        facts.declared, facts.day, facts.stale = count.declared, max(today, facts.day), set(states)
+        facts.declared, facts.day, facts.stale = count.declared, max(poll.today, facts.day), set(states)
     since = facts.day if count.is_complete and not begins else None
-    corrections = advance_family(states, count.sources, now, wall, since=since, stale=facts.stale)
-    facts.note(states, (labels for labels, source in count.sources if _is_countable(source)), wall, retention)
+    corrections = advance_family(states, count.sources, replace(poll, since=since), facts.stale)
+    shown = (labels for labels, source in count.sources if _is_countable(source))
+    facts.note(states, shown, poll.wall, retention)
     return facts, corrections
 
 
@@ -162,21 +139,16 @@ def served_labels(states: Mapping[LabelValues, Series], sources: Sources) -> tup
     return tuple(labels for labels in dict.fromkeys(shown) if labels in states)
 
 
-def _polls(
-    states: Iterable[Series], sources: Sources, now: datetime, wall: float, since: int | None
-) -> tuple[Poll, Poll]:
+def _polls(states: Iterable[Series], sources: Sources, poll: Poll) -> tuple[Poll, Poll]:
     """Return two views of a poll: for the series by action, and for the series of the whole."""
     days = [series for series in states if isinstance(series, DaySeries)]
     wholes = [series for series in days if series.is_whole]
     if not wholes and not any(source.is_whole for _, source in sources):
-        plain = Poll(now, wall, since)
-        return plain, plain
+        return poll, poll
     parts = [series for series in days if not series.is_whole]
     # A family that was counted in the other shape has had its first sight.
-    first = min((now.astimezone(UTC).toordinal(), *(series.first_day for series in days))) if days else None
+    first = min((poll.today, *(series.first_day for series in days))) if days else None
     shut = max((series.shut for series in days), default=0)
     oldest = min((day for _, source in sources if isinstance(source, DayBuckets) for day in source.days), default=None)
-    return (
-        Poll(now, wall, first, shut, owed_by(wholes, parts), oldest),
-        Poll(now, wall, first, shut, owed_by(parts, wholes), oldest),
-    )
+    both = replace(poll, since=first, shut=shut, oldest=oldest)
+    return replace(both, owed=owed_by(wholes, parts)), replace(both, owed=owed_by(parts, wholes))

@@ -6,7 +6,7 @@ import pytest
 
 from exporter.backfill.charts import BUILT_IN, families
 from exporter.backfill.samples import DAY_MS, SEAM_MS, STEPS, Point, Span, head, lines, midnight, points
-from exporter.counters.days import DaySeries
+from exporter.counters.days import DaySeries, Poll
 from exporter.counters.series import Series, advance_family
 from exporter.metric import DayBuckets, LabelValues
 
@@ -20,7 +20,7 @@ def seen(days: dict[int, float], at: datetime = FIRST_SIGHT) -> DaySeries:
 
 def polled(series: DaySeries | None, source: DayBuckets, at: datetime) -> DaySeries:
     states: dict[LabelValues, Series] = {} if series is None else {(): series}
-    advance_family(states, [((), source)], at, at.timestamp())
+    advance_family(states, [((), source)], Poll(at, at.timestamp()))
     after = states[()]
     assert isinstance(after, DaySeries)
     return after

@@ -9,6 +9,7 @@ import pytest
 import structlog
 from structlog.testing import capture_logs
 
+from exporter.counters.days import Poll
 from exporter.counters.ledger import CONTINUED_AT_ONCE, Entry, Ledger
 from exporter.counters.rows import StateRow, pack, unpack
 from exporter.counters.series import advance_family
@@ -189,7 +190,7 @@ def test_an_earlier_version_in_between_takes_nothing_away(
         assert served(driver, regions(1.0, {"eu": 40})) == {"eu": 0}
     before = location.rows()
     families = unpack(before[key_of("102")].data)
-    advance_family(families[REGIONS.name], [(("eu",), DayBuckets({DAY_0: 45}))], FIRST_SIGHT, WALL)
+    advance_family(families[REGIONS.name], [(("eu",), DayBuckets({DAY_0: 45}))], Poll(FIRST_SIGHT, WALL))
     earlier = location.storage(clock, ignore)
     earlier.prepare()
     earlier.commit({key_of("102"): StateRow("x", WALL, pack(families))})

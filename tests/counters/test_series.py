@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from exporter.counters.days import DaySeries
+from exporter.counters.days import DaySeries, Poll
 from exporter.counters.months import MonthSeries
 from exporter.counters.rows import from_plain, to_plain
 from exporter.counters.series import Series, advance_family
@@ -101,7 +101,7 @@ class Polled:
     def poll(self, source: Source | str, now: datetime, wall: datetime | None = None) -> float:
         """Count a poll; return the sum of the counters."""
         sources = sources_of(source, (now - FIRST_SIGHT).days) if isinstance(source, str) else [((), source)]
-        self.corrections += advance_family(self.states, sources, now, (wall or now).timestamp())
+        self.corrections += advance_family(self.states, sources, Poll(now, (wall or now).timestamp()))
         self.states = {labels: from_plain(to_plain(series)) for labels, series in self.states.items()}
         return math.fsum(series.value for series in self.states.values())
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from exporter.counters import state_file
-from exporter.counters.days import DaySeries
+from exporter.counters.days import DaySeries, Poll
 from exporter.counters.months import MonthSeries
 from exporter.counters.rows import Families, StateRow, pack, unpack
 from exporter.counters.series import advance_family
@@ -100,7 +100,7 @@ def test_a_packed_zone_is_small() -> None:
     families: Families = {"edge_dns_queries_total": {}, "edge_dns_routed_queries_total": {}}
     now = datetime.fromtimestamp(NOW, UTC)
     for states, further in zip(families.values(), (((),), (("normal",), ("smart",))), strict=True):
-        advance_family(states, [(labels, chart) for labels in further], now, NOW)
+        advance_family(states, [(labels, chart) for labels in further], Poll(now, NOW))
     assert len(pack(families)) < 800
 
 
