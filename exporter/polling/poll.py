@@ -175,7 +175,7 @@ class Polls:
                 self._due_times.failed(collector, outcome.target, outcome.error)
             else:
                 await self._begin_counting(collector, outcome, now, seconds)
-                self._due_times.succeeded(collector, outcome.target)
+                self._due_times.backoff.succeeded(collector.name, outcome.target)
 
     async def _begin_counting(self, collector: Collector, outcome: Outcome, now: datetime, seconds: float) -> None:
         """Start the task that counts and publishes an outcome, when there is room for it."""

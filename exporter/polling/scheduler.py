@@ -97,7 +97,7 @@ class Schedule:
         self._unfinished: set[PollKey] = set()
         self._await_names()
         self._first_discovery = FirstDiscovery(self._discovered_accounts, () if left is None else left.discovered)
-        kept = None if left is None else left.due
+        kept = KeptDueTimes() if left is None else left.due
         self.due_times = DueTimes(self.plans, accounts, registry, self._first_discovery, clocks.monotonic, kept=kept)
         self._memory = PollMemory(FailureLog(clocks.monotonic)) if left is None else left.memory
         self._memory.collectors = {name: plan.collector for name, plan in self.plans.items()}
@@ -237,10 +237,11 @@ class Schedule:
             # The first discovery of the account will supply names for the labels of this target.
             return target.account in undiscovered and waits_for_names(target)
 
-        for at, target in self.due_times.taking_due(name, now, waits):
+        timetable = self.due_times.timetables[name]
+        for at, target in timetable.pop(now, waits):
             self._enqueue(plan, target, at, now)
             yield
-        earliest = self.due_times.earliest(name)
+        earliest = timetable.earliest()
         self.next_due[name] = now + plan.interval if earliest is None else earliest
         if now - self._capacity_shown >= CAPACITY_SECONDS:
             self._show_capacity(now)

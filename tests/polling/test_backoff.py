@@ -4,8 +4,7 @@ from typing import cast
 
 from exporter.collectors import dns_statistics
 from exporter.platform.http.client import Client
-from exporter.polling.backoff import FIRST_WAIT, Backoff
-from exporter.polling.intervals import Account, Capacity, Intervals, Plan
+from exporter.polling.intervals import FIRST_WAIT, Account, Backoff, Capacity, Intervals, Plan
 from exporter.targets.sharding import Shard
 from exporter.targets.target import Target
 

@@ -14,8 +14,8 @@ from structlog.testing import capture_logs
 from exporter.collectors.causes import Cause
 from exporter.collectors.collector import Collector, Context, Polled
 from exporter.counters.ledger import Counted, Entry
-from exporter.polling.backoff import FIRST_WAIT
 from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, FIRST_TRIES
+from exporter.polling.intervals import FIRST_WAIT
 from exporter.polling.scheduler import CAPACITY_SECONDS, Schedule
 from exporter.polling.timetable import LATEST_SLOT, Timetable
 from exporter.polling.worker_pool import WorkerPool
@@ -623,11 +623,11 @@ async def test_stopping_in_the_middle_of_a_tick_logs_nothing(
 ) -> None:
     began = asyncio.Event()
 
-    def endless(due: Timetable, now: float) -> Iterator[tuple[float, int, Target]]:
+    def endless(due: Timetable, now: float, _waits: object) -> Iterator[tuple[float, Target]]:
         while due.known:
             began.set()
-            for target, (_, turn) in list(due.known.items()):
-                yield now, turn, target
+            for target in list(due.known):
+                yield now, target
 
     async with exporter_parts() as parts:
         monkeypatch.setattr("exporter.polling.scheduler.SHORTEST_TICK", 0.01)

@@ -14,33 +14,33 @@ QUERY = Target("", "query", "orders/open", interval=3600.0)
 
 def test_a_target_that_was_renamed_stays_due_when_it_was() -> None:
     due = Timetable("database_query")
-    due.put(QUERY, 5000.0, 1)
+    due.put(QUERY, 5000.0)
     renamed = replace(QUERY, name="open orders")
     assert due.replace({renamed: renamed}) == []
-    assert [(at, target.name) for at, _, target in due.pop(5000.0)] == [(5000.0, "open orders")]
+    assert [(at, target.name) for at, target in due.pop(5000.0)] == [(5000.0, "open orders")]
 
 
 def test_a_target_with_another_interval_of_its_own_is_due_anew() -> None:
     due = Timetable("database_query")
-    due.put(QUERY, 5000.0, 1)
+    due.put(QUERY, 5000.0)
     faster = replace(QUERY, interval=60.0)
     assert due.replace({faster: faster}) == [faster]
-    due.put(faster, 100.0, 2)
+    due.put(faster, 100.0)
     assert due.replace({faster: faster}) == []
-    assert [at for at, _, _ in due.pop(5000.0)] == [100.0]
+    assert [at for at, _ in due.pop(5000.0)] == [100.0]
 
 
 @pytest.mark.parametrize("change", [{"attributes": {"sql": "SELECT 2 AS value"}}, {"watched": ("stable",)}])
 def test_a_target_of_which_another_thing_is_asked_is_due_anew(change: dict[str, Any]) -> None:
     due = Timetable("database_query")
-    due.put(QUERY, 5000.0, 1)
+    due.put(QUERY, 5000.0)
     changed = replace(QUERY, **change)
     assert due.replace({changed: changed}) == [changed]
 
 
 def test_a_target_that_is_gone_is_not_due() -> None:
     due = Timetable("database_query")
-    due.put(QUERY, 5000.0, 1)
+    due.put(QUERY, 5000.0)
     assert due.replace({}) == []
     assert list(due.pop(5000.0)) == []
 
@@ -84,6 +84,6 @@ def test_collectors_and_accounts_begin_at_different_moments() -> None:
 def test_the_earliest_due_time_is_known() -> None:
     due = Timetable("database_query")
     assert due.earliest() is None
-    due.put(QUERY, 5000.0, 1)
-    due.put(replace(QUERY, id="orders/late"), 6000.0, 2)
+    due.put(QUERY, 5000.0)
+    due.put(replace(QUERY, id="orders/late"), 6000.0)
     assert due.earliest() == 5000.0
