@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from exporter.collectors import discovery
 from exporter.collectors.collector import Collector
-from exporter.responsive.slices import at_once
 from exporter.targets.sharding import Share
 from exporter.targets.target import PollKey, Target, account_of
 
@@ -137,10 +136,6 @@ class Intervals:
         self._polls: dict[str, dict[str, float]] = {}
         # account → requests a second. A sum over thousands of collectors is too slow for each poll.
         self._demand: dict[str, float] = {}
-
-    def note(self, plan: Plan, targets: Iterable[Target]) -> None:
-        """Record all targets of a collector."""
-        at_once(self.noting(plan, targets))
 
     def noting(self, plan: Plan, targets: Iterable[Target]) -> Generator[None, None, None]:
         """Record all targets of a collector, with a pause after each."""

@@ -7,11 +7,13 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
+from structlog.typing import FilteringBoundLogger
+
 from exporter.clock import Clocks
 from exporter.collectors.causes import Cause, Lack, cause_of
 from exporter.collectors.collector import Collector, Outcome, Polled, failed
 from exporter.counters.ledger import Entry, Ledger
-from exporter.exposition.status_board import GONE
+from exporter.exposition.status_board import GONE, Status
 from exporter.exposition.store import Store
 from exporter.log import logger
 from exporter.metric import Family
@@ -72,13 +74,14 @@ class PollMemory:
         await self.drained()
 
 
+@dataclass(slots=True, eq=False)
 class Polls:
     """Polls targets for the workers.
 
     `run` makes the calls of a poll and records its failures. What the answer contains is counted and published by
     `_count_and_publish`, in a task of its own, so that no worker waits for a disk.
 
-    Args:
+    Attributes:
         accounts: the accounts and databases, by their names from `account_of`.
         due_times: when targets are polled next.
         found: takes over what a discovery has found in an account.
@@ -88,45 +91,30 @@ class Polls:
         telemetry: the program's own metrics.
         clocks: the clocks.
         memory: what is known of earlier polls.
-
-    Attributes:
         durations: collector → duration of its last poll in seconds.
     """
 
-    def __init__(
-        self,
-        accounts: Mapping[str, Account],
-        due_times: DueTimes,
-        found: Callable[[str, Inventory], Awaitable[None]],
-        *,
-        registry: Registry,
-        store: Store,
-        ledger: Ledger,
-        telemetry: Telemetry,
-        clocks: Clocks,
-        memory: PollMemory,
-    ) -> None:
-        self.durations: dict[str, float] = {}
-        self._accounts = accounts
-        self._due_times = due_times
-        self._found = found
-        self._registry = registry
-        self._store = store
-        self._ledger = ledger
-        self._telemetry = telemetry
-        self._clocks = clocks
-        self._memory = memory
-        self._log = logger()
+    accounts: Mapping[str, Account]
+    due_times: DueTimes
+    found: Callable[[str, Inventory], Awaitable[None]]
+    registry: Registry
+    store: Store
+    ledger: Ledger
+    telemetry: Telemetry
+    clocks: Clocks
+    memory: PollMemory
+    durations: dict[str, float] = field(default_factory=dict)
+    _log: FilteringBoundLogger = field(default_factory=logger)
 
     async def run(self, run: DuePoll) -> None:
         """Poll a target that is due. No exception leaves this method."""
         # While it was queued, the target's name may have become known.
-        if (target := self._registry.current(run.target)) is not run.target:
+        if (target := self.registry.current(run.target)) is not run.target:
             run = replace(run, target=target)
-        began = self._clocks.monotonic()
+        began = self.clocks.monotonic()
         fault = await self._fault_of(run.collector, run.target, self._poll(run, began))
         if fault is not None:
-            await self.record(run, failed(run.target, fault), self._clocks.monotonic() - began)
+            await self.record(run, failed(run.target, fault), self.clocks.monotonic() - began)
 
     async def _fault_of(
         self, collector: Collector, target: Target, work: Coroutine[Any, Any, None]
@@ -142,15 +130,15 @@ class Polls:
 
     async def _poll(self, run: DuePoll, began: float) -> None:
         polled = await self.call(run)
-        await self.record(run, polled, self._clocks.monotonic() - began)
+        await self.record(run, polled, self.clocks.monotonic() - began)
 
     async def call(self, run: DuePoll) -> Polled:
         """Make the calls of a poll, and measure the answer."""
-        account = self._accounts[account_of(run.target)]
+        account = self.accounts[account_of(run.target)]
         calls = account.client.until(run.until, self._last_answer(run.collector, run.target))
-        found = partial(self._found, run.target.account)
+        found = partial(self.found, run.target.account)
         now = account.client.present()
-        polled = await run.collector.result(run.target, calls, self._registry, now, found)
+        polled = await run.collector.result(run.target, calls, self.registry, now, found)
         account.capacity.note(run.collector.name, calls.number, calls.seconds)
         return polled.noting(calls.unexpected, calls.fingerprint)
 
@@ -158,30 +146,35 @@ class Polls:
         """Record the result of a poll for each of its targets, and decide when those that failed are polled again."""
         collector, target = run.collector, run.target
         self.durations[collector.name] = seconds
-        self._telemetry.duration.labels(collector.name).set(seconds)
-        self._due_times.ended(collector, target, polled)
+        self.telemetry.duration.labels(collector.name).set(seconds)
+        self.due_times.ended(collector, target, polled)
         if polled.found is not None:
-            await self._found(target.account, polled.found)
+            await self.found(target.account, polled.found)
         if target.scouted or collector.discovers:
             error = polled.unnamed or (polled.error if target.scouted else None)
             failure = (error.reason, str(error)) if error else None
-            self._memory.failures.lists(collector.name, target.account, failure)
-        now = polled.date or self._clocks.utc()
-        async for outcome in unhurried(polled.outcomes, self._clocks.monotonic):
-            if not self._registry.accepts(target, outcome.target):
+            self.memory.failures.lists(collector.name, target.account, failure)
+        now = polled.date or self.clocks.utc()
+        async for outcome in unhurried(polled.outcomes, self.clocks.monotonic):
+            if not self.registry.accepts(target, outcome.target):
                 continue
             if outcome.error is not None:
                 self._fail(collector, outcome, outcome.error, seconds)
-                self._due_times.failed(collector, outcome.target, outcome.error)
+                self.due_times.failed(collector, outcome.target, outcome.error)
             else:
                 await self._begin_counting(collector, outcome, now, seconds)
-                self._due_times.backoff.succeeded(collector.name, outcome.target)
+                self.due_times.backoff.succeeded(collector.name, outcome.target)
 
     async def _begin_counting(self, collector: Collector, outcome: Outcome, now: datetime, seconds: float) -> None:
         """Start the task that counts and publishes an outcome, when there is room for it."""
-        key, memory = outcome.target.polled_by(collector.name), self._memory
-        if not outcome.is_unchanged:
-            self._note_existing(collector, outcome.target)
+        target, memory = outcome.target, self.memory
+        key = target.polled_by(collector.name)
+        status = self.store.board.find(key)
+        if status is not None and not outcome.is_unchanged:
+            # Until this outcome is published, the served values belong to an older answer: no answer must be unchanged.
+            status.fingerprint = b""
+        if collector.owns_target:
+            memory.gone.discard(target)
         while key in memory.counting:
             await asyncio.wait([memory.counting[key]])
         await memory.room.acquire()
@@ -195,105 +188,82 @@ class Polls:
         if fault is not None:
             self._fail(collector, Outcome(outcome.target), fault, seconds)
 
-    def _note_existing(self, collector: Collector, target: Target) -> None:
-        status = self._store.board.find(target.polled_by(collector.name))
-        if status is not None:
-            # Until this outcome is published, the served values belong to an older answer, so no answer must be
-            # unchanged.
-            status.fingerprint = b""
-        if collector.owns_target:
-            self._memory.gone.discard(target)
-
     async def _count_and_publish(
         self, key: PollKey, collector: Collector, outcome: Outcome, now: datetime, seconds: float
     ) -> None:
-        """Count an outcome, and publish it when what was counted is on disk, or could not be written.
-
-        Args:
-            key: the target and its collector.
-            collector: the collector that polled.
-            outcome: the result for one target.
-            now: the platform's time.
-            seconds: the duration of the poll.
-        """
+        """Count an outcome of a poll, and publish it when what was counted is on disk, or could not be written."""
         name, target = collector.name, outcome.target
-        served = self._store.board.find(key)
+        served = self.store.board.find(key)
         shown = served.target.name if served is not None and outcome.is_unchanged else target.name
         counts = None if outcome.is_unchanged else outcome.counts
-        counted = await self._ledger.record(Entry(key, shown, self._clocks.wall(), counts, now))
+        counted = await self.ledger.record(Entry(key, shown, self.clocks.wall(), counts, now))
         # While the ledger wrote, the target or the collector may have been removed, or other families exposed.
-        if not self._is_current(collector, target):
+        is_polled = self.registry.is_polled(target.key)
+        if collector.name not in self.memory.collectors or not (
+            is_polled or (target.kind != collector.polls and self.registry.admits(target))
+        ):
             return
         if outcome.is_unchanged:
-            status = self._store.board.find(key)
+            status = self.store.board.find(key)
             # The series may have been removed while the ledger wrote; the next answer restores them.
             if status is not None and status.fingerprint == outcome.fingerprint:
-                self._store.unchanged(status, self._due_times.lifetime(name, target), duration=seconds)
+                self.store.unchanged(status, self.due_times.lifetime(name, target), duration=seconds)
             return
-        if target in self._memory.gone and not collector.owns_target:
+        if target in self.memory.gone and not collector.owns_target:
             # Another collector's call has shown that this resource no longer exists: nothing is published.
             self._publish(name, Outcome(target, lack=GONE.lack), (), seconds)
             return
-        if self._store.board.was_up(name, target) is False:
-            self._memory.failures.recovers(_facts(name, target))
-        self._memory.unavailable.discard(key)
+        if self.store.board.was_up(name, target) is False:
+            self.memory.failures.recovers(_facts(name, target))
+        self.memory.unavailable.discard(key)
+        status = self._publish(name, outcome, counted.counters, seconds)
         # After a failed commit, the older counters are published; a later poll publishes the new ones.
-        fingerprint = b"" if counted.is_behind else outcome.fingerprint
-        self._publish(name, outcome, counted.counters, seconds, fingerprint=fingerprint)
+        status.fingerprint = b"" if counted.is_behind else outcome.fingerprint
 
     def _publish(
-        self,
-        collector: str,
-        outcome: Outcome,
-        counters: tuple[Family, ...],
-        seconds: float,
-        *,
-        fingerprint: bytes = b"",
-        note: str = "",
-    ) -> None:
+        self, collector: str, outcome: Outcome, counters: tuple[Family, ...], seconds: float, note: str = ""
+    ) -> Status:
         """Replace the families of a target."""
         families = (*outcome.families, *counters)
-        status = self._store.board.succeeded(collector, outcome, families, duration=seconds, note=note)
-        status.fingerprint = fingerprint
-        self._store.publish(status, families, self._due_times.lifetime(collector, outcome.target))
+        status = self.store.board.succeeded(collector, outcome, families, duration=seconds, note=note)
+        self.store.publish(status, families, self.due_times.lifetime(collector, outcome.target))
+        return status
 
     def _fail(self, collector: Collector, outcome: Outcome, error: PlatformError, seconds: float) -> None:
         """Record a failure; families of earlier polls stay until they expire.
 
-        Args:
-            collector: the collector that polled.
-            outcome: the target, with the families that are exposed in spite of the failure.
-            error: the error.
-            seconds: the duration of the poll.
+        The outcome has the families that are exposed in spite of the failure.
         """
         name, target = collector.name, outcome.target
         facts = _facts(name, target)
         if isinstance(error, NotAvailable):
             # The zone does not have this resource: not a failure, but an answer without samples, which is logged once.
             key = target.polled_by(name)
-            if key not in self._memory.unavailable:
-                self._memory.unavailable.add(key)
+            if key not in self.memory.unavailable:
+                self.memory.unavailable.add(key)
                 self._log.info("not available", **facts, error_key=error.error_key)
-            nothing = Outcome(target, lack=Lack(Cause.NOT_AVAILABLE, _words(error)))
-            self._publish(name, nothing, (), seconds, note="not available")
+            words, error_key = str(error), error.error_key
+            words = words if not error_key or error_key in words else f"{words} ({error_key})"
+            nothing = Outcome(target, lack=Lack(Cause.NOT_AVAILABLE, words))
+            self._publish(name, nothing, (), seconds, "not available")
             return
-        if not self._store.board.is_failing(name, target):
-            self._memory.failures.fails(facts, error.reason, str(error))
-        status = self._store.board.failed(
+        if not self.store.board.is_failing(name, target):
+            self.memory.failures.fails(facts, error.reason, str(error))
+        status = self.store.board.failed(
             name, outcome, error.reason, str(error), duration=seconds, cause=cause_of(error)
         )
-        lifetime = self._due_times.lifetime(name, target)
+        lifetime = self.due_times.lifetime(name, target)
         if outcome.families:
-            self._store.publish(status, outcome.families, lifetime)
+            self.store.publish(status, outcome.families, lifetime)
         else:
-            self._store.keep(status, lifetime)
+            self.store.keep(status, lifetime)
         if isinstance(error, NotFound):
-            self._store.clear(name, target)
+            self.store.clear(name, target)
             if collector.owns_target:
-                self._memory.gone.add(target)
-                for other in self._memory.collectors.values():
+                self.memory.gone.add(target)
+                for other in self.memory.collectors.values():
                     if other.polls == target.kind:
-                        self._store.clear(other.name, target)
+                        self.store.clear(other.name, target)
 
     def _last_answer(self, collector: Collector, target: Target) -> LastAnswer | None:
         """Return what the target's answer is compared with; None for a collector whose answers are not compared.
@@ -302,21 +272,9 @@ class Polls:
         """
         if collector.discovers:
             return None
-        status = self._store.board.find(target.polled_by(collector.name))
-        last = status.fingerprint if status is not None and self._store.is_exposed_whole else b""
-        return LastAnswer(last, f"{target.name}\0{dict(target.attributes)}{target.watched}", self._clocks)
-
-    def _is_current(self, collector: Collector, target: Target) -> bool:
-        """Return whether a target is still polled by a collector."""
-        return collector.name in self._memory.collectors and (
-            self._registry.is_polled(target.key) or (target.kind != collector.polls and self._registry.admits(target))
-        )
-
-
-def _words(error: PlatformError) -> str:
-    """Return the platform's message, with its error key unless the message contains it."""
-    words = str(error)
-    return words if not error.error_key or error.error_key in words else f"{words} ({error.error_key})"
+        status = self.store.board.find(target.polled_by(collector.name))
+        last = status.fingerprint if status is not None and self.store.is_exposed_whole else b""
+        return LastAnswer(last, f"{target.name}\0{dict(target.attributes)}{target.watched}", self.clocks)
 
 
 def _facts(collector: str, target: Target) -> dict[str, str]:

@@ -3,9 +3,9 @@
 import asyncio
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from apscheduler.events import EVENT_JOB_MAX_INSTANCES, EVENT_JOB_MISSED, JobExecutionEvent
+from apscheduler.events import EVENT_JOB_MAX_INSTANCES, EVENT_JOB_MISSED
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from exporter.clock import Clocks
@@ -43,9 +43,9 @@ class ScheduleState:
     """
 
     memory: PollMemory
-    discovered: frozenset[str]
-    durations: Mapping[str, float]
-    due: KeptDueTimes
+    discovered: frozenset[str] = frozenset()
+    durations: Mapping[str, float] = field(default_factory=dict)
+    due: KeptDueTimes = field(default_factory=KeptDueTimes)
 
 
 class Schedule:
@@ -81,7 +81,7 @@ class Schedule:
         telemetry: Telemetry,
         clocks: Clocks,
         changed: Callable[[Change], None],
-        left: "ScheduleState | None" = None,
+        left: ScheduleState | None = None,
     ) -> None:
         self.plans = {plan.collector.name: plan for plan in plans}
         self._naming = [plan.collector for plan in self.plans.values() if tells_names(plan.collector)]
@@ -96,11 +96,16 @@ class Schedule:
         self._capacity_shown = self.last_tick
         self._unfinished: set[PollKey] = set()
         self._await_names()
-        self._first_discovery = FirstDiscovery(self._discovered_accounts, () if left is None else left.discovered)
-        kept = KeptDueTimes() if left is None else left.due
-        self.due_times = DueTimes(self.plans, accounts, registry, self._first_discovery, clocks.monotonic, kept=kept)
-        self._memory = PollMemory(FailureLog(clocks.monotonic)) if left is None else left.memory
+        left = left or ScheduleState(PollMemory(FailureLog(clocks.monotonic)))
+        self._first_discovery = FirstDiscovery(self._discovered_accounts, left.discovered)
+        self.due_times = DueTimes(
+            self.plans, accounts, registry, self._first_discovery, clocks.monotonic, kept=left.due
+        )
+        self._memory = left.memory
         self._memory.collectors = {name: plan.collector for name, plan in self.plans.items()}
+        self._memory.forget_removed(registry)
+        # The next answer of each target is processed even if it is unchanged.
+        store.board.forget_answers()
         self._polls = Polls(
             accounts,
             self.due_times,
@@ -112,17 +117,16 @@ class Schedule:
             clocks=clocks,
             memory=self._memory,
         )
-        if left is not None:
-            self._memory.forget_removed(registry)
-            store.board.forget_answers()
-            self._polls.durations.update({name: left.durations[name] for name in self.plans if name in left.durations})
+        self._polls.durations.update({name: left.durations[name] for name in self.plans if name in left.durations})
         starts = asyncio.Lock()
         self.pools = {
             name: WorkerPool(account.client.rate_limiter.most_in_flight, self._polls.run, starts)
             for name, account in accounts.items()
         }
         self._scheduler = AsyncIOScheduler(job_defaults={"misfire_grace_time": None, "coalesce": True})
-        self._scheduler.add_listener(self._tick_lost, EVENT_JOB_MISSED | EVENT_JOB_MAX_INSTANCES)
+        self._scheduler.add_listener(
+            lambda lost: telemetry.missed.labels(lost.job_id).inc(), EVENT_JOB_MISSED | EVENT_JOB_MAX_INSTANCES
+        )
 
     @property
     def intervals(self) -> Intervals:
@@ -146,7 +150,7 @@ class Schedule:
                 account.capacity.max_in_flight = account.client.rate_limiter.max_in_flight
                 account.capacity.rate = account.client.rate_limiter.effective_rate
 
-    def hand_over(self) -> "ScheduleState":
+    def hand_over(self) -> ScheduleState:
         """Return the state for the schedule that replaces this one; this one must have stopped."""
         refused = {name for name, account in self.accounts.items() if account.client.credential.is_refused()}
         # The new settings may contain ids without a name.
@@ -154,18 +158,16 @@ class Schedule:
         naming = {collector.name for collector in self._naming}
 
         def starts_again(name: str, target: Target) -> bool:
-            account = account_of(target)
-            is_interrupted = target.polled_by(name) in self._unfinished
-            return is_interrupted or account in refused or (name in naming and account in unnamed)
+            again = refused | unnamed if name in naming else refused
+            return account_of(target) in again or target.polled_by(name) in self._unfinished
 
         discovered = frozenset(self._first_discovery.over - refused - unnamed)
-        return ScheduleState(self._memory, discovered, dict(self.durations), self.due_times.kept(starts_again))
+        return ScheduleState(self._memory, discovered, self.durations, self.due_times.kept(starts_again))
 
     def start(self) -> None:
         """Poll everything now, limited only by the budgets, and then at the intervals."""
-        for plan in self.plans.values():
+        for name, plan in self.plans.items():
             seconds = min(LONGEST_TICK, max(SHORTEST_TICK, plan.interval / TICKS_AN_INTERVAL))
-            name = plan.collector.name
             self._scheduler.add_job(self._tick_on_loop, "interval", seconds=seconds, args=(name,), id=name)
         self._scheduler.start()
         self.open()
@@ -211,9 +213,6 @@ class Schedule:
     async def end(self) -> None:
         """End the polls that wait for the ledger, at the end of the process."""
         await self._memory.stop()
-
-    def _tick_lost(self, event: JobExecutionEvent) -> None:
-        self._telemetry.missed.labels(event.job_id).inc()
 
     async def _tick_on_loop(self, name: str) -> None:
         """Enqueue due targets on the event loop; APScheduler would run a job that is not a coroutine on a thread."""

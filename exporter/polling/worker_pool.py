@@ -52,10 +52,8 @@ class WorkerPool:
     # Collector → the time planned for its next poll, if it is still to come; and the same times in order.
     _turns: dict[str, float] = field(default_factory=dict)
     _ordered_turns: list[tuple[float, str]] = field(default_factory=list)
-    _queue: list[DuePoll] = field(default_factory=list)
-    _filled: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(0))
+    _queue: asyncio.PriorityQueue[DuePoll] = field(default_factory=asyncio.PriorityQueue)
     _tasks: list[asyncio.Task[None]] = field(default_factory=list)
-    _idle: asyncio.Event = field(default_factory=asyncio.Event)
 
     def start(self) -> None:
         """Start the workers."""
@@ -67,25 +65,23 @@ class WorkerPool:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        while not self._queue.empty():
+            self._queue.get_nowait()
+            self._queue.task_done()
         self._tasks = []
-        self._queue.clear()
         self.busy.clear()
-        self._idle.set()
         return unfinished
 
     async def drained(self) -> None:
         """Wait until no poll is queued or running."""
-        while self.busy:
-            self._idle.clear()
-            await self._idle.wait()
+        await self._queue.join()
 
     def offer(self, run: DuePoll) -> bool:
         """Queue a poll; return False if a poll of the same target by the same collector is queued or running."""
         if run.key in self.busy:
             return False
         self.busy.add(run.key)
-        heapq.heappush(self._queue, run)
-        self._filled.release()
+        self._queue.put_nowait(run)
         return True
 
     def turn(self, collector: str, now: float, each: float) -> float:
@@ -110,14 +106,12 @@ class WorkerPool:
 
     async def _work(self) -> None:
         while True:
-            await self._filled.acquire()
-            # Without this, all polls of a tick would begin at the same time, and a scrape would wait for all of them.
-            async with self.starts:
-                await asyncio.sleep(0)
-            run = heapq.heappop(self._queue)
+            run = await self._queue.get()
             try:
+                # Without this, all polls of a tick would begin at once, and a scrape would wait for all of them.
+                async with self.starts:
+                    await asyncio.sleep(0)
                 await self.run(run)
             finally:
                 self.busy.discard(run.key)
-                if not self.busy:
-                    self._idle.set()
+                self._queue.task_done()

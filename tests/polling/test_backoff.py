@@ -5,6 +5,7 @@ from typing import cast
 from exporter.collectors import dns_statistics
 from exporter.platform.http.client import Client
 from exporter.polling.intervals import FIRST_WAIT, Account, Backoff, Capacity, Intervals, Plan
+from exporter.responsive.slices import at_once
 from exporter.targets.sharding import Shard
 from exporter.targets.target import Target
 
@@ -21,7 +22,7 @@ def backoff(targets: list[Target], rate: float) -> Backoff:
     plan = Plan(dns_statistics.COLLECTOR, HOUR)
     account = Account(cast("Client", None), Capacity(rate, 32))
     intervals = Intervals({NAME: plan}, {"main": account}, Shard())
-    intervals.note(plan, targets)
+    at_once(intervals.noting(plan, targets))
     return Backoff(intervals)
 
 

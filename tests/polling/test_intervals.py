@@ -7,6 +7,7 @@ import pytest
 
 from exporter.collectors import discovery, dns_record_scans, dns_statistics
 from exporter.polling.intervals import Capacity, Intervals, Plan
+from exporter.responsive.slices import at_once
 from exporter.targets.sharding import Shard
 from exporter.targets.target import Target
 
@@ -23,7 +24,7 @@ class Interrupted(Mapping[str, Plan]):
     intervals: Intervals
 
     def __getitem__(self, name: str) -> Plan:
-        self.intervals.note(PLANS["dns_record_scans"], [ZONE])
+        at_once(self.intervals.noting(PLANS["dns_record_scans"], [ZONE]))
         return PLANS[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -36,14 +37,14 @@ class Interrupted(Mapping[str, Plan]):
 def test_what_another_thread_reads_stands_while_targets_change() -> None:
     plans = Interrupted()
     plans.intervals = Intervals(plans, {}, Shard())
-    plans.intervals.note(PLANS["dns_statistics"], [ZONE])
+    at_once(plans.intervals.noting(PLANS["dns_statistics"], [ZONE]))
     assert [plans.intervals.shortest("main"), plans.intervals.slowest("dns_record_scans")] == [300.0, 600.0]
 
 
 def test_the_shortest_interval_of_an_account_is_that_of_its_most_frequent_collector() -> None:
     intervals = Intervals(PLANS, {}, Shard())
     for plan in PLANS.values():
-        intervals.note(plan, [ZONE])
+        at_once(intervals.noting(plan, [ZONE]))
     assert intervals.shortest("main") == 300.0
 
 
