@@ -13,7 +13,7 @@ from exporter.counters.days import DaySeries
 from exporter.counters.ledger import Entry, Ledger
 from exporter.counters.rows import StateRow, columns, unpack
 from exporter.counters.state_file import BUSY_SECONDS, FileStorage
-from exporter.counters.storage import LeaseHeldError, StateLockedError, Storage, StorageError, NullObserver
+from exporter.counters.storage import LeaseHeldError, NullObserver, StateLockedError, Storage, StorageError
 from exporter.targets.target import PollKey, Target
 
 Poll = Callable[[], Awaitable[Polled]]

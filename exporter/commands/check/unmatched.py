@@ -168,12 +168,12 @@ def changed_counters(settings: Settings, verdicts: Sequence[AccountResult]) -> I
             tried = [one.target for verdict in verdicts for one in verdict.tried if one.collector == endpoint.name]
             for target in tried:
                 row = stored.read(facts_key(target.polled_by(endpoint.name)))
-                sights = {} if row is None else unpack_facts(row.data)
+                facts = {} if row is None else unpack_facts(row.data)
                 for number, metric in enumerate(collectors[endpoint.name].metrics):
-                    sight, now = sights.get(metric.name), metric.declared(target.account)
-                    if sight is not None and now and sight.declared != now:
+                    known, now = facts.get(metric.name), metric.declared(target.account)
+                    if known is not None and now and known.declared != now:
                         path: KeyPath = ("endpoints", place, "metrics", number, "name")
-                        found[path, metric.name, differing(sight.declared, now)] += 1
+                        found[path, metric.name, differing(known.declared, now)] += 1
     except StorageError:
         return
     finally:
