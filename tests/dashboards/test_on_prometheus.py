@@ -134,6 +134,8 @@ def test_answers_carry_the_labels_that_are_shown(month: Month, shown: tuple[Page
         # Each process makes its own calls, so they add up: two processes, two endpoints and two codes.
         ("edge-exporter", "API budget", 0, {"account": "main"}, 8 / 60),
         ("edge-exporter", "Shards present", 0, {"shards": "2"}, 2),
+        # The columns without a label show the first queries: this one is when the state was damaged.
+        ("edge-exporter", "Shards", 2, {"instance": "exporter-0:9877"}, 1000 * (world.END.timestamp() - 43200)),
     ],
 )
 def test_what_two_exporters_serve_is_counted_once(  # noqa: PLR0917 - a table of cases

@@ -293,7 +293,7 @@ def lines(name: str, series: dict[str, str], moments: list[datetime], scene: Sce
     """Yield a series for each instance; series of alerts have none."""
     recorded = name.startswith("ALERTS")
     for number, instance in enumerate(scene.instances[:1] if recorded else scene.instances):
-        shard = {"shard": str(number)} if "shard" in series else {}
+        shard = {"shard": str(number)} if "shard" in series and not recorded else {}
         own = {"job": "edge", **({} if recorded else {"instance": instance, "pod": instance[:10]})}
         renamed: dict[str, str] | None = None
         text = ""

@@ -147,6 +147,7 @@ EXPORTER: dict[str, Labelled] = {
     "edge_exporter_series": lambda *_: 1312.0,
     "edge_exporter_render_duration_seconds": lambda _, at: 0.0031 * (1 + 0.3 * noise("render", at)),
     "edge_exporter_ledger_up": lambda *_: 1.0,
+    "edge_exporter_ledger_set_aside_timestamp_seconds": lambda *_: 0.0,
     "process_cpu_seconds_total": lambda _, at: 0.021 * (at - HISTORY.timestamp()),
     "process_max_fds": lambda *_: 1024.0,
     "process_open_fds": lambda _, at: 41.0 + round(2 * noise("files", at)),

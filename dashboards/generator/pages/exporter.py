@@ -169,7 +169,7 @@ _SHARDS = Row(
             " when it last found its saved counters damaged.",
             act="Two totals at once: the number of shards is being changed; this should end with the roll-out. After a"
             " damage counters started at 0; the renamed file is next to state.path: copy it, and check the disk.",
-            queries=(queries.STARTED, queries.RELOADED, queries.SHARDS, queries.SHARD_VERSION, queries.SET_ASIDE),
+            queries=(queries.STARTED, queries.RELOADED, queries.SET_ASIDE, queries.SHARDS, queries.SHARD_VERSION),
             view=table(
                 Column("Instance", label="instance"),
                 Column("Shard", label="shard", width=75),
