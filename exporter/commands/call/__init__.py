@@ -4,7 +4,6 @@ In: the name of an operation and its arguments. Out: the answer as JSON, with se
 for refused, not found, limited and unreachable. An operation that writes requires `--yes`.
 """
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -14,6 +13,9 @@ from exporter.commands.completion import complete_account, complete_database
 from exporter.commands.loading import loading
 from exporter.commands.options import AccountCommand, config_option, form_option
 from exporter.commands.output.printing import terminal_width
+
+_ACCOUNT = "The account to call; needed if there are several."
+_DATABASE = "The database for sql and database_pipeline."
 
 
 def _complete_operation(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -35,18 +37,8 @@ def _complete_argument(context: click.Context, _parameter: click.Parameter, inco
 @click.argument("operation", required=False, shell_complete=_complete_operation)
 @click.argument("arguments", nargs=-1, metavar="[NAME=VALUE]...", shell_complete=_complete_argument)
 @click.option("--list", "lists", is_flag=True, help="List the operations and exit.")
-@click.option(
-    "--account",
-    metavar="NAME",
-    shell_complete=complete_account,
-    help="The account to call; needed if there are several.",
-)
-@click.option(
-    "--database",
-    metavar="NAME",
-    shell_complete=complete_database,
-    help="The database for sql and database_pipeline.",
-)
+@click.option("--account", metavar="NAME", shell_complete=complete_account, help=_ACCOUNT)
+@click.option("--database", metavar="NAME", shell_complete=complete_database, help=_DATABASE)
 @click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation before a change.")
 @click.option("--dry-run", is_flag=True, help="Print the request with its secrets masked, and send nothing.")
 @form_option("text", "json")
@@ -59,17 +51,11 @@ def command(
     /,
     operation: str | None,
     arguments: tuple[str, ...],
-    config: Path | None,
     *,
     lists: bool,
-    account: str | None,
-    database: str | None,
-    yes: bool,
-    dry_run: bool,
     form: str,
-    compact: bool,
     helps: bool,
-    **given: Any,  # noqa: ANN401 - the flags' texts
+    **given: Any,  # noqa: ANN401 - the other options, and the flags' texts
 ) -> None:
     """Carry out one documented operation, and print what it answers as JSON.
 
@@ -107,14 +93,4 @@ def command(
         raise click.UsageError("Missing argument 'OPERATION'; 'edge-exporter call --list' lists them.")
     with loading():
         from exporter.commands.call.sending import call  # noqa: PLC0415 - neither for the help nor for the list
-    call(
-        operation,
-        arguments,
-        config,
-        given,
-        account=account,
-        database=database,
-        yes=yes,
-        dry_run=dry_run,
-        compact=compact,
-    )
+    call(operation, arguments, **given)

@@ -33,18 +33,14 @@ class Sources:
         self._is_spent = False
 
     def read(self, word: str, *, secret: bool = False) -> str:
-        """Return the text that a word stands for, without the line break at its end.
-
-        Args:
-            word: `-` or `@FILE`.
-            secret: whether typed text is hidden.
+        """Return the text that `-` or `@FILE` stands for, without the line break at its end.
 
         Raises:
             WrongValueError: it cannot be read.
         """
         name = "standard input" if word == "-" else word[1:]
         try:
-            whole = self._standard_input(secret=secret) if word == "-" else Path(name).read_bytes().decode()
+            whole = (self._standard_input(is_typed_hidden=secret) if word == "-" else Path(name).read_bytes()).decode()
         except UnicodeDecodeError:
             raise WrongValueError(f"{name} is not UTF-8 text") from None
         except OSError as error:
@@ -53,14 +49,14 @@ class Sources:
             raise WrongValueError("is not the name of a file") from None
         return whole.removesuffix("\n").removesuffix("\r")
 
-    def _standard_input(self, *, secret: bool) -> str:
+    def _standard_input(self, *, is_typed_hidden: bool) -> bytes:
         if self._is_spent:
             raise WrongValueError("another argument already takes standard input")
         self._is_spent = True
-        if secret and sys.stdin.isatty():
+        if is_typed_hidden and sys.stdin.isatty():
             typed: str = click.prompt("Secret", hide_input=True, err=True, default="", show_default=False)
-            return typed
-        return sys.stdin.buffer.read().decode()
+            return typed.encode("utf-8", "surrogateescape")
+        return sys.stdin.buffer.read()
 
 
 def stands_for_something(text: str) -> bool:
@@ -69,12 +65,7 @@ def stands_for_something(text: str) -> bool:
 
 
 def parse(operation: Operation[Any], words: Sequence[str], sources: Sources) -> tuple[Request[Any], tuple[str, ...]]:
-    """Return the request of an operation, and the values in it that no output may show.
-
-    Args:
-        operation: the operation.
-        words: the arguments, `name=value` each.
-        sources: reads the text for `-` and `@FILE`.
+    """Return the request of an operation with arguments `name=value`, and the values in it that no output may show.
 
     Raises:
         MisuseError: some are wrong; the message has a line for each fault.

@@ -81,22 +81,13 @@ def _plain(operation: Operation[Any]) -> dict[str, object]:
     plain: dict[str, object] = {key: getattr(operation, key) for key in ("name", "method", "path", "help")}
     if operation is SQL:
         return plain | {"parameters": _parameters(SQL)}
-    return plain | {
-        "writes": operation.writes,
-        "documented": operation.documented,
-        "parameters": [
-            {
-                "name": one.name,
-                "in": one.place,
-                "type": one.type,
-                "required": one.required,
-                "secret": one.secret,
-                "help": one.help,
-            }
-            | ({"values": one.allowed} if one.allowed is not None else {})
-            for one in operation.parameters
-        ],
-    }
+    parameters = [
+        {"name": one.name, "in": one.place}
+        | {key: getattr(one, key) for key in ("type", "required", "secret", "help")}
+        | ({"values": one.allowed} if one.allowed is not None else {})
+        for one in operation.parameters
+    ]
+    return plain | {"writes": operation.writes, "documented": operation.documented, "parameters": parameters}
 
 
 def explain(operation: Operation[Any], formatter: click.HelpFormatter) -> None:
@@ -125,11 +116,8 @@ def _usage(parameter: Parameter) -> str:
 def completions(name: str, words: Sequence[str], incomplete: str) -> Iterator[tuple[str, str]]:
     """Return the completions of an operation's next argument, each with its meaning.
 
-    Args:
-        name: the operation's.
-        words: the arguments before. A shell that breaks words at `=` gives `name`, `=` and the value one by one, and
-            no `=` where nothing is typed behind it.
-        incomplete: what is typed of this one.
+    `words` are the arguments before. A shell that breaks words at `=` gives `name`, `=` and the value one by one, and
+    no `=` where nothing is typed behind it.
     """
     parameters = {one.name: one for one in CALLABLE[name].parameters} if name in CALLABLE else {}
     broken = [word for word in words if word != "="]
@@ -139,8 +127,7 @@ def completions(name: str, words: Sequence[str], incomplete: str) -> Iterator[tu
         return
     known, equals, typed = incomplete.partition("=")
     if equals and known in parameters:
-        found = (value for value in _values(parameters[known]) if value.startswith(typed))
-        yield from ((f"{known}={value}", "") for value in found)
+        yield from ((f"{known}={value}", "") for value in _values(parameters[known]) if value.startswith(typed))
         return
     used = {word.partition("=")[0] for word in words}
     for parameter in parameters.values():

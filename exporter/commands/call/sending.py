@@ -1,5 +1,6 @@
-"""Asks before a change, sends the request of a call, and prints its answer or what a dry run would send."""
+"""Prepares a call, asks before a change, sends the request, and prints its answer or what a dry run would send."""
 
+import base64
 import json
 import os
 import sys
@@ -7,18 +8,21 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from copy import deepcopy
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from exporter.commands.call.arguments import Sources
-from exporter.commands.call.request import Result, Task, prepare
+from exporter.collectors.database import is_single, leads_with_reading
+from exporter.commands.call import operations
+from exporter.commands.call.arguments import Sources, WrongValueError, parse, stands_for_something
 from exporter.commands.loading import loading
 from exporter.commands.options import flag_values
 from exporter.commands.output.printing import FAULT, MISUSE, MisuseError, complain, echo
 from exporter.foreign.terminal import escape
 from exporter.platform.api import database as database_api
+from exporter.platform.api.database import Rows
 from exporter.platform.errors import (
     MASK,
     CredentialError,
@@ -26,11 +30,12 @@ from exporter.platform.errors import (
     NotFound,
     PlatformError,
     RateLimited,
+    StatementError,
     TransportError,
     Unauthorized,
 )
 from exporter.platform.http.mask import Mask, mask_secrets
-from exporter.platform.operation import address_of, headers_of
+from exporter.platform.operation import Caller, Request, address_of, headers_of
 from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.flag import ACCOUNT_FLAGS
 from exporter.settings.loading import SettingsError, load
@@ -38,9 +43,17 @@ from exporter.settings.model import Settings
 from exporter.validation.secrets import SecretFileError
 
 T = TypeVar("T", AccountSettings, DatabaseSettings)
+Callee = AccountSettings | DatabaseSettings
 
 # Fields of the interface that hold secrets (interface document, EdgeScript).
 _SECRET_FIELDS = frozenset({"DeploymentKey", "DefaultValue", "Secret"})
+# The meaning of a 404 that is not an error of the request.
+_ABSENT = {
+    "dns_record_scan": "the zone was never scanned, or does not exist",
+    "shield_zone_rate_limits": "there is no such zone, or the platform has no such listing",
+}
+# Requests of a pipeline that never change anything.
+_HARMLESS = frozenset({"close", "describe", "close_sql", "get_autocommit"})
 _NOT_FOUND = 5
 _EXIT_CODES = ((TransportError, 3), ((Unauthorized, Forbidden, CredentialError), 4), (NotFound, 5), (RateLimited, 6))
 _NOT_FOUND_STATUS = 404
@@ -49,17 +62,56 @@ _NOT_FOUND_KEY = "not_found"
 _MOST_ATTEMPTS = 3
 
 
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A call that can be carried out.
+
+    Attributes:
+        name: the operation's name.
+        does: a sentence about the operation.
+        request: what is sent; an operation that may change something is marked as a write, so that it is not retried.
+        secrets: values that no output may show.
+        statements: the statements of `sql`.
+    """
+
+    name: str
+    does: str
+    request: Request[Any]
+    secrets: tuple[str, ...] = ()
+    statements: Sequence[str] = ()
+
+    async def carry_out(self, caller: Caller) -> tuple[Any, list[str]]:
+        """Make the call; return JSON, and the statements that failed in an otherwise good answer.
+
+        Raises:
+            PlatformError: there is no good answer.
+        """
+        if self.statements:
+            writes = self.request.operation.writes
+            outcomes = (await database_api.execute(caller, self.statements, writes=writes)).value
+            failed = [
+                f"statement {number}: {outcome}" + (f" ({outcome.error_key})" if outcome.error_key else "")
+                for number, outcome in enumerate(outcomes, start=1)
+                if isinstance(outcome, StatementError)
+            ]
+            return [_plain(outcome) for outcome in outcomes], failed
+        answer = await caller.call(self.request)
+        if answer.value is None:
+            raise NotFound(f"the platform answered 404: {_ABSENT[self.name]}", status=404)
+        return json.loads(answer.raw.decode("utf-8", "replace")), []
+
+
 def call(
     operation: str,
     arguments: tuple[str, ...],
     config: Path | None,
-    given: Mapping[str, Any],
     *,
     account: str | None,
     database: str | None,
     yes: bool,
     dry_run: bool,
     compact: bool,
+    **given: Any,  # noqa: ANN401 - the flags' texts
 ) -> None:
     """Carry out one operation, as the options of `call` say, and print what it answers."""
     try:
@@ -79,9 +131,66 @@ def call(
     _carry_out(task, callee, compact=is_compact)
 
 
-def _callee(
-    settings: Settings, task: Task, account: str | None, database: str | None
-) -> AccountSettings | DatabaseSettings:
+def prepare(name: str, words: Sequence[str], sources: Sources) -> Task:
+    """Check the operation and its arguments.
+
+    Raises:
+        MisuseError: there is no such operation, or its arguments are wrong.
+    """
+    operation = operations.find(name)
+    if operation is operations.SQL:
+        texts = _statements(words, sources)
+        request = database_api.execution(texts, writes=not all(map(_reads, texts)))
+        return Task(name, operation.help, request, statements=texts)
+    request, secrets = parse(operation, words, sources)
+    if operation is database_api.PIPELINE and not all(map(_request_reads, (request.body or {})["requests"])):
+        request = replace(request, operation=replace(operation, writes=True))
+    return Task(name, operation.help, request, secrets)
+
+
+def _statements(words: Sequence[str], sources: Sources) -> list[str]:
+    faults = [] if words else ["statement: missing; expected SQL, - (standard input) or @FILE"]
+    texts: list[str] = []
+    for number, word in enumerate(words, start=1):
+        try:
+            texts.append(sources.read(word) if stands_for_something(word) else word)
+        except WrongValueError as error:
+            faults.append(f"statement {number}: {error}")
+        else:
+            faults += [] if texts[-1].strip() else [f"statement {number}: is empty"]
+    if faults:
+        raise MisuseError("\n".join(faults))
+    return texts
+
+
+def _reads(sql: str) -> bool:
+    """Return whether a statement is known to change nothing."""
+    return is_single(sql) and leads_with_reading(sql)
+
+
+def _request_reads(request: object) -> bool:
+    """Return whether a request of a pipeline is known to change nothing."""
+    match request:
+        case {"type": "execute", "stmt": {"sql": str(sql)}}:
+            return _reads(sql)
+        case {"type": str(kind)}:
+            return kind in _HARMLESS
+        case _:
+            return False
+
+
+def _plain(outcome: Rows | StatementError) -> Mapping[str, Any]:
+    """Return the result of a statement as JSON; bytes are in base64."""
+    if isinstance(outcome, StatementError):
+        return {"error": {"message": str(outcome), "code": outcome.error_key}}
+    rows = [
+        [{"base64": base64.b64encode(cell).decode()} if isinstance(cell, bytes) else cell for cell in row]
+        for row in outcome.rows
+    ]
+    return {"columns": list(outcome.columns), "rows": rows}
+
+
+def _callee(settings: Settings, task: Task, account: str | None, database: str | None) -> Callee:
     if task.request.operation.name == database_api.PIPELINE.name:
         if account is not None:
             raise MisuseError("--account is for the management API; --database names a database")
@@ -113,7 +222,7 @@ def _one(known: Sequence[T], name: str | None, what: str, variables: str) -> T:
     return found[0]
 
 
-def _carry_out(task: Task, callee: AccountSettings | DatabaseSettings, *, compact: bool) -> None:
+def _carry_out(task: Task, callee: Callee, *, compact: bool) -> None:
     try:
         try:
             secrets = (callee.credential().get_secret_value(), *task.secrets)
@@ -122,17 +231,17 @@ def _carry_out(task: Task, callee: AccountSettings | DatabaseSettings, *, compac
         with loading():
             # A dry run does not load the modules that contact the platform.
             from exporter.commands.output import interruptible  # noqa: PLC0415
-        result = interruptible.run(_send(task, callee))
+        value, faults = interruptible.run(_send(task, callee))
     except PlatformError as error:
         for secret in task.secrets:
             error.redact(secret)
         complain(description(error), exit_code(error))
-    click.echo(_as_text(result.value, Mask(secrets), compact=compact))
-    if result.faults:
-        complain("\n".join(result.faults), FAULT)
+    click.echo(_as_text(value, Mask(secrets), compact=compact))
+    if faults:
+        complain("\n".join(faults), FAULT)
 
 
-async def _send(task: Task, callee: AccountSettings | DatabaseSettings) -> Result:
+async def _send(task: Task, callee: Callee) -> tuple[Any, list[str]]:
     with loading():
         from exporter.platform.http.client import Observer  # noqa: PLC0415
         from exporter.wiring.clients import client_of  # noqa: PLC0415 - see above
@@ -158,20 +267,23 @@ def description(error: PlatformError) -> str:
     return "\n".join(lines)
 
 
-def _shown_request(task: Task, callee: AccountSettings | DatabaseSettings) -> Mapping[str, Any]:
+def _shown_request(task: Task, callee: Callee) -> Mapping[str, Any]:
     """Return the request that would be sent, with a copy of its body, which will be masked."""
-    url = callee.base_url if isinstance(callee, AccountSettings) else callee.url
-    has_own_header = isinstance(callee, AccountSettings) and callee.auth == "access_key"
+    key = {"Authorization": f"Bearer {MASK}"}
+    if isinstance(callee, DatabaseSettings):
+        url = callee.url
+    else:
+        url = callee.base_url
+        key = {"AccessKey": MASK} if callee.auth == "access_key" else key
     return {
         "method": task.request.operation.method,
         "url": address_of(url, task.request),
-        "headers": headers_of(task.request.operation.method)
-        | ({"AccessKey": MASK} if has_own_header else {"Authorization": f"Bearer {MASK}"}),
+        "headers": headers_of(task.request.operation.method) | key,
         "body": deepcopy(task.request.body),
     }
 
 
-def _ask(task: Task, callee: AccountSettings | DatabaseSettings) -> None:
+def _ask(task: Task, callee: Callee) -> None:
     """Print what would change, and continue only after a confirmation."""
     request = _shown_request(task, callee)
     what = f"{task.name} on {callee.name} changes something on the platform: {task.does}"
