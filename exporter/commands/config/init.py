@@ -1,9 +1,11 @@
-"""Writes a configuration file for what a key can see."""
+"""Writes a configuration file for what a key can see: what is discovered, and the other settings, in comments."""
 
+import json
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import aclosing
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -11,25 +13,35 @@ import click
 
 from exporter.clock import SYSTEM
 from exporter.collectors.discovery import COLLECTOR
-from exporter.commands.config.document import document
 from exporter.commands.options import flag_values
 from exporter.commands.output import interruptible
 from exporter.commands.output.printing import FAULT, MISUSE, complain
+from exporter.foreign.terminal import escape
 from exporter.platform.errors import PlatformError
 from exporter.platform.http.client import Observer
 from exporter.settings.account import AccountSettings
 from exporter.settings.flag import ACCOUNT_FLAGS
+from exporter.settings.flags import flags
 from exporter.settings.loading import load
-from exporter.targets.registry import Registry, Selection
+from exporter.targets.registry import Registry
 from exporter.targets.sharding import Shard
-from exporter.targets.target import ResourceList, Target
+from exporter.targets.target import ResourceList
 from exporter.validation.faults import ConfigurationError
 from exporter.wiring import from_settings
 from exporter.wiring.clients import client_of
 
 # The time limit for listing, in timeouts of a single call.
 _PATIENCE = 60
-_EVERYTHING = ("dns_zones", "scripts", "shield_zones")
+# Of more resources of a kind than this, the first are shown.
+MOST_LINES = 1000
+# The section and the name of each kind that discovery lists, which `found` counts.
+_KINDS = {
+    "dns_zone": ("dns_zones", "DNS zones"),
+    "script": ("scripts", "scripts"),
+    "shield_zone": ("shield_zones", "shield zones"),
+}
+# An account with its resources by kind; a kind is missing if it could not be listed.
+Found = tuple[AccountSettings, Mapping[str, ResourceList]]
 
 
 def init(config: Path | None, output: Path | None, given: Mapping[str, Any]) -> None:
@@ -42,7 +54,7 @@ def init(config: Path | None, output: Path | None, given: Mapping[str, Any]) -> 
         complain(str(error))
     if not settings.accounts:
         complain("there is no account in the configuration: EDGE_EXPORTER_BASE_URL and EDGE_EXPORTER_API_KEY suffice")
-    found: list[tuple[AccountSettings, Mapping[str, ResourceList]]] = []
+    found: list[Found] = []
     failures: list[str] = []
     for account in settings.accounts:
         lists, fault = interruptible.run(_listed(account))
@@ -60,25 +72,92 @@ def init(config: Path | None, output: Path | None, given: Mapping[str, Any]) -> 
                 file.write(text)
         except OSError as error:
             complain(f"{output} cannot be written: {error.strerror or error}")
-        click.echo(f"{output}: {', '.join(_counts(found))}. Next: edge-exporter check --config {output}", err=True)
+        counts = [
+            f"{sum(len(lists[kind].resources) for _, lists in found if kind in lists)} {words}"
+            for kind, (_, words) in _KINDS.items()
+        ]
+        click.echo(f"{output}: {', '.join(counts)}. Next: edge-exporter check --config {output}", err=True)
     if failures:
         complain("some lists could not be read:\n" + "\n".join(failures), FAULT)
 
 
-def _counts(found: list[tuple[AccountSettings, Mapping[str, ResourceList]]]) -> Iterator[str]:
-    for kind, words in (("dns_zone", "DNS zones"), ("script", "scripts"), ("shield_zone", "shield zones")):
-        number = sum(len(lists[kind].resources) for _, lists in found if kind in lists)
-        yield f"{number} {words}"
-
-
 async def _listed(account: AccountSettings) -> tuple[Mapping[str, ResourceList], PlatformError | None]:
     """Return what discovery finds in an account, including what its settings exclude, and the error, if any."""
-    whole = account.model_copy(update={key: type(getattr(account, key)).model_construct() for key in _EVERYTHING})
+    whole = {key: type(getattr(account, key)).model_construct() for key, _ in _KINDS.values()}
     registry = Registry(Shard(0, 1))
-    selections: list[Selection] = list(from_settings.account_selections(whole))
-    registry.configure(selections)
-    target: Target = next(iter(registry.targets("account")))
+    registry.configure(list(from_settings.account_selections(account.model_copy(update=whole))))
+    target = next(iter(registry.targets("account")))
     async with aclosing(client_of(account, Observer(), 1)) as client:
         caller = client.until(time.monotonic() + _PATIENCE * account.timeout)
         polled = await COLLECTOR.result(target, caller, registry, SYSTEM.utc())
     return (polled.found.lists if polled.found is not None else {}), polled.error
+
+
+def document(found: Iterable[Found]) -> str:
+    """Return the text of the file."""
+    lines = [
+        "# Written by edge-exporter config init: what the key can see is polled, also what is added later.",
+        "# To stop polling something, add it to exclude: a pattern of a DNS zone's name. Scripts and shield zones have",
+        "# no names to exclude: set 'discover: false', and make a list 'ids' of those that are to be polled.",
+        "accounts:",
+    ]
+    for account, lists in found:
+        lines += _account(account, lists)
+    lines += ["", "# The other settings, with their defaults.", *_defaults()]
+    return "\n".join(lines) + "\n"
+
+
+def _account(account: AccountSettings, lists: Mapping[str, ResourceList]) -> Iterator[str]:
+    yield f"  - name: {json.dumps(account.name, ensure_ascii=False)}"
+    yield f"    base_url: {account.base_url}"
+    if account.api_key_file is not None:
+        yield f"    api_key_file: {json.dumps(str(account.api_key_file.absolute()), ensure_ascii=False)}"
+    else:
+        yield "    # The key is not written here: EDGE_EXPORTER_API_KEY holds it, or name its file."
+        yield "    # api_key_file: /run/secrets/edge"
+    if account.auth != "access_key":
+        yield f"    auth: {account.auth}"
+    for kind, (section, _) in _KINDS.items():
+        yield f"    {section}:"
+        yield "      discover: true"
+        if kind == "dns_zone":
+            yield "      exclude: []"
+        yield from _resources(lists.get(kind))
+    limits = lists.get("rate_limit")
+    if limits is not None and limits.resources:
+        yield "    # rate_limits, discovered with their shield zones:"
+        yield from _found(f"{{id: {limit.id}, shield_zone_id: {limit.parent}}}" for limit in limits.resources)
+
+
+def _resources(listed: ResourceList | None) -> Iterator[str]:
+    if listed is None:
+        yield "      # could not be listed"
+        return
+    number = str(len(listed.resources)) if listed.resources else "none"
+    whole = "" if listed.complete else "; the list was incomplete"
+    yield f"      # {number} found{whole}{':' if listed.resources else ''}"
+    yield from _found(
+        f"{resource.id}  # {escape(resource.name)}" if resource.name else resource.id for resource in listed.resources
+    )
+
+
+def _found(items: Iterable[str]) -> Iterator[str]:
+    """Write what was found as comments in the form of the items of a list."""
+    shown = list(islice(items, MOST_LINES + 1))
+    yield from (f"      #   - {item}" for item in shown[:MOST_LINES])
+    if len(shown) > MOST_LINES:
+        yield f"      #   and more than the first {MOST_LINES}, which are shown"
+
+
+def _defaults() -> Iterator[str]:
+    written: set[tuple[str, ...]] = set()
+    for flag in flags():
+        if flag.is_of_account:
+            continue
+        *sections, key = map(str, flag.path)
+        for depth, section in enumerate(sections):
+            path = tuple(sections[: depth + 1])
+            if path not in written:
+                written.add(path)
+                yield f"# {'  ' * depth}{section}:"
+        yield f"# {'  ' * len(sections)}{key}: {flag.default}  # {flag.help}"

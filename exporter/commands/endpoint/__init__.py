@@ -57,10 +57,10 @@ def try_endpoints(
     if (file is None) == (answer is None):
         raise click.UsageError("expected FILE, or --from-answer with an answer")
     with loading():
-        from exporter.commands.endpoint import trying  # noqa: PLC0415 - not for the help
+        from exporter.commands.endpoint import attempt  # noqa: PLC0415 - not for the help
     if answer is not None:
         if target:
             echo("--target does nothing with --from-answer, which contacts nothing", err=True)
-        trying.propose_metrics(answer, name)
+        attempt.propose_metrics(answer, name)
     elif file is not None:
-        trying.try_file(file, config, given, account=account, target=target)
+        attempt.try_file(file, config, given, account=account, target=target)

@@ -1,27 +1,44 @@
-"""Tries one endpoint on the platform, with the collector that the daemon would run."""
+"""Tries the endpoints of a file with the daemon's collectors, or proposes an endpoint for an answer."""
 
 import json
+import os
+import re
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, TypeVar
+
+import click
 
 from exporter.clock import SYSTEM
 from exporter.collectors.collector import Collector, Outcome
 from exporter.collectors.endpoints.endpoint import ACCOUNT_KIND, Endpoint, EndpointMetric
 from exporter.collectors.endpoints.expression import Expression, ExpressionError
+from exporter.commands.call.sending import choose_account
+from exporter.commands.endpoint.proposal import propose
+from exporter.commands.options import flag_values
+from exporter.commands.output import interruptible
+from exporter.commands.output.printing import FAULT, MISUSE, complain, echo
 from exporter.exposition.encoding import Format, header, render
-from exporter.metric import Count, Family, Sample
+from exporter.metric import Family, Sample
 from exporter.platform.api.document import Document
 from exporter.platform.errors import PlatformError
 from exporter.platform.http.client import Calls, Observer
+from exporter.platform.http.mask import mask_secrets
 from exporter.platform.operation import Answer, Request, address_of
 from exporter.settings.account import AccountSettings
+from exporter.settings.endpoint_files import read_endpoint_file
+from exporter.settings.endpoint_names import misnamed
+from exporter.settings.flag import ACCOUNT_FLAGS
+from exporter.settings.loading import SettingsError, load_with_endpoints
 from exporter.settings.model import Settings
 from exporter.targets.registry import Registry
 from exporter.targets.sharding import Shard
 from exporter.targets.target import Target
+from exporter.validation.faults import Fault, written
 from exporter.wiring import clients, from_settings
 
 T = TypeVar("T")
@@ -30,6 +47,44 @@ T = TypeVar("T")
 ANSWER_LINES = 40
 LONGEST_LINE = 160
 SHOWN_ITEMS = 3
+_MOST_BYTES = 16 * 1024 * 1024
+
+
+def try_file(file: Path, config: Path | None, given: Mapping[str, Any], *, account: str | None, target: str) -> None:
+    """Ask the platform once for each endpoint of a file; ends with exit code 1 where one fails, 2 where it is wrong."""
+    try:
+        settings = load_with_endpoints([file], config, flag_values(given, ACCOUNT_FLAGS), os.environ)
+    except SettingsError as error:
+        complain(str(error), MISUSE)
+    chosen = choose_account(settings, account)
+    marked = read_endpoint_file(file)
+    for path, message in misnamed(settings.endpoints):
+        echo(f"warning: {Fault(marked.source, marked.line(path), written(path), message)}", err=True)
+    attempt = Attempt(settings, chosen, target)
+    for line in interruptible.run(attempt.run()):
+        echo(line)
+    if attempt.failed:
+        sys.exit(FAULT)
+
+
+def propose_metrics(source: str, name: str) -> None:
+    """Print a file with one endpoint for an answer, which is in a file or on standard input (`-`)."""
+    if re.fullmatch(r"[a-z][a-z0-9_]{0,62}", name) is None:
+        raise click.UsageError(f"--name: found {name[:60]!r}, expected small letters, digits and '_'")
+    try:
+        raw = sys.stdin.buffer.read(_MOST_BYTES + 1) if source == "-" else Path(source).read_bytes()[: _MOST_BYTES + 1]
+    except OSError as error:
+        complain(f"{source}: {(error.strerror or 'cannot be read').lower()}", MISUSE)
+    if len(raw) > _MOST_BYTES:
+        complain(f"{source} holds more than 16 MiB", MISUSE)
+    try:
+        answer = mask_secrets(json.loads(raw))
+    except (ValueError, RecursionError):
+        complain(f"{source} holds no JSON; expected an answer of the platform", MISUSE)
+    for line in shortened(answer):
+        echo(f"# {line}")
+    for line in propose(answer, name):
+        echo(line)
 
 
 class AttemptError(Exception):
@@ -60,13 +115,10 @@ class Attempt:
         settings: the account, and the endpoints of the file alone.
         account: the account to call.
         target_id: the target to poll; empty for the first one.
-
-    Attributes:
-        failed: whether any endpoint failed.
     """
 
     def __init__(self, settings: Settings, account: AccountSettings, target_id: str) -> None:
-        self.failed = False
+        self.failed = False  # whether any endpoint failed
         self._settings = settings
         self._account = account
         self._target_id = target_id
@@ -158,12 +210,10 @@ def _line(text: str) -> str:
 
 def _picked(metric: EndpointMetric, document: object) -> Iterator[str]:
     value = document.value if isinstance(document, Document) else document
-    sources: dict[str, Expression | None] = {"value": metric.value, "days": metric.days, "month": metric.month}
+    sources = {"value": metric.value, "days": metric.days, "month": metric.month, **metric.info}
     for source, expression in sources.items():
         if expression is not None:
             yield _line(f"{metric.name}: {source} {expression.text} = {_read(expression, value)}")
-    for label, expression in metric.info.items():
-        yield _line(f"{metric.name}: {label} {expression.text} = {_read(expression, value)}")
 
 
 def _read(expression: Expression, value: object) -> str:
@@ -177,14 +227,13 @@ def _read(expression: Expression, value: object) -> str:
 def _exposition(collector: Collector, outcome: Outcome) -> Iterator[str]:
     yield "The exposition (a counter begins at 0 when it is first seen):"
     yield ""
-    families = [*outcome.families, *(_at_first_sight(count) for count in outcome.counts)]
+    # A counter as `/metrics` shows it after the first poll.
+    counters = [
+        Family(count.info, tuple(Sample(count.labels + values, 0.0) for values, _ in count.sources))
+        for count in outcome.counts
+    ]
     for info in collector.families:
-        for family in families:
+        for family in (*outcome.families, *counters):
             if family.info == info:
                 text = (header(info, Format.TEXT) + render(family, Format.TEXT)).decode()
                 yield from (f"    {line}" for line in text.splitlines())
-
-
-def _at_first_sight(count: Count) -> Family:
-    """Return a counter as `/metrics` shows it after the first poll."""
-    return Family(count.info, tuple(Sample(count.labels + values, 0.0) for values, _ in count.sources))

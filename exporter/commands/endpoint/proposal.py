@@ -35,12 +35,7 @@ _DROPPED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A proposed metric.
-
-    Attributes:
-        source: `value`, `days`, `month` or `info`.
-        guess: the parts that are guessed.
-    """
+    """A proposed metric; its source is `value`, `days`, `month` or `info`, and `guess` names what is guessed."""
 
     name: str
     source: str
@@ -66,8 +61,7 @@ def propose(answer: object, name: str) -> Iterator[str]:
         answer: the parsed answer of the platform.
         name: the endpoint's name, which metrics' names begin with.
     """
-    lists = [path for path, value in _lists(answer, ())]
-    if lists:
+    if lists := list(_lists(answer, ())):
         yield f"# Lists of objects, which could name targets under each: {', '.join(map(_path, lists))}"
     yield "endpoints:"
     yield f"  - name: {name}  # guessed"
@@ -78,12 +72,12 @@ def propose(answer: object, name: str) -> Iterator[str]:
         found.setdefault(proposal.name, proposal)
         if len(found) >= MOST_PROPOSALS:
             break
+    stem = f"edge_{name}_"
     for proposal in found.values():
         # In OpenMetrics a counter is exposed without its _total, too.
         is_taken = proposal.source == "value" and f"{proposal.name}_total" in found
-        stem = f"edge_{name}_"
-        renamed = f"{stem}window_{proposal.name.removeprefix(stem)}"
-        yield (replace(proposal, name=renamed) if is_taken else proposal).line()
+        renamed = f"{stem}window_{proposal.name.removeprefix(stem)}" if is_taken else proposal.name
+        yield replace(proposal, name=renamed).line()
     if not found:
         yield "      []  # the answer holds neither a number nor a chart of days"
 
@@ -92,12 +86,11 @@ def _proposals(value: object, path: tuple[str, ...], name: str) -> Iterator[Prop
     key = path[-1] if path else ""
     if is_secret_name(key) and not isinstance(value, int | float):
         return
+    unit, scale, words = _named(path)
     match value:
         case dict() if path and _is_chart(value):
-            unit, scale, words = _named(path)
             yield Proposal(_join(name, words, unit, "total"), "days", _path(path), scale=scale, guess="name and unit")
         case dict() if path and _is_counts(value):
-            unit, scale, words = _named(path)
             yield Proposal(_join(name, words, unit), "value", _path(path), "class", scale, "name, label and unit")
         case dict() if len(path) < DEEPEST:
             for inner, item in value.items():
@@ -110,8 +103,6 @@ def _proposals(value: object, path: tuple[str, ...], name: str) -> Iterator[Prop
             yield from _of_rows(value[0], path, name)
         case str():
             yield from _of_text(value, path, name)
-        case _:
-            return
 
 
 def _of_number(path: tuple[str, ...], name: str, expression: str) -> Proposal:
@@ -164,9 +155,9 @@ def _is_numbers(value: Mapping[Any, object]) -> bool:
     )
 
 
-def _lists(value: object, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], object]]:
+def _lists(value: object, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     if isinstance(value, list) and value and isinstance(value[0], dict):
-        yield path, value
+        yield path
     elif isinstance(value, dict) and len(path) < DEEPEST:
         for key, item in value.items():
             yield from _lists(item, (*path, str(key)))
