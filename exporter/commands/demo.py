@@ -1,26 +1,23 @@
 """`demo`: runs a sandbox and the daemon on it, with nothing to configure."""
 
-from typing import Literal
+from typing import Any
 
 import click
 
 from exporter.commands.loading import loading
 from exporter.commands.output.help import Command
 
+_PORT = click.IntRange(0, 65_535)
 LEVELS = ("debug", "info", "warning", "error")
 
 
 @click.command("demo", cls=Command)
 @click.option(
-    "--listen",
-    default="127.0.0.1:9877",
-    show_default=True,
-    metavar="HOST:PORT",
-    help="The exporter's address.",
+    "--listen", default="127.0.0.1:9877", show_default=True, metavar="HOST:PORT", help="The exporter's address."
 )
 @click.option(
     "--sandbox-port",
-    type=click.IntRange(0, 65_535),
+    type=_PORT,
     default=9878,
     show_default=True,
     help="The sandbox's port on 127.0.0.1; 0 takes a free one.",
@@ -33,7 +30,7 @@ LEVELS = ("debug", "info", "warning", "error")
 )
 @click.option(
     "--prometheus-port",
-    type=click.IntRange(0, 65_535),
+    type=_PORT,
     default=9090,
     show_default=True,
     help="With --prometheus: its port on 127.0.0.1; 0 takes a free one.",
@@ -41,27 +38,13 @@ LEVELS = ("debug", "info", "warning", "error")
 @click.option("--fast", is_flag=True, help="Let simulated time run 240 times as fast: a day in six minutes.")
 @click.option("--seed", type=int, default=1, show_default=True, help="The state of the simulated account.")
 @click.option(
-    "--log-level",
-    type=click.Choice(LEVELS),
-    default="warning",
-    show_default=True,
-    help="The lowest logged level.",
+    "--log-level", type=click.Choice(LEVELS), default="warning", show_default=True, help="The lowest logged level."
 )
-def command(
-    listen: str,
-    sandbox_port: int,
-    prometheus_port: int,
-    seed: int,
-    log_level: Literal["debug", "info", "warning", "error"],
-    *,
-    with_prometheus: bool,
-    fast: bool,
-) -> None:
+def command(prometheus_port: int, *, with_prometheus: bool, **given: Any) -> None:  # noqa: ANN401 - the other options
     """Run the exporter on a local platform, with nothing to configure.
 
     SIGTERM and SIGINT (Ctrl-C) end it within five seconds with exit code 0.
     """
     with loading():
         from exporter.commands.local_platform import serve_demo  # noqa: PLC0415 - not for the help
-    watched = prometheus_port if with_prometheus else None
-    serve_demo(listen, sandbox_port, watched, fast=fast, seed=seed, log_level=log_level)
+    serve_demo(prometheus_port=prometheus_port if with_prometheus else None, **given)

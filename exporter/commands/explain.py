@@ -103,20 +103,19 @@ def command(
 
 def _print(answer: Answer, targets: Sequence[str], *, is_whole: bool) -> None:
     """Print a summary of all absences, or each absence of what was named."""
-    width = terminal_width()
-    for unknown in answer["unknown_targets"]:
-        echo(f"{unknown!r} is unknown: neither a target nor a name that discovery has found.")
+    width, absences, unknown = terminal_width(), answer["absences"], answer["unknown_targets"]
+    for name in unknown:
+        echo(f"{name!r} is unknown: neither a target nor a name that discovery has found.")
     if is_whole:
         echo(summary(answer, width))
-        if answer["absences"]:
+        if absences:
             echo("\nName a family, a target, --collector or --cause to see the evidence and what to do.")
         return
-    if answer["absences"]:
+    if absences:
         echo(details(answer, width))
-    elif len(answer["unknown_targets"]) < len(targets) or not targets:
+    elif len(unknown) < len(targets) or not targets:
         echo("Nothing is absent: every possible family has series.")
-    left = answer["matched"] - len(answer["absences"])
-    if left:
+    if left := answer["matched"] - len(absences):
         echo(f"\n… and {left:,} more absences: name a target, or raise --limit.")
 
 
@@ -182,13 +181,11 @@ def _ask(
         complain(said or f"{url} answered {error.code}")
     except HTTPException:
         complain(f"the server at {url} is not an edge-exporter: its answer is not HTTP")
-    except (URLError, OSError) as error:
+    except OSError as error:
         reason = error.reason if isinstance(error, URLError) else error
         words = getattr(reason, "strerror", None) or str(reason)
-        complain(
-            f"no exporter answers at {url} ({words}): start one with `edge-exporter run`, or name its address "
-            "with --url or --config"
-        )
+        advice = "start one with `edge-exporter run`, or name its address with --url or --config"
+        complain(f"no exporter answers at {url} ({words}): {advice}")
     except ValueError:
         complain(f"the server at {url} is not an edge-exporter: its answer is not JSON")
     if not isinstance(answer, dict) or "absences" not in answer:
@@ -220,29 +217,28 @@ def details(answer: Answer, width: int | None) -> str:
     for absence in answer["absences"]:
         key = (absence["cause"], absence["collector"], tuple(absence["families"]))
         groups.setdefault(key, []).append(absence)
-    return "\n\n".join("\n".join(_group(alike, width)) for alike in groups.values())
+    return "\n\n".join(
+        "\n".join(wrapped for line in _group(alike) for wrapped in _wrapped(line, width)) for alike in groups.values()
+    )
 
 
-def _group(alike: Sequence[Answer], width: int | None) -> Iterator[str]:
+def _group(alike: Sequence[Answer]) -> Iterator[str]:
     first = alike[0]
-    yield from _wrapped(f"{', '.join(first['families'])}", "", width)
-    yield from _wrapped(f"cause:    {first['cause']}: {first['text']}", "  ", width)
+    yield ", ".join(first["families"])
+    yield f"  cause:    {first['cause']}: {first['text']}"
     for absence in alike[:MOST_TARGETS]:
         name = f" ({absence['name']})" if absence["name"] and absence["name"] not in absence["target"] else ""
         account = f" of {absence['account']}" if absence["account"] else ""
-        yield from _wrapped(f"target:   {absence['target']}{name}{account}, by {absence['collector']}", "  ", width)
-        yield from _wrapped(f"evidence: {absence['evidence']}", "  ", width)
+        yield f"  target:   {absence['target']}{name}{account}, by {absence['collector']}"
+        yield f"  evidence: {absence['evidence']}"
     if len(alike) > MOST_TARGETS:
         yield f"  … and {len(alike) - MOST_TARGETS:,} more targets alike (-o json lists them)"
-    yield from _wrapped(f"to do:    {first['advice']}", "  ", width)
+    yield f"  to do:    {first['advice']}"
 
 
-def _wrapped(line: str, indent: str, width: int | None) -> Iterator[str]:
+def _wrapped(line: str, width: int | None) -> list[str]:
     line = escape(line)
     if width is None:
-        yield indent + line
-        return
-    hanging = indent + " " * 4
-    yield from textwrap.wrap(
-        line, max(width, 20), initial_indent=indent, subsequent_indent=hanging, break_on_hyphens=False
-    )
+        return [line]
+    hanging = "      " if line.startswith("  ") else "    "
+    return textwrap.wrap(line, max(width, 20), subsequent_indent=hanging, break_on_hyphens=False)

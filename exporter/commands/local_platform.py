@@ -30,47 +30,36 @@ QUERY = "SELECT region, count(*) AS value FROM orders WHERE shipped IS NULL GROU
 
 def demo_settings(world: World, url: str, listen: str, log_level: Level = "warning") -> Settings:
     """Return settings that poll everything in a world."""
+    scripts = world.scripts.scripts
+    account = {
+        "name": "demo",
+        "base_url": url,
+        "api_key": keys.API_KEY,
+        "budget": {"requests_per_second": 50, "max_in_flight": 16},
+        "scripts": {"monthly_budget_dollars": {scripts.name(script): 500.0 for script in scripts}},
+        "rate_limits": [
+            {"id": limit, "name": name, "shield_zone_id": zone} for limit, name, zone in world.rate_limit_ids()
+        ],
+        "access_lists": [{"shield_zone_id": zone, "id": number} for zone, number in world.access_list_ids()],
+        "waf_custom_rules": [{"id": rule} for rule in world.custom_rule_ids()],
+        "images": [
+            {"registry_id": registry, "namespace": namespace, "name": name, "watch_tags": tags[:2]}
+            for registry, namespace, name, tags in world.images()
+        ],
+        "searches": world.search_terms(),
+    }
+    query: dict[str, object] = {
+        "name": "orders_open",
+        "help": "Orders not yet shipped.",
+        "sql": QUERY,
+        "value": "value",
+    }
+    query |= {"labels": ["region"], "interval": "10s"}
+    token = keys.DATABASE_TOKEN_READ_ONLY
     return Settings.model_validate(
         {
-            "accounts": [
-                {
-                    "name": "demo",
-                    "base_url": url,
-                    "api_key": keys.API_KEY,
-                    "budget": {"requests_per_second": 50, "max_in_flight": 16},
-                    "scripts": {"monthly_budget_dollars": _budgets(world)},
-                    "rate_limits": [
-                        {"id": limit_id, "name": name, "shield_zone_id": zone_id}
-                        for limit_id, name, zone_id in world.rate_limit_ids()
-                    ],
-                    "access_lists": [
-                        {"shield_zone_id": zone_id, "id": list_id} for zone_id, list_id in world.access_list_ids()
-                    ],
-                    "waf_custom_rules": [{"id": rule_id} for rule_id in world.custom_rule_ids()],
-                    "images": [
-                        {"registry_id": registry, "namespace": namespace, "name": name, "watch_tags": tags[:2]}
-                        for registry, namespace, name, tags in world.images()
-                    ],
-                    "searches": world.search_terms(),
-                }
-            ],
-            "databases": [
-                {
-                    "name": "orders",
-                    "url": url,
-                    "auth_token": keys.DATABASE_TOKEN_READ_ONLY,
-                    "queries": [
-                        {
-                            "name": "orders_open",
-                            "help": "Orders not yet shipped.",
-                            "sql": QUERY,
-                            "value": "value",
-                            "labels": ["region"],
-                            "interval": "10s",
-                        }
-                    ],
-                }
-            ],
+            "accounts": [account],
+            "databases": [{"name": "orders", "url": url, "auth_token": token, "queries": [query]}],
             "collectors": {
                 collector.section: {"interval": max(SHORTEST_INTERVAL, collector.interval / SPEED_UP)}
                 for collector in CATALOGUE
@@ -82,13 +71,8 @@ def demo_settings(world: World, url: str, listen: str, log_level: Level = "warni
     )
 
 
-def _budgets(world: World) -> dict[str, float]:
-    scripts = world.scripts.scripts
-    return {scripts.name(script_id): 500.0 for script_id in scripts}
-
-
 def serve_demo(
-    listen: str, sandbox_port: int, prometheus_port: int | None, *, fast: bool, seed: int, log_level: Level
+    *, listen: str, sandbox_port: int, prometheus_port: int | None, fast: bool, seed: int, log_level: Level
 ) -> None:
     """Serve a world and the exporter on it until a signal, and with a port also Prometheus."""
     try:

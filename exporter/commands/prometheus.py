@@ -7,6 +7,7 @@ import shutil
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -29,20 +30,6 @@ class PrometheusError(Exception):
     """Prometheus cannot run together with the demo; the message says why, and what to do."""
 
 
-def find_program() -> str:
-    """Find the installed Prometheus.
-
-    Raises:
-        PrometheusError: there is none.
-    """
-    found = shutil.which(PROGRAM)
-    if found is None:
-        raise PrometheusError(
-            "prometheus is not installed: Debian and Ubuntu have it as the package prometheus, Homebrew as prometheus"
-        )
-    return found
-
-
 def configuration(folder: Path, target: str) -> str:
     """Return the shipped configuration, changed to scrape one exporter."""
     text = (folder / "prometheus.yml").read_text(encoding="utf-8")
@@ -53,14 +40,14 @@ def configuration(folder: Path, target: str) -> str:
     return text
 
 
+@dataclass(frozen=True, slots=True)
 class Prometheus:
     """A running Prometheus that scrapes nothing yet."""
 
-    def __init__(self, process: asyncio.subprocess.Process, url: str, config: Path, folder: Path) -> None:
-        self.url = url
-        self._process = process
-        self._config = config
-        self._folder = folder
+    url: str
+    _process: asyncio.subprocess.Process
+    _config: Path
+    _folder: Path
 
     def scrape(self, target: str) -> None:
         """Load the shipped configuration and rules, and start to scrape an exporter."""
@@ -75,7 +62,10 @@ async def running(port: int) -> AsyncIterator[Prometheus]:
     Raises:
         PrometheusError: there is none, or it does not start.
     """
-    program = find_program()
+    if (program := shutil.which(PROGRAM)) is None:
+        raise PrometheusError(
+            "prometheus is not installed: Debian and Ubuntu have it as the package prometheus, Homebrew as prometheus"
+        )
     try:
         folder = find_folder("prometheus")
     except AssetError as error:
@@ -100,7 +90,7 @@ async def running(port: int) -> AsyncIterator[Prometheus]:
                 raise PrometheusError("prometheus has no log output")
             address = await _ready(lines)
             drained = asyncio.create_task(_drain(lines), name="prometheus log")
-            yield Prometheus(process, f"http://{address}", config, folder)
+            yield Prometheus(f"http://{address}", process, config, folder)
         finally:
             await _end(process)
             if drained is not None:

@@ -1,5 +1,7 @@
 """`sandbox`: serves the local platform alone."""
 
+from typing import Any
+
 import click
 
 from exporter.commands.loading import loading
@@ -22,11 +24,11 @@ COUNT = click.IntRange(0, 200_000)
 @click.option("--zones", type=COUNT, default=12, show_default=True, help="How many DNS zones there are.")
 @click.option("--scripts", type=COUNT, default=4, show_default=True, help="How many edge scripts there are.")
 @click.option("--shield-zones", type=COUNT, default=3, show_default=True, help="How many shield zones there are.")
-def command(*, host: str, port: int, fast: bool, seed: int, zones: int, scripts: int, shield_zones: int) -> None:
+def command(**given: Any) -> None:  # noqa: ANN401 - the options
     """Serve the local platform alone: every operation of the interface, a moving world, faults on demand.
 
     SIGTERM and SIGINT (Ctrl-C) end it within a second with exit code 0.
     """
     with loading():
         from exporter.commands.local_platform import serve_sandbox  # noqa: PLC0415 - not for the help
-    serve_sandbox(host, port, fast=fast, seed=seed, zones=zones, scripts=scripts, shield_zones=shield_zones)
+    serve_sandbox(**given)
