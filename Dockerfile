@@ -1,5 +1,5 @@
-# The exporter as an image: `docker build -t edge-exporter .`, or podman. `docker run --rm -p 127.0.0.1:9877:9877
-# edge-exporter demo --listen :9877` needs nothing else; deploy/README.md says how it is run for real.
+# The exporter as an image: `make image`, with docker or podman. `docker run --rm -p 127.0.0.1:9877:9877
+# localhost/edge-exporter:0.2.0 demo --listen :9877` needs nothing else; deploy/README.md says how it is run for real.
 #
 # Both stages start from the same Python, because a virtual environment holds links to the one that made it. A release
 # names the base with the digest that it found (.github/workflows/release.yml).
@@ -18,9 +18,7 @@ RUN --mount=type=cache,target=/root/.cache/pip \
     && python -m pip --python /opt/build/bin/python install --require-hashes --requirement requirements/build.txt
 COPY pyproject.toml README.md LICENSE ./
 COPY dashboards dashboards
-COPY deploy/alertmanager deploy/alertmanager
-COPY deploy/prometheus deploy/prometheus
-COPY deploy/runbooks deploy/runbooks
+COPY deploy deploy
 COPY exporter exporter
 # There is no git in here to say which version it is.
 ARG VERSION=0.2.0.dev0

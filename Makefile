@@ -84,6 +84,12 @@ package: $(VENV)/.release ## the sdist, the wheel and the chart, each tried as i
 	.ci/package
 	.ci/chart
 
+# podman leaves a health check out of its own format of images.
+.PHONY: image
+image: ## the image, localhost/edge-exporter of the chart's version, with docker or podman
+	$$(command -v docker >/dev/null && echo docker build || echo podman build --format docker) \
+		--tag localhost/edge-exporter:$$(sed -n 's/^version: //p' deploy/helm/edge-exporter/Chart.yaml) .
+
 .PHONY: audit
 audit: $(VENV)/.release ## known vulnerabilities and the licences of what the image is made of
 	.ci/audit

@@ -26,11 +26,21 @@ PLACES: Final = (
     "deploy/systemd/edge-exporter.service",
     "docs/start.md",
     "exporter/assets/shipped.py",
+    "tests/commands/test_assets.py",
     "tests/rules/*.test.yml",
+    "tests/rules/test_rules.py",
 )
 # A repository of this name at any forge. An index's page has no owner in its path.
 _ADDRESS: Final = re.compile(r"https://(?!pypi\.org/)[\w.-]+(?:/[\w.-]+)+?/edge-exporter(?![\w-])")
 _SITE: Final = re.compile(r"(?m)^site_url: .*$")
+
+
+def urls() -> dict[str, str]:
+    """Return the addresses that pyproject.toml names."""
+    named: dict[str, str] = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "urls"
+    ]
+    return named
 
 
 def with_home(text: str, source: str, site: str) -> str:
@@ -40,9 +50,9 @@ def with_home(text: str, source: str, site: str) -> str:
 
 def documents() -> dict[Path, str]:
     """Return every file that names the home, and its text with the addresses of pyproject.toml."""
-    urls = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]
+    named = urls()
     return {
-        path: with_home(path.read_text(encoding="utf-8"), urls["Source"], urls["Documentation"])
+        path: with_home(path.read_text(encoding="utf-8"), named["Source"], named["Documentation"])
         for place in PLACES
         for path in sorted(REPOSITORY.glob(place))
     }

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from docs import home
 from tests.for_each import for_each
 
 ROOT = Path(__file__).parents[1]
@@ -48,10 +49,42 @@ def test_a_workflow_runs_what_there_is(workflow: Path) -> None:
     ran = "\n".join(step.get("run", "") for job in jobs for step in job.get("steps", []))
     scripts = set(re.findall(r"\.ci/[a-z-]+", ran))
     targets = set(re.findall(r"^(?:env \S+ )?make ([a-z-]+)", ran, re.MULTILINE))
-    assert scripts
-    assert targets
+    assert scripts | targets
     assert [script for script in scripts if not (ROOT / script).stat().st_mode & 0o100] == []
     assert targets <= set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+
+
+@for_each("workflow", WORKFLOWS, name=lambda path: path.stem)
+def test_every_action_is_pinned_by_digest_with_its_version_beside_it(workflow: Path) -> None:
+    used = re.findall(r"uses: (?!\./)(.*)", workflow.read_text(encoding="utf-8"))
+    assert used
+    assert [action for action in used if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v[\d.]+", action)] == []
+
+
+def test_the_package_index_is_pushed_to_when_everything_else_is_published() -> None:
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8"))["jobs"]
+
+    def before(job: str) -> set[str]:
+        needed = jobs[job].get("needs", [])
+        direct = {needed} if isinstance(needed, str) else set(needed)
+        return direct.union(*(before(each) for each in direct))
+
+    assert before("pypi") == set(jobs) - {"pypi"}
+
+
+def test_another_home_replaces_the_address_in_every_file() -> None:
+    source = home.urls()["Source"]
+    moved = {
+        path: home.with_home(text, "https://git.example.net/a/b/edge-exporter", "https://docs.example.net/")
+        for path, text in home.documents().items()
+    }
+    folders = ("dashboards", "deploy", "docs", "exporter", "tests", ".ci", ".github")
+    files = [*ROOT.glob("*.*"), ROOT / "Dockerfile", *(path for name in folders for path in (ROOT / name).rglob("*.*"))]
+    texts = (path for path in files if path.is_file() and path.suffix not in (".png", ".pyc", ".db"))
+    left = [path for path in texts if source in (moved.get(path) or path.read_text(encoding="utf-8", errors="replace"))]
+    assert left == []
+    assert 'Source = "https://git.example.net/a/b/edge-exporter"' in moved[ROOT / "pyproject.toml"]
+    assert "site_url: https://docs.example.net/\n" in moved[ROOT / "mkdocs.yml"]
 
 
 def test_pre_commit_runs_what_make_check_runs() -> None:

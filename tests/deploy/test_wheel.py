@@ -54,9 +54,11 @@ def test_it_says_that_it_has_types_and_where_the_project_is(unpacked: Path) -> N
     assert (unpacked / "exporter" / "py.typed").is_file()
     (metadata,) = unpacked.glob("*.dist-info/METADATA")
     text = metadata.read_text(encoding="utf-8")
-    assert "Project-URL: Source, https://github.com/edge-exporter/edge-exporter\n" in text
-    # A package index shows the README, so it must not contain relative links.
+    (source,) = re.findall(r"^Project-URL: Source, (\S+)$", text, re.MULTILINE)
+    # A package index shows the README, so its relative links and pictures lead to the repository.
     assert re.findall(r"\]\((?!https://|#)[^)]*\)", text) == []
+    assert f"]({source}/raw/main/deploy/images/status-page.png)" in text
+    assert f"]({source}/blob/main/docs/start.md)" in text
 
 
 def test_the_page_s_assets_are_in_it(unpacked: Path) -> None:
@@ -71,6 +73,11 @@ def test_the_wheel_that_is_built_from_the_sdist_holds_the_same(unpacked: Path, t
     (sdist,) = tmp_path.glob("*.tar.gz")
     run("tar", "--extract", "--file", str(sdist), "--directory", str(tmp_path))
     (source,) = (path for path in tmp_path.iterdir() if path.is_dir())
+    held = {path.name for path in source.iterdir()}
+    assert held == {
+        *("PKG-INFO", "pyproject.toml", ".gitignore", "CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md"),
+        *("dashboards", "deploy", "exporter"),
+    }
     built = run(sys.executable, "-m", "hatchling", "build", "--target", "wheel", cwd=source)
     assert built.returncode == 0, built.stdout + built.stderr
     (wheel,) = (source / "dist").glob("*.whl")
