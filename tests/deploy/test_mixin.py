@@ -1,0 +1,52 @@
+"""The mixin, evaluated by a real Jsonnet."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from exporter.assets.alert_rules import parse_changes, render
+from tests.deploy.files import DASHBOARDS, DEPLOY, RULES, Document, documents
+from tests.deploy.programs import run
+from tests.real_parts import find_promtool
+
+jsonnet = pytest.importorskip("_jsonnet", reason="jsonnet is missing: pip install jsonnet")
+
+CONFIG = "{ runbookBase: 'https://wiki.example.net', alertLabels: { team: 'edge' }, severities: { critical: 'page' } }"
+CHANGES = ("runbook_base=https://wiki.example.net", "label.team=edge", "severity.critical=page")
+
+
+def evaluated(config: str) -> Document:
+    text = (
+        f"local mixin = (import 'mixin.libsonnet') + {{ _config+:: {config} }};"
+        "{ alerts: mixin.prometheusAlerts, records: mixin.prometheusRules, dashboards: mixin.grafanaDashboards }"
+    )
+    return dict(json.loads(jsonnet.evaluate_snippet(str(DEPLOY / "mixin" / "test.jsonnet"), text)))
+
+
+def rules_by_group(groups: list[Document]) -> dict[str, list[Document]]:
+    found: dict[str, list[Document]] = {}
+    for group in groups:
+        found.setdefault(group["name"], []).extend(group["rules"])
+    return {name: sorted(rules, key=lambda rule: json.dumps(rule, sort_keys=True)) for name, rules in found.items()}
+
+
+@pytest.mark.parametrize(("config", "changes"), [("{}", ()), (CONFIG, CHANGES)], ids=["as shipped", "changed"])
+def test_it_holds_every_rule_and_dashboard_with_the_changes_of_the_configuration(
+    config: str, changes: tuple[str, ...]
+) -> None:
+    shown = evaluated(config)
+    shipped = render({path.name: path.read_text() for path in RULES.glob("*.yml")}, parse_changes(changes))
+    groups = [group for text in shipped.values() for group in documents(text)[0]["groups"]]
+    assert rules_by_group(shown["alerts"]["groups"] + shown["records"]["groups"]) == rules_by_group(groups)
+    assert all("alert" in rule for group in shown["alerts"]["groups"] for rule in group["rules"])
+    assert shown["dashboards"] == {path.name: json.loads(path.read_text()) for path in DASHBOARDS.glob("*.json")}
+
+
+@pytest.mark.real
+def test_promtool_accepts_its_rules(tmp_path: Path) -> None:
+    for kind in ("alerts", "records"):
+        rules = tmp_path / f"{kind}.json"
+        rules.write_text(json.dumps(evaluated(CONFIG)[kind]))
+        checked = run(find_promtool(), "check", "rules", str(rules))
+        assert checked.returncode == 0, checked.stdout + checked.stderr
