@@ -1,6 +1,6 @@
 """Makes pages of the site from Markdown files elsewhere in the repository, so that no text is duplicated.
 
-MkDocs calls the two functions whose names begin with `on_`. A link leads to the page of the site for its file if there
+MkDocs calls the functions whose names begin with `on_`. A link leads to the page of the site for its file if there
 is one, otherwise to the file in the repository. A link to a missing file fails a strict build.
 """
 
@@ -30,6 +30,8 @@ PAGES: Final = {
 }
 _LINK: Final = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)#\s]+)")
 _FENCED: Final = re.compile(r"(^```.*?^```)", re.MULTILINE | re.DOTALL)
+_NAME: Final = re.compile(r"(?<=<code>)[^<]*(?=</code>)")
+_CELL: Final = re.compile(r"<td.*?</td>", re.DOTALL)
 _LOG: Final = logging.getLogger("mkdocs.repository_pages")
 
 
@@ -70,3 +72,12 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     parts = _FENCED.split(markdown)
     parts[::2] = [_LINK.sub(lead, prose) for prose in parts[::2]]
     return "".join(parts)
+
+
+def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001 - MkDocs passes them
+    """Let long names in tables break after their parts, so that the tables fit."""
+
+    def breakable(name: re.Match[str]) -> str:
+        return re.sub(r"(?<=\w)([_.\-/|,{]+)(?=\w)", r"\1<wbr>", name[0])
+
+    return _CELL.sub(lambda cell: _NAME.sub(breakable, cell[0]), html)
