@@ -28,7 +28,7 @@ _HOST: Final = re.compile(r"(?P<database>[a-z0-9-]+)\.lite\..+", re.IGNORECASE)
 async def _answer(request: Request, adapter: TypeAdapter[_Body], execute: _Execute[_Body]) -> Response:
     """Answer a request whose body `adapter` reads and `execute` answers, or say what is wrong with it."""
     world: World = request.app.state.world
-    kind = world.tokens.kind(bearer_token(request))
+    kind = world.tokens.valid.get(bearer_token(request))
     if kind is None:
         return payload({"error": "Unauthorized: the request carries no valid access token"}, 401)
     # The host names the database; one that does not have the form of a name means the first one.

@@ -7,8 +7,6 @@ from typing import TypeAlias
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from exporter.sandbox.timestamps import http_date
-
 Headers: TypeAlias = list[tuple[bytes, bytes]]
 
 
@@ -57,10 +55,12 @@ class Exchange:
         headers = [(name, value) for name, value in started[0]["headers"] if name.lower() != b"content-length"]
         return Answer(started[0]["status"], headers, bytes(body))
 
-    async def begin(self, status: int, headers: Headers, length: int | None) -> None:
-        """Send a status and headers; with None, the length of the body is not announced."""
+    async def begin(self, status: int, headers: Headers, length: int | None, body: bytes | None = None) -> None:
+        """Send a status, headers, and perhaps a part of the body; with None, its length is not announced."""
         announced = [] if length is None else [(b"content-length", b"%d" % length)]
         await self.send({"type": "http.response.start", "status": status, "headers": [*headers, *announced]})
+        if body is not None:
+            await self.write(body, more=True)
 
     async def write(self, body: bytes, *, more: bool = False) -> None:
         """Send a part of the body."""
@@ -99,13 +99,6 @@ class Exchange:
         if connection is None:
             raise NoConnectionError
         return connection
-
-    def head(self, right: Answer, length: int) -> bytes:
-        """Return the status line and headers of an answer, with this Content-Length."""
-        date = http_date(self.now()).encode()
-        headers = [*right.headers, (b"date", date), (b"content-length", b"%d" % length)]
-        lines = [f"HTTP/1.1 {right.status} Sandbox".encode(), *(name + b": " + value for name, value in headers)]
-        return b"\r\n".join(lines) + b"\r\n\r\n"
 
     async def _replay(self) -> Message:
         """Receive the messages that arrived during a wait, and then new ones."""

@@ -1,6 +1,5 @@
 """The kinds of faults: each is a function that answers a request; its parameters are the fault's own fields."""
 
-import asyncio
 import inspect
 import json
 import re
@@ -133,10 +132,7 @@ async def delay(exchange: Exchange, seconds: _Seconds) -> None:
 
 async def stall(exchange: Exchange, point: _Point = "body", part: _Part = 0.5) -> None:
     """Send nothing, the headers, or a part of the body, and then nothing more."""
-    if point != "start":
-        right = await exchange.right_answer()
-        await exchange.begin(right.status, right.headers, len(right.body))
-        await exchange.write(_part(right.body, part) if point == "body" else b"", more=True)
+    await _begin(exchange, point, part)
     await exchange.disconnected()
 
 
@@ -154,10 +150,7 @@ async def drip(exchange: Exchange, seconds: _Seconds, size: Annotated[int, Field
 async def reset(exchange: Exchange, point: _Point = "start", part: _Part = 0.5) -> None:
     """Reset the connection: before the headers, after them, or within the body."""
     connection = exchange.connection()
-    if point != "start":
-        right = await exchange.right_answer()
-        connection.write(exchange.head(right, len(right.body)))
-        connection.write(_part(right.body, part) if point == "body" else b"")
+    await _begin(exchange, point, part)
     # Closing a socket with a linger time of 0 sends a reset.
     connection.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
     connection.abort()
@@ -174,14 +167,19 @@ async def short(exchange: Exchange, missing: Annotated[int, Field(ge=1)] = 100) 
     """Announce a longer body than is sent, and close the connection."""
     connection = exchange.connection()
     right = await exchange.right_answer()
-    await _end(exchange, connection, exchange.head(right, len(right.body) + missing) + right.body)
+    await exchange.begin(right.status, right.headers, len(right.body) + missing, right.body)
+    connection.close()
+    await exchange.disconnected()
 
 
 async def garbage(exchange: Exchange, place: Literal["body", "wire"] = "body", size: _Size = 512) -> None:
     """Send random bytes as the body, or instead of HTTP."""
     sent = exchange.random_bytes(size)
     if place == "wire":
-        await _end(exchange, exchange.connection(), sent)
+        connection = exchange.connection()
+        connection.write(sent)
+        connection.close()
+        await exchange.disconnected()
     else:
         await exchange.answer(200, _JSON, sent)
 
@@ -231,10 +229,12 @@ def _part(body: bytes, part: float) -> bytes:
     return body[: int(len(body) * part)]
 
 
-async def _end(exchange: Exchange, connection: asyncio.Transport, sent: bytes) -> None:
-    connection.write(sent)
-    connection.close()
-    await exchange.disconnected()
+async def _begin(exchange: Exchange, point: _Point, part: float) -> None:
+    """Send nothing, the headers of the right answer, or a part of its body as well."""
+    if point != "start":
+        right = await exchange.right_answer()
+        sent = _part(right.body, part) if point == "body" else b""
+        await exchange.begin(right.status, right.headers, len(right.body), sent)
 
 
 def _wrong_types(content: Any) -> Any:  # noqa: ANN401 - any JSON

@@ -33,15 +33,14 @@ class Scripted:
 
     def summary(self) -> dict[str, Any]:
         """Return the fault as the control endpoint shows it."""
-        given = self.kind.model_dump(mode="json")
-        return {"id": self.fault_id, **given, "left": self.left, "hits": self.hits}
+        return {"id": self.fault_id, **self.kind.model_dump(mode="json"), "left": self.left, "hits": self.hits}
 
 
 class Faults:
     """The scripted faults; of those that apply to a request and are not used up, the oldest is used."""
 
     def __init__(self, seed: int = 1) -> None:
-        self._random = random.Random(seed)  # noqa: S311 - repeatable, and no secret
+        self.random = random.Random(seed)  # noqa: S311 - repeatable, and no secret
         self._scripted: dict[int, Scripted] = {}
         self._next = 1
 
@@ -84,19 +83,14 @@ class Faults:
     def take_for(self, method: str, path: str) -> Fault | None:
         """Return the fault for a request, and count its use; None if there is none."""
         for scripted in self._scripted.values():
-            if scripted.left == 0 or not scripted.kind.applies_to(method, path):
+            kind = scripted.kind
+            if scripted.left == 0 or not kind.applies_to(method, path):
                 continue
-            if scripted.kind.probability < 1 and self._random.random() >= scripted.kind.probability:
-                continue
-            scripted.hits += 1
-            if scripted.left is not None:
-                scripted.left -= 1
-            return scripted.kind
+            if kind.probability == 1 or self.random.random() < kind.probability:
+                scripted.hits += 1
+                scripted.left = None if scripted.left is None else scripted.left - 1
+                return kind
         return None
-
-    def random_bytes(self, size: int) -> bytes:
-        """Return random bytes."""
-        return self._random.randbytes(size)
 
 
 class FaultGate:
@@ -136,7 +130,7 @@ class FaultGate:
         if fault is None:
             await self._app(scope, receive, dated)
             return
-        random_bytes = self._faults.random_bytes
+        random_bytes = self._faults.random.randbytes
         exchange = Exchange(self._app, scope, receive, dated, self._clock.now, self._sleep, random_bytes)
         try:
             await fault.apply(exchange)

@@ -45,18 +45,14 @@ class TokenKind(StrEnum):
 
 
 class DatabaseTokens:
-    """The tokens that are valid, for all databases of the account."""
+    """The tokens that are valid, for all databases of the account, with what each allows."""
 
     def __init__(self) -> None:
         self._pairs = 1
-        self._valid = {
+        self.valid = {
             DATABASE_TOKEN_FULL: TokenKind.FULL_ACCESS,
             DATABASE_TOKEN_READ_ONLY: TokenKind.READ_ONLY,
         }
-
-    def kind(self, token: str) -> TokenKind | None:
-        """Return what a token allows; None if it is not valid."""
-        return self._valid.get(token)
 
     def generate(self) -> dict[TokenKind, str]:
         """Create a pair of tokens; those that exist stay valid."""
@@ -65,10 +61,10 @@ class DatabaseTokens:
             TokenKind.FULL_ACCESS: f"{DATABASE_TOKEN_FULL}-{self._pairs}",
             TokenKind.READ_ONLY: f"{DATABASE_TOKEN_READ_ONLY}-{self._pairs}",
         }
-        self._valid |= {token: kind for kind, token in pair.items()}
+        self.valid |= {token: kind for kind, token in pair.items()}
         return pair
 
     def regenerate(self) -> dict[TokenKind, str]:
         """Create a pair of tokens and invalidate all that were there before."""
-        self._valid.clear()
+        self.valid.clear()
         return self.generate()

@@ -12,8 +12,6 @@ _T = TypeVar("_T")
 class Noise:
     """Computes numbers without state, so that any moment of any resource can be read in any order."""
 
-    __slots__ = ("_seed",)
-
     def __init__(self, seed: int) -> None:
         self._seed = seed & _MASK
 

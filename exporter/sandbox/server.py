@@ -9,10 +9,8 @@ from exporter.http_server.connections import Connections
 from exporter.http_server.server import LoopServer, bind
 from exporter.responsive.runtime import file_limit
 
-MOST_CONNECTIONS = 512
-LEAST_CONNECTIONS = 16
-# The exporter may run in the same process, and needs a part of the files.
-SHARE_OF_FILES = 4
+# The exporter may run in the same process, and needs the greater part of the files.
+LEAST_CONNECTIONS, MOST_CONNECTIONS, SHARE_OF_FILES = 16, 512, 4
 
 
 class SandboxServer:
@@ -37,12 +35,12 @@ class SandboxServer:
         tls_key: Path | None = None,
         connections: int | None = None,
     ) -> None:
+        allowed = max(LEAST_CONNECTIONS, min(MOST_CONNECTIONS, file_limit() // SHARE_OF_FILES))
+        self._connections = allowed if connections is None else connections
         self._app = app
         self._host = host
-        self._wanted_port = port
         self._certificate = tls_certificate
         self._key = tls_key
-        self._connections = connections
         self._server: LoopServer | None = None
         self.port = port
 
@@ -59,9 +57,7 @@ class SandboxServer:
         Raises:
             OSError: the address cannot be used.
         """
-        allowed = max(LEAST_CONNECTIONS, min(MOST_CONNECTIONS, file_limit() // SHARE_OF_FILES))
-        connections = Connections(allowed if self._connections is None else self._connections)
-        bound = bind(self._host, self._wanted_port)
+        bound = bind(self._host, self.port)
         self.port = bound.getsockname()[1]
         tls = None
         if self._certificate is not None:
@@ -72,10 +68,9 @@ class SandboxServer:
                 return context
 
         # The application gives each answer the date of its own clock.
-        server = LoopServer(self._app, connections, tls, has_lifespan=True, has_date=False)
-        self._server = server
-        self._app.state.connection = server.connection
-        await server.start(bound)
+        self._server = LoopServer(self._app, Connections(self._connections), tls, has_lifespan=True, has_date=False)
+        self._app.state.connection = self._server.connection
+        await self._server.start(bound)
 
     async def stop(self) -> None:
         """Stop serving; answers under way are cut off."""
