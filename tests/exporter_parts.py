@@ -107,7 +107,7 @@ class ExporterParts:
                 registry=self.registry,
                 board=self.store.board,
                 schedule=lambda: self.schedule,
-                is_capped=self.renderer.is_capped,
+                is_capped=self.renderer.exposition.is_capped,
                 accepted=self._accepted,
                 ledger_fault=lambda: self.ledger.fault,
                 clocks=Clocks(self.world.clock.now, self.clock),

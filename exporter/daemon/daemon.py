@@ -215,9 +215,10 @@ class Daemon:
             self._log.warning("restart needed: changed settings are not applied", sections=fixed)
         former = self.schedule
         series = settings.series
-        await self.renderer.govern(series.max_per_family, series.serves, created=series.created)
+        exposition, on_thread = self.renderer.exposition, self.renderer.on_thread
+        await on_thread(exposition.govern, series.max_per_family, series.serves, created=series.created)
         plans = await asyncio.to_thread(from_settings.plans, settings)
-        await self.renderer.declare(_all_families(plans))
+        await on_thread(exposition.declare, _all_families(plans))
         await former.stop()
         # There is no await from here to the end of the change: a scrape or a page shows either the old or the new
         # state.
@@ -283,7 +284,7 @@ class Daemon:
             registry=self._shards.registry,
             board=self._polling.store.board,
             schedule=lambda: self.schedule,
-            is_capped=self.renderer.is_capped,
+            is_capped=self.renderer.exposition.is_capped,
             accepted=self._polling.accounts.accepted,
             ledger_fault=lambda: self.ledger.fault,
             holders=self._shards.holders,

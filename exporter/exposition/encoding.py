@@ -1,11 +1,13 @@
 """Encodes the lines of a family in both formats with prometheus-client's encoders."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 from operator import itemgetter
+from types import SimpleNamespace
+from typing import Any
 
 from prometheus_client import Metric as WireMetric
 from prometheus_client.exposition import generate_latest as encode_text
@@ -28,14 +30,6 @@ class Format(Enum):
     OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
 
-@dataclass(frozen=True, slots=True)
-class _SingleFamily(Collector):
-    metric: WireMetric
-
-    def collect(self) -> Iterable[WireMetric]:
-        return (self.metric,)
-
-
 def _wire(info: FamilyInfo) -> WireMetric:
     # The encoders add the `_total` of a counter.
     name = info.name.removesuffix("_total") if info.kind is Kind.COUNTER else info.name
@@ -43,11 +37,10 @@ def _wire(info: FamilyInfo) -> WireMetric:
 
 
 def _encode(metric: WireMetric, form: Format) -> bytes:
-    if form is Format.TEXT:
-        text: bytes = encode_text(_SingleFamily(metric))
-        return text
-    whole: bytes = encode_openmetrics(_SingleFamily(metric))  # type: ignore[no-untyped-call]
-    return whole.removesuffix(EOF_LINE)
+    # The encoders ask a registry for its families, and for nothing else.
+    family: Any = SimpleNamespace(collect=lambda: (metric,))
+    encoded: bytes = (encode_text if form is Format.TEXT else encode_openmetrics)(family)
+    return encoded.removesuffix(EOF_LINE)
 
 
 def _sample_lines(metric: WireMetric, form: Format) -> bytes:
@@ -77,13 +70,11 @@ def render(family: Family, form: Format = Format.TEXT, *, created: bool = False)
     if not created:
         return _fill(family)
     metric = _wire(family.info)
-    names = family.info.labels
-    samples = metric.samples
     for sample in family.samples:
-        labels = dict(zip(names, sample.values, strict=True))
-        samples.append(WireSample(family.info.name, labels, sample.value))
+        labels = dict(zip(family.info.labels, sample.values, strict=True))
+        metric.samples.append(WireSample(family.info.name, labels, sample.value))
         if sample.created is not None:
-            samples.append(WireSample(f"{metric.name}_created", labels, sample.created))
+            metric.samples.append(WireSample(f"{metric.name}_created", labels, sample.created))
     return _sample_lines(metric, form)
 
 
@@ -121,16 +112,8 @@ def _fill(family: Family) -> bytes:
     return "".join(lines).encode()
 
 
-@dataclass(frozen=True, slots=True)
-class OwnFamily:
-    """A family of the program's own metrics: its header in each format, and its lines, which are the same in both."""
-
-    headers: dict[Format, bytes]
-    lines: bytes
-
-
-def encode_own(registry: Collector, admits: Callable[[str], bool]) -> Iterator[OwnFamily]:
-    """Yield the program's own families, each encoded once for both formats.
+def encode_own(registry: Collector, admits: Callable[[str], bool]) -> Iterator[tuple[dict[Format, bytes], bytes]]:
+    """Yield the header in each format and the lines, which are the same in both, of the program's own families.
 
     Args:
         registry: holds them; it must not contain `_created` samples, which the two formats write differently.
@@ -139,7 +122,7 @@ def encode_own(registry: Collector, admits: Callable[[str], bool]) -> Iterator[O
     for metric in registry.collect():
         if admits(exposed_name(metric)):
             bare = WireMetric(metric.name, metric.documentation, metric.type, metric.unit)
-            yield OwnFamily({form: _encode(bare, form) for form in Format}, _sample_lines(metric, Format.TEXT))
+            yield {form: _encode(bare, form) for form in Format}, _sample_lines(metric, Format.TEXT)
 
 
 def exposed_name(metric: WireMetric) -> str:

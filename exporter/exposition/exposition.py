@@ -99,10 +99,6 @@ class _Block:
             self.created.remove(key)
 
 
-def _no_yield() -> None:
-    """No-op: never yields."""
-
-
 class Exposition:
     """Holds the chunks of all families. Only one thread may use it at a time.
 
@@ -154,7 +150,7 @@ class Exposition:
             blocks[info.name] = block
         self._blocks = blocks
 
-    def take(self, changes: Mapping[PollKey, Update], yield_to_others: Callable[[], None] = _no_yield) -> None:
+    def take(self, changes: Mapping[PollKey, Update], yield_to_others: Callable[[], object] = lambda: None) -> None:
         """Render the changed targets.
 
         Args:
@@ -209,7 +205,7 @@ class Exposition:
         block = self._blocks.get(family)
         return block is not None and key in block.dropped
 
-    def build(self, yield_to_others: Callable[[], None] = _no_yield, *, own: bool = True) -> Generation:
+    def build(self, yield_to_others: Callable[[], object] = lambda: None, *, own: bool = True) -> Generation:
         """Join all chunks into a generation; only segments that changed are joined and compressed again.
 
         Args:
@@ -229,11 +225,11 @@ class Exposition:
         dropped = {name: sum(block.dropped.values()) for name, block in self._blocks.items() if block.dropped}
         return Generation(bodies, sum(block.chunks.total for block in self._blocks.values()), dropped)
 
-    def _encode_own(self, yield_to_others: Callable[[], None]) -> dict[Format, Part]:
+    def _encode_own(self, yield_to_others: Callable[[], object]) -> dict[Format, Part]:
         lines: dict[Format, list[bytes]] = {form: [] for form in Format}
-        for family in encode_own(self._own, self._admits):
+        for headers, own_lines in encode_own(self._own, self._admits):
             for form in Format:
-                lines[form] += (family.headers[form], family.lines)
+                lines[form] += (headers[form], own_lines)
             yield_to_others()
         return {form: Part.of(b"".join(lines[form])) for form in Format}
 
@@ -258,7 +254,7 @@ class Exposition:
                 pieces.extend(chunks)
         if wanted.wants_own:
             registry = NamedFamilies(self._own, wanted.names) if wanted.names else self._own
-            for family in encode_own(registry, self._admits):
-                pieces += (family.headers[form], family.lines)
+            for headers, lines in encode_own(registry, self._admits):
+                pieces += (headers[form], lines)
         pieces.append(self._ends[form].plain)
         return b"".join(pieces)

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import ParamSpec, TypeVar
@@ -11,9 +11,7 @@ from isal import igzip
 
 from exporter.exposition.exposition import Exposition, Filter, Format, Generation
 from exporter.exposition.store import Store
-from exporter.metric import FamilyInfo
 from exporter.responsive.runtime import YieldToOthers
-from exporter.targets.target import PollKey
 from exporter.telemetry import Telemetry
 
 P = ParamSpec("P")
@@ -45,6 +43,7 @@ class Renderer:
         sleep: suspends the renderer's thread for a number of seconds.
 
     Attributes:
+        exposition: as given.
         current: the generation that scrapes receive.
     """
 
@@ -58,7 +57,7 @@ class Renderer:
         grown: Callable[[], None] = lambda: None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._exposition = exposition
+        self.exposition = exposition
         self._store = store
         self._telemetry = telemetry
         self._monotonic = monotonic
@@ -95,7 +94,7 @@ class Renderer:
             changes = self._store.changes()
             self._is_behind = True
             began = self._monotonic()
-            await self._on_thread(self._exposition.take, changes, self._yield_to_others)
+            await self.on_thread(self.exposition.take, changes, self._yield_to_others)
             self._rendering += self._monotonic() - began
 
     async def render(self, *, own: bool = True) -> Generation:
@@ -107,12 +106,11 @@ class Renderer:
         await self._take()
         began = self._monotonic()
         self._is_behind = False
-        self.current = await self._on_thread(self._exposition.build, self._yield_to_others, own=own)
-        self._rendered = self._monotonic()
-        self._pause = min(LONGEST_GAP, max(SHORTEST_GAP, (self._rendered - began) * PAUSE_FACTOR))
-        if own:
-            self._rendered_own = self._rendered
-        self._telemetry.render.set(self._rendering + self._rendered - began)
+        self.current = await self.on_thread(self.exposition.build, self._yield_to_others, own=own)
+        self._rendered = now = self._monotonic()
+        self._pause = min(LONGEST_GAP, max(SHORTEST_GAP, (now - began) * PAUSE_FACTOR))
+        self._rendered_own = now if own else self._rendered_own
+        self._telemetry.render.set(self._rendering + now - began)
         self._rendering = 0.0
         self._telemetry.series.set(self.current.series)
         self._store.is_exposed_whole = not self.current.dropped
@@ -143,30 +141,19 @@ class Renderer:
         """
 
         def make() -> tuple[bytes, Generation | None]:
-            selected = self._exposition.select(wanted, form)
+            selected = self.exposition.select(wanted, form)
             packed = igzip.compress(selected, compresslevel=DEFLATE_LEVEL) if gzip else selected
-            return packed, self._exposition.build(self._yield_to_others, own=False) if renew else None
+            return packed, self.exposition.build(self._yield_to_others, own=False) if renew else None
 
-        packed, generation = await self._on_thread(make)
+        packed, generation = await self.on_thread(make)
         if generation is not None:
             self.current = generation
         return packed
-
-    async def declare(self, families: Iterable[FamilyInfo]) -> None:
-        """Set the families; arguments as for `Exposition.declare`."""
-        await self._on_thread(self._exposition.declare, list(families))
-
-    async def govern(self, cap: int, admits: Callable[[str], bool], *, created: bool) -> None:
-        """Set the cap and the exposed families; arguments as for `Exposition.govern`."""
-        await self._on_thread(self._exposition.govern, cap, admits, created=created)
-
-    def is_capped(self, family: str, key: PollKey) -> bool:
-        """Return whether the cap of a family leaves a target's series out."""
-        return self._exposition.is_capped(family, key)
 
     def close(self) -> None:
         """Stop the thread."""
         self._thread.shutdown(wait=False, cancel_futures=True)
 
-    async def _on_thread(self, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    async def on_thread(self, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call a function on the renderer's thread, on which alone `exposition` is changed."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, partial(work, *args, **kwargs))

@@ -102,9 +102,6 @@ class Segment:
     __slots__ = ("_ends", "_fresh", "_marks", "_part", "_plain", "_starts", "keys", "series", "size")
 
     def __init__(self, keys: list[PollKey], chunks: list[bytes], series: Iterable[int]) -> None:
-        self._hold(keys, chunks, series)
-
-    def _hold(self, keys: list[PollKey], chunks: list[bytes], series: Iterable[int]) -> None:
         self.keys = keys
         self.series = array("L", series)
         self.size = sum(map(len, chunks))
@@ -159,11 +156,9 @@ class Segment:
 
     def chunk(self, place: int) -> bytes:
         """Return the chunk at an index."""
-        return (
-            self._fresh[self.keys[place]]
-            if self._marks[place]
-            else self._plain[self._starts[place] : self._ends[place]]
-        )
+        if self._marks[place]:
+            return self._fresh[self.keys[place]]
+        return self._plain[self._starts[place] : self._ends[place]]
 
     def part(self) -> Part:
         """Return the chunks, joined and compressed."""
@@ -196,13 +191,14 @@ class Segment:
         self._marks = bytearray(count)
         return b"".join(pieces)
 
-    def split(self) -> "Segment":
-        """Move the upper half to a new segment and return it."""
+    def halves(self) -> "tuple[Segment, Segment]":
+        """Return two segments with the lower and the upper half."""
         half = len(self.keys) // 2
-        keys, series = self.keys, self.series
-        chunks = [self.chunk(place) for place in range(len(keys))]
-        self._hold(keys[:half], chunks[:half], series[:half])
-        return Segment(keys[half:], chunks[half:], series[half:])
+        chunks = [self.chunk(place) for place in range(len(self.keys))]
+        return (
+            Segment(self.keys[:half], chunks[:half], self.series[:half]),
+            Segment(self.keys[half:], chunks[half:], self.series[half:]),
+        )
 
 
 class FamilyChunks:
@@ -222,13 +218,16 @@ class FamilyChunks:
     def _place(self, key: PollKey) -> int:
         return max(0, bisect_right(self._firsts, key) - 1)
 
+    def _find(self, key: PollKey) -> tuple[int, int] | None:
+        """Return the indices of a target's segment, and of its chunk there; None if it has none."""
+        index = self._place(key)
+        place = self._segments[index].find(key) if self._segments else None
+        return None if place is None else (index, place)
+
     def series(self, key: PollKey) -> int:
         """Return the number of series of a target."""
-        if not self._segments:
-            return 0
-        segment = self._segments[self._place(key)]
-        place = segment.find(key)
-        return 0 if place is None else segment.series[place]
+        found = self._find(key)
+        return 0 if found is None else self._segments[found[0]].series[found[1]]
 
     def put(self, key: PollKey, chunk: bytes, series: int) -> None:
         """Replace or add the chunk of a target; `series` is the number of series in it."""
@@ -241,19 +240,17 @@ class FamilyChunks:
         self.total -= segment.put(key, chunk, series)
         self._firsts[place] = segment.keys[0]
         if segment.size > SEGMENT_BYTES and len(segment.keys) > 1:
-            upper = segment.split()
-            self._segments.insert(place + 1, upper)
-            self._firsts.insert(place + 1, upper.keys[0])
+            halves = segment.halves()
+            self._segments[place : place + 1] = halves
+            self._firsts[place : place + 1] = [half.keys[0] for half in halves]
 
     def remove(self, key: PollKey) -> None:
         """Remove the chunk of a target, if there is one."""
-        if not self._segments:
+        found = self._find(key)
+        if found is None:
             return
-        index = self._place(key)
+        index, place = found
         segment = self._segments[index]
-        place = segment.find(key)
-        if place is None:
-            return
         self.total -= segment.series[place]
         segment.remove(place)
         if segment.keys:

@@ -82,13 +82,15 @@ class Store:
             families: all of its families.
             lifetime: seconds for which they are valid.
         """
-        key = status.key
-        self._changed[key] = families
-        if not families:
-            self._expiries.pop(key, None)
-            return
+        self._changed[status.key] = families
+        if families:
+            self._believe(status, lifetime)
+        else:
+            self._expiries.pop(status.key, None)
+
+    def _believe(self, status: Status, lifetime: float) -> None:
         now = self._monotonic()
-        self._expiries[key] = Expiry(status, now, now + lifetime)
+        self._expiries[status.key] = Expiry(status, now, now + lifetime)
         self._earliest = min(self._earliest, now + lifetime)
 
     def unchanged(self, status: Status, lifetime: float, *, duration: float) -> None:
@@ -101,9 +103,7 @@ class Store:
         """
         self.board.unchanged(status, duration=duration)
         if status.key in self._expiries:
-            now = self._monotonic()
-            self._expiries[status.key] = Expiry(status, now, now + lifetime)
-            self._earliest = min(self._earliest, now + lifetime)
+            self._believe(status, lifetime)
         self._changed.setdefault(status.key, None)
 
     def keep(self, status: Status, lifetime: float) -> None:
@@ -157,13 +157,12 @@ class Store:
     def changes(self) -> Mapping[PollKey, Update]:
         """Return the changes since the last call; an update without families removes a target."""
         changed, self._changed = self._changed, {}
-        return {key: self._update(key, families) for key, families in changed.items()}
-
-    def _update(self, key: PollKey, families: tuple[Family, ...] | None) -> Update:
-        status = self.board.find(key)
-        if status is None:
-            return GONE
-        return Update((*(families or ()), *status.health()), whole=families is not None)
+        changes = {}
+        for key, families in changed.items():
+            status = self.board.find(key)
+            health = () if status is None else status.health()
+            changes[key] = Update((*(families or ()), *health), whole=families is not None) if health else GONE
+        return changes
 
     def has_changes(self) -> bool:
         """Return whether there are changes since the last call of `changes`."""

@@ -17,7 +17,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 
 def plain(registry: CollectorRegistry | WithoutCreated | NamedFamilies, form: Format) -> bytes:
     """Return each of the program's own families with its header."""
-    return b"".join(family.headers[form] + family.lines for family in encode_own(registry, lambda _: True))
+    return b"".join(headers[form] + lines for headers, lines in encode_own(registry, lambda _: True))
 
 
 def test_help_is_escaped_as_each_format_wants_it() -> None:

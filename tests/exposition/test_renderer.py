@@ -2,9 +2,11 @@
 
 import asyncio
 import gzip
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from itertools import count
 from unittest.mock import patch
 
 import pytest
@@ -12,8 +14,8 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.parser import text_string_to_metric_families
 
 from exporter.collectors.collector import Outcome
-from exporter.exposition.exposition import Exposition, Filter, Format, Generation
-from exporter.exposition.renderer import EAGER_SECONDS, LONGEST_GAP, LONGEST_SILENCE, SHORTEST_GAP, Renderer
+from exporter.exposition.exposition import Exposition, Filter, Format
+from exporter.exposition.renderer import EAGER_SECONDS, LONGEST_SILENCE, SHORTEST_GAP, Renderer
 from exporter.exposition.status_board import HEALTH, StatusBoard
 from exporter.exposition.store import Store
 from exporter.metric import Family, FamilyInfo, Kind, Sample
@@ -23,6 +25,7 @@ from exporter.telemetry import Telemetry
 from tests.polled import succeed
 
 COLLECTOR = "dns_statistics"
+ZONES = 30
 INFOS = tuple(FamilyInfo(f"edge_poll_{place}", "Of a poll.", Kind.GAUGE, "", ("zone_id", "part")) for place in range(4))
 
 
@@ -60,9 +63,9 @@ class RendererSetup:
         )
         succeed(self.store, COLLECTOR, Outcome(target, families), (), lifetime=lifetime, duration=0.1)
 
-    def text(self, generation: Generation | None = None) -> str:
-        """Return the text of a generation; by default of the current one."""
-        return b"".join((generation or self.renderer.current).bodies[Format.TEXT].pieces).decode()
+    def text(self) -> str:
+        """Return the text of the current generation."""
+        return b"".join(self.renderer.current.bodies[Format.TEXT].pieces).decode()
 
     def value(self, name: str) -> float:
         """Return the value of a family without labels."""
@@ -87,51 +90,36 @@ async def rendering(cap: int = 1_000_000, grown: Callable[[], None] = lambda: No
         renderer.close()
 
 
-async def test_nothing_is_printed_where_nothing_changed() -> None:
+@pytest.mark.parametrize(
+    ("steps", "renewed"),
+    [
+        ("step", [False]),
+        # Generations are a second apart.
+        ("publish step publish wait:0.99 step wait:0.01 step", [True, False, True]),
+        # Its own metrics are rendered every five seconds, of which one has passed; each second after an event.
+        ("wait:3.99 step wait:0.01 step wait:4.99 step", [False, True, False]),
+        ("eager step wait:1 step wait:0.99 step", [True, True, False]),
+        ("eager wait:30 step wait:1 step", [True, False]),
+    ],
+)
+async def test_a_generation_is_rendered_when_something_changed_or_its_own_metrics_are_due(
+    steps: str, renewed: list[bool]
+) -> None:
     async with rendering() as setup:
-        before = setup.renderer.current
-        await setup.renderer.step()
-        assert setup.renderer.current is before
-
-
-async def test_generations_are_a_second_apart() -> None:
-    async with rendering() as setup:
-        setup.publish(101, 1)
-        await setup.renderer.step()
-        first = setup.renderer.current
-        setup.publish(101, 2)
-        setup.clock.now += SHORTEST_GAP - 0.01
-        await setup.renderer.step()
-        assert setup.renderer.current is first
-        setup.clock.now += 0.01
-        await setup.renderer.step()
-        assert 'edge_poll_0{part="1",zone_id="101"} 2.0\n' in setup.text()
-
-
-async def test_own_metrics_are_told_anew_every_five_seconds_and_no_more_often() -> None:
-    async with rendering() as setup:
-        setup.publish(101, 1)
-        await setup.renderer.step()
-        assert setup.value("edge_exporter_series") == 0.0, "reported when the first generation was printed"
-        setup.clock.now += LONGEST_GAP
-        await setup.renderer.step()
-        assert setup.value("edge_exporter_series") == 10.0
-
-
-async def test_own_metrics_are_told_anew_every_second_for_a_while_where_something_has_happened() -> None:
-    async with rendering() as setup:
-        setup.renderer.be_eager()
-        setup.publish(101, 1)
-        for _ in range(2):
-            setup.clock.now += SHORTEST_GAP
-            await setup.renderer.step()
-        assert setup.value("edge_exporter_series") == 10.0
-        setup.clock.now += EAGER_SECONDS - 2 * SHORTEST_GAP
-        await setup.renderer.step()
-        before = setup.renderer.current
-        setup.clock.now += SHORTEST_GAP
-        await setup.renderer.step()
-        assert setup.renderer.current is before, "nothing changed, and it is not eager any more"
+        seen = []
+        for step in steps.split():
+            word, _, seconds = step.partition(":")
+            setup.clock.now += float(seconds or 0)
+            before = setup.renderer.current
+            if word == "publish":
+                setup.publish(101, 1)
+            elif word == "eager":
+                setup.renderer.be_eager()
+            elif word == "step":
+                await setup.renderer.step()
+                seen.append(setup.renderer.current is not before)
+        assert seen == renewed
+        assert ('edge_poll_0{part="1",zone_id="101"} 1.0\n' in setup.text()) is ("publish" in steps)
 
 
 async def test_stale_series_go_without_any_poll() -> None:
@@ -145,17 +133,6 @@ async def test_stale_series_go_without_any_poll() -> None:
             'edge_target_up{account="main",collector="dns_statistics",name="",target="dns_zone/101"} 0.0'
             in setup.text()
         )
-
-
-async def test_a_generation_that_is_being_sent_is_not_touched_by_the_next() -> None:
-    async with rendering() as setup:
-        setup.publish(101, 1)
-        first = await setup.renderer.render()
-        before = setup.text(first), first.bodies[Format.TEXT].gzip
-        setup.publish(101, 2)
-        setup.publish(102, 2)
-        await setup.renderer.render()
-        assert (setup.text(first), first.bodies[Format.TEXT].gzip) == before
 
 
 async def test_the_press_tells_of_its_work() -> None:
@@ -193,16 +170,6 @@ async def test_the_thread_gives_way_after_each_stretch_of_work() -> None:
         assert all(seconds > 0 for seconds in setup.clock.slept)
 
 
-async def test_families_can_be_declared_anew() -> None:
-    async with rendering() as setup:
-        setup.publish(101, 1)
-        await setup.renderer.render()
-        await setup.renderer.declare((INFOS[0],))
-        await setup.renderer.render()
-        assert "edge_poll_0{" in setup.text()
-        assert "edge_poll_1{" not in setup.text()
-
-
 async def test_it_prints_by_itself_until_it_is_stopped() -> None:
     async with rendering() as setup:
         setup.publish(101, 1)
@@ -225,67 +192,47 @@ async def test_a_press_that_prints_no_more_is_known_for_dead() -> None:
         assert [*seen, setup.renderer.is_alive()] == [True, False, True]
 
 
-def polls_of(exposed: str) -> dict[str, set[float]]:
-    """Return zone → the turns of its samples; fail if the exposition is incomplete."""
-    turns: dict[str, set[float]] = {}
-    seen: set[tuple[str, ...]] = set()
-    families = list(text_string_to_metric_families(exposed))
-    assert len({each.name for each in families}) == len(families), "a family stands in two places"
-    for each in families:
-        for sample in each.samples:
-            if sample.name.startswith("edge_poll_"):
-                series = (sample.name, sample.labels["zone_id"], sample.labels["part"])
-                assert series not in seen, "a series stands twice"
-                seen.add(series)
-                turns.setdefault(sample.labels["zone_id"], set()).add(sample.value)
-    assert len(seen) == len(turns) * len(INFOS) * 3, "a target's families are not whole"
-    return turns
-
-
-async def publish_on(setup: RendererSetup, zones: int, is_over: asyncio.Event) -> None:
-    """Publish polls of every zone repeatedly."""
-    turn = 0
-    while not is_over.is_set():
-        turn += 1
-        for number in range(zones):
-            setup.publish(number, turn, parts=3)
-            await asyncio.sleep(0)
-
-
-async def print_on(setup: RendererSetup, is_over: asyncio.Event) -> None:
-    """Render generations repeatedly."""
-    while not is_over.is_set():
-        await setup.renderer.render(own=False)
-
-
-async def scrape_on(setup: RendererSetup, is_over: asyncio.Event, scrapes: set[str]) -> None:
-    """Scrape compressed, plain like a slow client, and filtered, until twenty different expositions were received."""
-    wanted = Filter(collectors=frozenset({COLLECTOR}))
-    while len(scrapes) < 20:
-        body = setup.renderer.current.bodies[Format.TEXT]
-        scrapes.add(gzip.decompress(body.gzip).decode())
-        pieces = []
-        for piece in body.pieces:
-            pieces.append(piece)
-            await asyncio.sleep(0)
-        scrapes.add(b"".join(pieces).decode())
-        scrapes.add((await setup.renderer.select(wanted, Format.TEXT)).decode())
-    is_over.set()
+async def scraped(setup: RendererSetup) -> set[str]:
+    """Return a compressed scrape, a plain one like that of a slow client, and a filtered one."""
+    body = setup.renderer.current.bodies[Format.TEXT]
+    pieces = []
+    for piece in body.pieces:
+        pieces.append(piece)
+        await asyncio.sleep(0)
+    filtered = await setup.renderer.select(Filter(collectors=frozenset({COLLECTOR})), Format.TEXT)
+    return {each.decode() for each in (gzip.decompress(body.gzip), b"".join(pieces), filtered)}
 
 
 async def test_no_scrape_sees_a_target_s_samples_from_two_polls() -> None:
-    zones, scrapes, is_over = 30, set[str](), asyncio.Event()
+    scrapes = set[str]()
+
+    async def publish(setup: RendererSetup) -> None:
+        for turn in count(1):
+            for number in range(ZONES):
+                setup.publish(number, turn, parts=3)
+                await asyncio.sleep(0)
+
+    async def render(setup: RendererSetup) -> None:
+        while True:
+            await setup.renderer.render(own=False)
+
     with (
         patch("exporter.exposition.segments.SEGMENT_BYTES", 1000),
         patch("exporter.exposition.segments.SMALL_BYTES", 200),
     ):
         async with rendering() as setup:
-            for number in range(zones):
+            for number in range(ZONES):
                 setup.publish(number, 0, parts=3)
             await setup.renderer.render()
-            await asyncio.gather(
-                publish_on(setup, zones, is_over), print_on(setup, is_over), scrape_on(setup, is_over, scrapes)
-            )
+            others = [asyncio.create_task(run(setup)) for run in (publish, render)]
+            while len(scrapes) < 20:
+                scrapes |= await scraped(setup)
+            for task in others:
+                task.cancel()
+            await asyncio.gather(*others, return_exceptions=True)
     for exposed in scrapes:
-        turns = polls_of(exposed)
-        assert {zone: len(reported) for zone, reported in turns.items()} == {str(number): 1 for number in range(zones)}
+        names = re.findall("^# TYPE (.*) ", exposed, re.MULTILINE)
+        assert len(set(names)) == len(names), "a family stands in two places"
+        samples = re.findall(r'^edge_poll_(\d){part="(\d)",zone_id="(\d+)"} (.*)$', exposed, re.MULTILINE)
+        assert len({sample[:3] for sample in samples}) == len(samples) == ZONES * len(INFOS) * 3
+        assert len({(zone, value) for *_, zone, value in samples}) == ZONES

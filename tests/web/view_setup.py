@@ -141,7 +141,7 @@ class ViewSetup:
                 registry=self.registry,
                 board=self.store.board,
                 schedule=lambda: self.schedule,
-                is_capped=self.renderer.is_capped,
+                is_capped=self.renderer.exposition.is_capped,
                 accepted=lambda _account: 0.0,
                 ledger_fault=lambda: "",
                 clocks=Clocks(self.wall, self.clock),
