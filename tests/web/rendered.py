@@ -1,11 +1,6 @@
-"""Parses the status page of a view as a browser does; and dangerous names of resources."""
+"""Parses a page as a browser does; and dangerous names of resources."""
 
-import re
 from html.parser import HTMLParser
-
-from exporter.web.page.assets import load_assets
-from exporter.web.page.page import Pages, asking
-from tests.web.view_setup import ViewSetup
 
 HOSTILE = {
     "script": "<script>alert(1)</script>",
@@ -59,20 +54,3 @@ class Page(HTMLParser):
     def text(self) -> str:
         """Return all text."""
         return "".join(self.texts)
-
-    @property
-    def rows(self) -> list[str]:
-        """Return the text of each row of the last table's body."""
-        body = self.html.rpartition("<tbody>")[2].partition("</tbody>")[0]
-        return [
-            re.sub(r"<title>.*?</title>|<[^>]+>", " ", row.replace("<wbr>", "")) for row in body.split("</tr>")[:-1]
-        ]
-
-
-async def rendered(setup: ViewSetup, **wanted: object) -> Page:
-    """Render and parse the status page for a query."""
-    view = setup.view()
-    query = asking(**wanted)
-    status, found, counts = await view.both(query)
-    pieces = Pages(setup.clock, load_assets(), view.version).status(status, found, counts, query, view.known())
-    return Page("".join([piece async for piece in pieces]).encode("utf-8", "replace").decode())
