@@ -1,6 +1,5 @@
 """Builds collectors from configurations."""
 
-from collections.abc import Mapping
 from textwrap import indent
 
 from exporter.collectors.collector import Collector
@@ -26,18 +25,3 @@ def settings(text: str, **sections: object) -> Settings:
 def file_of(endpoints: str) -> str:
     """Write a configuration file with these endpoints."""
     return f"{ACCOUNT}endpoints:\n{indent(endpoints, '  ')}"
-
-
-def gauge(expression: str, extra: str = "") -> str:
-    """Return an endpoint that is polled once for each account, with one gauge."""
-    return (
-        "endpoints:\n"
-        "  - name: things\n"
-        "    path: /things\n"
-        f"    metrics: [{{name: edge_things, help: Things., value: {expression!r}{extra}}}]\n"
-    )
-
-
-def metric(**keys: object) -> Mapping[str, object]:
-    """Return a metric's section."""
-    return keys

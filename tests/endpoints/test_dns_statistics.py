@@ -31,12 +31,9 @@ endpoints:
         days: "{normal: NormalQueriesServedChart, smart: SmartQueriesServedChart}"
         label: routing
 """
-FAMILIES = (
-    "edge_dns_window_queries",
-    "edge_dns_window_routed_queries",
-    "edge_dns_queries_total",
-    "edge_dns_routed_queries_total",
-)
+FAMILIES = {
+    f"edge_dns_{end}" for end in ("window_queries", "window_routed_queries", "queries_total", "routed_queries_total")
+}
 OFF = {"dns_statistics": {"enabled": False}}
 
 
@@ -45,14 +42,8 @@ def day(number: int) -> str:
 
 
 def answer(total: object, queries: object, normal: object, smart: object) -> str:
-    return json.dumps(
-        {
-            "TotalQueriesServed": total,
-            "QueriesServedChart": queries,
-            "NormalQueriesServedChart": normal,
-            "SmartQueriesServedChart": smart,
-        }
-    )
+    charts = {"QueriesServedChart": queries, "NormalQueriesServedChart": normal, "SmartQueriesServedChart": smart}
+    return json.dumps({"TotalQueriesServed": total, **charts})
 
 
 def charts(*, six: int, seven: int, eight: int) -> str:

@@ -1,33 +1,20 @@
 """Endpoints on a platform that is not the sandbox, through registry, scheduler, ledger and exposition."""
 
-import time
-from collections.abc import Mapping
-from datetime import UTC, datetime
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
-from exporter.collectors.collector import Context
-from exporter.platform.http.client import Observer
 from exporter.polling.first_discovery import FIRST_TRIES
-from exporter.targets.target import Target
-from exporter.wiring import clients, from_settings
-from tests.collectors.polls import KnownNames
-from tests.endpoints.platform import Query, good, platform
-from tests.exporter_parts import ExporterParts, configuration, exporter_parts, only
+from tests.endpoints.platform import Answer, Platform, Query, good, platform
+from tests.exporter_parts import ExporterParts, exporter_parts, only
 
 ITEMS, PAGE = 1000, 7
 ABSENT = "13"
 THINGS: Mapping[str, object] = {
     "name": "thing_stats",
     "path": "/thing/{id}/stats",
-    "each": {
-        "list": "/things",
-        "items": "Items",
-        "id": "Id",
-        "name": "Name",
-        "page": "page",
-        "size": "perPage",
-        "more": "HasMoreItems",
-    },
+    "each": {"list": "/things", "items": "Items", "id": "Id", "name": "Name"}
+    | {"page": "page", "size": "perPage", "more": "HasMoreItems"},
     "label": "thing",
     "interval": "10m",
     "metrics": [
@@ -36,11 +23,7 @@ THINGS: Mapping[str, object] = {
     ],
 }
 # Nothing but the endpoints is polled.
-QUIET: Mapping[str, object] = {
-    "dns_zones": {"discover": False},
-    "scripts": {"discover": False},
-    "shield_zones": {"discover": False},
-}
+QUIET: Mapping[str, object] = {key: {"discover": False} for key in ("dns_zones", "scripts", "shield_zones")}
 BUSY: Mapping[str, object] = {**QUIET, "budget": {"requests_per_second": 10000, "max_in_flight": 8}}
 OFF = only("database")
 
@@ -66,8 +49,17 @@ class Things:
         return good({"Bytes": int(number) * 10, "Requests": 5})
 
 
-def things() -> dict[str, Any]:
-    return dict(THINGS)
+@asynccontextmanager
+async def running(
+    answer: Answer, endpoints: Sequence[Mapping[str, object]], account: Mapping[str, object] = BUSY, **settings: Any
+) -> AsyncIterator[tuple[Platform, ExporterParts]]:
+    """Run the endpoints against a platform."""
+    async with platform(answer) as place:
+        settings = {"collectors": OFF, **settings}
+        async with exporter_parts(
+            url=place.url, account=account, more={"endpoints": list(endpoints)}, **settings
+        ) as world:
+            yield place, world
 
 
 async def lists(world: ExporterParts, times: int = 1) -> None:
@@ -78,10 +70,7 @@ async def lists(world: ExporterParts, times: int = 1) -> None:
 
 async def test_a_thousand_things_in_pages_of_seven() -> None:
     made = Things(range(1, ITEMS + 1))
-    async with (
-        platform(made.answer) as place,
-        exporter_parts(url=place.url, account=BUSY, more={"endpoints": [things()]}, collectors=OFF) as world,
-    ):
+    async with running(made.answer, [THINGS]) as (place, world):
         await world.settle()
         found = world.samples("edge_thing_bytes")
         assert found == {
@@ -101,10 +90,7 @@ async def test_a_thousand_things_in_pages_of_seven() -> None:
 
 async def test_a_thing_goes_after_two_complete_lists_without_it_and_after_no_short_one() -> None:
     made = Things(range(1, 30))
-    async with (
-        platform(made.answer) as place,
-        exporter_parts(url=place.url, account=BUSY, more={"endpoints": [things()]}, collectors=OFF) as world,
-    ):
+    async with running(made.answer, [THINGS]) as (_, world):
         await world.settle()
         assert len(world.samples("edge_thing_bytes")) == 28
         made.short = {1}
@@ -130,10 +116,7 @@ async def test_a_list_that_fails_on_a_page_removes_nothing_and_brings_what_it_ha
             return 403, b"{}"
         return made.answer(path, query)
 
-    async with (
-        platform(answer) as place,
-        exporter_parts(url=place.url, account=BUSY, more={"endpoints": [things()]}, collectors=OFF) as world,
-    ):
+    async with running(answer, [THINGS]) as (_, world):
         await world.settle()
         assert len(world.samples("edge_thing_bytes")) == 13
         assert world.value("edge_target_up", collector="thing_stats_list", target="account/main") == 0
@@ -141,37 +124,16 @@ async def test_a_list_that_fails_on_a_page_removes_nothing_and_brings_what_it_ha
         assert len(world.samples("edge_thing_bytes")) == 13
 
 
-async def test_a_counter_counts_what_rises() -> None:
-    requests = {"count": 5}
-
-    def answer(path: str, _query: Query) -> tuple[int, bytes]:
-        return good({"Items": [{"Id": "a/b ü", "Name": "x"}]} if path == "/things" else {"Requests": requests["count"]})
-
-    async with (
-        platform(answer) as place,
-        exporter_parts(url=place.url, account=BUSY, more={"endpoints": [things()]}, collectors=OFF) as world,
-    ):
-        await world.settle()
-        requests["count"] = 12
-        await lists(world, 2)
-        assert world.value("edge_thing_requests_total", thing_id="a/b ü") == 7
-        assert place.asked["/thing/a%2Fb%20%C3%BC/stats"] >= 2, "the id is percent-encoded into the path"
-
-
-def shared(name: str, field: str) -> dict[str, object]:
+def shared(name: str, field: str) -> Mapping[str, object]:
     metrics = [{"name": f"edge_{name}", "help": "A number.", "value": field}]
     return {"name": name, "path": "/billing?from={days_ago:30}&to={today}", "interval": "10m", "metrics": metrics}
 
 
-async def test_two_endpoints_with_one_path_share_the_call() -> None:
-    def answer(_path: str, _query: Query) -> tuple[int, bytes]:
-        return good({"Charges": 3.5, "Balance": 7})
+BOTH = [shared("charges", "Charges"), shared("balance", "Balance")]
 
-    both = [shared("charges", "Charges"), shared("balance", "Balance")]
-    async with (
-        platform(answer) as place,
-        exporter_parts(url=place.url, account=BUSY, more={"endpoints": both}, collectors=OFF) as world,
-    ):
+
+async def test_two_endpoints_with_one_path_share_the_call() -> None:
+    async with running(lambda *_: good({"Charges": 3.5, "Balance": 7}), BOTH) as (place, world):
         await world.settle()
         path = "/billing?from=2026-01-09&to=2026-02-08"
         assert (world.value("edge_charges"), world.value("edge_balance")) == (3.5, 7)
@@ -183,12 +145,7 @@ async def test_two_endpoints_with_one_path_share_the_call() -> None:
 
 
 async def test_the_days_of_a_path_are_those_of_the_platforms_clock() -> None:
-    async with (
-        platform(lambda *_: good({"Charges": 3.5})) as place,
-        exporter_parts(
-            url=place.url, account=BUSY, more={"endpoints": [shared("a", "Charges")]}, collectors=OFF
-        ) as world,
-    ):
+    async with running(lambda *_: good({"Charges": 3.5}), [shared("a", "Charges")]) as (place, world):
         await world.settle()
         # The machine's clock says noon of 8 February. A day of difference is believed.
         place.date = "Mon, 09 Feb 2026 05:00:00 GMT"
@@ -201,14 +158,7 @@ async def test_the_days_of_a_path_are_those_of_the_platforms_clock() -> None:
 
 
 async def test_endpoints_of_one_path_that_fails_share_the_failure() -> None:
-    def answer(_path: str, _query: Query) -> tuple[int, bytes]:
-        return 403, b"{}"
-
-    both = [shared("charges", "Charges"), shared("balance", "Balance")]
-    async with (
-        platform(answer) as place,
-        exporter_parts(url=place.url, account=BUSY, more={"endpoints": both}, collectors=OFF) as world,
-    ):
+    async with running(lambda *_: (403, b"{}"), BOTH) as (place, world):
         await world.settle()
         assert sum(place.asked.values()) == 1
         for name in ("charges", "balance"):
@@ -229,86 +179,29 @@ async def test_a_list_of_an_endpoint_does_not_keep_zones_from_being_polled_with_
             return good({"TotalQueriesServed": 4})
         return (500, b"{}") if path == "/things" else made.answer(path, query)
 
-    async with (
-        platform(answer) as place,
-        exporter_parts(url=place.url, account=account, more={"endpoints": [things()]}, collectors=on) as world,
-    ):
+    async with running(answer, [THINGS], account=account, collectors=on) as (_, world):
         for _ in range(FIRST_TRIES):
             await world.turn(60)
         assert world.samples("edge_dns_window_queries") == {("main", "shop.example", "5"): 4.0}
 
 
-async def test_an_endpoint_polls_targets_of_another_and_of_a_built_in_kind() -> None:
+async def test_an_endpoint_polls_the_targets_of_another() -> None:
     made = Things(range(1, 4))
-    further = {
-        "name": "thing_details",
-        "path": "/thing/{id}/details",
-        "kind": "thing",
-        "interval": "10m",
-        "metrics": [{"name": "edge_thing_info", "help": "What it is.", "info": {"tier": "Tier", "free": "IsFree"}}],
-    }
-    zones = {
-        "name": "zone_state",
-        "path": "/dnszone/{id}",
-        "kind": "dns_zone",
-        "interval": "10m",
-        "metrics": [{"name": "edge_dns_zone_state", "help": "States.", "value": "MonitorStatus"}],
-    }
-    account = {**BUSY, "dns_zones": {"discover": False, "ids": [9]}}
-
-    def answer(path: str, query: Query) -> tuple[int, bytes]:
-        if path.endswith("/details"):
-            return good({"Tier": 2, "IsFree": True})
-        return good({"MonitorStatus": 1}) if path == "/dnszone/9" else made.answer(path, query)
-
-    async with (
-        platform(answer) as place,
-        exporter_parts(
-            url=place.url, account=account, more={"endpoints": [things(), further, zones]}, collectors=OFF
-        ) as world,
-    ):
+    metric = {"name": "edge_thing_weight", "help": "Weight.", "value": "Bytes"}
+    further = {"name": "details", "path": "/thing/{id}/details", "kind": "thing", "metrics": [metric]}
+    async with running(made.answer, [THINGS, further]) as (_, world):
         await world.settle()
-        assert world.samples("edge_thing_info", thing_id="2") == {("main", "true", "", "2"): 1.0}
-        assert world.samples("edge_dns_zone_state") == {("main", "", "9"): 1.0}
+        assert world.samples("edge_thing_weight", thing_id="2") == {("main", ""): 20.0}
 
 
 async def test_an_endpoint_that_is_switched_off_asks_nothing_and_has_its_own_interval() -> None:
     made = Things(range(1, 4))
     off = {**OFF, "thing_stats": {"enabled": False}}
-    async with (
-        platform(made.answer) as place,
-        exporter_parts(url=place.url, account=BUSY, more={"endpoints": [things()]}, collectors=off) as world,
-    ):
+    async with running(made.answer, [THINGS], collectors=off) as (place, world):
         await world.settle()
         assert place.asked == {}
     slow = {**OFF, "thing_stats": {"interval": "1h", "stale_after": "5h"}}
-    async with (
-        platform(made.answer) as place,
-        exporter_parts(url=place.url, account=BUSY, more={"endpoints": [things()]}, collectors=slow) as world,
-    ):
+    async with running(made.answer, [THINGS], collectors=slow) as (_, world):
         plans = world.schedule.plans
         assert (plans["thing_stats"].interval, plans["thing_stats"].stale_after) == (3600, 18000)
         assert plans["thing_stats_list"].interval == 3600
-
-
-async def test_a_list_makes_no_more_calls_than_the_budget_gives() -> None:
-    made = Things(range(1, ITEMS + 1))
-    rate = 40
-    async with platform(made.answer) as place:
-        account = {**QUIET, "budget": {"requests_per_second": rate, "max_in_flight": 8}}
-        settings = configuration(place.url, OFF, {"endpoints": [things()]}, **account)
-        lister = next(
-            plan.collector for plan in from_settings.plans(settings) if plan.collector.name == "thing_stats_list"
-        )
-        client = clients.client_of(settings.accounts[0], Observer(), 1)
-        began = time.monotonic()
-        polled = await lister.poll(
-            Context(client.until(None), KnownNames(), datetime.now(UTC)), Target("main", "account", "main")
-        )
-        seconds = time.monotonic() - began
-        await client.aclose()
-        assert polled.found is not None
-        assert len(polled.found.lists["thing"].resources) == ITEMS
-        assert polled.found.lists["thing"].complete
-        # A second's worth of calls may come at once; a machine that is slow makes it take longer.
-        assert seconds >= (place.methods["GET"] - rate) / rate

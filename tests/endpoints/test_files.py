@@ -16,23 +16,6 @@ HEAD = "- name: things\n  path: /things\n"
 GOOD = "  metrics:\n    - {name: edge_things, value: Count}\n"
 
 
-def test_a_collectors_section_must_be_a_collectors_or_an_endpoints(tmp_path: Path) -> None:
-    text = f"{ACCOUNT}endpoints:\n{HEAD}{GOOD}collectors:\n  thinks: {{interval: 5m}}\n".replace("\n-", "\n  -")
-    text = text.replace("\n  path", "\n    path").replace("\n  metrics", "\n    metrics")
-    assert refusal(tmp_path, text) == ["config.yml:11: collectors.thinks: unknown key; did you mean 'things'?"]
-
-
-def test_an_endpoint_is_not_stale_before_it_is_polled_again(tmp_path: Path) -> None:
-    text = (
-        f"{ACCOUNT}endpoints: [{{name: things, path: /things, interval: 1h, "
-        "metrics: [{name: edge_things, value: A}]}]\n"
-        "collectors:\n  things: {stale_after: 30m}\n"
-    )
-    assert refusal(tmp_path, text) == [
-        "config.yml:7: collectors.things.stale_after: found 30m, expected at least the interval (1h)"
-    ]
-
-
 def test_faults_of_a_further_file_name_that_file_and_its_line(tmp_path: Path) -> None:
     write(tmp_path, "endpoints:\n  - name: things\n    path: things\n    metrics: []\n", "things.yml")
     write(tmp_path, "endpoint: []\n", "other.yml")
@@ -58,7 +41,7 @@ def test_the_metric_reference_of_a_configuration_lists_its_endpoints(tmp_path: P
     ended = invoke("metrics", "--config", str(path), environ={})
     assert (ended.code, ended.err) == (0, "")
     assert "## things\n\nPolled every 7m by default (`collectors.things.interval`) with `GET /things`." in ended.out
-    assert "| `edge_things` | gauge |  | `account` | Read from GET /things, polled. |" in ended.out
+    assert "| `edge_things` | gauge |  | `account` | configured | Read from GET /things, polled. |" in ended.out
 
 
 SPELT = "https://api.example.net", "/a?x={id}&y=2", "month: '{a: A, b: sum(B[*].C)}'", "label: kind, scale: 1"
