@@ -16,7 +16,8 @@ from exporter.counters.ledger import Entry, Ledger
 from exporter.counters.state_file import FileStorage
 from exporter.counters.storage import MemoryStorage
 from exporter.daemon.account_observer import AccountObserver
-from exporter.explain.explainer import Absence, AbsenceFilter, Explainer, Sources
+from exporter.explain.candidates import Sources
+from exporter.explain.explainer import Absence, AbsenceFilter, Explainer
 from exporter.exposition.exposition import Exposition, Format
 from exporter.exposition.renderer import Renderer
 from exporter.exposition.status_board import HEALTH, StatusBoard

@@ -15,7 +15,8 @@ from exporter.counters.storage import LeaseLostError, StateLockedError
 from exporter.daemon.background import Background
 from exporter.daemon.polling import Polling
 from exporter.daemon.shards import Shards
-from exporter.explain.explainer import Explainer, Sources, keep_counting
+from exporter.explain.candidates import Sources
+from exporter.explain.explainer import Explainer, keep_counting
 from exporter.exposition.exposition import Exposition
 from exporter.exposition.renderer import Renderer
 from exporter.exposition.status_board import HEALTH

@@ -3,7 +3,9 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
+from typing import Protocol
 
+from exporter.clock import Clocks
 from exporter.collectors import discovery
 from exporter.collectors.causes import Cause
 from exporter.collectors.collector import Collector
@@ -48,40 +50,59 @@ class Candidate:
     evidence: str = ""
 
 
-class Candidates:
-    """Finds the candidates of a kind.
+class PollTimes(Protocol):
+    """The part of the schedule that the explanation reads."""
 
-    Args:
-        registry: the targets.
-        board: the results of polls, including those of discovery.
+    def due_at(self, collector: str, target: Target) -> float | None:
+        """Return when a target is polled next, on the monotonic clock; None if that is not known."""
+
+    def waits_for_discovery(self, target: Target) -> bool:
+        """Return whether a target is not polled before its account's first discovery has ended."""
+
+    def waits_for_ledger(self, key: PollKey) -> bool:
+        """Return whether the ledger has not yet published a successful poll of a target."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The parts that the explanation reads, at the time of each question.
+
+    Attributes:
+        is_capped: family, target → whether the cap on the family's series excludes the target.
         accepted: account → unix seconds of its last authenticated answer, 0 if there was none.
-        holders: returns the exporter that holds each shard, if exporters share them by leases.
-        waits: returns why this exporter holds no shard, and since when; empty if nothing prevents it.
+        ledger_fault: why the last write of the ledger failed; empty if it succeeded.
+        clocks: the clocks of the schedule.
+        holders: the exporter that holds each shard, if exporters share them by leases.
+        waits: why this exporter holds no shard, and since when; empty if nothing prevents it.
     """
 
-    def __init__(
-        self,
-        registry: Registry,
-        board: StatusBoard,
-        accepted: Callable[[str], float],
-        holders: Callable[[], Mapping[int, str]],
-        waits: Callable[[], str],
-    ) -> None:
-        self._registry = registry
-        self._board = board
-        self._accepted = accepted
-        self._holders = holders
-        self._waits = waits
+    scope: Callable[[], Scope]
+    registry: Registry
+    board: StatusBoard
+    schedule: Callable[[], PollTimes]
+    is_capped: Callable[[str, PollKey], bool]
+    accepted: Callable[[str], float]
+    ledger_fault: Callable[[], str]
+    clocks: Clocks
+    holders: Callable[[], Mapping[int, str]] = dict
+    waits: Callable[[], str] = str
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Finds the candidates of a kind."""
+
+    sources: Sources
 
     def of_kind(self, scope: Scope, kind: str) -> Iterator[Candidate]:
         """Return the candidates of a kind; for an account without any, one candidate that represents all."""
-        for selection in self._registry.selections(kind):
+        for selection in self.sources.registry.selections(kind):
             account = selection.account
-            scouted = self._registry.scout(account) if kind == "account" else None
+            scouted = self.sources.registry.scout(account) if kind == "account" else None
             if scouted is not None:
                 yield self._other_shard(scouted, "")
                 continue
-            held = self._registry.polled(account, kind)
+            held = self.sources.registry.polled(account, kind)
             there_are = bool(held)
             for target in tuple(held.values()):
                 yield Candidate(target)
@@ -89,7 +110,7 @@ class Candidates:
                 if target.id not in held:
                     there_are = True
                     yield self._other_shard(target, target.attributes.get("shield_zone_id", ""))
-            for resource in self._registry.listed(account, kind):
+            for resource in self.sources.registry.listed(account, kind):
                 if resource.id not in held:
                     there_are = True
                     found = Target(account, kind, resource.id, resource.name)
@@ -99,42 +120,31 @@ class Candidates:
 
     def named(self, scope: Scope, kind: str, target_id: str) -> Iterator[Candidate]:
         """Return why a target is not among the candidates: one for each account that may have it."""
-        for selection in self._registry.selections(kind):
+        for selection in self.sources.registry.selections(kind):
             target = Target(selection.account, kind, target_id)
             # A rate limit belongs to the shard of its shield zone, which is unknown from its id.
-            if kind != "rate_limit" and not self._registry.share.owns(target.key):
+            if kind != "rate_limit" and not self.sources.registry.share.owns(target.key):
                 yield self._other_shard(target, "")
             else:
                 yield self._none(scope, selection, target)
 
     def elsewhere(self, kind: str, names: Iterable[str]) -> Iterator[Candidate]:
         """Return the resources with these names that belong to other shards."""
-        for selection, name in product(self._registry.selections(kind), names):
-            for target_id in self._registry.elsewhere(selection.account, kind, name):
+        for selection, name in product(self.sources.registry.selections(kind), names):
+            for target_id in self.sources.registry.elsewhere(selection.account, kind, name):
                 target = Target(selection.account, kind, target_id, name)
                 yield self._rejected(selection, target) or self._other_shard(target, "")
 
-    def _holder_of(self, shard: int) -> str:
-        share = self._registry.share
-        if not share.may_change:
-            return f"this is {share.first}"
-        holder, waits = self._holders().get(shard), self._waits()
-        if waits:
-            return f"this exporter waits: {waits}"
-        return f"{holder} holds it" if holder else "no exporter holds it at the moment"
-
-    def _own(self) -> str:
-        share = self._registry.share
-        if not share.may_change:
-            return f"shard {share.first}"
-        return f"the shards of this exporter: {', '.join(map(str, sorted(share.held))) or 'none'}"
-
     def _other_shard(self, target: Target, parent: str) -> Candidate:
-        share = self._registry.share
+        share = self.sources.registry.share
         owner = share.owner_of(target.key, parent)
-        return Candidate(
-            target, Cause.OTHER_SHARD, f"shard {owner} of {share.total} polls it; {self._holder_of(owner)}"
-        )
+        holder = self.sources.holders().get(owner)
+        words = f"{holder} holds it" if holder else "no exporter holds it at the moment"
+        if not share.may_change:
+            words = f"this is {share.first}"
+        elif waits := self.sources.waits():
+            words = f"this exporter waits: {waits}"
+        return Candidate(target, Cause.OTHER_SHARD, f"shard {owner} of {share.total} polls it; {words}")
 
     def _rejected(self, selection: Selection, target: Target) -> Candidate | None:
         reason = selection.rejection(target.name)
@@ -156,11 +166,13 @@ class Candidates:
         if lister.section in scope.disabled:
             words = f"collectors.{lister.section}.enabled is false, and {setting} does not name{which or ' any'}"
             return Candidate(target, Cause.COLLECTOR_DISABLED, words)
-        whole = self._registry.is_listed_whole(account, kind)
+        whole = self.sources.registry.is_listed_whole(account, kind)
         if whole:
             words = f"the complete list of account {account} contains no {kind}{which}"
-            if self._registry.share.total > 1:
-                words += f" that belongs to {self._own()}"
+            share = self.sources.registry.share
+            if share.total > 1:
+                own = f"the shards of this exporter: {', '.join(map(str, sorted(share.held))) or 'none'}"
+                words += f" that belongs to {own if share.may_change else f'shard {share.first}'}"
             return Candidate(target, Cause.NOT_DISCOVERED, words)
         return Candidate(target, *self.undiscovered(account, lister, was_listed=whole is not None))
 
@@ -175,9 +187,9 @@ class Candidates:
             was_listed: whether there is an incomplete list.
         """
         is_discovery = lister is discovery.COLLECTOR
-        status = self._board.find(PollKey.of(lister.name, account, "account", account))
+        status = self.sources.board.find(PollKey.of(lister.name, account, "account", account))
         if status is not None and status.failure is not None:
-            cause, words = cause_of_failure(status, status.failure, self._accepted(account))
+            cause, words = cause_of_failure(status, status.failure, self.sources.accepted(account))
             is_key_s = cause in (Cause.KEY_REFUSED, Cause.KEY_FORBIDDEN)
             what = "discovery" if is_discovery else f"the list {lister.name}"
             return cause if is_key_s else Cause.DISCOVERY_INCOMPLETE, f"{what} fails: {words}"

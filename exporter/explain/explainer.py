@@ -21,19 +21,16 @@ A target of a list, such as a shield zone, is explained by the poll of its list 
 import asyncio
 from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
-from exporter.clock import Clocks
 from exporter.collectors import discovery
 from exporter.collectors.causes import Cause
 from exporter.collectors.collector import Collector
-from exporter.explain.candidates import ANY, Candidate, Candidates, Scope
+from exporter.explain.candidates import ANY, Candidate, Candidates, Scope, Sources
 from exporter.explain.evidence import cause_of_failure, moment, source_fields
-from exporter.exposition.status_board import PollFailure, Status, StatusBoard
+from exporter.exposition.status_board import Status
 from exporter.metric import FamilyInfo
 from exporter.responsive.slices import in_slices
-from exporter.targets.registry import Registry
-from exporter.targets.target import PollKey, Target, account_of
+from exporter.targets.target import Target, account_of
 
 # These causes of a failure are reported instead of STALE and FAILING.
 _ROOTS = frozenset({Cause.KEY_REFUSED, Cause.KEY_FORBIDDEN, Cause.OUT_OF_RANGE})
@@ -42,47 +39,6 @@ FIRST_SECONDS = 5.0
 EVERY_SECONDS = 60.0
 # A count uses at most this share of the time: with 100,000 targets there is one every few minutes.
 LARGEST_SHARE = 0.01
-
-
-class PollTimes(Protocol):
-    """The part of the schedule that the explanation reads."""
-
-    def due_at(self, collector: str, target: Target) -> float | None:
-        """Return when a target is polled next, on the monotonic clock; None if that is not known."""
-        ...
-
-    def waits_for_discovery(self, target: Target) -> bool:
-        """Return whether a target is not polled before its account's first discovery has ended."""
-        ...
-
-    def waits_for_ledger(self, key: PollKey) -> bool:
-        """Return whether the ledger has not yet published a successful poll of a target."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Sources:
-    """The parts that the explanation reads, at the time of each question.
-
-    Attributes:
-        is_capped: family, target → whether the cap on the family's series excludes the target.
-        accepted: account → unix seconds of its last authenticated answer, 0 if there was none.
-        ledger_fault: why the last write of the ledger failed; empty if it succeeded.
-        clocks: the clocks of the schedule.
-        holders: the exporter that holds each shard, if exporters share them by leases.
-        waits: why this exporter holds no shard, and since when; empty if nothing prevents it.
-    """
-
-    scope: Callable[[], Scope]
-    registry: Registry
-    board: StatusBoard
-    schedule: Callable[[], PollTimes]
-    is_capped: Callable[[str, PollKey], bool]
-    accepted: Callable[[str], float]
-    ledger_fault: Callable[[], str]
-    clocks: Clocks
-    holders: Callable[[], Mapping[int, str]] = dict
-    waits: Callable[[], str] = str
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +96,7 @@ class Explainer:
 
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
-        self._candidates = Candidates(sources.registry, sources.board, sources.accepted, sources.holders, sources.waits)
+        self._candidates = Candidates(sources)
 
     def families(self) -> frozenset[str]:
         """Return the families of all collectors, enabled or not."""
@@ -262,15 +218,11 @@ class Explainer:
                 status = listing
         if status is None or status.failure is None:
             return self._of_waiting(collector, target)
-        cause, words = self._of_failure(status, status.failure, is_withdrawn=is_withdrawn)
+        cause, words = cause_of_failure(status, status.failure, self._sources.accepted(account_of(status.target)))
+        if cause not in _ROOTS:
+            cause = Cause.STALE if is_withdrawn else Cause.FAILING
         due = self._due(collector, target)
         return cause, f"{words}; next poll {due}" if due else words
-
-    def _of_failure(self, status: Status, failure: PollFailure, *, is_withdrawn: bool) -> _Finding:
-        cause, words = cause_of_failure(status, failure, self._sources.accepted(account_of(status.target)))
-        if cause in _ROOTS:
-            return cause, words
-        return Cause.STALE if is_withdrawn else Cause.FAILING, words
 
     def _of_waiting(self, collector: Collector, target: Target) -> _Finding:
         schedule = self._sources.schedule()

@@ -1,12 +1,16 @@
 """The explanation for a target whose shard is held by another exporter, or by none."""
 
+from typing import Any
+
+from exporter.clock import SYSTEM
 from exporter.collectors.causes import Cause
-from exporter.explain.candidates import Candidates, Scope
+from exporter.explain.candidates import Candidates, Scope, Sources
 from exporter.exposition.status_board import StatusBoard
 from exporter.targets.registry import Registry, Selection
 from exporter.targets.sharding import Share
 from exporter.targets.target import Target
 
+HOLDERS = {0: "edge-a/1/aa", 1: "edge-b/7/bb"}
 ZONES = tuple(Target("main", "dns_zone", str(number)) for number in range(101, 131))
 
 
@@ -15,9 +19,11 @@ def evidence(share: Share) -> dict[int, set[str]]:
     registry = Registry(share)
     registry.configure([Selection("main", "dns_zone", ZONES, setting="dns_zones")])
     board = StatusBoard(lambda: 0.0)
-    candidates = Candidates(registry, board, lambda _account: 0.0, lambda: {0: "edge-a/1/aa", 1: "edge-b/7/bb"}, str)
+    scope = Scope((), frozenset(), lambda _family: None)
+    unused: Any = None
+    sources = Sources(lambda: scope, registry, board, unused, unused, unused, unused, SYSTEM, lambda: HOLDERS)
     said: dict[int, set[str]] = {}
-    for found in candidates.of_kind(Scope((), frozenset(), lambda _family: None), "dns_zone"):
+    for found in Candidates(sources).of_kind(scope, "dns_zone"):
         if found.cause is not None:
             assert found.cause is Cause.OTHER_SHARD
             said.setdefault(share.owner_of(found.target.key), set()).add(found.evidence)

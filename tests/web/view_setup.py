@@ -12,8 +12,8 @@ from exporter.clock import Clocks
 from exporter.collectors.catalogue import CATALOGUE, families
 from exporter.collectors.collector import Outcome
 from exporter.daemon.account_observer import AccountObserver
-from exporter.explain.candidates import Scope
-from exporter.explain.explainer import Explainer, Sources
+from exporter.explain.candidates import Scope, Sources
+from exporter.explain.explainer import Explainer
 from exporter.exposition.exposition import Exposition
 from exporter.exposition.renderer import Renderer
 from exporter.exposition.status_board import HEALTH, StatusBoard
