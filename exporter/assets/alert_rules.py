@@ -33,14 +33,7 @@ class RuleChangeError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class AlertChange:
-    """The changes of one alert.
-
-    Attributes:
-        fields: `for`, `keep_firing_for`, `severity` or `expr` → its new value.
-        labels: labels that are added or replaced.
-        annotations: annotations that are added or replaced.
-        thresholds: a threshold's name → its new number.
-    """
+    """The changes of one alert: `fields` are `for`, `keep_firing_for`, `severity` and `expr`."""
 
     fields: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -75,25 +68,19 @@ def parse_changes(assignments: Iterable[str]) -> RuleChanges:
     Raises:
         RuleChangeError: one of them is not of this form.
     """
-    base, job, disabled = "", "", set[str]()
-    severities: dict[str, str] = {}
-    labels: dict[str, str] = {}
+    whole: dict[str, str] = {}
+    disabled: set[str] = set()
+    named: dict[str, dict[str, str]] = {"severity": {}, "label": {}}
     alerts: dict[str, dict[str, dict[str, str]]] = {}
     for assignment in assignments:
         name, equals, value = assignment.partition("=")
-        if not equals:
-            raise RuleChangeError(f"{assignment}: {_GRAMMAR}")
-        match name.split("."):
-            case ["runbook_base"]:
-                base = value.rstrip("/")
-            case ["job"]:
-                job = value
+        match name.split(".") if equals else []:
+            case ["runbook_base" | "job"]:
+                whole[name] = value.rstrip("/") if name == "runbook_base" else value
             case ["disabled"]:
                 disabled.update(word.strip() for word in value.split(",") if word.strip())
-            case ["severity", severity]:
-                severities[severity] = value
-            case ["label", label]:
-                labels[label] = value
+            case ["severity" | "label" as kind, item]:
+                named[kind][item] = value
             case [alert, change] if change in _FIELDS:
                 alerts.setdefault(alert, {}).setdefault("fields", {})[change] = value
             case [alert, kind, item] if kind in _KINDS:
@@ -101,7 +88,13 @@ def parse_changes(assignments: Iterable[str]) -> RuleChanges:
             case _:
                 raise RuleChangeError(f"{assignment}: {_GRAMMAR}")
     overrides = {alert: AlertChange(**changes) for alert, changes in alerts.items()}
-    return RuleChanges(base, job, severities, labels, frozenset(disabled), overrides)
+    return RuleChanges(
+        severities=named["severity"],
+        labels=named["label"],
+        disabled=frozenset(disabled),
+        overrides=overrides,
+        **whole,
+    )
 
 
 def render(files: Mapping[str, str], changes: RuleChanges) -> dict[str, str]:
@@ -120,17 +113,19 @@ def render(files: Mapping[str, str], changes: RuleChanges) -> dict[str, str]:
     if changes == RuleChanges():
         return dict(files)
     documents = {name: yaml.safe_load(text) for name, text in files.items()}
-    rules = [rule for document in documents.values() for group in document["groups"] for rule in group["rules"]]
-    alerts = [rule for rule in rules if "alert" in rule]
+    groups = [group for document in documents.values() for group in document["groups"]]
+    alerts = [rule for group in groups for rule in group["rules"] if "alert" in rule]
     _check(changes, alerts)
-    for rule in rules:
-        _change_job(rule, changes.job)
+    for group in groups:
+        for rule in group["rules"]:
+            _change_job(rule, changes.job)
+        group["rules"] = [rule for rule in group["rules"] if rule.get("alert") not in changes.disabled]
     for alert in alerts:
         _change(alert, changes)
-    for document in documents.values():
-        for group in document["groups"]:
-            group["rules"] = [rule for rule in group["rules"] if rule.get("alert") not in changes.disabled]
-    return {name: _written(document) for name, document in documents.items()}
+    return {
+        name: yaml.dump(document, Dumper=_Dumper, sort_keys=False, width=110, allow_unicode=True)
+        for name, document in documents.items()
+    }
 
 
 def threshold_names(expr: str) -> tuple[str, ...]:
@@ -168,19 +163,17 @@ def _change(alert: dict[str, Any], changes: RuleChanges) -> None:
     own = changes.overrides.get(name, AlertChange())
     alert["expr"] = own.fields.get("expr", alert["expr"])
     for threshold, number in own.thresholds.items():
-        if threshold not in threshold_names(alert["expr"]):
-            known = ", ".join(threshold_names(alert["expr"])) or "none"
-            raise RuleChangeError(f"{name}.threshold.{threshold}: the alert has no such threshold; it has: {known}")
+        known = threshold_names(alert["expr"])
+        if threshold not in known:
+            has = ", ".join(known) or "none"
+            raise RuleChangeError(f"{name}.threshold.{threshold}: the alert has no such threshold; it has: {has}")
         if not _NUMBER.fullmatch(number):
             raise RuleChangeError(f"{name}.threshold.{threshold}: expected a number, not {number!r}")
         alert["expr"] = re.sub(_MARKED.format(name=threshold), rf"{number}\1", alert["expr"])
-    for duration in ("for", "keep_firing_for"):
-        if duration in own.fields:
-            if not _DURATION.fullmatch(own.fields[duration]):
-                raise RuleChangeError(
-                    f"{name}.{duration}: expected a duration such as 10m, not {own.fields[duration]!r}"
-                )
-            alert[duration] = own.fields[duration]
+    for key in [key for key in ("for", "keep_firing_for") if key in own.fields]:
+        if not _DURATION.fullmatch(own.fields[key]):
+            raise RuleChangeError(f"{name}.{key}: expected a duration such as 10m, not {own.fields[key]!r}")
+        alert[key] = own.fields[key]
     severity = alert["labels"]["severity"]
     alert["labels"] |= {"severity": changes.severities.get(severity, severity), **changes.labels, **own.labels}
     if "severity" in own.fields:
@@ -188,11 +181,6 @@ def _change(alert: dict[str, Any], changes: RuleChanges) -> None:
     if changes.runbook_base:
         alert["annotations"]["runbook_url"] = f"{changes.runbook_base}/{name}.md"
     alert["annotations"] |= own.annotations
-
-
-def _written(document: object) -> str:
-    text: str = yaml.dump(document, Dumper=_Dumper, sort_keys=False, width=110, allow_unicode=True)
-    return text
 
 
 class _Dumper(yaml.SafeDumper):

@@ -35,43 +35,25 @@ def find_folder(name: str) -> Path:
     raise AssetError(f"this installation has no {name}: install the wheel, or run it from the repository")
 
 
-def dashboards(assignments: Iterable[str]) -> dict[str, str]:
-    """Return the Grafana dashboards: a file's name → its text.
+def _plain(what: str, advice: str, *patterns: tuple[str, str]) -> Callable[[Iterable[str]], dict[str, str]]:
+    """Return what reads the shipped files of (folder, pattern), in which nothing is changed: a name → its text."""
 
-    Raises:
-        AssetError: assignments are given. Dashboards accept none: their variables choose data source, job and account.
-    """
-    for assignment in assignments:
-        raise AssetError(f"{assignment}: nothing of the dashboards is set; their variables choose job and account")
-    return _texts(find_folder("dashboards"), "*.json")
+    def read(assignments: Iterable[str]) -> dict[str, str]:
+        for assignment in assignments:
+            raise AssetError(f"{assignment}: nothing of the {what} is set; {advice}")
+        return {name: text for folder, glob in patterns for name, text in _texts(find_folder(folder), glob).items()}
 
-
-def endpoints(assignments: Iterable[str]) -> dict[str, str]:
-    """Return the files of endpoints and their dashboard: a file's name → its text; raises AssetError for a change."""
-    for assignment in assignments:
-        raise AssetError(f"{assignment}: nothing of the endpoints is set")
-    folder = find_folder("endpoints")
-    return _texts(folder, "*.yml") | _texts(folder, "*.json")
-
-
-def configuration(assignments: Iterable[str]) -> dict[str, str]:
-    """Return the configuration file with every key: its name → its text; raises AssetError for a change."""
-    for assignment in assignments:
-        raise AssetError(f"{assignment}: nothing of the configuration is set; edit the file")
-    return _texts(find_folder("endpoints").parent, "edge-exporter.yml")
+    return read
 
 
 def rules(assignments: Iterable[str]) -> dict[str, str]:
-    """Return the changed alert and recording rules: a file's name → its text.
-
-    Args:
-        assignments: changes such as `severity.critical=page`; `parse_changes` describes them all.
+    """Return the alert and recording rules with changes such as `severity.critical=page`: a file's name → its text.
 
     Raises:
         AssetError: a change is wrong.
     """
     try:
-        return render(_shipped_rules(), parse_changes(assignments))
+        return render(_texts(find_folder("prometheus") / "rules", "*.yml"), parse_changes(assignments))
     except RuleChangeError as error:
         raise AssetError(str(error)) from error
 
@@ -104,21 +86,17 @@ def runbooks(assignments: Iterable[str]) -> dict[str, str]:
 
 
 ASSETS: Final[Mapping[str, Callable[[Iterable[str]], dict[str, str]]]] = {
-    "dashboards": dashboards,
+    "dashboards": _plain("dashboards", "their variables choose job and account", ("dashboards", "*.json")),
     "rules": rules,
     "alertmanager": alertmanager,
     "runbooks": runbooks,
-    "endpoints": endpoints,
-    "configuration": configuration,
+    "endpoints": _plain("endpoints", "edit the files", ("endpoints", "*.yml"), ("endpoints", "*.json")),
+    "configuration": _plain("configuration", "edit the file", ("endpoints", "../edge-exporter.yml")),
 }
 
 
 def _texts(folder: Path, pattern: str) -> dict[str, str]:
     return {path.name: path.read_text(encoding="utf-8") for path in sorted(folder.glob(pattern))}
-
-
-def _shipped_rules() -> dict[str, str]:
-    return _texts(find_folder("prometheus") / "rules", "*.yml")
 
 
 def _severities(assignments: Iterable[str], what: str) -> Mapping[str, str]:

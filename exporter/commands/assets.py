@@ -8,19 +8,14 @@ import click
 
 from exporter.assets.shipped import ASSETS, AssetError
 from exporter.commands.output.help import Command
-from exporter.commands.output.printing import MISUSE, complain, counted
+from exporter.commands.output.printing import FAULT, MISUSE, complain, counted
 
 # Comments for the digest that a written file begins with. JSON has none: a dashboard that differs counts as edited.
 _COMMENTS = {".yml": "# {}\n", ".md": "<!-- {} -->\n"}
 
 
 def write(texts: dict[str, str], folder: Path, *, force: bool) -> tuple[str, str]:
-    """Write files into a folder, which is made where it does not exist; files that were edited are kept.
-
-    Args:
-        texts: a file's name → its text.
-        folder: where they go.
-        force: whether files that were edited are replaced.
+    """Write files, by their names, into a folder, which is made where it does not exist; edited files are kept.
 
     Returns:
         A sentence on what was written, and the differences of the edited files; empty without any.
@@ -34,12 +29,11 @@ def write(texts: dict[str, str], folder: Path, *, force: bool) -> tuple[str, str
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():
             path, new = folder / name, _stamped(name, text)
-            found = _read(path) if path.exists() else None
+            found = path.read_bytes().decode(errors="replace") if path.exists() else None
             if found == new:
                 continue
             head, _, rest = (found or "").partition("\n")
-            is_edited = found is not None and found not in (text, _stamped(name, rest))
-            if is_edited and not force:
+            if not force and found not in (None, text, _stamped(name, rest)):
                 old = rest if "sha256" in head else found or ""
                 lines = unified_diff(old.splitlines(), text.splitlines(), str(path), "this version", lineterm="")
                 differences[name] = "\n".join(lines)
@@ -60,15 +54,8 @@ def write(texts: dict[str, str], folder: Path, *, force: bool) -> tuple[str, str
 def _stamped(name: str, text: str) -> str:
     """Return a text below a comment with its digest, where the kind of file has comments."""
     digest = sha256(text.encode()).hexdigest()
-    comment = _COMMENTS.get(PurePath(name).suffix, "")
-    return (
-        comment.format(f"written by edge-exporter assets, which replaces this file unless edited: sha256 {digest}")
-        + text
-    )
-
-
-def _read(path: Path) -> str:
-    return path.read_bytes().decode(errors="replace")
+    stamp = f"written by edge-exporter assets, which replaces this file unless edited: sha256 {digest}"
+    return _COMMENTS.get(PurePath(name).suffix, "").format(stamp) + text
 
 
 @click.command("assets", cls=Command)
@@ -99,14 +86,13 @@ def command(what: str, folder: Path, assignments: tuple[str, ...], *, force: boo
 
     Exit codes: 0 the files are there; 1 a file cannot be written, or was edited and is kept; 2 a change is wrong.
     """  # noqa: D301 - click reads the \b
+    code = MISUSE
     try:
         texts = ASSETS[what](assignments)
-    except AssetError as error:
-        complain(str(error), MISUSE)
-    try:
+        code = FAULT
         sentence, kept = write(texts, folder, force=force)
     except AssetError as error:
-        complain(str(error))
+        complain(str(error), code)
     click.echo(sentence)
     if kept:
         complain(kept)
