@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ _OPT_IN = {"script_read_by_update": "read: update"}
 _BESIDE = {"edge_script_monthly_budget_dollars": "scripts"}
 # Families whose name, type or labels may change with any version.
 _EXPERIMENTAL = frozenset(
-    {
+    [
         "edge_api_capacity_requests_per_second",
         "edge_database_query_interval_seconds",
         "edge_exporter_ledger_refused_rows_total",
@@ -40,7 +41,7 @@ _EXPERIMENTAL = frozenset(
         "edge_exporter_shard_takeovers_total",
         "edge_exporter_shard_waiting",
         "edge_exporter_state_database_seconds",
-    }
+    ]
 )
 _NOTES = {
     "dns_statistics": (
@@ -78,15 +79,9 @@ _NOTES = {
 Section = tuple[str, Collector | None, tuple[FamilyInfo, ...]]
 
 
-def own_families() -> Iterator[FamilyInfo]:
-    """Return the exporter's own families."""
-    telemetry = Telemetry(CollectorRegistry(), __version__)
-    yield from telemetry.families()
-
-
 def sections(collectors: Sequence[Collector] = CATALOGUE) -> Iterator[Section]:
     """Return the families by collector, each family once, and then the exporter's own."""
-    own = tuple(own_families())
+    own = tuple(Telemetry(CollectorRegistry(), __version__).families())
     seen: set[str] = set()
     for collector in collectors:
         fresh = tuple(info for info in collector.families if info.name not in seen)
@@ -97,11 +92,16 @@ def sections(collectors: Sequence[Collector] = CATALOGUE) -> Iterator[Section]:
     yield "health", None, (*HEALTH, *(info for info in own if info.name not in _BESIDE))
 
 
+@cache
+def _built_in() -> frozenset[str]:
+    return frozenset(info.name for _, _, infos in sections() for info in infos)
+
+
 def stability(info: FamilyInfo) -> str:
     """Return `stable`, `experimental`, or `configured` for a metric of the user's own."""
     if info.name in _EXPERIMENTAL:
         return "experimental"
-    return "stable" if info.name in {one.name for _, _, infos in sections() for one in infos} else "configured"
+    return "stable" if info.name in _built_in() else "configured"
 
 
 def as_markdown(collectors: Sequence[Collector] = CATALOGUE) -> str:
@@ -128,10 +128,12 @@ def as_markdown(collectors: Sequence[Collector] = CATALOGUE) -> str:
             asked = (f"`{_request(one)}`{conditions.get(one.name, '')}" for one in collector.operations)
             interval = f"{format_duration(collector.interval)} by default (`{_key(collector)}`)"
             lines += ["", f"Polled every {interval} with {', '.join(dict.fromkeys(asked))}."]
-        if title in _NOTES:
-            lines += ["", _NOTES[title]]
+        lines += ["", _NOTES[title]] if title in _NOTES else []
         lines += ["", "| metric | type | unit | labels | stability | meaning |", "|---|---|---|---|---|---|"]
-        lines += [_row(info) for info in infos]
+        for info in infos:
+            labels = ", ".join(f"`{label}`" for label in info.labels)
+            meaning = info.help.replace("|", "\\|").replace("<", "&lt;")
+            lines.append(f"| `{info.name}` | {info.kind} | {info.unit} | {labels} | {stability(info)} | {meaning} |")
     return "\n".join(lines) + "\n"
 
 
@@ -141,12 +143,6 @@ def _request(operation: Operation[Any]) -> str:
 
 def _key(collector: Collector) -> str:
     return f"collectors.{collector.section}.interval"
-
-
-def _row(info: FamilyInfo) -> str:
-    labels = ", ".join(f"`{label}`" for label in info.labels)
-    meaning = info.help.replace("|", "\\|").replace("<", "&lt;")
-    return f"| `{info.name}` | {info.kind} | {info.unit} | {labels} | {stability(info)} | {meaning} |"
 
 
 def as_json(collectors: Sequence[Collector] = CATALOGUE) -> str:
@@ -160,14 +156,8 @@ def _plain(title: str, collector: Collector | None, infos: Sequence[FamilyInfo])
         plain["interval"] = {"key": _key(collector), "default_seconds": collector.interval}
         plain["requests"] = list(dict.fromkeys(map(_request, collector.operations)))
     plain["metrics"] = [
-        {
-            "name": info.name,
-            "type": info.kind,
-            "unit": info.unit,
-            "labels": info.labels,
-            "stability": stability(info),
-            "help": info.help,
-        }
+        {"name": info.name, "type": info.kind, "unit": info.unit, "labels": info.labels}
+        | {"stability": stability(info), "help": info.help}
         for info in infos
     ]
     return plain

@@ -2,15 +2,20 @@
 
 import json
 
+from prometheus_client import CollectorRegistry
+
 from exporter.collectors.catalogue import CATALOGUE, families
-from exporter.commands.metrics import as_markdown, own_families
+from exporter.commands.metrics import as_markdown
 from exporter.exposition.status_board import HEALTH
+from exporter.telemetry import Telemetry
 from tests.commands.shell import invoke
+
+OWN = tuple(Telemetry(CollectorRegistry(), "1.0").families())
 
 
 def test_every_family_stands_in_the_reference_once() -> None:
     text = as_markdown()
-    expected = [info.name for info in (*families(), *HEALTH, *own_families())]
+    expected = [info.name for info in (*families(), *HEALTH, *OWN)]
     rows = [line.split("`")[1] for line in text.splitlines() if line.startswith("| `")]
     assert sorted(rows) == sorted(expected)
     assert len(set(rows)) == len(rows)
@@ -42,7 +47,7 @@ def test_a_script_s_budget_stands_beside_its_cost() -> None:
 
 
 def test_a_family_of_the_program_has_the_unit_with_which_its_name_ends() -> None:
-    for info in own_families():
+    for info in OWN:
         stem = info.name.removesuffix("_total")
         expected = next((unit for unit in ("seconds", "dollars") if stem.endswith(f"_{unit}")), "")
         assert (info.name, info.unit) == (info.name, expected)
