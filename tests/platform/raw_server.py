@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from socket import SO_LINGER, SOL_SOCKET
+from typing import Literal
 
 
 @dataclass(frozen=True)
@@ -50,19 +51,12 @@ class Line:
 Script = Callable[[RawRequest, Line], Awaitable[None]]
 
 
-def reply(status: int, body: bytes | str = b"", headers: dict[str, str] | None = None) -> bytes:
-    """Return a whole answer; its length is announced unless `headers` sets another one."""
+def reply(body: bytes | str = b"", status: int = 200, **headers: str) -> bytes:
+    """Return a whole answer; its length is announced unless the headers, written `Like_This`, have another one."""
     raw = body.encode() if isinstance(body, str) else body
-    lines = [f"HTTP/1.1 {status} Status"]
-    fields = {"Content-Length": str(len(raw))} | (headers or {})
-    lines.extend(f"{name}: {value}" for name, value in fields.items() if value)
-    return "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + raw
-
-
-def json_reply(body: str, status: int = 200, **headers: str) -> bytes:
-    """Return a JSON answer."""
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return reply(status, body, {"Content-Type": "application/json", **named})
+    fields = {"Content_Length": str(len(raw))} | headers
+    lines = (f"{name.replace('_', '-')}: {value}\r\n" for name, value in fields.items())
+    return f"HTTP/1.1 {status} Status\r\n{''.join(lines)}\r\n".encode("latin-1") + raw
 
 
 def saying(*answers: bytes) -> Script:
@@ -75,37 +69,21 @@ def saying(*answers: bytes) -> Script:
     return say
 
 
-def resetting(sent_before: bytes = b"") -> Script:
-    """Return a script that sends bytes, and then ends the connection with a RST."""
+def ending(how: Literal["reset", "closed", "stalled"], sent_before: bytes = b"") -> Script:
+    """Return a script that sends bytes, and then ends the connection with a RST, closes it, or sends nothing more."""
 
-    async def reset(_request: RawRequest, line: Line) -> None:
-        if sent_before:
-            await line.send(sent_before)
+    async def end(_request: RawRequest, line: Line) -> None:
+        await line.send(sent_before)
+        if how == "reset":
             # Long enough on loopback for the bytes to be read before the RST throws them away.
-            await asyncio.sleep(0.02)
-        line.reset()
+            await asyncio.sleep(0.02 if sent_before else 0)
+            line.reset()
+        elif how == "closed":
+            line.writer.close()
+        else:
+            await line.hung_up()
 
-    return reset
-
-
-def closing(sent_before: bytes = b"") -> Script:
-    """Return a script that sends bytes, and then closes the connection normally."""
-
-    async def close(_request: RawRequest, line: Line) -> None:
-        await line.send(sent_before)
-        line.writer.close()
-
-    return close
-
-
-def stalling(sent_before: bytes = b"") -> Script:
-    """Return a script that sends bytes and then nothing more."""
-
-    async def stall(_request: RawRequest, line: Line) -> None:
-        await line.send(sent_before)
-        await line.hung_up()
-
-    return stall
+    return end
 
 
 def dripping(head: bytes, drop: bytes = b" ", seconds: float = 0.05) -> Script:

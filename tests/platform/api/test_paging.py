@@ -11,7 +11,7 @@ from exporter.platform.api.search import Found
 from exporter.platform.errors import PlatformError, Rejected, ServerError, WrongShape
 from tests.platform.callers import caller
 from tests.platform.clients import client_of
-from tests.platform.raw_server import Line, RawRequest, json_reply, raw_server
+from tests.platform.raw_server import Line, RawRequest, raw_server, reply
 
 
 def found(ids: Sequence[int | None], total: int | None) -> str:
@@ -195,11 +195,11 @@ async def test_both_lists_are_whole_over_the_wire_with_any_page_size(size: int) 
         arguments = dict(pair.split("=") for pair in request.target.partition("?")[2].split("&"))
         if request.target.startswith("/search"):
             start = int(arguments["from"])
-            await line.send(json_reply(found(ids[start : start + size], len(ids))))
+            await line.send(reply(found(ids[start : start + size], len(ids))))
             return
         number = int(arguments["page"])
         part = ids[(number - 1) * size : number * size]
-        await line.send(json_reply(zones(part, len(ids), number + 1 if number * size < len(ids) else None)))
+        await line.send(reply(zones(part, len(ids), number + 1 if number * size < len(ids) else None)))
 
     async with raw_server(page) as server, client_of(server.url) as kit:
         everything, shields = await asyncio.gather(search.everything(kit.calls), shield.zones(kit.calls))

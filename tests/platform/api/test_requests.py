@@ -19,9 +19,9 @@ from exporter.platform.api.document import Document
 from exporter.platform.errors import CredentialError, PlatformError
 from exporter.platform.operation import Operation, Request
 from tests.platform.clients import NOW, client_of
-from tests.platform.raw_server import Line, RawRequest, json_reply, raw_server, saying
+from tests.platform.raw_server import Line, RawRequest, raw_server, reply, saying
 
-PLANS = json_reply('{"data": [], "error": null}')
+PLANS = reply('{"data": [], "error": null}')
 GOLDEN = Path(__file__).parent / "requests.http"
 _, *_PARTS = re.split(rb"^### (.+)\n", GOLDEN.read_bytes(), flags=re.MULTILINE)
 REQUESTS: dict[str, bytes] = {
@@ -42,7 +42,7 @@ def request_of(case: Mapping[str, Any]) -> Request[Any]:
 async def sent_by(case: Mapping[str, Any]) -> bytes:
     """Return the bytes of a request on a socket to which any host name leads; empty if nothing is sent."""
     base_url = case.get("base", "http://platform.example")
-    async with raw_server(saying(json_reply("{}"))) as server:
+    async with raw_server(saying(reply("{}"))) as server:
 
         def lead_here(*_: object, **__: object) -> list[Any]:
             return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", server.port))]
@@ -67,7 +67,7 @@ async def test_a_request_is_sent_byte_by_byte_as_recorded(case: str) -> None:
 
 
 async def test_a_path_without_its_parameter_is_not_sent() -> None:
-    async with raw_server(saying(json_reply("{}"))) as server, client_of(server.url) as kit:
+    async with raw_server(saying(reply("{}"))) as server, client_of(server.url) as kit:
         with pytest.raises(KeyError, match="zoneId"):
             await kit.calls.call(Request(dns.RECORD_SCAN))
     assert server.requests == []
@@ -75,7 +75,7 @@ async def test_a_path_without_its_parameter_is_not_sent() -> None:
 
 async def test_statistics_take_their_window_in_utc() -> None:
     east = timezone(timedelta(hours=2))
-    async with raw_server(saying(json_reply('{"TotalQueriesServed": 1}'))) as server, client_of(server.url) as kit:
+    async with raw_server(saying(reply('{"TotalQueriesServed": 1}'))) as server, client_of(server.url) as kit:
         await dns.statistics(kit.calls, 102)
         await dns.statistics(
             kit.calls, 102, datetime(2026, 1, 8, 1, tzinfo=east), datetime(2026, 2, 8, 12, 30, 5, 999, tzinfo=UTC)
@@ -89,9 +89,9 @@ async def test_statistics_take_their_window_in_utc() -> None:
 async def test_the_endpoint_functions_send_what_their_arguments_say() -> None:
     refused = '{"type": "error", "error": {"message": "no"}}'
     answers = {
-        "/mc/registries/tags": json_reply('[{"name": "1.27"}]'),
-        "/search?search=prod&from=0&size=1": json_reply('{"Total": 3}'),
-        "/v2/pipeline": json_reply(f'{{"results": [{refused}, {refused}]}}'),
+        "/mc/registries/tags": reply('[{"name": "1.27"}]'),
+        "/search?search=prod&from=0&size=1": reply('{"Total": 3}'),
+        "/v2/pipeline": reply(f'{{"results": [{refused}, {refused}]}}'),
     }
 
     async def answer(request: RawRequest, line: Line) -> None:
@@ -131,7 +131,7 @@ async def test_a_rotated_key_is_used_from_the_next_call_on() -> None:
 
 @pytest.mark.parametrize("key", ["", "two\r\nlines", "caf\u00e9", "nul\0", "tab\t"])
 async def test_a_key_that_cannot_stand_in_a_header_is_not_sent(key: str) -> None:
-    async with raw_server(saying(json_reply("{}"))) as server, client_of(server.url, read=lambda: key) as kit:
+    async with raw_server(saying(reply("{}"))) as server, client_of(server.url, read=lambda: key) as kit:
         with pytest.raises(CredentialError) as caught:
             await kit.calls.call(Request(shield.PLAN_SEGMENTATION))
     assert (server.requests, str(caught.value)) == (
@@ -141,7 +141,7 @@ async def test_a_key_that_cannot_stand_in_a_header_is_not_sent(key: str) -> None
 
 
 async def test_calls_one_after_another_share_a_connection() -> None:
-    async with raw_server(saying(json_reply('{"Total": 3}'))) as server, client_of(server.url) as kit:
+    async with raw_server(saying(reply('{"Total": 3}'))) as server, client_of(server.url) as kit:
         for _ in range(5):
             await search.count(kit.calls, "prod")
     assert (len(server.requests), server.connections) == (5, 1)

@@ -11,45 +11,13 @@ from typing import Any
 
 import pytest
 
+from exporter.platform import errors
 from exporter.platform.api import dns
 from exporter.platform.api.shield import RATE_LIMIT
-from exporter.platform.errors import (
-    BodyTooLarge,
-    ConnectTimeout,
-    Deadline,
-    EnvelopeError,
-    Forbidden,
-    NameFault,
-    NotFound,
-    NotHttp,
-    NotJson,
-    PlatformError,
-    RateLimited,
-    Redirected,
-    Refused,
-    Rejected,
-    RequestTimeout,
-    Reset,
-    ServerError,
-    TlsFault,
-    Unauthorized,
-    WrongShape,
-)
+from exporter.platform.errors import PlatformError
 from exporter.platform.operation import Operation, Request
-from tests.platform.clients import Kit, client_of
-from tests.platform.raw_server import (
-    Line,
-    Script,
-    closing,
-    dripping,
-    json_reply,
-    listening,
-    raw_server,
-    reply,
-    resetting,
-    saying,
-    stalling,
-)
+from tests.platform.clients import client_of
+from tests.platform.raw_server import Line, Script, dripping, ending, listening, raw_server, reply, saying
 from tests.waiting import until
 from tests.web.certificates import Authority
 
@@ -59,7 +27,10 @@ SHORT = 1.0
 GOOD = '{"TotalQueriesServed": 7, "QueriesServedChart": {"2026-02-08T00:00:00Z": 7}}'
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n"
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-GZIPPED = {"Content-Encoding": "gzip"}
+NOON, LATER, EARLIER = (f"Sun, 08 Feb 2026 {time} GMT" for time in ("12:00:00", "12:00:42", "11:00:00"))
+BOMB = gzip.compress(b" " * (17 * MIB))
+ZIPPED = gzip.compress(GOOD.encode())
+NOT_FOUND = '{"data": null, "error": {"success": false, "message": "no", "errorKey": "not_found.ratelimit_shieldzone"}}'
 
 
 @dataclass(frozen=True)
@@ -74,119 +45,118 @@ class Fault:
     operation: Operation[Any] = dns.STATISTICS
 
 
-def status(code: int, body: str = "", **headers: str) -> Script:
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return saying(reply(code, body, named))
+def answer(kind: type[PlatformError], status: int, body: str | bytes = "", **headers: str) -> Fault:
+    """Return a fault that a whole answer makes."""
+    return Fault(saying(reply(body, status, **headers)), kind, str(status))
 
 
-def success(body: bytes | str, **headers: str) -> Script:
-    return saying(reply(200, body, {name.replace("_", "-"): value for name, value in headers.items()}))
+def limited(after: float | None, status: int = 429, body: bytes = b"", **headers: str) -> Fault:
+    """Return a fault with which the platform asks to wait."""
+    kind = errors.RateLimited if status == 429 else errors.ServerError
+    return Fault(saying(reply(body, status, **headers)), kind, str(status), after)
 
 
-def failure_under(code: int) -> Script:
-    body = '{"data": null, "error": {"success": false, "message": "no", "errorKey": "not_found.ratelimit_shieldzone"}}'
-    return saying(json_reply(body, code))
+def broken(kind: type[PlatformError], script: Script, code: str = "200", timeout: float = 5.0) -> Fault:
+    """Return a fault within an answer, or before it."""
+    return Fault(script, kind, code, timeout=timeout)
 
-
-LIMITED_UNTIL = {"Date": "Sun, 08 Feb 2026 12:00:00 GMT", "Retry-After": "Sun, 08 Feb 2026 12:00:42 GMT"}
-BOMB = gzip.compress(b" " * (17 * MIB))
 
 MATRIX = {
-    "401": Fault(status(401), Unauthorized, "401"),
-    "401 with a body that stalls": Fault(
-        stalling(b"HTTP/1.1 401 No\r\nContent-Length: 9\r\n\r\n"), Unauthorized, "401", timeout=SHORT
+    "401": answer(errors.Unauthorized, 401),
+    "401 with a body that stalls": broken(
+        errors.Unauthorized, ending("stalled", b"HTTP/1.1 401 No\r\nContent-Length: 9\r\n\r\n"), "401", SHORT
     ),
-    "403": Fault(status(403, '{"title": "Forbidden"}'), Forbidden, "403"),
-    "404": Fault(status(404), NotFound, "404"),
-    "408": Fault(status(408), RequestTimeout, "408"),
-    "409": Fault(status(409), Rejected, "409"),
-    "422": Fault(status(422, '{"title": "No", "errors": [{"field": "a", "message": "b"}]}'), Rejected, "422"),
-    "429 without Retry-After": Fault(status(429), RateLimited, "429"),
-    "429 with seconds": Fault(status(429, Retry_After="7"), RateLimited, "429", 7.0),
-    "429 with a date": Fault(saying(reply(429, "", LIMITED_UNTIL)), RateLimited, "429", 42.0),
-    "429 with a date of its own past": Fault(
-        saying(reply(429, "", LIMITED_UNTIL | {"Retry-After": "Sun, 08 Feb 2026 11:00:00 GMT"})),
-        RateLimited,
-        "429",
-        0.0,
+    "403": answer(errors.Forbidden, 403, '{"title": "Forbidden"}'),
+    "404": answer(errors.NotFound, 404),
+    "408": answer(errors.RequestTimeout, 408),
+    "409": answer(errors.Rejected, 409),
+    "422": answer(errors.Rejected, 422, '{"title": "No", "errors": [{"field": "a", "message": "b"}]}'),
+    "429 without Retry-After": limited(None),
+    "429 with seconds": limited(7.0, Retry_After="7"),
+    "429 with a date": limited(42.0, Date=NOON, Retry_After=LATER),
+    "429 with a date of its own past": limited(0.0, Date=NOON, Retry_After=EARLIER),
+    "429 with a Retry-After that is neither": limited(None, Retry_After="soon"),
+    "429 with a body in an encoding that is none": limited(
+        7.0, body=b"\x00\x01", Content_Encoding="gzip", Retry_After="7"
     ),
-    "429 with a Retry-After that is neither": Fault(status(429, Retry_After="soon"), RateLimited, "429"),
-    "429 with a body in an encoding that is none": Fault(
-        saying(reply(429, b"\x00\x01", GZIPPED | {"Retry-After": "7"})), RateLimited, "429", 7.0
+    "429 with an endless body": broken(
+        errors.RateLimited, dripping(b"HTTP/1.1 429 No\r\n\r\n", b" " * 65536, 0), "429"
     ),
-    "429 with an endless body": Fault(dripping(b"HTTP/1.1 429 No\r\n\r\n", b" " * 65536, 0), RateLimited, "429"),
-    "500": Fault(status(500, "oops"), ServerError, "500"),
-    "502": Fault(status(502, "<html>Bad Gateway</html>"), ServerError, "502"),
-    "503 with a date": Fault(saying(reply(503, "", LIMITED_UNTIL)), ServerError, "503", 42.0),
-    "a redirect": Fault(status(302, Location="http://127.0.0.1:1/"), Redirected, "302"),
-    "reset before the headers": Fault(resetting(), Reset, "none"),
-    "reset in the headers": Fault(resetting(HEAD[:40]), Reset, "none"),
-    "reset after the headers": Fault(resetting(HEAD), Reset, "200"),
-    "reset in the body": Fault(resetting(HEAD + b'{"Total'), Reset, "200"),
-    "closed without an answer": Fault(closing(), Reset, "none"),
-    "read time-out": Fault(stalling(), Deadline, "none", timeout=SHORT),
-    "headers that stall": Fault(stalling(HEAD[:40]), Deadline, "none", timeout=SHORT),
-    "a body that stalls": Fault(stalling(HEAD + b"{"), Deadline, "200", timeout=SHORT),
-    "a body that drips": Fault(dripping(HEAD), Deadline, "200", timeout=SHORT),
-    "17 MiB": Fault(success(b" " * (17 * MIB)), BodyTooLarge, "200"),
-    "17 MiB that are announced and never come": Fault(
-        stalling(b"HTTP/1.1 200 OK\r\nContent-Length: 17825792\r\n\r\n"), BodyTooLarge, "200"
+    "500": answer(errors.ServerError, 500, "oops"),
+    "502": answer(errors.ServerError, 502, "<html>Bad Gateway</html>"),
+    "503 with a date": limited(42.0, 503, Date=NOON, Retry_After=LATER),
+    "a redirect": answer(errors.Redirected, 302, Location="http://127.0.0.1:1/"),
+    "reset before the headers": broken(errors.Reset, ending("reset"), "none"),
+    "reset in the headers": broken(errors.Reset, ending("reset", HEAD[:40]), "none"),
+    "reset after the headers": broken(errors.Reset, ending("reset", HEAD)),
+    "reset in the body": broken(errors.Reset, ending("reset", HEAD + b'{"Total')),
+    "closed without an answer": broken(errors.Reset, ending("closed"), "none"),
+    "read time-out": broken(errors.Deadline, ending("stalled"), "none", SHORT),
+    "headers that stall": broken(errors.Deadline, ending("stalled", HEAD[:40]), "none", SHORT),
+    "a body that stalls": broken(errors.Deadline, ending("stalled", HEAD + b"{"), timeout=SHORT),
+    "a body that drips": broken(errors.Deadline, dripping(HEAD), timeout=SHORT),
+    "17 MiB": answer(errors.BodyTooLarge, 200, b" " * (17 * MIB)),
+    "17 MiB that are announced and never come": broken(
+        errors.BodyTooLarge, ending("stalled", b"HTTP/1.1 200 OK\r\nContent-Length: 17825792\r\n\r\n")
     ),
-    "a body without end": Fault(dripping(CHUNKED, b"%x\r\n%s\r\n" % (MIB, b" " * MIB), 0), BodyTooLarge, "200"),
-    "a gzip bomb": Fault(saying(reply(200, BOMB, GZIPPED)), BodyTooLarge, "200"),
-    "gzip in gzip": Fault(saying(reply(200, BOMB, {"Content-Encoding": "gzip, gzip"})), NotJson, "200"),
-    "an encoding that was not asked for": Fault(
-        saying(reply(200, zlib.compress(GOOD.encode()), {"Content-Encoding": "deflate"})), NotJson, "200"
+    "a body without end": broken(errors.BodyTooLarge, dripping(CHUNKED, b"%x\r\n%s\r\n" % (MIB, b" " * MIB), 0)),
+    "a gzip bomb": answer(errors.BodyTooLarge, 200, BOMB, Content_Encoding="gzip"),
+    "gzip in gzip": answer(errors.NotJson, 200, BOMB, Content_Encoding="gzip, gzip"),
+    "an encoding that was not asked for": answer(
+        errors.NotJson, 200, zlib.compress(GOOD.encode()), Content_Encoding="deflate"
     ),
-    "gzip that is none": Fault(saying(reply(200, GOOD, GZIPPED)), NotJson, "200"),
-    "gzip that is cut off": Fault(saying(reply(200, gzip.compress(GOOD.encode())[:-9], GZIPPED)), NotJson, "200"),
-    "an empty body": Fault(success(""), NotJson, "200"),
-    "no content": Fault(status(204), NotJson, "204"),
-    "HTML": Fault(success("<!doctype html><title>Sign in</title>"), NotJson, "200"),
-    "truncated JSON": Fault(success(GOOD[:-9]), NotJson, "200"),
-    "a length larger than the body": Fault(closing(HEAD + GOOD.encode()), Reset, "200"),
-    "chunks that end too soon": Fault(
-        closing(b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{"Tot\r\n'), Reset, "200"
+    "gzip that is none": answer(errors.NotJson, 200, GOOD, Content_Encoding="gzip"),
+    "gzip that is cut off": answer(errors.NotJson, 200, ZIPPED[:-9], Content_Encoding="gzip"),
+    "an empty body": answer(errors.NotJson, 200),
+    "no content": answer(errors.NotJson, 204),
+    "HTML": answer(errors.NotJson, 200, "<!doctype html><title>Sign in</title>"),
+    "truncated JSON": answer(errors.NotJson, 200, GOOD[:-9]),
+    "a length larger than the body": broken(errors.Reset, ending("closed", HEAD + GOOD.encode())),
+    "chunks that end too soon": broken(errors.Reset, ending("closed", CHUNKED + b'5\r\n{"Tot\r\n')),
+    "wrong types": answer(errors.WrongShape, 200, '{"TotalQueriesServed": {"a": 1}}'),
+    **{
+        f"an envelope failure under {code}": Fault(
+            saying(reply(NOT_FOUND, code)), errors.EnvelopeError, str(code), operation=RATE_LIMIT
+        )
+        for code in (200, 202)
+    },
+    "garbage for HTTP": broken(errors.NotHttp, saying(b"\x16\x03\x01 garbage\r\n\r\n"), "none"),
+    "a header that is too long": broken(
+        errors.NotHttp, saying(b"HTTP/1.1 200 OK\r\nX: " + b"x" * MIB + b"\r\n\r\n"), "none"
     ),
-    "wrong types": Fault(success('{"TotalQueriesServed": {"a": 1}}'), WrongShape, "200"),
-    "an envelope failure under 200": Fault(failure_under(200), EnvelopeError, "200", operation=RATE_LIMIT),
-    "an envelope failure under 202": Fault(failure_under(202), EnvelopeError, "202", operation=RATE_LIMIT),
-    "garbage for HTTP": Fault(saying(b"\x16\x03\x01 garbage\r\n\r\n"), NotHttp, "none"),
-    "a header that is too long": Fault(saying(b"HTTP/1.1 200 OK\r\nX: " + b"x" * MIB + b"\r\n\r\n"), NotHttp, "none"),
 }
 
 
-async def fail(kit: Kit, operation: Operation[Any] = dns.STATISTICS) -> PlatformError:
-    """Return the error of a call."""
-    with pytest.raises(PlatformError) as caught:
-        await kit.calls.call(Request(operation, path={"id": 102}))
-    return caught.value
+async def failure(url: str, operation: Operation[Any] = dns.STATISTICS, times: int = 1, **options: Any) -> Any:
+    """Return the error of the last of some calls, and the attempts that were reported."""
+    async with client_of(url, **options) as kit:
+        for _ in range(times):
+            with pytest.raises(PlatformError) as caught:
+                await kit.calls.call(Request(operation, path={"id": 102}))
+    return caught.value, kit.heard.attempts
 
 
 @pytest.mark.parametrize("fault", MATRIX.values(), ids=MATRIX)
 async def test_a_fault_is_one_error_of_its_class(fault: Fault) -> None:
-    async with raw_server(fault.script) as server, client_of(server.url, deadline=fault.timeout) as kit:
-        error = await fail(kit, fault.operation)
+    async with raw_server(fault.script) as server:
+        error, attempts = await failure(server.url, fault.operation, deadline=fault.timeout)
     status = int(fault.code) if fault.code.isdecimal() else 0
     assert (type(error), error.status, error.retry_after) == (fault.kind, status, fault.retry_after)
-    assert kit.heard.attempts == [(fault.operation.name, fault.code, fault.kind.reason)]
+    assert attempts == [(fault.operation.name, fault.code, fault.kind.reason)]
     assert (len(server.requests), server.connections) == (1, 1)
 
 
 @pytest.mark.parametrize("name", ["read time-out", "a body that drips", "a gzip bomb", "401 with a body that stalls"])
 async def test_a_call_that_failed_leaves_neither_a_permit_nor_a_connection_behind(name: str) -> None:
-    fault = MATRIX[name]
-    async with raw_server(fault.script) as server:
-        async with client_of(server.url, deadline=fault.timeout, max_in_flight=1) as kit:
-            for _ in range(3):
-                await fail(kit)
+    async with raw_server(MATRIX[name].script) as server:
+        await failure(server.url, times=3, deadline=MATRIX[name].timeout, max_in_flight=1)
         # On a busy machine a deadline of milliseconds may pass before the server has read the request.
         assert 1 <= len(server.requests) <= 3
         await until(lambda: not server.open, "the end of the connections")
 
 
 async def test_a_cancelled_call_leaves_neither_a_permit_nor_a_connection_behind() -> None:
-    async with raw_server(stalling(HEAD)) as server, client_of(server.url, max_in_flight=1) as kit:
+    async with raw_server(ending("stalled", HEAD)) as server, client_of(server.url, max_in_flight=1) as kit:
         for turn in range(3):
             call = asyncio.create_task(dns.statistics(kit.calls, 102))
             await server.until_asked(turn + 1)
@@ -194,13 +164,13 @@ async def test_a_cancelled_call_leaves_neither_a_permit_nor_a_connection_behind(
             with pytest.raises(asyncio.CancelledError):
                 await call
         await until(lambda: not server.open, "the end of the connections")
-        server.script = saying(json_reply(GOOD))
-        answer = await dns.statistics(kit.calls, 102)
-    assert (answer.value.total_queries_served, kit.heard.attempts) == (7, [("dns_statistics", "200", None)])
+        server.script = saying(reply(GOOD))
+        got = await dns.statistics(kit.calls, 102)
+    assert (got.value.total_queries_served, kit.heard.attempts) == (7, [("dns_statistics", "200", None)])
 
 
 async def test_a_kept_connection_that_the_platform_closed_meanwhile_is_no_failure() -> None:
-    async with raw_server(saying(json_reply(GOOD))) as server, client_of(server.url) as kit:
+    async with raw_server(saying(reply(GOOD))) as server, client_of(server.url) as kit:
         await dns.statistics(kit.calls, 102)
         for line in list(server.open):
             line.writer.write_eof()
@@ -210,24 +180,21 @@ async def test_a_kept_connection_that_the_platform_closed_meanwhile_is_no_failur
 
 
 async def test_the_key_follows_no_redirect() -> None:
-    async with raw_server(saying(json_reply(GOOD))) as elsewhere:
-        away = saying(reply(307, "", {"Location": f"{elsewhere.url}/dnszone/102/statistics"}))
-        async with raw_server(away) as server, client_of(server.url) as kit:
-            error = await fail(kit)
-    assert (type(error), str(error)) == (Redirected, "the platform answered 307")
+    async with raw_server(saying(reply(GOOD))) as elsewhere:
+        away = reply("", 307, Location=f"{elsewhere.url}/dnszone/102/statistics")
+        async with raw_server(saying(away)) as server:
+            error, _ = await failure(server.url)
+    assert (type(error), str(error)) == (errors.Redirected, "the platform answered 307")
     assert (len(server.requests), elsewhere.requests, elsewhere.connections) == (1, [], 0)
 
 
 async def test_nothing_listens_there() -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
-        port = unused.getsockname()[1]
-        async with client_of(f"http://127.0.0.1:{port}") as kit:
-            error = await fail(kit)
-    assert (type(error), str(error)) == (
-        Refused,
-        f"nothing accepts connections there (127.0.0.1:{port}: Connection refused)",
-    )
+        place = f"127.0.0.1:{unused.getsockname()[1]}"
+        error, _ = await failure(f"http://{place}")
+    said = f"nothing accepts connections there ({place}: Connection refused)"
+    assert (type(error), str(error)) == (errors.Refused, said)
 
 
 async def test_a_name_that_does_not_resolve(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,12 +202,9 @@ async def test_a_name_that_does_not_resolve(monkeypatch: pytest.MonkeyPatch) -> 
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
-    async with client_of("http://platform.invalid") as kit:
-        error = await fail(kit)
-    assert (type(error), str(error)) == (
-        NameFault,
-        "the host name does not resolve (platform.invalid: Name or service not known)",
-    )
+    error, _ = await failure("http://platform.invalid")
+    said = "the host name does not resolve (platform.invalid: Name or service not known)"
+    assert (type(error), str(error)) == (errors.NameFault, said)
 
 
 async def test_a_host_that_does_not_take_the_connection() -> None:
@@ -252,62 +216,38 @@ async def test_a_host_that_does_not_take_the_connection() -> None:
         for one in waiting:
             one.settimeout(0)
             one.connect_ex(deaf.getsockname())
-        async with client_of(f"http://127.0.0.1:{deaf.getsockname()[1]}", deadline=SHORT) as kit:
-            error = await fail(kit)
+        error, attempts = await failure(f"http://127.0.0.1:{deaf.getsockname()[1]}", deadline=SHORT)
         for one in waiting:
             one.close()
-    assert (type(error), error.reason, kit.heard.attempts) == (
-        ConnectTimeout,
-        "connect_timeout",
-        [("dns_statistics", "none", "connect_timeout")],
-    )
+    assert (type(error), attempts) == (errors.ConnectTimeout, [("dns_statistics", "none", "connect_timeout")])
 
 
-def server_tls(authority: Authority, host: str) -> ssl.SSLContext:
-    """The server's side of TLS, with a certificate for a host."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+@pytest.mark.parametrize(
+    ("host", "trusts", "says"),
+    [
+        ("127.0.0.1", False, "the TLS handshake failed ({}: unable to get local issuer certificate)"),
+        ("elsewhere.example", True, "IP address mismatch, certificate is not valid for '127.0.0.1'"),
+        ("127.0.0.1", True, ""),
+    ],
+    ids=["of an unknown authority", "of another host", "of a configured authority"],
+)
+async def test_a_certificate_is_checked(tmp_path: Path, host: str, trusts: bool, says: str) -> None:  # noqa: FBT001
+    authority, context = Authority(tmp_path), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*authority.issue(host))
-    return context
+    options: dict[str, Any] = {"ca_file": str(authority.file)} if trusts else {}
+    async with raw_server(saying(reply(GOOD)), context) as server:
+        if not says:
+            async with client_of(server.url, **options) as kit:
+                assert (await dns.statistics(kit.calls, 102)).value.total_queries_served == 7
+            return
+        error, _ = await failure(server.url, **options)
+    assert (type(error), server.requests) == (errors.TlsFault, [])
+    assert says.format(server.url.removeprefix("https://")) in str(error)
 
 
-async def test_a_certificate_of_an_unknown_authority(tmp_path: Path) -> None:
-    authority = Authority(tmp_path)
-    context = server_tls(authority, "127.0.0.1")
-    async with raw_server(saying(json_reply(GOOD)), context) as server, client_of(server.url) as kit:
-        error = await fail(kit)
-    assert (type(error), server.requests) == (TlsFault, [])
-    assert str(error) == (f"the TLS handshake failed (127.0.0.1:{server.port}: unable to get local issuer certificate)")
-
-
-async def test_a_certificate_of_another_host(tmp_path: Path) -> None:
-    authority = Authority(tmp_path)
-    context = server_tls(authority, "elsewhere.example")
-    ca_file = str(authority.file)
-    async with raw_server(saying(json_reply(GOOD)), context) as server, client_of(server.url, ca_file=ca_file) as kit:
-        error = await fail(kit)
-    assert (type(error), server.requests) == (TlsFault, [])
-    assert "IP address mismatch, certificate is not valid for '127.0.0.1'" in str(error)
-
-
-async def test_a_certificate_of_a_configured_authority_is_trusted(tmp_path: Path) -> None:
-    authority = Authority(tmp_path)
-    context = server_tls(authority, "127.0.0.1")
-    ca_file = str(authority.file)
-    async with raw_server(saying(json_reply(GOOD)), context) as server, client_of(server.url, ca_file=ca_file) as kit:
-        answer = await dns.statistics(kit.calls, 102)
-    assert answer.value.total_queries_served == 7
-
-
-async def test_a_port_that_does_not_speak_tls() -> None:
-    async def greet(line: Line) -> None:
-        await line.send(b"220 mail.example ESMTP\r\n")
-
-    async with listening(greet) as port, client_of(f"https://127.0.0.1:{port}") as kit:
-        error = await fail(kit)
-    assert type(error) is TlsFault
-
-
-async def test_a_handshake_that_stalls() -> None:
-    async with listening(Line.hung_up) as port, client_of(f"https://127.0.0.1:{port}", deadline=SHORT) as kit:
-        error = await fail(kit)
-    assert type(error) is ConnectTimeout
+async def test_a_port_that_does_not_speak_tls_and_a_handshake_that_stalls() -> None:
+    async with listening(lambda line: line.send(b"220 mail.example ESMTP\r\n")) as port:
+        error, _ = await failure(f"https://127.0.0.1:{port}")
+    async with listening(Line.hung_up) as port:
+        late, _ = await failure(f"https://127.0.0.1:{port}", deadline=SHORT)
+    assert (type(error), type(late)) == (errors.TlsFault, errors.ConnectTimeout)

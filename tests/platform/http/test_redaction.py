@@ -12,7 +12,7 @@ from exporter.platform.errors import NotFound, PlatformError, StatementError, on
 from exporter.platform.http.credential import Credential
 from exporter.platform.operation import Request
 from tests.platform.clients import KEY, Reply, answered, client_of, good
-from tests.platform.raw_server import raw_server, reply, resetting, saying
+from tests.platform.raw_server import ending, raw_server, reply, saying
 
 SECRET = "script-s3cr3t-value"
 
@@ -99,7 +99,7 @@ async def test_a_secret_that_is_sent_is_in_no_error() -> None:
 
 
 async def test_a_fault_of_the_transport_does_not_carry_the_request() -> None:
-    async with raw_server(resetting()) as server, client_of(server.url) as kit:
+    async with raw_server(ending("reset")) as server, client_of(server.url) as kit:
         with pytest.raises(PlatformError) as caught:
             await dns.statistics(kit.calls, 102)
     assert (caught.value.__cause__, caught.value.__suppress_context__) == (None, True)
@@ -108,7 +108,7 @@ async def test_a_fault_of_the_transport_does_not_carry_the_request() -> None:
 @pytest.mark.parametrize("scheme", ["access_key", "bearer"])
 async def test_no_library_logs_a_secret(scheme: str, caplog: pytest.LogCaptureFixture) -> None:
     body = '{"Id": 7, "DeploymentKey": "d3pl0y", "EdgeScriptVariables": [{"DefaultValue": "v4lue"}]}'
-    answers = (reply(200, body), reply(401, KEY), reply(200, body), reply(302, "", {"Location": "/"}))
+    answers = (reply(body), reply(KEY, 401), reply(body), reply("", 302, Location="/"))
     with caplog.at_level(logging.DEBUG):
         async with raw_server(saying(*answers)) as server, client_of(server.url, scheme=scheme) as kit:
             answer = await kit.calls.call(Request(scripting.READ, {"id": 7}))

@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import builtins
 import inspect
 import os
 import socket
@@ -15,26 +16,15 @@ from aiohttp import client_exceptions, http_exceptions
 from multidict import CIMultiDict, CIMultiDictProxy
 from yarl import URL
 
+from exporter.platform import errors
 from exporter.platform.api import dns
-from exporter.platform.errors import (
-    ConnectTimeout,
-    Deadline,
-    NameFault,
-    NotHttp,
-    NotJson,
-    PlatformError,
-    ProxyFault,
-    Refused,
-    Reset,
-    TlsFault,
-    TransportError,
-)
+from exporter.platform.errors import PlatformError, ProxyFault
 from exporter.platform.http.aiohttp_session import CAUGHT, translate
 from exporter.platform.http.transport import AiohttpTransport, fault_of
 from tests.platform.clients import KEY, client_of
-from tests.platform.raw_server import Line, json_reply, listening, raw_server, reply, saying
+from tests.platform.raw_server import Line, listening, raw_server, reply, saying
 
-GOOD = json_reply('{"TotalQueriesServed": 7}')
+GOOD = reply('{"TotalQueriesServed": 7}')
 CONNECTION: Any = aiohttp.client_reqrep.ConnectionKey("h", 443, True, True, None, None, None)  # noqa: FBT003
 REQUEST = aiohttp.RequestInfo(
     URL("http://h/?k=s3cret"), "GET", CIMultiDictProxy(CIMultiDict(AccessKey="s3cret")), URL()
@@ -42,7 +32,7 @@ REQUEST = aiohttp.RequestInfo(
 REFUSED = ConnectionRefusedError(111, "Connect call failed")
 
 
-BASES: dict[type[BaseException], tuple[object, ...]] = {
+ARGUMENTS: dict[type[BaseException], tuple[object, ...]] = {
     aiohttp.ClientConnectorCertificateError: (CONNECTION, ssl.SSLCertVerificationError("no")),
     client_exceptions.UnixClientConnectorError: ("/socket", CONNECTION, REFUSED),
     aiohttp.ServerFingerprintMismatch: (b"a", b"b", "h", 443),
@@ -50,140 +40,106 @@ BASES: dict[type[BaseException], tuple[object, ...]] = {
     aiohttp.ClientResponseError: (REQUEST, ()),
     http_exceptions.BadHttpMessage: ("m",),
     http_exceptions.HttpProcessingError: (),
+    httpx.HTTPStatusError: ("m",),
+    httpx.StreamConsumed: (),
+    httpx.StreamClosed: (),
+    httpx.ResponseNotRead: (),
+    httpx.RequestNotRead: (),
 }
 
 
 def constructed(kind: type[BaseException]) -> BaseException:
     """Return an exception of a class, with the arguments that its constructor needs."""
-    return kind(*next((made for base, made in BASES.items() if issubclass(kind, base)), ("m",)))
+    named = {"request": None, "response": None} if kind is httpx.HTTPStatusError else {}
+    return kind(*next((made for base, made in ARGUMENTS.items() if issubclass(kind, base)), ("m",)), **named)
 
 
-def exceptions_of(module: object) -> list[type[BaseException]]:
-    return [kind for _, kind in inspect.getmembers(module, inspect.isclass) if issubclass(kind, Exception)]
+def exceptions_of(module: object) -> dict[str, type[BaseException]]:
+    found = inspect.getmembers(module, inspect.isclass)
+    return {name: kind for name, kind in found if issubclass(kind, Exception)}
+
+
+def table(text: str, *modules: object) -> dict[type[BaseException], type[PlatformError]]:
+    """Return exception → error, from lines of an error and the names of its exceptions."""
+    known = {name: kind for module in modules for name, kind in exceptions_of(module).items()}
+    lines = (line.partition(":") for line in text.split("\n") if line.strip())
+    return {
+        known[name]: getattr(errors, ours.strip())
+        for ours, _, names in lines
+        for name in names.split()
+        if name in known
+    }
 
 
 # What it is, however it came about. Bases of others are among them: they are raised themselves at times.
-EXPECTED: dict[type[BaseException], type[TransportError]] = {
-    aiohttp.ClientProxyConnectionError: ProxyFault,
-    aiohttp.ClientHttpProxyError: ProxyFault,
-    aiohttp.ClientConnectorCertificateError: TlsFault,
-    aiohttp.ClientConnectorSSLError: TlsFault,
-    aiohttp.ClientSSLError: TlsFault,
-    aiohttp.ServerFingerprintMismatch: TlsFault,
-    aiohttp.ClientConnectorDNSError: NameFault,
-    aiohttp.InvalidURL: NameFault,
-    client_exceptions.InvalidUrlClientError: NameFault,
-    client_exceptions.InvalidUrlRedirectClientError: NameFault,
-    aiohttp.ConnectionTimeoutError: ConnectTimeout,
-    aiohttp.ServerTimeoutError: Deadline,
-    aiohttp.SocketTimeoutError: Deadline,
-    aiohttp.ClientConnectorError: Refused,
-    client_exceptions.UnixClientConnectorError: Refused,
-    aiohttp.ClientResponseError: NotHttp,
-    aiohttp.ContentTypeError: NotHttp,
-    aiohttp.WSServerHandshakeError: NotHttp,
-    aiohttp.TooManyRedirects: NotHttp,
-    aiohttp.ClientPayloadError: Reset,
-    aiohttp.ClientConnectionError: Reset,
-    aiohttp.ClientConnectionResetError: Reset,
-    aiohttp.ClientError: Reset,
-    aiohttp.ClientOSError: Reset,
-    aiohttp.ServerConnectionError: Reset,
-    aiohttp.ServerDisconnectedError: Reset,
-    # New in aiohttp 3.14.
-    getattr(client_exceptions, "UploadAbortedError", aiohttp.ClientError): Reset,
-    client_exceptions.RedirectClientError: Reset,
-    client_exceptions.NonHttpUrlClientError: Reset,
-    client_exceptions.NonHttpUrlRedirectClientError: Reset,
-    **dict.fromkeys(exceptions_of(http_exceptions), NotHttp),
-    socket.gaierror: NameFault,
-    UnicodeError: NameFault,
-    ssl.SSLError: TlsFault,
-    ConnectionRefusedError: Refused,
-    ConnectionResetError: Reset,
-    BrokenPipeError: Reset,
-    TimeoutError: Deadline,
-    OSError: Reset,
-    ValueError: TransportError,
-}
+EXPECTED = table(
+    """
+    ProxyFault: ClientProxyConnectionError ClientHttpProxyError
+    TlsFault: ClientConnectorCertificateError ClientConnectorSSLError ClientSSLError ServerFingerprintMismatch SSLError
+    NameFault: ClientConnectorDNSError InvalidURL InvalidUrlClientError InvalidUrlRedirectClientError gaierror
+    NameFault: UnicodeError
+    ConnectTimeout: ConnectionTimeoutError
+    Deadline: ServerTimeoutError SocketTimeoutError TimeoutError
+    Refused: ClientConnectorError UnixClientConnectorError ConnectionRefusedError
+    NotHttp: ClientResponseError ContentTypeError WSServerHandshakeError TooManyRedirects
+    Reset: ClientPayloadError ClientConnectionError ClientConnectionResetError ClientError ClientOSError
+    Reset: ServerConnectionError ServerDisconnectedError UploadAbortedError RedirectClientError ConnectionResetError
+    Reset: NonHttpUrlClientError NonHttpUrlRedirectClientError BrokenPipeError OSError
+    TransportError: ValueError
+    """,
+    *(builtins, socket, ssl, client_exceptions),
+) | dict.fromkeys(exceptions_of(http_exceptions).values(), errors.NotHttp)
 # Of web sockets, which are not used.
 NEVER_RAISED = {client_exceptions.WSMessageTypeError}
+OF_HTTPX = table(
+    """
+    ProxyFault: ProxyError
+    NameFault: UnsupportedProtocol InvalidURL
+    ConnectTimeout: ConnectTimeout PoolTimeout
+    Deadline: TimeoutException ReadTimeout WriteTimeout
+    Refused: ConnectError
+    Reset: NetworkError ReadError WriteError CloseError
+    NotHttp: RemoteProtocolError
+    NotJson: DecodingError
+    TransportError: HTTPError RequestError TransportError ProtocolError LocalProtocolError TooManyRedirects
+    TransportError: HTTPStatusError StreamError StreamConsumed StreamClosed ResponseNotRead RequestNotRead
+    """,
+    httpx,
+)
 
 
-def test_every_exception_class_of_aiohttp_is_mapped() -> None:
-    raised = {
-        kind
-        for module in (client_exceptions, http_exceptions)
-        for kind in exceptions_of(module)
-        if kind.__module__.startswith("aiohttp")
-    }
-    assert sorted(kind.__name__ for kind in raised - set(EXPECTED) - NEVER_RAISED) == []
+def test_every_exception_class_of_both_libraries_is_mapped() -> None:
+    of_aiohttp = {*exceptions_of(client_exceptions).values(), *exceptions_of(http_exceptions).values()}
+    raised = {kind for kind in of_aiohttp if kind.__module__.startswith("aiohttp")}
+    assert raised - set(EXPECTED) - NEVER_RAISED == set()
+    assert set(exceptions_of(httpx).values()) - set(OF_HTTPX) == {httpx.CookieConflict}
 
 
 @pytest.mark.parametrize(("kind", "ours"), EXPECTED.items(), ids=lambda kind: kind.__name__)
-def test_an_exception_is_translated(kind: type[BaseException], ours: type[TransportError]) -> None:
+def test_an_exception_is_translated(kind: type[BaseException], ours: type[PlatformError]) -> None:
     translated = fault_of(translate(constructed(kind)), "platform.example")
     assert (type(translated), "platform.example" in str(translated), "s3cret" in str(translated)) == (ours, True, False)
-
-
-@pytest.mark.parametrize(
-    "kind", [kind for kind in EXPECTED if kind not in exceptions_of(http_exceptions)], ids=lambda kind: kind.__name__
-)
-def test_whatever_is_translated_is_caught(kind: type[BaseException]) -> None:
     # aiohttp wraps what its parser raises.
-    assert issubclass(kind, CAUGHT)
+    assert issubclass(kind, CAUGHT) or kind in exceptions_of(http_exceptions).values()
 
 
 def test_a_connection_that_the_system_gives_up_is_a_connect_timeout() -> None:
     error = aiohttp.ClientConnectorError(CONNECTION, TimeoutError(110, "Connect call failed"))
     fault = fault_of(translate(error), "h")
-    assert (type(fault), str(fault)) == (ConnectTimeout, "no connection within the time limit (h)")
+    assert (type(fault), str(fault)) == (errors.ConnectTimeout, "no connection within the time limit (h)")
 
 
-OF_HTTPX: dict[type[Exception], type[PlatformError]] = {
-    httpx.HTTPError: TransportError,
-    httpx.RequestError: TransportError,
-    httpx.TransportError: TransportError,
-    httpx.TimeoutException: Deadline,
-    httpx.ConnectTimeout: ConnectTimeout,
-    httpx.ReadTimeout: Deadline,
-    httpx.WriteTimeout: Deadline,
-    httpx.PoolTimeout: ConnectTimeout,
-    httpx.NetworkError: Reset,
-    httpx.ConnectError: Refused,
-    httpx.ReadError: Reset,
-    httpx.WriteError: Reset,
-    httpx.CloseError: Reset,
-    httpx.ProxyError: ProxyFault,
-    httpx.UnsupportedProtocol: NameFault,
-    httpx.InvalidURL: NameFault,
-    httpx.ProtocolError: TransportError,
-    httpx.LocalProtocolError: TransportError,
-    httpx.RemoteProtocolError: NotHttp,
-    httpx.DecodingError: NotJson,
-    httpx.TooManyRedirects: TransportError,
-    httpx.HTTPStatusError: TransportError,
-    httpx.StreamError: TransportError,
-    httpx.StreamConsumed: TransportError,
-    httpx.StreamClosed: TransportError,
-    httpx.ResponseNotRead: TransportError,
-    httpx.RequestNotRead: TransportError,
-}
-
-
-@pytest.mark.parametrize(
-    "kind", [kind for kind in exceptions_of(httpx) if kind is not httpx.CookieConflict], ids=lambda kind: kind.__name__
-)
-async def test_every_exception_of_httpx_is_an_error_of_its_class(kind: type[Exception]) -> None:
-    def fail(request: httpx.Request) -> httpx.Response:
-        if issubclass(kind, httpx.HTTPStatusError):
-            raise kind("m", request=request, response=httpx.Response(500))
-        raise kind(*(["m"] if inspect.signature(kind).parameters else []))
+@pytest.mark.parametrize(("kind", "ours"), OF_HTTPX.items(), ids=lambda kind: kind.__name__)
+async def test_every_exception_of_httpx_is_an_error_of_its_class(
+    kind: type[BaseException], ours: type[PlatformError]
+) -> None:
+    def fail(_request: httpx.Request) -> httpx.Response:
+        raise constructed(kind)
 
     async with client_of("http://platform.example", transport=httpx.MockTransport(fail)) as kit:
         with pytest.raises(PlatformError) as caught:
             await dns.statistics(kit.calls, 102)
-    assert (type(caught.value), KEY in str(caught.value)) == (OF_HTTPX[kind], False)
+    assert (type(caught.value), KEY in str(caught.value)) == (ours, False)
 
 
 async def failure(url: str, proxy: str | None = None) -> PlatformError:
@@ -213,7 +169,7 @@ async def test_a_call_goes_through_its_proxy() -> None:
 
 
 async def test_a_proxy_on_the_way_to_https_never_sees_the_key() -> None:
-    async with raw_server(saying(reply(403))) as proxy:
+    async with raw_server(saying(reply("", 403))) as proxy:
         error = await failure("https://platform.example", f"http://me:word@127.0.0.1:{proxy.port}")
     assert (type(error), str(error)) == (ProxyFault, "the proxy refused the call (platform.example)")
     sent = proxy.requests[0]
@@ -260,7 +216,7 @@ async def test_a_certificate_file_that_is_not_there_is_told_at_once() -> None:
 
 
 async def test_cookies_are_not_kept() -> None:
-    answer = json_reply('{"TotalQueriesServed": 7}', Set_Cookie="session=1; Path=/")
+    answer = reply('{"TotalQueriesServed": 7}', Set_Cookie="session=1; Path=/")
     async with raw_server(saying(answer)) as server, client_of(server.url) as kit:
         await dns.statistics(kit.calls, 102)
         await dns.statistics(kit.calls, 102)
