@@ -1,7 +1,10 @@
 """When a call is retried, and how long it waits."""
 
 import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import httpx
 import pytest
@@ -10,19 +13,10 @@ from hypothesis import strategies as st
 
 from exporter.platform.api import containers, database, dns, scripting
 from exporter.platform.api.shield import SET_BOT_ACTION, SWITCH_ACCESS_LIST
-from exporter.platform.errors import (
-    EnvelopeError,
-    NotFound,
-    PlatformError,
-    RateLimited,
-    Rejected,
-    RequestTimeout,
-    Reset,
-    ServerError,
-)
+from exporter.platform.errors import PlatformError
 from exporter.platform.http.rate_limiter import Retry, http_date, retry_after_seconds
 from exporter.platform.operation import Request
-from tests.platform.clients import Kit, Reply, answered, good
+from tests.platform.clients import Reply, Script, answered, good
 
 NOON = datetime(2026, 2, 8, 12, 0, tzinfo=UTC)
 GOOD = good('{"TotalQueriesServed": 7}')
@@ -82,120 +76,117 @@ def test_the_wait_is_never_shorter_than_what_the_platform_asked_for() -> None:
     assert [retry.wait(1, 7.0) for _ in range(2)] == [7.0, 7.25]
 
 
-async def statistics(kit: Kit, until: float | None = None) -> PlatformError | int | None:
-    """Return the answer to a call for a zone's statistics, or its error."""
-    caller = kit.calls if until is None else kit.client.until(until)
-    try:
-        return (await dns.statistics(caller, 102)).value.total_queries_served
-    except PlatformError as error:
-        return error
-
-
 async def stall(_request: httpx.Request) -> Reply:
     """Give no answer."""
     await asyncio.Event().wait()
     raise AssertionError("unreachable")
 
 
+def after(status: int, wait: str, **headers: str) -> Reply:
+    """Return an answer that asks to wait."""
+    return Reply(status, "", {"Retry-After": wait, **headers})
+
+
 RESET = httpx.ReadError("")
-OTHER_CLOCK = {"Date": "Sun, 08 Feb 2026 20:00:00 GMT", "Retry-After": "Sun, 08 Feb 2026 20:00:05 GMT"}
-PASSING = {
-    "500": (Reply(500), ServerError, 0.25),
-    "503 with seconds": (Reply(503, "", {"Retry-After": "3"}), ServerError, 3.25),
-    "408": (Reply(408), RequestTimeout, 0.25),
-    "429": (Reply(429), RateLimited, 0.25),
-    "429 with seconds": (Reply(429, "", {"Retry-After": "7"}), RateLimited, 7.25),
-    "429 with a date of a clock that is off": (Reply(429, "", OTHER_CLOCK), RateLimited, 5.25),
-    "reset": (RESET, Reset, 0.25),
+OTHER_CLOCK = after(429, "Sun, 08 Feb 2026 20:00:05 GMT", Date="Sun, 08 Feb 2026 20:00:00 GMT")
+LATE = "no answer within 1 s (platform.example)"
+
+
+@dataclass(frozen=True)
+class Case:
+    """The answers to a read, which may take three attempts, and what follows from them.
+
+    Attributes:
+        reasons: of the errors of its attempts; None for a good answer.
+        waits: between the attempts.
+        error: the last one.
+        until: the seconds until the answer is of no use.
+        options: what else is given to the client.
+    """
+
+    answers: Sequence[Reply | Script | Exception]
+    reasons: Sequence[str | None]
+    waits: Sequence[float] = ()
+    error: str = ""
+    until: float | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+CASES = {
+    "500": Case([Reply(500), GOOD], ["server_error", None], [0.25]),
+    "503 with seconds": Case([after(503, "3"), GOOD], ["server_error", None], [3.25]),
+    "408": Case([Reply(408), GOOD], ["request_timeout", None], [0.25]),
+    "429": Case([Reply(429), GOOD], ["rate_limited", None], [0.25]),
+    "429 with seconds": Case([after(429, "7"), GOOD], ["rate_limited", None], [7.25]),
+    "429 with a date of a clock that is off": Case([OTHER_CLOCK, GOOD], ["rate_limited", None], [5.25]),
+    "reset": Case([RESET, GOOD], ["reset", None], [0.25]),
+    "as often as it may be": Case(
+        [Reply(500), Reply(502), Reply(503, "busy")],
+        ["server_error"] * 3,
+        [0.5, 1.0],
+        "the platform answered 503: busy",
+        options={"random": lambda: 1.0},
+    ),
+    "404 will not go better": Case([Reply(404)], ["not_found"], error="the platform answered 404"),
+    "nor will 422": Case([Reply(422)], ["rejected"], error="the platform answered 422"),
+    "nor a failure in an answer": Case(
+        [good('{"ErrorKey": "x", "Message": "no"}')],
+        ["envelope"],
+        error="the platform answered 200 with a failure: no",
+    ),
+    # After the first wait of 0.25 s a second is left, after another 0.5 s it is not.
+    "without time before the next poll": Case(
+        [Reply(503)], ["server_error"] * 2, [0.25], "the platform answered 503", until=1.5
+    ),
+    "polled as often as an attempt may take": Case(
+        [Reply(500), GOOD], ["server_error", None], [0.25], until=10, options={"deadline": 10.0}
+    ),
+    "a retry ends when the next poll is due": Case(
+        [Reply(500), stall],
+        ["server_error", "timeout"],
+        [0.25],
+        LATE,
+        until=1.25,
+        options={"attempts": 2, "deadline": 60.0, "shortest_retry": 0.01},
+    ),
+    "a first attempt has its time": Case([stall], ["timeout"], error=LATE, until=0.02, options={"deadline": 1.0}),
+    "a long wait is left to the caller": Case(
+        [after(429, "31")], ["rate_limited"], error="the platform answered 429", until=3600
+    ),
 }
 
 
-@pytest.mark.parametrize(("first", "kind", "waited"), PASSING.values(), ids=PASSING)
-async def test_a_read_that_may_go_better_is_tried_again(
-    first: Reply | Exception, kind: type[PlatformError], waited: float
-) -> None:
-    async with answered(first, GOOD, attempts=3) as (kit, _):
-        assert await statistics(kit) == 7
-    assert kit.clock.slept == [waited]
-    assert kit.heard.retries == ["dns_statistics"]
-    assert [reason for _, _, reason in kit.heard.attempts] == [kind.reason, None]
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+async def test_a_read_is_tried_again_while_that_may_help(case: Case) -> None:
+    error = ""
+    async with answered(*case.answers, **{"attempts": 3, **case.options}) as (kit, platform):
+        caller = kit.calls if case.until is None else kit.client.until(kit.clock.now + case.until)
+        try:
+            assert (await dns.statistics(caller, 102)).value.total_queries_served == 7
+        except PlatformError as fault:
+            error = str(fault)
+    assert (kit.clock.slept, error) == (list(case.waits), case.error)
+    assert [reason for _, _, reason in kit.heard.attempts] == case.reasons
+    assert (len(platform.sent), kit.heard.retries) == (len(case.reasons), ["dns_statistics"] * len(case.waits))
 
 
-async def test_a_read_is_tried_as_often_as_it_may_be_and_fails_with_the_last_error() -> None:
-    script = (Reply(500), Reply(502), Reply(503, "busy"))
-    async with answered(*script, attempts=3, random=lambda: 1.0) as (kit, platform):
-        error = await statistics(kit)
-    assert (type(error), str(error)) == (ServerError, "the platform answered 503: busy")
-    assert (kit.clock.slept, len(platform.sent)) == ([0.5, 1.0], 3)
-
-
-@pytest.mark.parametrize(
-    ("answer", "kind"),
-    [
-        (Reply(404), NotFound),
-        (Reply(422), Rejected),
-        (good('{"ErrorKey": "x", "Message": "no"}'), EnvelopeError),
-    ],
+WRITES: tuple[Request[Any], ...] = (
+    Request(scripting.UPDATE, path={"id": 7}, body={"Name": "router"}),
+    Request(SET_BOT_ACTION, path={"shieldZoneId": 3, "category": 2}, body={"action": 1}),
+    Request(SWITCH_ACCESS_LIST, path={"shieldZoneId": 3, "id": 11}, body={"isEnabled": True}),
 )
-async def test_what_will_not_go_better_is_not_tried_again(answer: Reply, kind: type[PlatformError]) -> None:
-    async with answered(answer, attempts=3) as (kit, platform):
-        assert type(await statistics(kit)) is kind
-    assert (len(platform.sent), kit.heard.retries) == (1, [])
+READS: tuple[Request[Any], ...] = (
+    Request(containers.TAGS, body={"registryId": "dockerhub", "imageName": "nginx", "imageNamespace": "library"}),
+    Request(scripting.READ_BY_UPDATE, path={"id": 7}),
+    database.execution(["SELECT 1"]),
+)
 
 
-@pytest.mark.parametrize("script", [Reply(503), Reply(429), RESET], ids=["503", "429", "reset"])
-async def test_a_write_is_sent_once(script: Reply | Exception) -> None:
-    async with answered(script, attempts=3) as (kit, platform):
-        with pytest.raises(PlatformError):
-            await kit.calls.call(Request(scripting.UPDATE, path={"id": 7}, body={"Name": "router"}))
-        with pytest.raises(PlatformError):
-            await kit.calls.call(Request(SET_BOT_ACTION, path={"shieldZoneId": 3, "category": 2}, body={"action": 1}))
-        with pytest.raises(PlatformError):
-            await kit.calls.call(
-                Request(SWITCH_ACCESS_LIST, path={"shieldZoneId": 3, "id": 11}, body={"isEnabled": True})
-            )
-    assert [sent.method for sent in platform.sent] == ["POST", "PUT", "PATCH"]
-    assert kit.heard.retries == []
-
-
-async def test_a_read_that_is_a_post_is_tried_again() -> None:
-    async with answered(Reply(503), attempts=2) as (kit, platform):
-        for call in (
-            containers.tags(kit.calls, "dockerhub", "library", "nginx"),
-            kit.calls.call(Request(scripting.READ_BY_UPDATE, {"id": 7})),
-            database.execute(kit.calls, ["SELECT 1"]),
-        ):
-            with pytest.raises(ServerError):
-                await call
-    assert len(platform.sent) == 6
-
-
-async def test_a_retry_without_time_before_the_next_poll_is_left_to_that_poll() -> None:
-    async with answered(Reply(503), attempts=3) as (kit, platform):
-        # After the first wait of 0.25 s a second is left, after another 0.5 s it is not.
-        error = await statistics(kit, until=kit.clock.now + 1.5)
-    assert (type(error), len(platform.sent), kit.clock.slept) == (ServerError, 2, [0.25])
-
-
-async def test_what_is_polled_as_often_as_an_attempt_may_take_is_tried_again() -> None:
-    script = (Reply(500), GOOD)
-    async with answered(*script, attempts=3, deadline=10.0) as (kit, _):
-        assert await statistics(kit, until=kit.clock.now + 10) == 7
-
-
-async def test_a_retry_ends_when_the_next_poll_is_due_and_a_first_attempt_has_its_time() -> None:
-    async with answered(Reply(500), stall, attempts=2, deadline=60.0, shortest_retry=0.01) as (kit, _):
-        error = await statistics(kit, until=kit.clock.now + 1.25)
-    assert str(error) == "no answer within 1 s (platform.example)"
-    assert [code for _, code, _ in kit.heard.attempts] == ["500", "none"]
-    async with answered(stall, deadline=1.0, shortest_retry=0.01) as (kit, _):
-        error = await statistics(kit, until=kit.clock.now + 0.02)
-    assert str(error) == "no answer within 1 s (platform.example)"
-
-
-async def test_a_call_that_is_asked_to_wait_for_long_fails_and_says_for_how_long() -> None:
-    script = (Reply(429, "", {"Retry-After": "31"}),)
-    async with answered(*script, attempts=3) as (kit, platform):
-        error = await statistics(kit, until=kit.clock.now + 3600)
-    assert isinstance(error, RateLimited)
-    assert (error.retry_after, len(platform.sent), kit.clock.slept) == (31.0, 1, [])
+@pytest.mark.parametrize("answer", [Reply(503), Reply(429), RESET], ids=["503", "429", "reset"])
+async def test_a_write_is_sent_once_and_a_read_that_is_a_post_is_tried_again(answer: Reply | Exception) -> None:
+    for requests, times in ((WRITES, 1), (READS, 2)):
+        async with answered(answer, attempts=2) as (kit, platform):
+            for request in requests:
+                with pytest.raises(PlatformError):
+                    await kit.calls.call(request)
+        assert len(platform.sent) == times * len(requests)
