@@ -63,6 +63,12 @@ class FakeClock:
         await asyncio.sleep(0)
 
 
+async def settle() -> None:
+    """Let every task run until it has to wait."""
+    for _ in range(50):
+        await asyncio.sleep(0)
+
+
 class Reply(NamedTuple):
     """An answer of the platform."""
 

@@ -13,8 +13,7 @@ from exporter.platform.api import dns, shield
 from exporter.platform.errors import NotAvailable, NotFound, PlatformError, RateLimited, ServerError
 from exporter.platform.http.responses import BODY_LIMIT, ERROR_BODY_LIMIT
 from exporter.platform.operation import LastAnswer, Request, UnchangedError
-from tests.platform.clients import Reply, answered, client_of, good
-from tests.platform.limited_calls import settle
+from tests.platform.clients import Reply, answered, client_of, good, settle
 from tests.platform.raw_server import Line, RawRequest, raw_server, reply, saying
 from tests.waiting import until
 

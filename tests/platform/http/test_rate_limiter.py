@@ -1,49 +1,199 @@
 """The account's budget, with a clock that moves only when every task waits for it."""
 
+import asyncio
+import heapq
 import itertools
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 
 import pytest
 
-from tests.platform.limited_calls import LimitedCalls, limited_calls, settle
+from exporter.clock import Clocks
+from exporter.platform.http.rate_limiter import Pause, Paused, Permit, RateLimiter
+from tests.platform.clients import settle
+
+
+@dataclass
+class Time:
+    """A clock on which tasks sleep; when no task can continue, it advances to the next wake-up."""
+
+    now: float = 1000.0
+    sleepers: list[tuple[float, int, asyncio.Future[None]]] = field(default_factory=list)
+    turns: "itertools.count[int]" = field(default_factory=itertools.count)
+
+    async def sleep(self, seconds: float) -> None:
+        """Sleep until the clock has advanced by a number of seconds."""
+        woken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        heapq.heappush(self.sleepers, (self.now + seconds, next(self.turns), woken))
+        await woken
+
+    async def pass_until(self, moment: float) -> None:
+        """Advance the clock, and wake every sleeping task at its time."""
+        await settle()
+        while self.sleepers and self.sleepers[0][0] <= moment:
+            self.now, _, woken = heapq.heappop(self.sleepers)
+            if not woken.done():
+                woken.set_result(None)
+            await settle()
+        self.now = moment
+
+    async def stall(self, seconds: float) -> None:
+        """Stall the process for a time: sleeping tasks wake only afterwards."""
+        self.now += seconds
+        for _, _, woken in self.sleepers:
+            woken.set_result(None)
+        self.sleepers.clear()
+        await settle()
+
+
+@dataclass
+class LimitedCalls:
+    """A budget, and the tasks that need it."""
+
+    time: Time
+    rate_limiter: RateLimiter
+    waited: list[float]
+    granted: list[tuple[float, str]] = field(default_factory=list)
+    refused: list[tuple[str, float]] = field(default_factory=list)
+    permits: dict[str, Permit] = field(default_factory=dict)
+    tasks: dict[str, asyncio.Task[None]] = field(default_factory=dict)
+
+    def ask(self, *paths: str, until: float | None = None) -> None:
+        """Request calls, each in its own task; the permits are kept until the calls are answered."""
+        for path in paths:
+            self.tasks[path] = asyncio.create_task(self._acquire(path, until))
+
+    async def _acquire(self, path: str, until: float | None) -> None:
+        try:
+            self.permits[path] = await self.rate_limiter.acquire(path, until)
+        except Paused as paused:
+            self.refused.append((path, round(paused.seconds, 6)))
+            return
+        self.granted.append((round(self.time.now - 1000.0, 6), path))
+
+    async def at(self, seconds: float) -> list[str]:
+        """Return the calls that were granted up to this time since the beginning."""
+        await self.time.pass_until(1000.0 + seconds)
+        return [path for _, path in self.granted]
+
+    async def play(self, scenario: str) -> None:
+        """Play a scenario: its steps are divided by `|`; a number is a time, at which these calls have been granted."""
+        for step in scenario.split("|"):
+            word, *paths = step.split()
+            match word, paths:
+                case "ask", _:
+                    self.ask(*paths)
+                case "answer", _:
+                    for path in paths:
+                        self.rate_limiter.release(self.permits.pop(path), answered=True)
+                case "lose", [path]:
+                    self.rate_limiter.release(self.permits.pop(path))
+                case "429", [path]:
+                    self.rate_limiter.release(self.permits.pop(path), limited=True)
+                case "429", [path, wait]:
+                    self.rate_limiter.release(self.permits.pop(path), limited=True, wait=float(wait))
+                case "cancel", [path]:
+                    await settle()
+                    self.tasks[path].cancel()
+                    await settle()
+                case "pause", [left, "rate", rate]:
+                    limiter = self.rate_limiter
+                    assert (limiter.pause_left(), round(limiter.effective_rate, 6)) == (float(left), float(rate))
+                case _:
+                    assert await self.at(float(word)) == paths, step
+
+
+@asynccontextmanager
+async def limited_calls(
+    rate: float = 1e9, max_in_flight: int = 1000, paused: float = 0.0
+) -> AsyncIterator[LimitedCalls]:
+    """Return a budget at the beginning of time, in a pause of a number of seconds."""
+    time, waited = Time(), list[float]()
+    clocks = Clocks(monotonic=lambda: time.now, sleep=time.sleep)
+    pause = Pause(clocks)
+    pause.begin(paused)
+    limiter = RateLimiter(rate, max_in_flight, clocks=clocks, throttled=waited.append, pause=pause)
+    made = LimitedCalls(time, limiter, waited)
+    yield made
+    for task in made.tasks.values():
+        task.cancel()
+    await asyncio.gather(*made.tasks.values(), return_exceptions=True)
+
+
+# The name of a scenario, the rate and the calls at once; below them its steps.
+SCENARIOS = """
+no more calls are in flight than allowed; 1e9 3
+ask a b c d e | 1 a b c | answer b | 2 a b c d | lose a | 3 a b c d e
+
+a call that is given up in the queue leaves its place and its turn; 10 2
+ask a b c d | 0 a | cancel b | 0.1 a c | cancel d | answer a c | ask e f | 0.31 a c e f | answer e f
+| ask g h | 1 a c e f g h
+
+one resource's limit stops no other for longer than one probe; 1e9 1000
+ask a | 0.01 a | 429 a 60 | ask b c d | 1 a b | answer b | 2 a b c d | pause 0 rate 1e9
+
+the account's limit pauses everything after one probe, and after the pause there is one again; 100 1000
+ask a | 0.01 a | 429 a 30 | ask b c d | 1 a b | 429 b 30 | pause 30 rate 50 | 30.9 a b | 31.1 a b c
+| answer c | 32 a b c d
+
+answers to calls from before the limit prove nothing; 1e9 1000
+ask a b c | 0.01 a b c | 429 a | answer b | ask d e | 1 a b c d | answer c | 2 a b c d
+
+the same resource again proves nothing about the account, and an answer ends whichever limit it was; 1e9 1000
+ask a | 0 a | 429 a 10 | ask a | 1 a a | 429 a 10 | ask a | 2 a a a | 429 a 10 | pause 0 rate 1e9
+| ask a b | 5 a a a a | answer a | 6 a a a a b
+
+limits that were met during a pause do not lengthen it; 100 1000
+ask a b c d | 1 a b c d | 429 a 5 | 429 b 5 | 429 c 5 | 429 d 5 | pause 5 rate 50
+
+a call that has passed the gate and waits for its turn looks at the gate again; 10 1000
+ask a b c d | 0 a | 429 a | 1 a b | 429 b 20 | 20 a b | 22 a b c
+
+a probe that is lost makes room for the next; 10 1000
+ask a | 0.01 a | 429 a | ask b c d | 1 a b | lose b | 2 a b c | answer c | ask e | 3 a b c d e
+
+a probe that is cancelled while it waits makes room for the next; 10 1000
+ask a | 0.01 a | 429 a | ask b c d | cancel b | 2 a c | answer c | ask e | 3 a c d e
+
+the rate comes back with the answers; 100 1000
+ask a b | 0.1 a b | 429 a | 429 b | ask c | 10 a b c | answer c | pause 0 rate 52 | ask d | 11 a b c d
+| answer d | pause 0 rate 54
+"""
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS.strip().split("\n\n"), ids=lambda scenario: scenario.partition(";")[0])
+async def test_calls_pass(scenario: str) -> None:
+    head, _, steps = scenario.partition("\n")
+    rate, in_flight = head.partition("; ")[2].split()
+    async with limited_calls(float(rate), int(in_flight)) as it:
+        await it.play(steps)
 
 
 def names(count: int, prefix: str = "/") -> list[str]:
     return [f"{prefix}{number}" for number in range(count)]
 
 
-async def test_calls_pass_at_the_rate_in_the_order_in_which_they_came() -> None:
+async def test_calls_pass_at_the_rate_in_the_order_in_which_they_came_and_their_waits_are_told() -> None:
     async with limited_calls(rate=10) as it:
         it.ask(*names(30))
         await it.at(100)
-    assert [path for _, path in it.granted] == names(30)
-    moments = [moment for moment, _ in it.granted]
-    assert moments[:2] == [0.0, 0.1]
-    assert [round(later - earlier, 6) for earlier, later in itertools.pairwise(moments)] == [0.1] * 29
+    assert it.granted == [(round(number / 10, 6), path) for number, path in enumerate(names(30))]
+    assert [round(seconds, 6) for seconds in it.waited] == [round(number / 10, 6) for number in range(1, 30)]
 
 
 async def test_after_a_rest_no_more_than_a_tenth_of_a_second_is_made_up_for() -> None:
     async with limited_calls(rate=100) as it:
         await it.at(60)
         it.ask(*names(50))
-        at_once = len(await it.at(60))
-        after_a_second = len(await it.at(60.2))
-    assert (at_once, after_a_second) == (11, 31)
-
-
-async def wake_late(it: LimitedCalls, seconds: float) -> None:
-    """Stall the process for a time: sleeping tasks wake only afterwards."""
-    it.time.now += seconds
-    for _, _, woken in it.time.sleepers:
-        woken.set_result(None)
-    it.time.sleepers.clear()
-    await settle()
+        assert (len(await it.at(60)), len(await it.at(60.2))) == (11, 31)
 
 
 async def test_a_wake_up_that_is_a_little_late_loses_nothing_of_the_rate() -> None:
     async with limited_calls(rate=100) as it:
         it.ask(*names(30))
         await settle()
-        await wake_late(it, 0.1)
+        await it.time.stall(0.1)
         assert len(it.granted) == 11
 
 
@@ -52,213 +202,40 @@ async def test_after_a_stall_calls_that_waited_pass_at_the_rate_and_not_all_at_o
         it.ask(*names(60))
         await it.at(1.1)
         before = len(it.granted)
-        await wake_late(it, 20.0)
-        it.answer(*list(it.permits))
+        await it.time.stall(20.0)
+        await it.play(f"answer {' '.join(it.permits)}")
         at_once = len(it.granted) - before
-        after_a_second = len(await it.at(22.1)) - before
-    assert (before, at_once, after_a_second) == (6, 1, 6)
+        assert (before, at_once, len(await it.at(22.1)) - before) == (6, 1, 6)
 
 
-async def test_no_more_calls_are_in_flight_than_allowed() -> None:
-    async with limited_calls(max_in_flight=3) as it:
-        it.ask(*names(5))
-        assert await it.at(1) == names(3)
-        it.answer("/1")
-        assert await it.at(2) == names(4)
-        it.lose("/0")
-        assert await it.at(3) == names(5)
-
-
-async def test_the_time_that_a_call_waited_is_told() -> None:
-    async with limited_calls(rate=10) as it:
-        it.ask("/a", "/b", "/c")
-        await it.at(5)
-    assert [round(seconds, 6) for seconds in it.waited] == [0.1, 0.2]
-
-
-async def test_a_call_that_is_given_up_in_the_queue_leaves_its_place_and_its_turn() -> None:
-    async with limited_calls(rate=10, max_in_flight=2) as it:
-        it.ask("/a", "/b", "/c", "/d")
-        assert await it.at(0) == ["/a"]
-        it.tasks["/b"].cancel()
-        await settle()
-        assert await it.at(0.1) == ["/a", "/c"]
-        it.tasks["/d"].cancel()
-        await settle()
-        it.answer("/a", "/c")
-        it.ask("/e", "/f")
-        assert await it.at(0.31) == ["/a", "/c", "/e", "/f"]
-        it.answer("/e", "/f")
-        it.ask("/g", "/h")
-        assert len(await it.at(1)) == 6
-
-
-async def test_one_resources_limit_stops_no_other_for_longer_than_one_probe() -> None:
-    async with limited_calls() as it:
-        it.ask("/a")
-        await it.at(0.01)
-        it.limit("/a", wait=60)
-        it.ask("/b", "/c", "/d")
-        # They pass one at a time until one tells.
-        assert await it.at(1) == ["/a", "/b"]
-        it.answer("/b")
-        assert await it.at(2) == ["/a", "/b", "/c", "/d"]
-        assert (it.rate_limiter.pause_left(), it.rate_limiter.effective_rate) == (0.0, 1e9)
-
-
-async def test_the_accounts_limit_pauses_everything_after_one_probe() -> None:
+async def test_a_pause_that_was_not_asked_for_grows_twofold_up_to_a_minute_and_an_answer_ends_that() -> None:
     async with limited_calls(rate=100) as it:
-        it.ask("/a")
-        await it.at(0.01)
-        it.limit("/a", wait=30)
-        it.ask("/b", "/c", "/d")
-        assert await it.at(1) == ["/a", "/b"]
-        it.limit("/b", wait=30)
-        assert (it.rate_limiter.pause_left(), it.rate_limiter.effective_rate) == (30.0, 50.0)
-        assert await it.at(30.9) == ["/a", "/b"]
-        # The pause is over: again one probe, and the rest when it has been answered.
-        assert await it.at(31.1) == ["/a", "/b", "/c"]
-        it.answer("/c")
-        assert await it.at(32) == ["/a", "/b", "/c", "/d"]
-
-
-async def test_a_pause_that_was_not_asked_for_grows_twofold_up_to_a_minute() -> None:
-    pauses: list[float] = []
-    async with limited_calls(rate=100) as it:
-        it.ask("/first")
-        await it.at(0.01)
-        it.limit("/first")
+        await it.play("ask first | 0.01 first | 429 first")
+        pauses: list[float] = []
         for number in range(8):
-            path = f"/{number}"
-            it.ask(path)
+            it.ask(f"/{number}")
             await it.at(number * 100 + 99)
             # A Retry-After of 0 says as little as none.
-            it.limit(path, wait=0.0 if number % 2 else None)
+            await it.play(f"429 /{number} 0" if number % 2 else f"429 /{number}")
             pauses.append(it.rate_limiter.pause_left())
         await it.at(1000)
-        assert it.rate_limiter.effective_rate == 100 / 16
+        assert (pauses, it.rate_limiter.effective_rate) == ([1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0], 100 / 16)
         it.ask("/good")
         await it.at(1100)
-        it.answer("/good")
-        it.ask("/bad", "/worse")
+        await it.play("answer /good | ask /bad /worse")
         await it.at(1200)
-        it.limit("/bad")
-        it.limit("/worse")
-        assert (pauses, it.rate_limiter.pause_left()) == ([1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0], 1.0)
+        await it.play("429 /bad | 429 /worse")
+        assert it.rate_limiter.pause_left() == 1.0
 
 
-async def test_the_rate_comes_back_with_the_answers() -> None:
-    async with limited_calls(rate=100) as it:
-        it.ask("/a", "/b")
-        await it.at(0.1)
-        it.limit("/a")
-        it.limit("/b")
-        rates = []
-        for number in range(30):
-            path = f"/good{number}"
-            it.ask(path)
-            await it.at(10 + number)
-            it.answer(path)
-            rates.append(round(it.rate_limiter.effective_rate, 6))
-    assert (rates[:3], rates[24:]) == ([52.0, 54.0, 56.0], [100.0] * 6)
-
-
-async def test_answers_to_calls_from_before_the_limit_prove_nothing() -> None:
-    async with limited_calls() as it:
-        it.ask("/a", "/b", "/c")
-        await it.at(0.01)
-        it.limit("/a")
-        it.answer("/b")
-        it.ask("/d", "/e")
-        # Still one at a time.
-        assert await it.at(1) == ["/a", "/b", "/c", "/d"]
-        it.answer("/c")
-        assert await it.at(2) == ["/a", "/b", "/c", "/d"]
-
-
-async def test_the_same_resource_again_proves_nothing_about_the_account() -> None:
-    async with limited_calls() as it:
-        for turn in range(3):
-            it.ask("/a")
-            await it.at(turn)
-            it.limit("/a", wait=10)
-        assert it.rate_limiter.pause_left() == 0.0
-        it.ask("/a", "/b")
-        assert (await it.at(5))[3:] == ["/a"]
-        # Its limit is over, and whichever limit it was.
-        it.answer("/a")
-        assert (await it.at(6))[3:] == ["/a", "/b"]
-
-
-async def test_limits_that_were_met_during_a_pause_do_not_lengthen_it() -> None:
-    async with limited_calls(rate=100) as it:
-        it.ask(*names(10))
-        await it.at(1)
-        it.limit("/0", wait=5)
-        for path in names(10)[1:]:
-            it.limit(path, wait=5)
-        assert (it.rate_limiter.pause_left(), it.rate_limiter.effective_rate) == (5.0, 50.0)
-
-
-async def test_a_call_that_waited_for_its_turn_looks_at_the_gate_again() -> None:
-    async with limited_calls(rate=10) as it:
-        it.ask("/a", "/b", "/c", "/d")
-        assert await it.at(0) == ["/a"]
-        # The others have passed the gate and wait for their turns, and now there is a limit.
-        it.limit("/a")
-        assert await it.at(1) == ["/a", "/b"]
-        it.limit("/b", wait=20)
-        assert await it.at(20) == ["/a", "/b"]
-        assert await it.at(22) == ["/a", "/b", "/c"]
-
-
-@pytest.mark.parametrize("end", ["lost", "cancelled while it waits", "cancelled while it calls"])
-async def test_a_probe_that_tells_nothing_makes_room_for_the_next(end: str) -> None:
-    async with limited_calls(rate=10) as it:
-        it.ask("/a")
-        await it.at(0.01)
-        it.limit("/a")
-        it.ask("/b", "/c", "/d")
-        if end == "cancelled while it waits":
-            await settle()
-            it.tasks["/b"].cancel()
-            expected = ["/a", "/c"]
-        else:
-            assert await it.at(1) == ["/a", "/b"]
-            it.lose("/b")
-            expected = ["/a", "/b", "/c"]
-        assert await it.at(2) == expected
-        it.answer("/c")
-        it.ask("/e")
-        assert await it.at(3) == [*expected, "/d", "/e"]
-
-
-async def test_a_call_that_is_of_no_use_after_the_pause_is_refused_at_once() -> None:
-    async with limited_calls() as it:
-        it.ask("/a", "/b")
-        await it.at(0.01)
-        it.limit("/a")
-        it.limit("/b", wait=30)
-        it.ask("/early", until=1000.0 + 29)
-        it.ask("/late", until=1000.0 + 31)
-        await it.at(1)
-        assert [(path, round(seconds, 6)) for _, path, seconds in it.refused] == [("/early", 30.0)]
-        assert await it.at(30.02) == ["/a", "/b", "/late"]
-
-
-async def test_a_refused_call_leaves_its_place() -> None:
+async def test_a_call_that_is_of_no_use_after_the_pause_is_refused_at_once_and_leaves_its_place() -> None:
     async with limited_calls(max_in_flight=2) as it:
-        it.ask("/a", "/b")
-        await it.at(0.01)
-        it.limit("/a")
-        it.limit("/b", wait=30)
-        it.ask(*names(5, "/early"), until=1000.0 + 1)
+        await it.play("ask a b | 0.01 a b | 429 a | 429 b 30")
+        it.ask(*names(5, "/early"), until=1000.0 + 29)
         await it.at(1)
-        assert len(it.refused) == 5
-        it.ask("/c", "/d")
-        await it.at(31)
-        it.answer("/c")
-        assert await it.at(32) == ["/a", "/b", "/c", "/d"]
+        assert it.refused == [(path, 30.0) for path in names(5, "/early")]
+        it.ask("late", "later", until=1000.0 + 31)
+        await it.play("30.02 a b late | answer late | 30.5 a b late later")
 
 
 async def test_a_part_of_the_budget_is_a_part_of_its_rate_and_of_its_calls_at_once() -> None:
@@ -266,14 +243,11 @@ async def test_a_part_of_the_budget_is_a_part_of_its_rate_and_of_its_calls_at_on
         it.rate_limiter.resize(0.25)
         assert (it.rate_limiter.rate, it.rate_limiter.max_in_flight) == (250, 2)
         it.ask(*names(20))
-        await it.at(1)
         # Places that were free before the change are given once more.
-        it.answer(*list(it.permits))
-        await it.at(2)
-        for second in range(3, 7):
-            assert len(it.permits) == 2
-            it.answer(*list(it.permits))
+        for second in range(1, 7):
             await it.at(second)
+            assert second < 3 or len(it.permits) == 2
+            await it.play(f"answer {' '.join(it.permits)}")
         it.rate_limiter.resize(1.0)
         it.ask(*names(20, "/more/"))
         await it.at(9)
@@ -282,8 +256,4 @@ async def test_a_part_of_the_budget_is_a_part_of_its_rate_and_of_its_calls_at_on
 
 async def test_after_a_pause_that_an_earlier_process_left_calls_pass_one_at_a_time_until_one_is_answered() -> None:
     async with limited_calls(paused=30) as it:
-        it.ask("/a", "/b", "/c")
-        in_the_pause = list(await it.at(29))
-        first = list(await it.at(31))
-        it.answer(*first)
-        assert (in_the_pause, first, sorted(await it.at(32))) == ([], ["/a"], ["/a", "/b", "/c"])
+        await it.play("ask a b c | 29 | 31 a | answer a | 32 a b c")
