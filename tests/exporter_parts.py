@@ -15,7 +15,7 @@ from exporter.collectors.catalogue import CATALOGUE, families
 from exporter.counters.ledger import Entry, Ledger
 from exporter.counters.state_file import FileStorage
 from exporter.counters.storage import MemoryStorage
-from exporter.daemon.account_observer import AccountObserver
+from exporter.daemon.accounts import AccountObserver
 from exporter.explain.candidates import Sources
 from exporter.explain.explainer import Absence, AbsenceFilter, Explainer
 from exporter.exposition.exposition import Exposition, Format

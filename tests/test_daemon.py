@@ -16,7 +16,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from exporter.counters.ledger import Counted, Entry
-from exporter.daemon.daemon import Daemon
+from exporter.daemon.daemon import Daemon, run
 from exporter.exposition.exposition import Exposition
 from exporter.responsive import runtime
 from exporter.sandbox import keys
@@ -66,8 +66,7 @@ class ConfiguredSandbox:
     @asynccontextmanager
     async def daemon(self) -> AsyncIterator[tuple[Daemon, httpx.AsyncClient]]:
         """A daemon that runs, and a client for its endpoints."""
-        daemon = Daemon(self.load(), self.load)
-        await daemon.start()
+        daemon = await Daemon.start(self.load(), self.load)
         try:
             async with httpx.AsyncClient(base_url=daemon.server.url, trust_env=False) as client:
                 yield daemon, client
@@ -116,8 +115,7 @@ async def test_two_variables_suffice(configured: ConfiguredSandbox) -> None:
         {"--web.listen": "127.0.0.1:0", "--state.path": "null"},
         {"EDGE_EXPORTER_BASE_URL": configured.sandbox.url, "EDGE_EXPORTER_API_KEY": keys.API_KEY},
     )
-    daemon = Daemon(settings, lambda: settings)
-    await daemon.start()
+    daemon = await Daemon.start(settings, lambda: settings)
     try:
         async with httpx.AsyncClient(base_url=daemon.server.url, trust_env=False) as client:
             zones = await scraped(daemon, client, "edge_dns_window_queries")
@@ -215,12 +213,12 @@ async def test_a_scrape_right_after_a_reload_shows_its_result(configured: Config
 
 
 @asynccontextmanager
-async def running_process(daemon: Daemon) -> AsyncIterator[None]:
+async def running_process(settings: Settings, load: Callable[[], Settings]) -> AsyncIterator[None]:
     """Run a daemon that owns this process: it handles the signals, and tunes the garbage collector and the threads."""
     turn, thresholds = sys.getswitchinterval(), gc.get_threshold()
     started = asyncio.Event()
     gc.unfreeze()
-    running = asyncio.create_task(daemon.run(started.set))
+    running = asyncio.create_task(run(settings, load, lambda _daemon: started.set()))
     try:
         # Before it has started, a signal would end this process.
         await until(lambda: started.is_set() or running.done())
@@ -248,7 +246,7 @@ async def test_a_reload_by_signal_leaves_nothing_behind_and_says_what_broke_it(c
         return wanted()
 
     wanted = configured.load
-    async with running_process(Daemon(configured.load(), load)):
+    async with running_process(configured.load(), load):
         await reload()
         wanted = lambda: 1 / 0  # type: ignore[assignment,return-value] # noqa: E731
         with capture_logs() as logs:
@@ -465,7 +463,7 @@ async def test_a_daemon_that_has_the_process_to_itself_keeps_the_collector_from_
     configured: ConfiguredSandbox,
 ) -> None:
     thresholds = gc.get_threshold()
-    async with running_process(Daemon(configured.load(), configured.load)):
+    async with running_process(configured.load(), configured.load):
         await until(gc.get_freeze_count)
         assert sys.getswitchinterval() == pytest.approx(runtime.TURN_SECONDS)
         assert gc.get_threshold() == (runtime.YOUNG_OBJECTS, thresholds[1], runtime.OLDEST_ROUNDS)
@@ -529,8 +527,7 @@ async def test_the_work_of_a_start_and_a_reload_is_proportional_to_the_endpoints
         before, traced = lines, sys.gettrace()
         sys.settrace(count)
         try:
-            daemon = Daemon(load(file, {}, {}), lambda: load(file, {}, {}))
-            await daemon.start()
+            daemon = await Daemon.start(load(file, {}, {}), lambda: load(file, {}, {}))
             await daemon.reload()
         finally:
             sys.settrace(traced)

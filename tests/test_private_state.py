@@ -18,7 +18,6 @@ ALLOWED = {
         "_MIGRATIONS": "a schema step that no version has yet",
         "_url": "the location is of the tests themselves",
     },
-    "shards/test_listing.py": {"_shards": "what a shard polls is shown by its metrics only after the polls"},
     "shards/test_ticks.py": {"_ticking": "which thread runs a tick is not seen from outside"},
 }
 

@@ -105,8 +105,7 @@ async def follow(polls: int, folder: Path) -> Mapping[str, Mapping[str, set[str]
         web, state, log = {"listen": "127.0.0.1:0"}, {"path": folder / "state.db"}, {"level": "error"}
         given = {"accounts": [account], "collectors": only, "web": web, "state": state, "log": log}
         settings = Settings.model_validate(given)
-        daemon = Daemon(settings, lambda: settings)
-        await daemon.start()
+        daemon = await Daemon.start(settings, lambda: settings)
         threading.setprofile(None)
         await _scrape(daemon, platform, 3)
         is_on = True

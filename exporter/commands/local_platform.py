@@ -10,7 +10,7 @@ from exporter.collectors.catalogue import CATALOGUE
 from exporter.commands import prometheus
 from exporter.commands.output.printing import complain
 from exporter.commands.output.serving import listening, serve
-from exporter.daemon.daemon import Daemon
+from exporter.daemon.daemon import Daemon, run
 from exporter.log import Level, configure
 from exporter.sandbox import keys
 from exporter.sandbox.app import create_app
@@ -94,20 +94,19 @@ async def _run_demo(
     with listening(f"{HOST}:{sandbox_port}", "--sandbox-port"):
         await sandbox.start()
     settings = demo_settings(world, sandbox.url, listen, log_level)
-    daemon = Daemon(settings, lambda: settings)
     async with AsyncExitStack() as beside:
         beside.push_async_callback(sandbox.stop)
         watcher = None
         if prometheus_port is not None:
             watcher = await beside.enter_async_context(prometheus.running(prometheus_port))
 
-        def started() -> None:
+        def started(daemon: Daemon) -> None:
             if watcher is not None:
                 watcher.scrape(daemon.server.url.removeprefix("http://"))
             _print_urls(daemon.server.url, sandbox.url, watcher.url if watcher is not None else "", world)
 
         with listening(listen, "--listen"):
-            await daemon.run(started)
+            await run(settings, lambda: settings, started)
 
 
 def _print_urls(exporter: str, sandbox: str, watcher: str, world: World) -> None:

@@ -43,7 +43,7 @@ def command(config: Path | None, **given: Any) -> None:  # noqa: ANN401 - the fl
         from exporter import __version__  # noqa: PLC0415
         from exporter.commands.configuration import read_configuration  # noqa: PLC0415
         from exporter.commands.output.serving import listening, serve  # noqa: PLC0415
-        from exporter.daemon.daemon import Daemon  # noqa: PLC0415
+        from exporter.daemon.daemon import Daemon, run  # noqa: PLC0415
         from exporter.log import configure, logger  # noqa: PLC0415
         from exporter.settings.flags import flags  # noqa: PLC0415
         from exporter.settings.loading import configuration_file  # noqa: PLC0415
@@ -58,21 +58,20 @@ def command(config: Path | None, **given: Any) -> None:  # noqa: ANN401 - the fl
     except ConfigurationError as error:
         complain(str(error))
     configure(settings.log.level, settings.log.format)
-    daemon = Daemon(settings, read)
     path = configuration_file(config, os.environ)
 
-    def started() -> None:
+    def started(daemon: Daemon) -> None:
         logger().info(
             "started",
             version=__version__,
             config=None if path is None else str(path.absolute()),
-            state=daemon.state_location,
+            state=daemon.shards.storage.location or None,
             accounts=len(daemon.settings.accounts),
             databases=len(daemon.settings.databases),
         )
 
     async def work() -> None:
         with listening(str(settings.web.listen), "--web.listen"):
-            await daemon.run(started)
+            await run(settings, read, started)
 
     serve(work())

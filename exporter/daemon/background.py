@@ -20,10 +20,6 @@ class Background:
         self._tasks.add(task)
         task.add_done_callback(self._ended)
 
-    def names(self) -> list[str]:
-        """Return the names of the tasks that run, in alphabetical order."""
-        return sorted(task.get_name() for task in self._tasks)
-
     async def stop(self) -> None:
         """Cancel all tasks, and wait until they have ended."""
         tasks = list(self._tasks)

@@ -8,7 +8,6 @@ from exporter.collectors import discovery
 from exporter.counters.rows import StateRow
 from exporter.daemon.accounts import Accounts
 from exporter.daemon.shards import Shards
-from exporter.explain.candidates import Scope
 from exporter.exposition.status_board import StatusBoard
 from exporter.exposition.store import Store
 from exporter.polling.intervals import Account, Plan
@@ -23,12 +22,14 @@ from exporter.telemetry import Telemetry
 from exporter.wiring import from_settings
 
 SAVED_EVERY_SECONDS = 5.0
+CLEANED_EVERY_SECONDS = 3600.0
 
 
 class Polling:
     """The targets, accounts, budgets and schedule, which reloads and changes of shards replace.
 
     Args:
+        settings: the first settings.
         shards: the shards, whose state is open.
         telemetry: the exporter's own metrics.
         clocks: the clocks.
@@ -39,9 +40,12 @@ class Polling:
         budgets: the monthly budgets of scripts.
         schedule: polls the targets.
         scope: the families that the settings expose and exclude.
+
+    Raises:
+        OSError: a file of trusted certificates cannot be read.
     """
 
-    def __init__(self, shards: Shards, telemetry: Telemetry, clocks: Clocks) -> None:
+    def __init__(self, settings: Settings, shards: Shards, telemetry: Telemetry, clocks: Clocks) -> None:
         self._shards = shards
         self._ledger = shards.ledger
         self._registry = shards.registry
@@ -52,18 +56,11 @@ class Polling:
         self.store = Store(StatusBoard(clocks.wall, self._remembered), clocks.monotonic, self._lifetime)
         self.accounts = Accounts(telemetry, self._ledger, self._registry, lambda: self.schedule.intervals, clocks)
         self.budgets = ScriptBudgets(telemetry, self._ledger, self._registry, clocks)
-        self.schedule: Schedule
-        self.scope: Scope
-
-    def begin(self, settings: Settings) -> None:
-        """Build the schedule of the first settings.
-
-        Raises:
-            OSError: a file of trusted certificates cannot be read.
-        """
+        self.scope = from_settings.scope(settings)
+        self._retention = settings.state.retention
         self._configure(settings)
-        self._shards.begin()
-        self._build(settings, self.accounts.build(settings), from_settings.plans(settings), None)
+        shards.begin()
+        self.schedule = self._schedule(settings, self.accounts.build(settings), from_settings.plans(settings))
         self.budgets.show()
 
     def replace(self, settings: Settings, accounts: Mapping[str, Account], plans: Sequence[Plan]) -> None:
@@ -75,8 +72,9 @@ class Polling:
             plans: their collectors.
         """
         former = self.schedule
+        self.scope = from_settings.scope(settings)
         change = self._configure(settings)
-        self._build(settings, accounts, plans, former.hand_over())
+        self.schedule = self._schedule(settings, accounts, plans, former.hand_over())
         self._divide_budgets()
         self._targets_changed(change)
         for key, status in list(self.store.board.statuses()):
@@ -111,7 +109,7 @@ class Polling:
         self.budgets.remember(rows)
         change = await self._poll_shards(epochs)
         self._divide_budgets()
-        self.accounts.shards_changed()
+        self._telemetry.declare_ups(self.accounts.ups())
         self._telemetry.show_shards(self._registry.share.total, epochs)
         zones = {target.account for target in change.added if target.kind == "shield_zone"}
         # The rate limits of a new shield zone are unknown before the next discovery.
@@ -132,9 +130,15 @@ class Polling:
                 packing = directory.packing((account, kind), self._registry.every(account, kind))
                 self._ledger.keep(account, kind, await in_slices(packing, self._clocks.monotonic))
 
-    def forget_removed(self, retention: float) -> None:
-        """Delete the counters of targets that have not been polled for longer than the retention, in seconds."""
-        limit = self._clocks.wall() - retention
+    async def keep_cleaning(self) -> None:
+        """Delete counters of removed targets again and again, until it is cancelled."""
+        while True:
+            await asyncio.sleep(CLEANED_EVERY_SECONDS)
+            self.forget_removed()
+
+    def forget_removed(self) -> None:
+        """Delete the counters of targets that have not been polled for longer than their retention."""
+        limit = self._clocks.wall() - self._retention
         polled = self.schedule.due_times.polled()
         # The name of a script's budget is kept for as long as the script's counters.
         polled |= {PollKey(key.target, BUDGET_ROWS) for key in polled if key.collector == "scripts"}
@@ -142,18 +146,22 @@ class Polling:
         self._ledger.forget([key for key, row in rows if row.success < limit and key not in polled])
 
     def _configure(self, settings: Settings) -> Change:
-        """Apply settings to the targets, the scope and the budgets of scripts; return the change of targets."""
-        self.scope = from_settings.scope(settings)
+        """Apply settings to the targets and the budgets of scripts; return the change of targets."""
         self.budgets.configured = {
             account.name: ConfiguredBudgets(account.scripts.monthly_budget_dollars, account.scripts.discover)
             for account in settings.accounts
         }
         return self._registry.configure(from_settings.selections(settings))
 
-    def _build(
-        self, settings: Settings, accounts: Mapping[str, Account], plans: Sequence[Plan], left: ScheduleState | None
-    ) -> None:
-        self.schedule = Schedule(
+    def _schedule(
+        self,
+        settings: Settings,
+        accounts: Mapping[str, Account],
+        plans: Sequence[Plan],
+        left: ScheduleState | None = None,
+    ) -> Schedule:
+        self.accounts.use(settings, accounts, plans)
+        return Schedule(
             plans,
             accounts,
             registry=self._registry,
@@ -164,7 +172,6 @@ class Polling:
             changed=self._targets_changed,
             left=left,
         )
-        self.accounts.use(settings, accounts, plans)
 
     def _targets_changed(self, change: Change) -> None:
         for target in change.removed:

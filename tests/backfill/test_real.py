@@ -205,8 +205,7 @@ async def test_across_the_seam_every_query_is_counted_once(
             await where.backfill(first, labels={})
             dns.add_queries(small, 70)
         daemon_settings = settings(where, "127.0.0.1:0")
-        daemon = Daemon(daemon_settings, lambda: daemon_settings)
-        await daemon.start()
+        daemon = await Daemon.start(daemon_settings, lambda: daemon_settings)
         address = daemon.server.url.removeprefix("http://")
         labels = SHIPPED_LABELS if shipped else {"job": "edge", "instance": address}
         try:

@@ -17,7 +17,7 @@ import aiohttp
 import httpx
 from prometheus_client import CollectorRegistry
 
-from exporter.daemon.account_observer import AccountObserver
+from exporter.daemon.accounts import AccountObserver
 from exporter.platform.api import dns
 from exporter.platform.api.dns import DnsZoneStatistics
 from exporter.settings.model import Settings

@@ -102,8 +102,7 @@ class SandboxedDaemons:
         with pytest.MonkeyPatch.context() as patched:
             # A commit need not wait for company.
             patched.setattr("exporter.daemon.shards.Ledger", partial(Ledger, linger=0.0))
-            daemon = Daemon(self.settings(), self.settings, clocks)
-        await daemon.start()
+            daemon = await Daemon.start(self.settings(), self.settings, clocks)
         try:
             async with httpx.AsyncClient(base_url=daemon.server.url, trust_env=False) as client:
                 running = RunningDaemon(daemon, client)

@@ -99,7 +99,7 @@ async def test_a_removed_zone_that_comes_back_goes_on_and_begins_anew_after_its_
                 await running.poll("discovery")
             assert "101" not in await running.samples(QUERIES, "zone_id")
             sandboxed.later = later
-            running.daemon.forget_removed()
+            running.daemon.polling.forget_removed()
             await running.settle()
             remembered = {key.target.label for key in running.daemon.ledger.remembered()}
             assert ("dns_zone/101" in remembered) is (served > 0)

@@ -92,8 +92,7 @@ class ShardedDaemons:
     async def pod(self, index: int, total: int) -> AsyncIterator["Pod"]:
         """Run one shard."""
         settings = self.settings(index, total)
-        daemon = Daemon(settings, lambda: settings)
-        await daemon.start()
+        daemon = await Daemon.start(settings, lambda: settings)
         try:
             yield Pod(daemon)
         finally:

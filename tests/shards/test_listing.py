@@ -15,7 +15,7 @@ async def test_other_shards_list_an_account_less_often(tmp_path: Path, total: in
         intervals = []
         for pod in pods:
             schedule = pod.daemon.schedule
-            (target,) = (known for known in pod.daemon._shards.registry.targets("account") if known == account)
+            (target,) = (known for known in pod.daemon.shards.registry.targets("account") if known == account)
             intervals.append((target.scouted, schedule.intervals.configured(schedule.plans["discovery"], target)))
             assert schedule.intervals.configured(schedule.plans["shield_zones"], target) == 300
         assert sorted(intervals) == [(False, 600.0), *[(True, 600.0 * times)] * (total - 1)]

@@ -11,7 +11,7 @@ from prometheus_client import CollectorRegistry
 from exporter.clock import Clocks
 from exporter.collectors.catalogue import CATALOGUE, families
 from exporter.collectors.collector import Outcome
-from exporter.daemon.account_observer import AccountObserver
+from exporter.daemon.accounts import AccountObserver
 from exporter.explain.candidates import Scope, Sources
 from exporter.explain.explainer import Explainer
 from exporter.exposition.exposition import Exposition
