@@ -8,10 +8,9 @@ from typing import Any
 
 from playwright.async_api import Browser, Page
 
-from exporter.web.app import create_app
 from exporter.web.server import WebServer
 from tests.waiting import PATIENCE
-from tests.web.view_setup import ViewSetup
+from tests.web.view_setup import ViewSetup, serving
 
 
 @dataclass
@@ -72,23 +71,16 @@ async def window(
         is_clock_turned: whether the page's time stands still until the test turns it.
         context: options of Playwright's `Browser.new_context`.
     """
-    server = WebServer("127.0.0.1", 0, None)
-    server.bind()
-    await server.start(create_app(setup.view(), setup.renderer, setup.reload, route_prefix=prefix), prefix)
-    url = server.url + prefix.rstrip("/") + path
-    try:
-        async with await browser.new_context(**context) as own:
-            page = await own.new_page()
-            page.set_default_timeout(PATIENCE * 1000)
-            opened = Window(page, server, url)
-            page.on("console", lambda message: opened.complaints.append(message.text))
-            page.on("pageerror", lambda error: opened.complaints.append(str(error)))
-            page.on("dialog", lambda dialog: opened.complaints.append(dialog.message))
-            page.on("request", lambda request: opened.requests.append(request.url))
-            if is_clock_turned:
-                await page.clock.install()
-            await page.goto(url)
-            yield opened
-    finally:
-        await server.stop()
+    async with serving(setup.app(prefix), prefix) as server, await browser.new_context(**context) as own:
+        page = await own.new_page()
+        page.set_default_timeout(PATIENCE * 1000)
+        opened = Window(page, server, server.url + prefix.rstrip("/") + path)
+        page.on("console", lambda message: opened.complaints.append(message.text))
+        page.on("pageerror", lambda error: opened.complaints.append(str(error)))
+        page.on("dialog", lambda dialog: opened.complaints.append(dialog.message))
+        page.on("request", lambda request: opened.requests.append(request.url))
+        if is_clock_turned:
+            await page.clock.install()
+        await page.goto(opened.url)
+        yield opened
     assert opened.complaints == []

@@ -284,7 +284,7 @@ async def test_one_page_is_made_at_a_time() -> None:
 
         view = setup.view()
         view.board, view.series, view.clocks = Watched(setup.wall), series, Clocks(setup.wall, ticking)
-        transport = httpx.ASGITransport(create_app(view, setup.renderer, setup.reload))
+        transport = httpx.ASGITransport(setup.app(view=view))
         async with httpx.AsyncClient(transport=transport, base_url="http://exporter:9877") as client:
             answers = await asyncio.gather(*(client.get("/api/v1/status") for _ in range(3)))
     assert [answer.status_code for answer in answers] == [200] * 3

@@ -9,7 +9,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starlette.types import ASGIApp, Message
 
-from exporter.web.app import create_app
 from tests.web.view_setup import SCANS, view_setup, zone
 
 METHODS = st.sampled_from(["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "get", "X"])
@@ -67,7 +66,7 @@ def served() -> Iterator[tuple[asyncio.Runner, ASGIApp]]:
         setup = await opened.__aenter__()
         setup.succeed(zone(101, "shop.example"), chart=[1, 2.5])
         setup.fail(zone(102), SCANS)
-        return create_app(setup.view(), setup.renderer, setup.reload)
+        return setup.app()
 
     opened = view_setup()
     with asyncio.Runner() as runner:

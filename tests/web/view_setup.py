@@ -7,6 +7,7 @@ from typing import cast
 
 import httpx
 from prometheus_client import CollectorRegistry
+from starlette.types import ASGIApp
 
 from exporter.clock import Clocks
 from exporter.collectors.catalogue import CATALOGUE, families
@@ -26,6 +27,8 @@ from exporter.targets.sharding import Shard
 from exporter.targets.target import PollKey, Target
 from exporter.telemetry import Telemetry
 from exporter.web.app import create_app
+from exporter.web.metrics import Fence
+from exporter.web.server import WebServer
 from exporter.web.status import View
 from exporter.web.status_models import LedgerView, TargetView
 from exporter.web.target_query import TargetQuery
@@ -148,6 +151,10 @@ class ViewSetup:
             )
         )
 
+    def app(self, prefix: str = "/", view: View | None = None, fence: Fence | None = None) -> ASGIApp:
+        """Return the application that serves the endpoints."""
+        return create_app(view or self.view(), self.renderer, self.reload, fence, route_prefix=prefix)
+
     async def reload(self) -> tuple[str, ...]:
         """Implements `exporter.web.app.Reload`."""
         self.reloads += 1
@@ -211,8 +218,20 @@ async def view_setup(*accounts: str) -> AsyncIterator[ViewSetup]:
 
 
 @asynccontextmanager
+async def serving(app: ASGIApp, prefix: str = "/") -> AsyncIterator[WebServer]:
+    """Serve an application on a port of the loopback interface, without access control."""
+    server = WebServer("127.0.0.1", 0, None)
+    server.bind()
+    await server.start(app, prefix)
+    try:
+        yield server
+    finally:
+        await server.stop()
+
+
+@asynccontextmanager
 async def endpoints_client(setup: ViewSetup, prefix: str = "/") -> AsyncIterator[httpx.AsyncClient]:
     """Yield a client of the endpoints, without a server between them."""
-    transport = httpx.ASGITransport(create_app(setup.view(), setup.renderer, setup.reload, route_prefix=prefix))
+    transport = httpx.ASGITransport(setup.app(prefix))
     async with httpx.AsyncClient(transport=transport, base_url="http://exporter:9877") as client:
         yield client
