@@ -9,12 +9,7 @@ from pathlib import Path
 import pytest
 
 from exporter.http_server.connections import Acceptor, Connections
-from exporter.web.auth.tls import (
-    ServerTls,
-    TlsFileError,
-    prefers_curve_unset,
-    server_context,
-)
+from exporter.web.auth.tls import ServerTls, TlsFileError, prefers_curve_unset, server_context
 from exporter.web.auth.tls_settings import TlsSettings
 from tests.web.certificates import Authority
 
@@ -85,37 +80,32 @@ def settings(authority: Authority) -> TlsSettings:
     return TlsSettings(cert_file=cert, key_file=key)
 
 
-async def test_a_connection_is_encrypted_by_the_newest_version(authority: Authority, settings: TlsSettings) -> None:
-    async with serving(ServerTls(settings, on_error=no_error)) as port:
-        received, version, _ = await connect(port, authority.client())
-    assert (received, version) == (GREETING, "TLSv1.3")
-
-
-async def test_the_versions_have_the_bounds_that_are_set(authority: Authority, settings: TlsSettings) -> None:
-    old = authority.client()
-    old.maximum_version = ssl.TLSVersion.TLSv1_2
-    async with serving(ServerTls(replace(settings, max_version="TLS12"), on_error=no_error)) as port:
-        assert (await connect(port, authority.client()))[1] == "TLSv1.2"
-    async with serving(ServerTls(replace(settings, min_version="TLS13"), on_error=no_error)) as port:
-        assert not await is_let_in(port, old)
-    suites = ("TLS_AES_128_GCM_SHA256",)
-    async with serving(ServerTls(replace(settings, cipher_suites=suites), on_error=no_error)) as port:
-        assert not await is_let_in(port, old)
+@pytest.mark.parametrize(
+    ("changes", "newest", "old"),
+    [
+        ({}, "TLSv1.3", True),
+        ({"max_version": "TLS12"}, "TLSv1.2", True),
+        ({"min_version": "TLS13"}, "TLSv1.3", False),
+        ({"cipher_suites": ("TLS_AES_128_GCM_SHA256",)}, "TLSv1.3", False),
+        *(({"curve_preferences": (curve,)}, "TLSv1.3", True) for curve in ("CurveP256", "CurveP384", "X25519")),
+        ({"curve_preferences": ("CurveP521",)}, "TLSv1.3", True),
+    ],
+)
+async def test_a_connection_has_the_newest_version_within_the_bounds(
+    authority: Authority, settings: TlsSettings, changes: dict[str, object], newest: str, *, old: bool
+) -> None:
+    client = authority.client()
+    client.maximum_version = ssl.TLSVersion.TLSv1_2
+    async with serving(ServerTls(replace(settings, **changes), on_error=no_error)) as port:
+        assert (await connect(port, authority.client()))[:2] == (GREETING, newest)
+        assert await is_let_in(port, client) == old
 
 
 def test_the_cipher_suites_are_those_that_are_named(settings: TlsSettings) -> None:
     suites = ("TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256")
     ciphers = server_context(replace(settings, cipher_suites=suites)).get_ciphers()
-    assert {str(c["name"]) for c in ciphers if c["protocol"] != "TLSv1.3"} == {
-        "ECDHE-RSA-AES256-GCM-SHA384",
-        "ECDHE-ECDSA-AES128-GCM-SHA256",
-    }
-
-
-@pytest.mark.parametrize("curve", ["CurveP256", "CurveP384", "CurveP521", "X25519"])
-async def test_the_curve_can_be_chosen(authority: Authority, settings: TlsSettings, curve: str) -> None:
-    async with serving(ServerTls(replace(settings, curve_preferences=(curve,)), on_error=no_error)) as port:
-        assert await is_let_in(port, authority.client())
+    named = {str(cipher["name"]) for cipher in ciphers if cipher["protocol"] != "TLSv1.3"}
+    assert named == {"ECDHE-RSA-AES256-GCM-SHA384", "ECDHE-ECDSA-AES128-GCM-SHA256"}
 
 
 def test_where_python_cannot_choose_x25519_it_is_openssl_s_own_preference(
@@ -139,34 +129,29 @@ def test_the_order_of_ciphers_is_the_server_s_unless_it_is_not_wanted(settings: 
 
 
 @pytest.mark.parametrize(
-    ("requires", "let_in"),
-    [(True, {"none": False, "ours": True, "foreign": False}), (False, {"none": True, "ours": True, "foreign": False})],
+    ("changes", "let_in"),
+    [
+        ({"client_auth_type": "RequireAndVerifyClientCert"}, {"ours", "other"}),
+        ({"client_auth_type": "VerifyClientCertIfGiven"}, {"none", "ours", "other"}),
+        (
+            {"client_auth_type": "RequireAndVerifyClientCert", "client_allowed_sans": ("prometheus.example.org",)},
+            {"ours"},
+        ),
+    ],
 )
 async def test_clients_certificates_are_verified(
-    tmp_path: Path, authority: Authority, settings: TlsSettings, *, requires: bool, let_in: dict[str, bool]
+    tmp_path: Path, authority: Authority, settings: TlsSettings, changes: dict[str, object], let_in: set[str]
 ) -> None:
-    ours = authority.issue("me@example.org", "ours")
-    foreign = Authority(tmp_path, "foreign").issue("me@example.org", "foreign")
-    how = "RequireAndVerifyClientCert" if requires else "VerifyClientCertIfGiven"
-    verifying = replace(settings, client_auth_type=how, client_ca_file=authority.file)
-    clients = {"none": authority.client(), "ours": authority.client(ours), "foreign": authority.client(foreign)}
+    foreign = Authority(tmp_path, "foreign")
+    clients = {
+        "none": authority.client(),
+        "ours": authority.client(authority.issue("prometheus.example.org", "prometheus")),
+        "other": authority.client(authority.issue("other.example.org", "other")),
+        "foreign": authority.client(foreign.issue("prometheus.example.org", "foreign")),
+    }
+    verifying = replace(settings, client_ca_file=authority.file, **changes)
     async with serving(ServerTls(verifying, on_error=no_error)) as port:
-        assert {name: await is_let_in(port, client) for name, client in clients.items()} == let_in
-
-
-async def test_of_verified_clients_only_those_of_an_allowed_name_are_let_in(
-    authority: Authority, settings: TlsSettings
-) -> None:
-    prometheus = authority.client(authority.issue("prometheus.example.org", "prometheus"))
-    other = authority.client(authority.issue("other.example.org", "other"))
-    choosy = replace(
-        settings,
-        client_auth_type="RequireAndVerifyClientCert",
-        client_ca_file=authority.file,
-        client_allowed_sans=("prometheus.example.org",),
-    )
-    async with serving(ServerTls(choosy, on_error=no_error)) as port:
-        assert [await is_let_in(port, client) for client in (prometheus, other)] == [True, False]
+        assert {name for name, client in clients.items() if await is_let_in(port, client)} == let_in
 
 
 async def test_a_renewed_certificate_is_served_to_the_next_connection(
