@@ -27,9 +27,8 @@ from exporter.polling.intervals import Account, Plan
 from exporter.polling.scheduler import Schedule
 from exporter.responsive import runtime
 from exporter.responsive.event_loop import watch_lag
-from exporter.settings.endpoint_names import misnamed
-from exporter.settings.exposure import exposed
 from exporter.settings.model import Settings
+from exporter.settings.warnings import exposed, misnamed
 from exporter.targets.target import PollKey
 from exporter.telemetry import Telemetry
 from exporter.validation.faults import ConfigurationError, KeyPath, written

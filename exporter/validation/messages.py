@@ -18,23 +18,13 @@ _LONGEST_SHOWN = 60
 _KIND_EXPECTED = {
     "string_type": "text",
     "path_type": "the name of a file",
-    "list_type": "a list",
-    "tuple_type": "a list",
-    "dict_type": "a mapping",
-    "mapping_type": "a mapping",
-    "model_type": "a mapping",
-    "model_attributes_type": "a mapping",
+    **dict.fromkeys(("list_type", "tuple_type"), "a list"),
+    **dict.fromkeys(("dict_type", "mapping_type", "model_type", "model_attributes_type"), "a mapping"),
 }
 _VALUE_EXPECTED = {
-    "int_type": "a whole number",
-    "int_parsing": "a whole number",
-    "int_parsing_size": "a whole number",
-    "int_from_float": "a whole number",
-    "float_type": "a number",
-    "float_parsing": "a number",
-    "finite_number": "a number",
-    "bool_type": "true or false",
-    "bool_parsing": "true or false",
+    **dict.fromkeys(("int_type", "int_parsing", "int_parsing_size", "int_from_float"), "a whole number"),
+    **dict.fromkeys(("float_type", "float_parsing", "finite_number"), "a number"),
+    **dict.fromkeys(("bool_type", "bool_parsing"), "true or false"),
 }
 _BOUNDS = {
     "greater_than": ("gt", "more than"),
@@ -55,16 +45,20 @@ def faults_of(error: ValidationError, model: Model, locate: Locate) -> Iterator[
         yield Fault(source, line, written(path), _message(details, path, model))
 
 
-def shown(value: object) -> str:
+def _shown(value: object) -> str:
     """Return a value as a message shows it: scalars shortened, anything larger by its kind."""
-    if isinstance(value, str):
-        return repr(value if len(value) <= _LONGEST_SHOWN else value[:_LONGEST_SHOWN] + "…")
-    if isinstance(value, bool):
-        return str(value).lower()
-    return str(value) if isinstance(value, int | float) else kind_of(value)
+    match value:
+        case str():
+            return repr(value if len(value) <= _LONGEST_SHOWN else value[:_LONGEST_SHOWN] + "…")
+        case bool():
+            return str(value).lower()
+        case int() | float():
+            return str(value)
+        case _:
+            return _kind_of(value)
 
 
-def kind_of(value: object) -> str:
+def _kind_of(value: object) -> str:
     """Return the kind of a value, where the value itself may be a secret."""
     match value:
         case None:
@@ -81,39 +75,32 @@ def kind_of(value: object) -> str:
 
 def _message(details: ErrorDetails, path: KeyPath, model: Model) -> str:
     kind, context, value = details["type"], details.get("ctx", {}), details["input"]
-    found = f"found {shown(value)}, " if not _is_secret(model, path) else ""
+    field = _field_at(model, path)
+    found = "" if field is not None and _is_secret(field) else f"found {_shown(value)}, "
     message = details["msg"]
     if kind in (REFUSED, ELSEWHERE):
         message = str(context["message"])
     elif kind == EXPECTED:
         message = f"{found}expected {context['message']}"
     elif kind == "missing":
-        field = _field_at(model, path)
-        message = "missing" + (f"; expected {_lower(field.description)}" if field and field.description else "")
+        said = field.description.rstrip(".") if field and field.description else ""
+        message = "missing" + (f"; expected {said[0].lower()}{said[1:]}" if said else "")
     elif kind == "extra_forbidden":
         message = _unknown(path, model)
     elif kind in _KIND_EXPECTED:
-        message = f"found {kind_of(value)}, expected {_KIND_EXPECTED[kind]}"
+        message = f"found {_kind_of(value)}, expected {_KIND_EXPECTED[kind]}"
     elif kind in _VALUE_EXPECTED:
         message = f"{found}expected {_VALUE_EXPECTED[kind]}"
     elif kind in _BOUNDS:
         name, words = _BOUNDS[kind]
-        message = f"{found}expected {words} {_number(context[name])}"
+        limit = context[name]
+        message = f"{found}expected {words} {int(limit) if limit == int(limit) else limit}"
     elif kind == "too_long":
         message = f"found {context['actual_length']} items, expected at most {context['max_length']}"
     elif kind == "literal_error":
         choices = str(context["expected"]).replace(" or ", ", ").replace("'", "")
         message = f"{found}expected one of {choices}"
     return message
-
-
-def _number(limit: float) -> str:
-    return str(int(limit)) if limit == int(limit) else str(limit)
-
-
-def _lower(description: str) -> str:
-    sentence = description.rstrip(".")
-    return sentence[0].lower() + sentence[1:]
 
 
 def _unknown(path: KeyPath, model: Model) -> str:
@@ -132,10 +119,7 @@ def _paths(model: Model) -> Iterator[tuple[str, ...]]:
             yield from ((name, *rest) for rest in _paths(inner))
 
 
-def _is_secret(model: Model, path: KeyPath) -> bool:
-    field = _field_at(model, path)
-    if field is None:
-        return False
+def _is_secret(field: FieldInfo) -> bool:
     extra = field.json_schema_extra
     return _bare(field.annotation) is SecretStr or (isinstance(extra, dict) and bool(extra.get("secret")))
 

@@ -80,9 +80,9 @@ def parse_secret_file(value: object) -> Path | None:
     try:
         read_secret(path)
     except SecretFileError as error:
-        if error.problem == "does not exist" and len(path.name) >= _SHORTEST_KEY and not path.suffix:
-            raise refused("is not the name of a file, and may be the secret itself, so it is not shown") from None
-        raise refused(str(error)) from None
+        may_be_secret = error.problem == "does not exist" and len(path.name) >= _SHORTEST_KEY and not path.suffix
+        hidden = "is not the name of a file, and may be the secret itself, so it is not shown"
+        raise refused(hidden if may_be_secret else str(error)) from None
     return path
 
 

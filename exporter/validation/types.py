@@ -65,13 +65,6 @@ def parse_duration(text: str) -> float | None:
     return sum(float(amount) * _UNITS[unit] for unit, amount in match.groupdict().items() if amount is not None)
 
 
-def _seconds_of(value: object) -> float | None:
-    """Return the seconds of a duration that has not been validated; None if it is not valid."""
-    if isinstance(value, str):
-        return parse_duration(value)
-    return float(value) if isinstance(value, int | float) else None
-
-
 def format_duration(seconds: float) -> str:
     """Return seconds in the notation of the configuration: `1h30m`."""
     milliseconds = round(seconds * 1000)
@@ -84,7 +77,10 @@ def format_duration(seconds: float) -> str:
 
 def stale_too_early(path: KeyPath, interval: object, stale_after: object) -> Iterator[InitErrorDetails]:
     """Refuse a `stale_after` that ends before a target is polled again; `path` is the section's place."""
-    polled, stale = _seconds_of(interval), _seconds_of(stale_after)
+    polled, stale = (
+        parse_duration(value) if isinstance(value, str) else float(value) if isinstance(value, int | float) else None
+        for value in (interval, stale_after)
+    )
     if polled is not None and stale is not None and stale < polled:
         message = f"found {format_duration(stale)}, expected at least the interval ({format_duration(polled)})"
         yield at((*path, "stale_after"), refused(message))

@@ -92,6 +92,7 @@ def read_marked(path: Path, *, example: str, may_be_empty: bool = False) -> Mark
 
 def parse_marked(text: str, source: str, *, example: str, may_be_empty: bool = False) -> MarkedFile:
     """Parse YAML text that should contain one mapping; its faults are in the result."""
+    line: int | None = None
     try:
         root = yaml.compose(text, Loader=yaml.BaseLoader)
         if isinstance(root, yaml.MappingNode):
@@ -99,51 +100,44 @@ def parse_marked(text: str, source: str, *, example: str, may_be_empty: bool = F
             data = reader.read(root, (), 1)
             assert isinstance(data, dict)  # noqa: S101 - what a mapping becomes
             return MarkedFile(source, data, tuple(reader.faults.values()), reader.lines)
-    except (yaml.YAMLError, _UnusableError, RecursionError) as error:
-        return _refused(source, *_unusable(error, text))
-    if root is None and may_be_empty:
-        return MarkedFile(source, {})
-    return _refused(source, *_no_mapping(root, example))
+        if root is None and may_be_empty:
+            return MarkedFile(source, {})
+        if root is None or (isinstance(root, yaml.ScalarNode) and root.value in _NULL):
+            message = f"is empty; expected keys such as '{example}'"
+        else:
+            kind, line = "a list" if isinstance(root, yaml.SequenceNode) else "text", _line(root)
+            message = f"found {kind}, expected keys such as '{example}'"
+    except yaml.MarkedYAMLError as error:
+        message, line = _syntax(error)
+    except yaml.reader.ReaderError as error:
+        message = "contains a control character, which YAML does not allow"
+        line = text.count("\n", 0, error.position) + 1
+    except _UnusableError as error:
+        message, line = str(error), error.line
+    except RecursionError:
+        message = "is nested too deeply"
+    return _refused(source, message, line)
 
 
 def file_names_resolved(data: Mapping[str, object], directory: Path) -> dict[str, object]:
     """Return the data with every file name made relative to a directory; file names are values of `*_file` keys."""
-    return {key: _file_name_resolved(key, value, directory) for key, value in data.items()}
 
+    def resolved(value: object, key: str = "") -> object:
+        match value:
+            case dict():
+                return {key: resolved(inner, key) for key, inner in value.items()}
+            case list():
+                return [resolved(item) for item in value]
+            case str() if key.endswith(_FILE_SUFFIX) and value.strip():
+                return str(directory / value)
+            case _:
+                return value
 
-def _file_name_resolved(key: str, value: object, directory: Path) -> object:
-    if key.endswith(_FILE_SUFFIX) and isinstance(value, str) and value.strip():
-        return str(directory / value)
-    if isinstance(value, dict):
-        return file_names_resolved(value, directory)
-    if isinstance(value, list):
-        return [_file_name_resolved("", item, directory) for item in value]
-    return value
+    return {key: resolved(value, key) for key, value in data.items()}
 
 
 def _refused(source: str, message: str, line: int | None = None) -> MarkedFile:
     return MarkedFile(source, None, (Fault(source, line, "", message),))
-
-
-def _no_mapping(root: yaml.Node | None, example: str) -> tuple[str, int | None]:
-    if root is None or (isinstance(root, yaml.ScalarNode) and root.value in _NULL):
-        return f"is empty; expected keys such as '{example}'", None
-    kind = "a list" if isinstance(root, yaml.SequenceNode) else "text"
-    return f"found {kind}, expected keys such as '{example}'", _line(root)
-
-
-def _unusable(error: Exception, text: str) -> tuple[str, int | None]:
-    """Return the message and the line for an error that makes the whole file unusable."""
-    match error:
-        case yaml.MarkedYAMLError():
-            return _syntax(error)
-        case yaml.reader.ReaderError():
-            line = text.count("\n", 0, error.position) + 1
-            return "contains a control character, which YAML does not allow", line
-        case _UnusableError():
-            return str(error), error.line
-        case _:
-            return "is nested too deeply", None
 
 
 def _syntax(error: yaml.MarkedYAMLError) -> tuple[str, int | None]:

@@ -6,7 +6,7 @@ import pytest
 
 from exporter.collectors.collector import TargetCollector
 from exporter.metric import differing
-from exporter.settings.endpoint_names import misnamed
+from exporter.settings.warnings import misnamed
 from exporter.wiring import from_settings
 from tests.commands.shell import invoke
 from tests.endpoints.configured import file_of

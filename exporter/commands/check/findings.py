@@ -21,10 +21,10 @@ from exporter.commands.output.progress import progress_bars
 from exporter.commands.output.table import lay_out
 from exporter.foreign.terminal import escape
 from exporter.platform.errors import one_line
-from exporter.settings import exposure
 from exporter.settings.endpoint_files import with_endpoint_files
 from exporter.settings.flags import flags
 from exporter.settings.model import Settings
+from exporter.settings.warnings import exposed, misnamed
 from exporter.validation.faults import ConfigurationError, Fault, written
 from exporter.validation.yaml_file import MarkedFile
 
@@ -71,7 +71,7 @@ def _warnings(settings: Settings, verdicts: Sequence[AccountResult], file: Marke
     endpoints = with_endpoint_files(file, file.data or {})
     shown = [
         Fault(*(endpoints.locate(path) or (file.source, file.line(path))), written(path), message)
-        for path, message in (*exposure.warnings(settings), *changed_counters(settings, verdicts))
+        for path, message in (*exposed(settings), *misnamed(settings.endpoints), *changed_counters(settings, verdicts))
     ]
     return [one_line(str(warning)) for warning in (*shown, *idle(settings, verdicts, file))]
 

@@ -1,15 +1,25 @@
-"""Finds credentials that others could read, in files that every user may read or in unencrypted requests."""
+"""Finds what is allowed and should not be: credentials that others could read, and misleading names of metrics."""
 
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from exporter.collectors.endpoints.endpoint import Endpoint, EndpointMetric
 from exporter.foreign.regular_file import may_be_read_by_others
-from exporter.settings.endpoint_names import misnamed
 from exporter.settings.model import Settings
 from exporter.validation.faults import KeyPath
+
+_BASE_UNITS = {
+    **dict.fromkeys(("milliseconds", "ms", "minutes", "hours", "days", "weeks"), "seconds"),
+    **dict.fromkeys(("kilobytes", "megabytes", "gigabytes", "kb", "mb", "gb", "kib", "mib", "gib", "bits"), "bytes"),
+    **dict.fromkeys(("percent", "percentage", "percents"), "ratio"),
+    "cents": "dollars",
+}
+_TYPES = frozenset({"gauge", "counter", "histogram", "summary"})
+_OF_HISTOGRAMS = ("_count", "_sum")
 
 
 def exposed(settings: Settings) -> Iterator[tuple[KeyPath, str]]:
@@ -23,12 +33,6 @@ def exposed(settings: Settings) -> Iterator[tuple[KeyPath, str]]:
         yield from _of_file((*place, "auth_token_file"), database.auth_token_file)
         yield from _of_url((*place, "url"), database.url, "token")
     yield from _of_file(("state", "url_file"), settings.state.url_file)
-
-
-def warnings(settings: Settings) -> Iterator[tuple[KeyPath, str]]:
-    """Yield the path and message of each setting that exposes a credential or breaks a naming convention."""
-    yield from exposed(settings)
-    yield from misnamed(settings.endpoints)
 
 
 def _of_file(place: KeyPath, path: Path | None) -> Iterator[tuple[KeyPath, str]]:
@@ -61,3 +65,30 @@ def _is_loopback(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def misnamed(endpoints: Iterable[Endpoint]) -> Iterator[tuple[KeyPath, str]]:
+    """Yield the path of each metric whose name breaks Prometheus' conventions, as promlint does, and a message."""
+    for place, endpoint in enumerate(endpoints):
+        for number, metric in enumerate(endpoint.metrics):
+            for message in _of_metric(metric):
+                yield ("endpoints", place, "metrics", number, "name"), message
+
+
+def _of_metric(metric: EndpointMetric) -> Iterator[str]:
+    name = metric.name
+    words = name.lower().split("_")
+    if not metric.help:
+        yield f"'{name}' has no help text"
+    if re.search(r"[a-z][A-Z]", name):
+        yield f"'{name}' is written in camelCase; expected snake_case"
+    if ":" in name:
+        yield f"'{name}' contains ':', which is reserved for recording rules"
+    for word in words:
+        if word in _BASE_UNITS:
+            yield f"'{name}' is in {word}; expected the base unit {_BASE_UNITS[word]}, with scale"
+        if word in _TYPES:
+            yield f"'{name}' contains the name of a metric type, {word}"
+    suffix = next((suffix for suffix in _OF_HISTOGRAMS if name.endswith(suffix)), None)
+    if suffix is not None:
+        yield f"'{name}' ends with {suffix}, which is reserved for histograms"

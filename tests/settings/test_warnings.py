@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from exporter.settings import exposure
-from exporter.settings.exposure import exposed
+from exporter.settings import warnings
+from exporter.settings.warnings import exposed
 from tests.settings.configurations import load_text
 
 HERE = "http://127.0.0.1:8080"
@@ -42,7 +42,7 @@ def test_a_key_that_leaves_the_machine_in_plain_http_is_warned_of(
 def test_secret_files_that_others_may_read_and_a_databases_token_are_warned_of(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exposure, "may_be_read_by_others", lambda path: path.name.startswith("open"))
+    monkeypatch.setattr(warnings, "may_be_read_by_others", lambda path: path.name.startswith("open"))
     for name in ("open", "closed"):
         (tmp_path / name).write_text("secret")
     (tmp_path / "open_url").write_text("postgresql://edge:secret@db.example.net/edge")
