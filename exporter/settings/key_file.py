@@ -5,6 +5,7 @@ import math
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,25 +81,19 @@ class KeyFile:
         return self._looking
 
     def _read(self, loop: asyncio.AbstractEventLoop, looking: "asyncio.Future[_Found]") -> None:
-        found = self._now()
         try:
+            status = check_regular(self._path)
+            mark = (status.st_mtime_ns, status.st_size, status.st_ino)
+            is_same = mark == self._found.mark
+            found = self._found if is_same else _Found(mark, read_secret(self._path).get_secret_value())
+        except SecretFileError as error:
+            found = _Found(None, "", str(error))
+        except OSError as error:
+            found = _Found(None, "", f"{self._path} {unreadable(error)}")
+        with suppress(RuntimeError):  # the event loop may have ended
             loop.call_soon_threadsafe(self._take, looking, found)
-        except RuntimeError:
-            return  # the event loop has ended
 
     def _take(self, looking: "asyncio.Future[_Found]", found: _Found) -> None:
         self._found, self._looking, self._is_stuck = found, None, False
         if not looking.done():
             looking.set_result(found)
-
-    def _now(self) -> _Found:
-        try:
-            status = check_regular(self._path)
-            mark = (status.st_mtime_ns, status.st_size, status.st_ino)
-            if mark == self._found.mark:
-                return self._found
-            return _Found(mark, read_secret(self._path).get_secret_value())
-        except SecretFileError as error:
-            return _Found(None, "", str(error))
-        except OSError as error:
-            return _Found(None, "", f"{self._path} {unreadable(error)}")

@@ -12,6 +12,7 @@ from pydantic_core import InitErrorDetails
 
 from exporter.foreign.patterns import Pattern, PatternError
 from exporter.foreign.regular_file import check_regular, unreadable
+from exporter.platform.errors import MASK
 from exporter.platform.http.mask import is_ambiguous
 from exporter.validation.faults import KeyPath
 from exporter.validation.section import at, expected, refused
@@ -28,6 +29,7 @@ LARGEST_ID = 2**63 - 1
 # Control characters, and the surrogates by which Python represents bytes of a variable that are not UTF-8.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _PREFIX = re.compile(r"/[A-Za-z0-9._~/-]*")
+_PASSWORD = re.compile(r"(?<=://)[^/@]*@")
 _LABEL_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 _YEAR = 365 * 86_400.0
 AMBIGUOUS_URL = "contains an ambiguous '@'; percent-encode the password (@ as %40, / as %2F, ? as %3F, # as %23)"
@@ -232,7 +234,8 @@ OptionalInterval = Annotated[Interval | None, Metavar("DURATION")]
 Timeout = Annotated[float, BeforeValidator(_duration(0.1, 600.0)), Metavar("DURATION")]
 Retention = Annotated[float, BeforeValidator(_duration(1.0, 100 * _YEAR)), Metavar("DURATION")]
 BaseUrl = Annotated[str, BeforeValidator(parse_base_url), Metavar("URL")]
-ProxyUrl = Annotated[Annotated[str, BeforeValidator(parse_proxy)] | None, Metavar("URL")]
+_MASKED = PlainSerializer(lambda url: _PASSWORD.sub(f"{MASK}@", url), when_used="json-unless-none")
+ProxyUrl = Annotated[Annotated[str, BeforeValidator(parse_proxy)] | None, _MASKED, Metavar("URL")]
 PatternField = Annotated[Pattern, PlainValidator(parse_pattern), PlainSerializer(lambda pattern: pattern.pattern)]
 FilePath = Annotated[Annotated[Path, BeforeValidator(parse_path)] | None, Metavar("FILE")]
 ReadableFile = Annotated[Annotated[Path, BeforeValidator(parse_readable_file)] | None, Metavar("FILE")]

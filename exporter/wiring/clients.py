@@ -47,10 +47,12 @@ def client_of(
         ca_file, proxy = settings.ca_file, settings.proxy
     budget = settings.budget
     in_flight = max(1, -(-budget.max_in_flight // shards))
-    credential = Credential(scheme, lambda: settings.credential().get_secret_value())
     if key_file is not None:
         file = KeyFile(key_file, clocks.monotonic)
         credential = Credential(scheme, file, file.refresh)
+    else:
+        secret = settings.credential().get_secret_value()
+        credential = Credential(scheme, lambda: secret)
     return Client(
         url,
         credential,

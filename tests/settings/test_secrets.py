@@ -123,7 +123,7 @@ def test_no_fault_shows_a_secret(tmp_path: Path, written: str, fault: str) -> No
     assert SECRET not in "\n".join(faults)
 
 
-@pytest.mark.parametrize("show", [str, repr, format, lambda settings: settings.state.model_dump_json()])
+@pytest.mark.parametrize("show", [str, repr, format, lambda settings: settings.model_dump_json()])
 def test_the_settings_show_no_secret(tmp_path: Path, show: Callable[[Settings], str]) -> None:
     settings = load_text(tmp_path, WITH_SECRETS)
     assert settings.accounts[0].credential().get_secret_value() == SECRET
