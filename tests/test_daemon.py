@@ -136,6 +136,8 @@ async def test_a_wrong_key_is_healthy_and_never_ready(configured: ConfiguredSand
         assert (answer.status_code, answer.text) == (503, "not ready: the key of account main is not accepted\n")
         assert (await client.get("/-/healthy")).status_code == 200
         assert 'edge_up{account="main"} 0.0' in (await client.get("/metrics")).text
+        absences = (await client.get("/api/v1/explain?family=edge_dns_queries_total")).json()["absences"]
+        assert {absence["cause"] for absence in absences} == {"key_refused"}
 
 
 async def test_a_refused_reload_leaves_the_web_configuration_as_it_was(

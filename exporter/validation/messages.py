@@ -67,8 +67,6 @@ def _kind_of(value: object) -> str:
             return "a mapping"
         case list() | tuple():
             return "a list"
-        case bool() | int() | float():
-            return "a number"
         case _:
             return "text"
 

@@ -157,6 +157,7 @@ async def test_connections_without_a_request_keep_neither_scrapes_nor_polls_out(
     assert after["edge_api_request_failures_total"] == 0
     assert after["edge_exporter_ledger_up"] == 1
     assert sum("Traceback" in str(line) for line in exporter.logs) == 0
+    assert "connection limit reached, the oldest without a request are closed for new ones" in exporter.events
     assert len(exporter.logs) < 50
 
 

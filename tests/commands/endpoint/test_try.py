@@ -135,6 +135,12 @@ def test_an_answer_that_is_no_json_is_refused(tmp_path: Path, text: str) -> None
     assert ended == Ended("", f"{answer} holds no JSON; expected an answer of the platform\n", 2)
 
 
+def test_an_answer_that_is_too_large_is_refused(tmp_path: Path) -> None:
+    answer = write(tmp_path, "answer.json", "[]" + " " * 2**24)
+    ended = invoke("endpoint", "try", "--from-answer", answer, environ={})
+    assert ended == Ended("", f"{answer} holds more than 16 MiB\n", 2)
+
+
 def test_neither_file_nor_answer_is_misuse() -> None:
     assert invoke("endpoint", "try", environ={}).code == 2
 
