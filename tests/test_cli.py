@@ -167,3 +167,26 @@ def test_no_help_lists_an_argument_as_an_option_or_cuts_a_sentence() -> None:
     for words in [(), *((name,) for name in COMMANDS), ("config", "init"), ("config", "show")]:
         _, _, lists = invoke(*words, "--help", environ={"COLUMNS": "110"}).out.partition("\nOptions:\n")
         assert [line for line in lists.splitlines() if line.startswith("  [") or line.endswith("...")] == [], words
+
+
+# Commands to copy, and names that cannot be broken, stay whole.
+EXAMPLES = (
+    "edge-exporter ",
+    "source ",
+    "bash ",
+    "zsh ",
+    "fish ",
+    "--",
+    "EDGE_EXPORTER_",
+    "(EDGE_EXPORTER_",
+    "PLATFORM_",
+)
+
+
+@pytest.mark.parametrize("width", [40, 80])
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_fits(name: str, width: int) -> None:
+    lines = invoke(name, "--help", environ={"COLUMNS": str(width)}).out.splitlines()
+    assert [line for line in lines if len(line) > width and not line.strip().startswith(EXAMPLES)] == []
+    prose = [line.strip() for line in lines if line.startswith("  ")]
+    assert sum(len(line) for line in prose) / len(prose) > width / 4

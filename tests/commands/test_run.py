@@ -4,7 +4,6 @@ import signal
 import sqlite3
 from contextlib import closing
 from pathlib import Path
-from textwrap import dedent
 
 import httpx
 import pytest
@@ -40,31 +39,28 @@ def test_a_signal_ends_it_and_its_state_is_whole(
         assert state.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
+@pytest.mark.parametrize("is_file", [True, False])
 def test_its_log_begins_with_what_it_is_and_what_it_goes_by(
-    platform: Platform, configure: Configure, tmp_path: Path
+    platform: Platform, configure: Configure, tmp_path: Path, *, is_file: bool
 ) -> None:
-    path = configure(ACCOUNT, url=platform.url)
-    environ = {"EDGE_EXPORTER_CONFIG": "config.yml"}
-    with process("run", "--log.format", "json", environ=environ, cwd=tmp_path) as daemon:
+    words: tuple[str, ...] = ()
+    if is_file:
+        path = str(configure(ACCOUNT, url=platform.url))
+        environ = {"EDGE_EXPORTER_CONFIG": "config.yml"}
+    else:
+        words = ("--state.path", "null", "--web.listen", "127.0.0.1:0")
+        environ = {"EDGE_EXPORTER_BASE_URL": platform.url, "EDGE_EXPORTER_API_KEY": keys.API_KEY}
+    with process("run", "--log.format", "json", *words, environ=environ, cwd=tmp_path) as daemon:
         reported = daemon.read_log("started")
     del reported["timestamp"], reported["level"]
     assert reported == {
         "event": "started",
         "version": __version__,
-        "config": str(path),
-        "state": str(tmp_path / "state.db"),
+        "config": path if is_file else None,
+        "state": str(tmp_path / "state.db") if is_file else None,
         "accounts": 1,
         "databases": 0,
     }
-
-
-def test_without_files_its_log_says_so(platform: Platform, tmp_path: Path) -> None:
-    environ = {"EDGE_EXPORTER_BASE_URL": platform.url, "EDGE_EXPORTER_API_KEY": keys.API_KEY}
-    words = ("--log.format", "json", "--state.path", "null", "--web.listen", "127.0.0.1:0")
-    with process("run", *words, environ=environ, cwd=tmp_path) as daemon:
-        reported = daemon.read_log("started")
-    assert (reported["config"], reported["state"], reported["accounts"]) == (None, None, 1)
-    assert keys.API_KEY not in str(reported)
 
 
 def test_a_reload_with_a_wrong_file_is_told_and_changes_nothing(
@@ -99,48 +95,58 @@ def test_a_reload_reads_certificates_and_the_web_configuration_again(
         assert httpx.get(url).headers["x-frame-options"] == "sameorigin"
 
 
-def test_every_fault_has_a_line_on_standard_error(unused_address: UnusedAddress, configure: Configure) -> None:
-    path = configure(
-        ACCOUNT.replace("sandbox-api-key", "k, timeuot: 3, budget: {max_in_flight: none}"), url=unused_address.url
-    )
-    ended = invoke("run", "--config", path, "--web.listen", "everywhere")
-    assert ended.err.replace(f"{path.parent}/", "") == dedent("""\
-        config.yml:1: accounts[0].budget.max_in_flight: found 'none', expected a whole number
-        config.yml:1: accounts[0].timeuot: unknown key; did you mean 'timeout'?
-        --web.listen: found 'everywhere', expected host:port, [::1]:9877 or :9877
-        """)
-    assert (ended.out, ended.code, unused_address.is_called()) == ("", 1, False)
-
-
-def test_nothing_to_do_says_what_suffices() -> None:
-    assert invoke("run") == Ended(
-        "",
-        "nothing to do: there is no account and no database; "
-        "EDGE_EXPORTER_BASE_URL and EDGE_EXPORTER_API_KEY suffice\n",
-        1,
-    )
-
-
-def test_an_address_that_is_taken_is_one_clear_line(unused_address: UnusedAddress, configure: Configure) -> None:
-    path = configure(ACCOUNT, url=unused_address.url)
-    ended = invoke("run", "--config", path, "--web.listen", f"127.0.0.1:{unused_address.port}", "--state.path", "null")
-    assert ended == Ended(
-        "",
-        f"cannot listen on 127.0.0.1:{unused_address.port}: Address already in use"
-        " (--web.listen chooses another address)\n",
-        1,
-    )
+WRONG = ACCOUNT.replace("sandbox-api-key", "k, timeuot: 3, budget: {max_in_flight: none}")
 
 
 @pytest.mark.parametrize(
-    ("listen", "reason"),
-    [("exporter.invalid:9877", ""), ("192.0.2.1:9877", "Cannot assign requested address")],
+    ("text", "words", "err"),
+    [
+        (
+            WRONG,
+            "--web.listen everywhere",
+            (
+                "{folder}/config.yml:1: accounts[0].budget.max_in_flight: found 'none', expected a whole number\n"
+                "{folder}/config.yml:1: accounts[0].timeuot: unknown key; did you mean 'timeout'?\n"
+                "--web.listen: found 'everywhere', expected host:port, [::1]:9877 or :9877\n"
+            ),
+        ),
+        (
+            "{}",
+            "",
+            (
+                "{folder}/config.yml: nothing to do: there is no account and no database; "
+                "EDGE_EXPORTER_BASE_URL and EDGE_EXPORTER_API_KEY suffice\n"
+            ),
+        ),
+        (
+            ACCOUNT,
+            "--web.listen 127.0.0.1:{port} --state.path null",
+            "cannot listen on 127.0.0.1:{port}: Address already in use (--web.listen chooses another address)\n",
+        ),
+        (
+            ACCOUNT,
+            "--web.listen 192.0.2.1:9877",
+            "cannot listen on 192.0.2.1:9877: Cannot assign requested address (--web.listen chooses another address)\n",
+        ),
+        (ACCOUNT, "--config {folder}", "{folder}: is a directory, expected a file\n"),
+    ],
 )
-def test_an_address_that_is_not_ours_is_one_clear_line(
-    unused_address: UnusedAddress, configure: Configure, listen: str, reason: str
+def test_it_cannot_start_and_says_why(
+    unused_address: UnusedAddress, configure: Configure, text: str, words: str, err: str
 ) -> None:
-    ended = invoke("run", "--config", configure(ACCOUNT, url=unused_address.url), "--web.listen", listen)
-    assert ended.err.startswith(f"cannot listen on {listen}: {reason}")
+    path = configure(text, url=unused_address.url)
+
+    def filled(template: str) -> str:
+        return template.replace("{folder}", str(path.parent)).replace("{port}", str(unused_address.port))
+
+    assert invoke("run", "--config", path, *filled(words).split()) == Ended("", filled(err), 1)
+    assert not unused_address.is_called()
+
+
+def test_a_name_that_does_not_resolve_is_one_clear_line(unused_address: UnusedAddress, configure: Configure) -> None:
+    path = configure(ACCOUNT, url=unused_address.url)
+    ended = invoke("run", "--config", path, "--web.listen", "exporter.invalid:9877")
+    assert ended.err.startswith("cannot listen on exporter.invalid:9877: ")
     assert (ended.out, ended.code, ended.err.count("\n")) == ("", 1, 1)
 
 
@@ -183,10 +189,6 @@ def test_no_file_ends_in_anything_but_faults(name: str, kind: str, tmp_path: Pat
     assert (ended.out, ended.code) == ("", 2 if name == "call" else 1)
     assert ended.err.strip()
     assert "Traceback" not in ended.err
-
-
-def test_a_folder_is_no_configuration_file(tmp_path: Path) -> None:
-    assert invoke("run", "--config", tmp_path) == Ended("", f"{tmp_path}: is a directory, expected a file\n", 1)
 
 
 def test_an_unknown_flag_is_misuse_and_the_nearest_is_named() -> None:

@@ -10,18 +10,8 @@ from exporter.platform.api.catalogue import OPERATIONS
 from tests.commands.shell import Ended, invoke
 
 
-def completed(name: str, *words: str, incomplete: str = "") -> list[str]:
-    return [text for text, _ in completions(name, words, incomplete)]
-
-
 def test_every_operation_of_the_catalogue_can_be_called_by_its_name() -> None:
     assert list(CALLABLE) == [*(one.name for one in OPERATIONS if one.name != "script_read_by_update"), "sql"]
-
-
-def test_the_update_that_reads_is_no_operation_of_its_own() -> None:
-    assert invoke("call", "script_read_by_update", "id=7").err.startswith(
-        "there is no operation 'script_read_by_update'"
-    )
 
 
 def test_the_list_is_a_table_with_a_line_for_each_operation() -> None:
@@ -47,6 +37,13 @@ def test_a_terminal_of_80_columns_gets_a_list_that_fits() -> None:
         "                              GET /dnszone/{id}/statistics",
         "                              id [dateFrom] [dateTo]",
     ]
+
+
+def test_the_list_of_operations_fits_40_columns() -> None:
+    lines = listing(40).splitlines()
+    assert max(map(len, lines)) <= 40
+    first = ["dns_statistics", "  Query statistics of a DNS zone, by", "  default of the last 30 days."]
+    assert lines[:3] == first
 
 
 def test_an_operation_explains_itself() -> None:
@@ -96,23 +93,27 @@ def test_help_of_call_names_every_exit_code() -> None:
     assert re.findall(r"\b\d\b", codes) == ["0", "1", "2", "3", "4", "5", "6"]
 
 
-def test_parameters_that_are_not_given_yet_are_completed() -> None:
-    assert completed("dns_statistics") == ["id=", "dateFrom=", "dateTo="]
-    assert completed("dns_statistics", "id=5", incomplete="da") == ["dateFrom=", "dateTo="]
-    assert completed("dns_statistics", "id=5", "dateTo=2026-02-06") == ["dateFrom="]
-    assert completed("no_such_operation") == []
-    assert completed("sql") == []
-
-
-def test_values_that_are_known_are_completed_behind_the_name() -> None:
-    assert completed("shield_access_list_switch", incomplete="isEnabled=") == ["isEnabled=true", "isEnabled=false"]
-    assert completed("shield_bot_category_action", incomplete="action=2") == ["action=2"]
-    assert completed("shield_bot_category_action", incomplete="action=b") == ["action=block"]
-    assert completed("script_add_secret", incomplete="Secret=") == ["Secret=-"]
-    assert completed("dns_statistics", incomplete="id=") == []
-
-
-def test_values_are_completed_alone_where_the_shell_breaks_words_at_the_equals_sign() -> None:
-    assert completed("shield_access_list_switch", "isEnabled", "=", incomplete="f") == ["false"]
-    assert completed("shield_access_list_switch", "isEnabled") == ["true", "false"]
-    assert completed("dns_statistics", "id", "=", "5", incomplete="d") == ["dateFrom=", "dateTo="]
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        # Parameters that are not given yet.
+        ("dns_statistics ", ["id=", "dateFrom=", "dateTo="]),
+        ("dns_statistics id=5 da", ["dateFrom=", "dateTo="]),
+        ("dns_statistics id=5 dateTo=2026-02-06 ", ["dateFrom="]),
+        ("no_such_operation ", []),
+        ("sql ", []),
+        # Values that are known.
+        ("shield_access_list_switch isEnabled=", ["isEnabled=true", "isEnabled=false"]),
+        ("shield_bot_category_action action=2", ["action=2"]),
+        ("shield_bot_category_action action=b", ["action=block"]),
+        ("script_add_secret Secret=", ["Secret=-"]),
+        ("dns_statistics id=", []),
+        # A shell that breaks words at the equals sign.
+        ("shield_access_list_switch isEnabled = f", ["false"]),
+        ("shield_access_list_switch isEnabled ", ["true", "false"]),
+        ("dns_statistics id = 5 d", ["dateFrom=", "dateTo="]),
+    ],
+)
+def test_what_is_completed(line: str, expected: list[str]) -> None:
+    name, *words, incomplete = line.split(" ")
+    assert [text for text, _ in completions(name, words, incomplete)] == expected

@@ -28,17 +28,9 @@ def plain(text: str) -> str:
     return "\n".join(re.sub(r"\x1b\[[0-9;]*m", "", line).rstrip() for line in text.splitlines())
 
 
-def verdict(*tried: TargetResult, **rest: int) -> AccountResult:
-    return AccountResult("main", ENOUGH, 1.0, list(tried), untried=rest)
-
-
 def statistics(zone_id: int, error: PlatformError | None = None) -> TargetResult:
     target = Target("main", "dns_zone", str(zone_id), f"zone-{zone_id}.example")
     return TargetResult("dns_statistics", target, error)
-
-
-def shown(*verdicts: AccountResult) -> list[tuple[str, ...]]:
-    return [row.cells()[2:] for row in report.rows(verdicts)]
 
 
 def test_a_program_gets_every_row_on_one_line_without_colours() -> None:
@@ -80,55 +72,77 @@ def test_no_line_is_wider_than_the_terminal_unless_it_is_narrower_than_words(wid
     assert max(len(line) for line in plain(render(ROWS, width)).splitlines()) <= max(width, 44)
 
 
-def test_five_targets_that_are_well_are_listed_and_six_are_not() -> None:
-    five = [statistics(number) for number in range(1, 6)]
-    assert [row[0] for row in shown(verdict(*five))] == [f"dns_zone/{number}" for number in range(1, 6)]
-    assert shown(verdict(*five, statistics(6))) == [("6 targets", "", "ok", "0 series")]
-
-
-def test_targets_stand_in_the_order_of_their_numbers() -> None:
-    tried = [statistics(number) for number in (10, 9, 100, 2)]
-    assert [row[0] for row in shown(verdict(*tried))] == ["dns_zone/2", "dns_zone/9", "dns_zone/10", "dns_zone/100"]
-
-
-def test_ten_targets_that_fail_alike_are_listed_and_of_eleven_five() -> None:
-    def failing(count: int) -> AccountResult:
-        return verdict(*(statistics(number, Forbidden("no")) for number in range(1, count + 1)))
-
-    assert len(shown(failing(10))) == 10
-    assert shown(failing(11))[4:] == [
-        ("dns_zone/5", "zone-5.example", "failed", "the key or token may not read this: no"),
-        ("6 targets more", "", "failed", "the same"),
+def test_a_table_that_does_not_fit_40_columns_is_paragraphs() -> None:
+    rows = [Row("main", "dns_statistics", "dns_zone/101", "prod-shop.example", "failed", "the key is not accepted")]
+    assert render(rows, 40).splitlines() == [
+        "account main",
+        "dns_statistics",
+        "  dns_zone/101",
+        "  prod-shop.example",
+        "  \x1b[31mfailed\x1b[0m",
+        "  the key is not accepted",
     ]
-    assert report.faults([failing(11)]) == 11
 
 
-def test_failures_of_different_kinds_are_listed_apart() -> None:
-    tried = [statistics(number, Forbidden("no" if number % 2 else "never")) for number in range(1, 13)]
-    assert len(shown(verdict(*tried))) == 12
+def test_a_dumb_terminal_and_one_that_wants_no_colour_get_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [Row("main", "dns_statistics", "dns_zone/101", "", "failed", "")]
+    for variable, value in (("TERM", "dumb"), ("NO_COLOR", "1")):
+        with monkeypatch.context() as patch:
+            patch.setenv(variable, value)
+            assert "\x1b[3" not in render(rows, 80)
 
 
-def test_a_resource_that_a_plan_has_not_got_is_no_fault() -> None:
-    tried = verdict(*(statistics(number, NotAvailable("the plan has none")) for number in range(1, 7)))
-    assert shown(tried) == [("6 targets", "", "not available", "the plan has none")]
-    assert report.faults([tried]) == 0
+NO, FORBIDDEN = "the key or token may not read this: no", Forbidden("no")
+
+
+@pytest.mark.parametrize(
+    ("tried", "rows"),
+    [
+        # Five good targets are listed in the order of their numbers, six are not.
+        (
+            [statistics(number) for number in (10, 9, 100, 2, 1)],
+            [(f"dns_zone/{number}", f"zone-{number}.example", "ok", "0 series") for number in (1, 2, 9, 10, 100)],
+        ),
+        ([statistics(number) for number in range(6)], [("6 targets", "", "ok", "0 series")]),
+        # Ten that fail alike are listed, of eleven five.
+        (
+            [statistics(number, FORBIDDEN) for number in range(10)],
+            [(f"dns_zone/{number}", f"zone-{number}.example", "failed", NO) for number in range(10)],
+        ),
+        (
+            [statistics(number, FORBIDDEN) for number in range(11)],
+            [
+                *((f"dns_zone/{number}", f"zone-{number}.example", "failed", NO) for number in range(5)),
+                ("6 targets more", "", "failed", "the same"),
+            ],
+        ),
+        # Failures of different kinds are listed apart.
+        (
+            [statistics(0, NotAvailable("the plan has none")), statistics(1, FORBIDDEN), statistics(2)],
+            [
+                ("dns_zone/2", "zone-2.example", "ok", "0 series"),
+                ("dns_zone/0", "zone-0.example", "not available", "the plan has none"),
+                ("dns_zone/1", "zone-1.example", "failed", NO),
+            ],
+        ),
+        (
+            [statistics(number, NotAvailable("the plan has none")) for number in range(6)],
+            [("6 targets", "", "not available", "the plan has none")],
+        ),
+    ],
+)
+def test_many_targets_are_summarised(tried: list[TargetResult], rows: list[tuple[str, ...]]) -> None:
+    result = AccountResult("main", ENOUGH, 1.0, tried)
+    assert [row.cells()[2:] for row in report.rows([result])] == rows
+    assert report.faults([result]) == sum(isinstance(one.error, Forbidden) for one in tried)
 
 
 def test_an_account_that_cannot_be_asked_is_one_fault_whatever_was_tried() -> None:
-    closed = verdict(statistics(1, Forbidden("403")), statistics(2, Forbidden("403")), dns_statistics=1, scripts=2)
-    closed.barrier = Forbidden("the platform answered 403")
-    assert [row.cells() for row in report.rows([closed])] == [
-        (
-            "main",
-            "",
-            "account/main",
-            "",
-            "failed",
-            "the key is not permitted to make any of the polls: the platform answered 403; 3 more polls were not tried",
-        )
-    ]
-    assert report.faults([closed]) == 1
-    assert list(report.loads([closed])) == []
+    tried = [statistics(number, FORBIDDEN) for number in (1, 2)]
+    closed = AccountResult("main", ENOUGH, 1.0, tried, Forbidden("the platform answered 403"), {"scripts": 3})
+    words = "the key is not permitted to make any of the polls: the platform answered 403; 3 more polls were not tried"
+    assert [row.cells() for row in report.rows([closed])] == [("main", "", "account/main", "", "failed", words)]
+    assert (report.faults([closed]), list(report.loads([closed]))) == (1, [])
 
 
 @pytest.mark.parametrize(
