@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,7 @@ class ShardedDaemons:
 
     def settings(self, index: int, total: int) -> Settings:
         """Return the settings of one shard."""
+        world = self.world
         account = {
             "name": "main",
             "base_url": self.url,
@@ -44,22 +45,19 @@ class ShardedDaemons:
             "budget": {"requests_per_second": 4000, "max_in_flight": 8},
             "searches": ["prod", "shop"],
             "rate_limits": [{"id": 3, "name": "login"}],
-            "access_lists": [
-                {"shield_zone_id": zone_id, "id": list_id} for zone_id, list_id in self.world.access_list_ids()
-            ],
-            "waf_custom_rules": [{"id": rule_id} for rule_id in self.world.custom_rule_ids()],
+            "access_lists": [{"shield_zone_id": zone, "id": list_id} for zone, list_id in world.access_list_ids()],
+            "waf_custom_rules": [{"id": rule_id} for rule_id in world.custom_rule_ids()],
             "images": [
                 {"registry_id": registry, "namespace": namespace, "name": name, "watch_tags": tags[:1]}
-                for registry, namespace, name, tags in self.world.images()
+                for registry, namespace, name, tags in world.images()
             ],
         }
         queries = [{"name": f"orders_{number}", "sql": "SELECT 1 AS value", "value": "value"} for number in range(3)]
+        database = {"name": "orders", "url": self.url, "auth_token": keys.DATABASE_TOKEN_READ_ONLY, "queries": queries}
         return Settings.model_validate(
             {
                 "accounts": [account, {**account, "name": "second", "rate_limits": []}],
-                "databases": [
-                    {"name": "orders", "url": self.url, "auth_token": keys.DATABASE_TOKEN_READ_ONLY, "queries": queries}
-                ],
+                "databases": [database],
                 "state": {"path": str(self.state(index))},
                 "web": {"listen": "127.0.0.1:0"},
                 "shard": {"index": index, "total": total},
@@ -73,11 +71,8 @@ class ShardedDaemons:
 
     def rows(self, index: int) -> set[PollKey]:
         """Return the rows of a state file that no daemon uses."""
-        file = StateFile(self.state(index))
-        try:
+        with closing(StateFile(self.state(index))) as file:
             return {key for key, _ in file.rows()}
-        finally:
-            file.close()
 
     @asynccontextmanager
     async def running(self, total: int) -> AsyncIterator[list["Pod"]]:

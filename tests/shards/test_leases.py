@@ -42,10 +42,8 @@ async def sharing(tmp_path: Path, postgres: Postgres) -> AsyncIterator[SharingPr
 async def replicas(sharing: SharingProcesses, *names: str, lease: str = "5s") -> AsyncIterator[list[Exporter]]:
     """Replicas that share six shards, each with its share."""
     async with AsyncExitStack() as stack:
-        started = [
-            await stack.enter_async_context(sharing.exporter(name, lease=lease, index="lease", total=TOTAL))
-            for name in names
-        ]
+        starting = [sharing.exporter(name, lease=lease, index="lease", total=TOTAL) for name in names]
+        started = [await stack.enter_async_context(one) for one in starting]
         await shared(started)
         yield started
 
@@ -120,20 +118,7 @@ async def test_a_suspended_replica_drops_the_shards_that_another_has_taken_and_t
         await until_total(45, one, two)
 
 
-async def test_counters_catch_up_after_a_restart_of_the_database(sharing: SharingProcesses, postgres: Postgres) -> None:
-    async with replicas(sharing, "one", "two") as both:
-        sharing.serve(10)
-        await until_total(30, *both)
-        await asyncio.to_thread(postgres.stop)
-        try:
-            sharing.serve(5)
-            await until_none(*both)
-        finally:
-            await asyncio.to_thread(postgres.start)
-        await until_total(45, *both)
-
-
-async def test_after_a_restart_of_the_database_each_replica_keeps_its_shards(
+async def test_after_a_restart_of_the_database_counters_catch_up_and_each_replica_keeps_its_shards(
     sharing: SharingProcesses, postgres: Postgres
 ) -> None:
     """All leases have ended in the meantime; the first replica that returns does not claim those of the others."""

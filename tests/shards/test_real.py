@@ -26,12 +26,8 @@ async def test_sums_stay_exact_while_one_of_four_is_killed_and_comes_back(tmp_pa
     async with sharded_daemons(tmp_path, zones=60, shield_zones=0) as shared:
         dns = shared.world.dns
         zones = list(dns.zones)
-        account = {
-            "name": "main",
-            "base_url": shared.url,
-            "api_key": keys.API_KEY,
-            "budget": {"requests_per_second": 2000, "max_in_flight": 16},
-        }
+        budget = {"requests_per_second": 2000, "max_in_flight": 16}
+        account = {"name": "main", "base_url": shared.url, "api_key": keys.API_KEY, "budget": budget}
         ports = [free_port() for _ in range(TOTAL)]
 
         def shard(index: int) -> AbstractContextManager[Exporter]:
@@ -47,9 +43,8 @@ async def test_sums_stay_exact_while_one_of_four_is_killed_and_comes_back(tmp_pa
             return exporter_running(settings, folder)
 
         with ExitStack() as stack:
-            pods = await asyncio.gather(
-                *(asyncio.to_thread(stack.enter_context, shard(index)) for index in range(TOTAL))
-            )
+            starting = (asyncio.to_thread(stack.enter_context, shard(index)) for index in range(TOTAL))
+            pods = await asyncio.gather(*starting)
             targets = [f"127.0.0.1:{port}" for port in ports]
             server = stack.enter_context(prometheus_running(tmp_path, scraping(*targets)))
             await server.until("count(edge_dns_queries_total)", len(zones))
@@ -72,12 +67,10 @@ async def test_sums_stay_exact_while_one_of_four_is_killed_and_comes_back(tmp_pa
             total = more(300)
             await server.until(LEVEL, total)
 
-            found = server.ask("edge_dns_queries_total[10m]", time=time.time())
             counted: dict[str, float] = {}
-            for series in found:
-                zone = series["metric"]["zone_id"]
-                own = grown([(float(at), float(value)) for at, value in series["values"]])
-                counted[zone] = max(counted.get(zone, 0.0), own)
+            for series in server.ask("edge_dns_queries_total[10m]", time=time.time()):
+                zone, values = series["metric"]["zone_id"], series["values"]
+                counted[zone] = max(counted.get(zone, 0.0), grown([(float(at), float(value)) for at, value in values]))
             assert counted == {str(zone): dns.true_queries(zone, today) - start[zone] for zone in zones}
             by_rate = "sum(max without (instance, pod) (rate(edge_dns_queries_total[10m]))) * 600"
             (answer,) = server.ask(by_rate)

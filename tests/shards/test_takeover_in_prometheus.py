@@ -34,46 +34,24 @@ async def sandboxed(tmp_path: Path) -> AsyncIterator[SandboxedDaemons]:
         yield made
 
 
-class Replicas:
-    """Replicas that share the shards of one sandbox."""
-
-    def __init__(self, sandboxed: SandboxedDaemons, folder: Path, url: str, stack: ExitStack) -> None:
-        self._settings = {
-            **settings(sandboxed, 0),
-            "state": {"url_file": "url", "lease": "5s"},
-            "shard": {"index": "lease", "total": TOTAL},
-        }
-        self._folder = folder
-        self._url = url
-        self._stack = stack
-
-    async def start(self, name: str) -> Exporter:
-        """Start a replica, which ends with the test."""
-        folder = self._folder / name
-        folder.mkdir()
-        (folder / "url").write_text(self._url)
-        (folder / "url").chmod(0o600)
-        replica = await asyncio.to_thread(Exporter, self._settings, folder)
-        self._stack.callback(lambda: replica.is_running() and replica.end(signal.SIGKILL))
-        return replica
+def start(sandboxed: SandboxedDaemons, folder: Path, url: str, stack: ExitStack) -> Exporter:
+    """Start a replica of the sandbox's shards, which ends with the test."""
+    folder.mkdir()
+    (folder / "url").write_text(url)
+    (folder / "url").chmod(0o600)
+    shared = {"state": {"url_file": "url", "lease": "5s"}, "shard": {"index": "lease", "total": TOTAL}}
+    replica = Exporter(settings(sandboxed, 0) | shared, folder)
+    stack.callback(lambda: replica.is_running() and replica.end(signal.SIGKILL))
+    return replica
 
 
 def shipped(targets: Path) -> dict[str, Any]:
     """Return the shipped configuration of Prometheus, for the replicas in a file."""
     config = yaml.safe_load((REPOSITORY / "deploy" / "prometheus" / "prometheus.yml").read_text())
     (job,) = config["scrape_configs"]
-    files = {"files": [str(targets)], "refresh_interval": "1s"}
-    return {
-        "global": {"scrape_interval": "200ms", "scrape_timeout": "200ms"},
-        "scrape_configs": [
-            {
-                "job_name": job["job_name"],
-                "honor_labels": job["honor_labels"],
-                "file_sd_configs": [files],
-                "metric_relabel_configs": job["metric_relabel_configs"],
-            }
-        ],
-    }
+    kept = {name: job[name] for name in ("job_name", "honor_labels", "metric_relabel_configs")}
+    kept["file_sd_configs"] = [{"files": [str(targets)], "refresh_interval": "1s"}]
+    return {"global": {"scrape_interval": "200ms", "scrape_timeout": "200ms"}, "scrape_configs": [kept]}
 
 
 def list_targets(file: Path, *replicas: Exporter) -> None:
@@ -98,8 +76,8 @@ async def test_across_takeovers_prometheus_holds_every_query_once(
     began = datetime.fromtimestamp(sandboxed.world.clock.now(), UTC).date()
     targets = tmp_path / "targets.yml"
     with ExitStack() as stack:
-        replicas = Replicas(sandboxed, tmp_path, postgres.new_database(), stack)
-        one, two = [await replicas.start(name) for name in ("one", "two")]
+        url = postgres.new_database()
+        one, two = [await asyncio.to_thread(start, sandboxed, tmp_path / name, url, stack) for name in ("one", "two")]
         list_targets(targets, one, two)
         prometheus: Prometheus = stack.enter_context(prometheus_running(tmp_path, shipped(targets), release))
         await prometheus.until(FAIR, TOTAL / 2)
@@ -114,7 +92,7 @@ async def test_across_takeovers_prometheus_holds_every_query_once(
         await prometheus.until(HELD, TOTAL)
         await caught_up(prometheus, truth)
 
-        three = await replicas.start("three")
+        three = await asyncio.to_thread(start, sandboxed, tmp_path / "three", url, stack)
         list_targets(targets, two, three)
         await live(sandboxed, chance, began)
         await prometheus.until(FAIR, TOTAL / 2)

@@ -15,17 +15,8 @@ from exporter.wiring import from_settings
 from tests.shards.sharded_daemons import MEANWHILE, sharded_daemons
 
 KINDS = (
-    "account",
-    "dns_zone",
-    "script",
-    "shield_zone",
-    "rate_limit",
-    "access_list",
-    "waf_custom_rule",
-    "image",
-    "search",
-    "database",
-    "query",
+    *("account", "dns_zone", "script", "shield_zone", "rate_limit", "access_list", "waf_custom_rule", "image"),
+    *("search", "database", "query"),
 )
 
 
@@ -33,34 +24,39 @@ def random_settings(dice: random.Random) -> Settings:
     def ids(most: int) -> list[int]:
         return dice.sample(range(1, 500), dice.randrange(most))
 
-    def account(number: int) -> dict[str, object]:
-        limits = [
-            {"id": limit} | ({"shield_zone_id": dice.randrange(1, 20)} if dice.random() < 0.5 else {})
-            for limit in ids(8)
-        ]
-        return {
+    def items(most: int, parents: float) -> list[dict[str, int]]:
+        shields = [{"shield_zone_id": dice.randrange(1, 20)} if dice.random() < parents else {} for _ in range(most)]
+        return [{"id": one} | shield for one, shield in zip(ids(most), shields, strict=False)]
+
+    accounts = [
+        {
             "name": f"account-{number}",
             "base_url": "http://127.0.0.1:1",
             "api_key": "key",
             "dns_zones": {"discover": dice.random() < 0.8, "ids": ids(30)},
             "scripts": {"ids": ids(10)},
             "shield_zones": {"ids": ids(5)},
-            "rate_limits": limits,
-            "access_lists": [{"id": one, "shield_zone_id": dice.randrange(1, 20)} for one in ids(6)],
-            "waf_custom_rules": [{"id": one} for one in ids(6)],
+            "rate_limits": items(8, 0.5),
+            "access_lists": items(6, 1),
+            "waf_custom_rules": items(6, 0),
             "searches": [f"term-{one}" for one in ids(4)],
         }
-
-    queries = [{"name": f"query_{number}", "sql": "SELECT 1 AS v", "value": "v"} for number in range(4)]
+        for number in range(dice.randrange(1, 4))
+    ]
     databases = [
-        {"name": f"db-{number}", "url": "http://127.0.0.1:1", "auth_token": "t", "queries": queries}
+        {
+            "name": f"db-{number}",
+            "url": "http://127.0.0.1:1",
+            "auth_token": "t",
+            "queries": [{"name": f"q_{one}_{number}", "sql": "SELECT 1 AS v", "value": "v"} for one in range(4)],
+        }
         for number in range(dice.randrange(4))
     ]
-    for number, database in enumerate(databases):
-        database["queries"] = [{**query, "name": f"{query['name']}_{number}"} for query in queries]
-    return Settings.model_validate(
-        {"accounts": [account(number) for number in range(dice.randrange(1, 4))], "databases": databases}
-    )
+    return Settings.model_validate({"accounts": accounts, "databases": databases})
+
+
+def whole(*resources: Resource) -> ResourceList:
+    return ResourceList(resources, complete=True)
 
 
 def random_inventory(dice: random.Random) -> Inventory:
@@ -68,30 +64,32 @@ def random_inventory(dice: random.Random) -> Inventory:
     limits = (Resource(str(1000 + number), parent=dice.choice(shields)) for number in range(40 if shields else 0))
     return Inventory(
         {
-            "dns_zone": ResourceList(
-                tuple(Resource(str(one), f"zone-{one}") for one in range(dice.randrange(200))), complete=True
-            ),
-            "script": ResourceList(tuple(Resource(str(one)) for one in range(dice.randrange(40))), complete=True),
-            "shield_zone": ResourceList(tuple(map(Resource, shields)), complete=True),
-            "rate_limit": ResourceList(tuple(limits), complete=True),
+            "dns_zone": whole(*(Resource(str(one), f"zone-{one}") for one in range(dice.randrange(200)))),
+            "script": whole(*(Resource(str(one)) for one in range(dice.randrange(40)))),
+            "shield_zone": whole(*map(Resource, shields)),
+            "rate_limit": whole(*limits),
         }
     )
 
 
+def registry_of(shard: Shard, settings: Settings | None = None) -> Registry:
+    """Return a configured registry, by default of one account that discovers all."""
+    account = {"name": "a", "base_url": "http://127.0.0.1:1", "api_key": "k"}
+    registry = Registry(shard)
+    registry.configure(from_settings.selections(settings or Settings.model_validate({"accounts": [account]})))
+    return registry
+
+
 def targets_of(shard: Shard, settings: Settings, inventories: dict[str, Inventory]) -> Counter[Target]:
     """Return the targets that a shard polls as its own."""
-    registry = Registry(shard)
-    registry.configure(from_settings.selections(settings))
+    registry = registry_of(shard, settings)
     for account, inventory in inventories.items():
         listed = inventory
         if shard.total > 1:
             # It asks for the rate limits of its own shield zones alone.
-            own = tuple(
-                limit
-                for limit in inventory.lists["rate_limit"].resources
-                if registry.owns(TargetKey.of(account, "shield_zone", limit.parent))
-            )
-            listed = Inventory({**inventory.lists, "rate_limit": ResourceList(own, complete=True)})
+            limits = inventory.lists["rate_limit"].resources
+            own = (one for one in limits if registry.owns(TargetKey.of(account, "shield_zone", one.parent)))
+            listed = Inventory({**inventory.lists, "rate_limit": whole(*own)})
         registry.apply(account, listed)
     return Counter(target for kind in KINDS for target in registry.targets(kind) if registry.is_polled(target.key))
 
@@ -102,11 +100,11 @@ def test_every_target_is_on_one_shard(total: int) -> None:
     for _ in range(3):
         settings = random_settings(dice)
         inventories = {account.name: random_inventory(dice) for account in settings.accounts}
-        whole = targets_of(Shard(), settings, inventories)
+        alone = targets_of(Shard(), settings, inventories)
         shared: Counter[Target] = Counter()
         for index in range(total):
             shared += targets_of(Shard(index, total), settings, inventories)
-        assert shared == whole
+        assert shared == alone
 
 
 @pytest.mark.parametrize("total", [2, 5])
@@ -115,8 +113,7 @@ def test_every_shard_lists_what_an_account_has_and_one_speaks_of_it(total: int) 
     for account in settings.accounts:
         speaking = 0
         for index in range(total):
-            registry = Registry(Shard(index, total))
-            registry.configure(from_settings.selections(settings))
+            registry = registry_of(Shard(index, total), settings)
             (target,) = (target for target in registry.targets("account") if target.account == account.name)
             assert discovery.COLLECTOR.wants(target)
             assert target.scouted != registry.is_polled(target.key)
@@ -125,28 +122,17 @@ def test_every_shard_lists_what_an_account_has_and_one_speaks_of_it(total: int) 
 
 
 def test_nothing_is_kept_of_what_is_another_shards() -> None:
-    registry = Registry(Shard(0, 4))
-    settings = Settings.model_validate({"accounts": [{"name": "a", "base_url": "http://127.0.0.1:1", "api_key": "k"}]})
-    registry.configure(from_settings.selections(settings))
-    registry.apply(
-        "a", Inventory({"dns_zone": ResourceList(tuple(Resource(str(one), "n") for one in range(1000)), complete=True)})
-    )
+    registry = registry_of(Shard(0, 4))
+    registry.apply("a", Inventory({"dns_zone": whole(*(Resource(str(one), "n") for one in range(1000)))}))
     assert len(registry.names()) == len(list(registry.targets("dns_zone"))) == pytest.approx(250, rel=0.2)
 
 
 def test_a_listing_that_tells_nothing_new_changes_nothing() -> None:
-    registry = Registry(Shard())
-    settings = Settings.model_validate({"accounts": [{"name": "a", "base_url": "http://127.0.0.1:1", "api_key": "k"}]})
-    registry.configure(from_settings.selections(settings))
-    listing = Inventory({"dns_zone": ResourceList((Resource("1", "n"), Resource("2", "m")), complete=True)})
-    registry.apply("a", listing)
-    version = registry.version
-    registry.apply("a", listing)
-    assert registry.version == version
-    registry.apply(
-        "a", Inventory({"dns_zone": ResourceList((Resource("1", "renamed"), Resource("2", "m")), complete=True)})
-    )
-    assert registry.version > version
+    registry, versions = registry_of(Shard()), []
+    for name in ("n", "n", "renamed"):
+        registry.apply("a", Inventory({"dns_zone": whole(Resource("1", name), Resource("2", "m"))}))
+        versions.append(registry.version)
+    assert versions[0] == versions[1] < versions[2]
 
 
 @pytest.mark.parametrize("total", [2, 3])
@@ -157,15 +143,10 @@ async def test_all_shards_serve_together_what_one_exporter_serves(tmp_path: Path
             parts = [await pod.series() for pod in pods]
         shared.folder = tmp_path / "whole"
         async with shared.running(1) as (pod,):
-            whole = await pod.series()
+            alone = await pod.series()
     assert all(parts), "each has its share"
     counted = Counter(series for part in parts for series in part)
     assert [series for series, times in counted.items() if times > 1] == []
-    assert set(counted) == set(whole)
-    union = {series: value for part in parts for series, value in part.items()}
-    differing = {
-        series
-        for series, value in union.items()
-        if value != whole[series] and not series.partition("{")[0].endswith(MEANWHILE)
-    }
-    assert differing == set()
+    assert set(counted) == set(alone)
+    differing = {series for part in parts for series, value in part.items() if value != alone[series]}
+    assert [series for series in differing if not series.partition("{")[0].endswith(MEANWHILE)] == []
