@@ -28,14 +28,7 @@ def succeed(
 
 
 def fail(
-    store: Store,
-    collector: str,
-    outcome: Outcome,
-    reason: str,
-    message: str,
-    *,
-    lifetime: float,
-    duration: float = 0.1,
+    store: Store, collector: str, outcome: Outcome, reason: str, message: str, *, lifetime: float, duration: float = 0.1
 ) -> bool:
     """Record a failed poll; return whether it is the target's first failure."""
     begins = not store.board.is_failing(collector, outcome.target)

@@ -261,12 +261,7 @@ def victoria_metrics_running(data: Path) -> Iterator[Prometheus]:
 
 @contextmanager
 def _serving(program: str, *options: str, ready: str) -> Iterator[str]:
-    process = subprocess.Popen(
-        [program, *options],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    process = subprocess.Popen([program, *options], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     log = _Log(process, ready)
     try:
         yield log.url()

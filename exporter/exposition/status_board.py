@@ -12,11 +12,7 @@ from exporter.targets.target import PollKey, Target
 _HEALTH_LABELS = ("account", "collector", "target", "name")
 
 TARGET_UP = FamilyInfo(
-    "edge_target_up",
-    "Whether the last poll of the target by this collector succeeded.",
-    Kind.GAUGE,
-    "",
-    _HEALTH_LABELS,
+    "edge_target_up", "Whether the last poll of the target by this collector succeeded.", Kind.GAUGE, "", _HEALTH_LABELS
 )
 LAST_SUCCESS = FamilyInfo(
     "edge_target_last_success_timestamp_seconds",
@@ -118,9 +114,7 @@ class StatusBoard:
     """
 
     def __init__(
-        self,
-        clock: Callable[[], float],
-        remembered: Callable[[str, Target], float] = lambda _collector, _target: 0.0,
+        self, clock: Callable[[], float], remembered: Callable[[str, Target], float] = lambda _collector, _target: 0.0
     ) -> None:
         self._clock = clock
         self._remembered = remembered

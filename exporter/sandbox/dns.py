@@ -45,11 +45,7 @@ class KeyFormat(StrEnum):
     FRACTION = "fraction"
 
 
-_KEY_PATTERNS: Final = {
-    KeyFormat.MIDNIGHT: "{}T{}Z",
-    KeyFormat.NAIVE: "{}T{}",
-    KeyFormat.FRACTION: "{}T{}.0000000Z",
-}
+_KEY_PATTERNS: Final = {KeyFormat.MIDNIGHT: "{}T{}Z", KeyFormat.NAIVE: "{}T{}", KeyFormat.FRACTION: "{}T{}.0000000Z"}
 
 _VARIETY: Final = 12
 

@@ -100,11 +100,7 @@ class FaultGate:
     """
 
     def __init__(
-        self,
-        app: ASGIApp,
-        faults: Faults,
-        clock: WorldClock,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        self, app: ASGIApp, faults: Faults, clock: WorldClock, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     ) -> None:
         self._app = app
         self._faults = faults

@@ -27,7 +27,7 @@ DEFAULT_VALUE_PREFIX: Final = "sandbox-default-value-"
 """The beginning of every script variable's DefaultValue: no output of the exporter may contain it."""
 
 STATISTICS_ROLES: Final = frozenset(
-    {"User", "UserApi", "SubuserAPIDns", "SubuserDns", "SubuserManage", "SubuserAPIManage"},
+    {"User", "UserApi", "SubuserAPIDns", "SubuserDns", "SubuserManage", "SubuserAPIManage"}
 )
 """The roles that may read a zone's statistics."""
 
@@ -49,10 +49,7 @@ class DatabaseTokens:
 
     def __init__(self) -> None:
         self._pairs = 1
-        self.valid = {
-            DATABASE_TOKEN_FULL: TokenKind.FULL_ACCESS,
-            DATABASE_TOKEN_READ_ONLY: TokenKind.READ_ONLY,
-        }
+        self.valid = {DATABASE_TOKEN_FULL: TokenKind.FULL_ACCESS, DATABASE_TOKEN_READ_ONLY: TokenKind.READ_ONLY}
 
     def generate(self) -> dict[TokenKind, str]:
         """Create a pair of tokens; those that exist stay valid."""

@@ -109,10 +109,7 @@ SCHEMAS: Final[dict[str, Schema]] = {
     "EdgeScriptPage": _record("CurrentPage:int TotalItems:int HasMoreItems:bool", Items=_list(reference("EdgeScript"))),
     "ScriptSecret": _record("Id:int Name LastModified:time"),
     "ContainerImageTags": _list(_record("name")),
-    "SearchResponse": _record(
-        "Query Total:int From:int Size:int",
-        SearchResults=_list(_record("Type Id:int Name")),
-    ),
+    "SearchResponse": _record("Query Total:int From:int Size:int", SearchResults=_list(_record("Type Id:int Name"))),
     "ShieldZone": _record(
         "shieldZoneId:int pullZoneId:int learningMode:bool learningModeUntil:time? wafEnabled:bool "
         "wafExecutionMode:int? wafDisabledRules:texts? wafLogOnlyRules:texts? wafCustomRuleOrder:ints? "
@@ -139,7 +136,7 @@ SCHEMAS: Final[dict[str, Schema]] = {
             requestIntegrity=_SENSITIVITY,
             ipAddress=_SENSITIVITY,
             browserFingerprint=_null(_record("sensitivity:int? aggression:int? complexEnabled:bool")),
-        ),
+        )
     ),
     "ApiGuardianEndpoint": _record(
         "apiGuardianEndpointId:int shieldZoneId:int requestMethod requestPath validateRequestBodySchema:bool "
@@ -158,7 +155,7 @@ SCHEMAS: Final[dict[str, Schema]] = {
                 "maxNestingDepth:int maxTotalSchemaNodes:int maxTotalRegexLength:int? createdAt:time updatedAt:time"
             ),
             endpoints=_list(reference("ApiGuardianEndpoint")),
-        ),
+        )
     ),
     "CustomWafRule": _record(
         "id:int shieldZoneId:int userId? ruleName? ruleDescription? ruleJson?",
@@ -177,10 +174,9 @@ SCHEMAS: Final[dict[str, Schema]] = {
     "WafPlanSegmentation": _envelope(
         _list(
             _record(
-                "planValue:int planName",
-                rules=_list(_record("name ruleset", ruleGroups=_list(reference("RuleGroup")))),
-            ),
-        ),
+                "planValue:int planName", rules=_list(_record("name ruleset", ruleGroups=_list(reference("RuleGroup"))))
+            )
+        )
     ),
     "PipelineRequest": {
         "type": "object",
@@ -198,7 +194,7 @@ SCHEMAS: Final[dict[str, Schema]] = {
                     "response": {"type": "object"},
                     "error": _record("message code"),
                 },
-            },
+            }
         ),
     ),
     "DatabaseError": _record("error"),

@@ -36,10 +36,7 @@ class RequestError(Exception):
 
 
 def reasons(
-    error: ValidationError | RequestValidationError,
-    words: Mapping[str, str] = MappingProxyType({}),
-    *,
-    skip: int = 0,
+    error: ValidationError | RequestValidationError, words: Mapping[str, str] = MappingProxyType({}), *, skip: int = 0
 ) -> list[str]:
     """Write what is wrong with a value, one line for each fault.
 
@@ -91,9 +88,7 @@ PageSize: TypeAlias = Annotated[
 ]
 """The platform silently raises smaller ones to 5."""
 Moment: TypeAlias = Annotated[
-    float | None,
-    BeforeValidator(_moment),
-    WithJsonSchema({"type": ["string", "null"], "format": "date-time"}),
+    float | None, BeforeValidator(_moment), WithJsonSchema({"type": ["string", "null"], "format": "date-time"})
 ]
 
 

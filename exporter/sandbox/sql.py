@@ -33,7 +33,7 @@ _DENIED: Final = frozenset(
         sqlite3.SQLITE_CREATE_TEMP_TABLE,
         sqlite3.SQLITE_CREATE_TEMP_TRIGGER,
         sqlite3.SQLITE_CREATE_TEMP_VIEW,
-    },
+    }
 )
 # Messages of SQLite that a libSQL server reports when it parses a statement (first), or when it prepares one (second).
 _SYNTAX: Final = re.compile(r'near "|incomplete input|unrecognized token')

@@ -62,7 +62,7 @@ class World:
                 ("script", self.scripts.scripts),
                 ("cdn", self.shield.pull_zones),
                 *((kind, ResourceIds(first, len(names), names)) for kind, first, names in seeded("found")),
-            ),
+            )
         )
 
     def database(self, name: str = DATABASES[0]) -> Database | None:

@@ -68,9 +68,7 @@ async def test_every_route_of_the_interface_is_described(client: httpx.AsyncClie
 
 @pytest.mark.parametrize("shield_zone_id", [1, 2, 3])
 async def test_every_resource_of_the_world_is_as_described(
-    client: httpx.AsyncClient,
-    world: World,
-    shield_zone_id: int,
+    client: httpx.AsyncClient, world: World, shield_zone_id: int
 ) -> None:
     ids = {
         "/dnszone/{id}/statistics": list(world.dns.zones),
@@ -159,7 +157,7 @@ def quote(segment: str) -> str:
         )
         | JSON,
         max_size=5,
-    ),
+    )
 )
 async def test_the_pipeline_answers_any_request_as_described(requests: list[Any]) -> None:
     world = World(clock=WorldClock(NOON, speed=0.0))
