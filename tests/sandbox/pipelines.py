@@ -4,6 +4,7 @@ Intended differences are not among them: versions and values of the server's own
 `describe`, parameters with and without a name in one statement, and `describe` of statements that are not supported.
 """
 
+from functools import partial
 from typing import Any
 
 Request = dict[str, Any]
@@ -17,20 +18,16 @@ def execute(sql: str, *args: Request, **more: Any) -> Request:
     return {"type": "execute", "stmt": {"sql": sql, "args": list(args), **more}}
 
 
+def _of_text(kind: str, sql: str) -> Request:
+    return {"type": kind, "sql": sql}
+
+
 def stored(sql_id: int) -> Request:
     return {"type": "execute", "stmt": {"sql_id": sql_id}}
 
 
 def store(sql_id: int, sql: str) -> Request:
     return {"type": "store_sql", "sql_id": sql_id, "sql": sql}
-
-
-def describe(sql: str) -> Request:
-    return {"type": "describe", "sql": sql}
-
-
-def sequence(sql: str) -> Request:
-    return {"type": "sequence", "sql": sql}
 
 
 def step(sql: str, condition: Request | None = None) -> Request:
@@ -45,12 +42,12 @@ def value(kind: str, what: object = None) -> Request:
     return {"type": kind, **({} if what is None else {"base64" if kind == "blob" else "value": what})}
 
 
-def ok(place: int) -> Request:
-    return {"type": "ok", "step": place}
+def _after(outcome: str, place: int) -> Request:
+    return {"type": outcome, "step": place}
 
 
-def failed(place: int) -> Request:
-    return {"type": "error", "step": place}
+describe, sequence = partial(_of_text, "describe"), partial(_of_text, "sequence")
+ok, failed = partial(_after, "ok"), partial(_after, "error")
 
 
 TEXT = value("text", "x")
@@ -127,23 +124,10 @@ PIPELINES: tuple[tuple[Request, ...], ...] = (
     *(
         (execute("SELECT ?", argument), CLOSE)
         for argument in (
-            TEXT,
-            value("null"),
-            value("integer", "-42"),
-            value("integer", "+5"),
-            value("integer", 5),
-            value("integer", "9223372036854775808"),
-            value("integer", ""),
-            value("float", 1.5),
-            value("float", 1),
-            value("float", "1"),
-            value("blob", "AP8"),
-            value("blob", "AP8="),
-            value("blob", "A P8="),
-            value("blob", "_-8="),
-            value("text"),
-            value("nope"),
-            {},
+            TEXT, value("null"), value("integer", "-42"), value("integer", "+5"), value("integer", 5),
+            value("integer", "9223372036854775808"), value("integer", ""), value("float", 1.5), value("float", 1),
+            value("float", "1"), value("blob", "AP8"), value("blob", "AP8="), value("blob", "A P8="),
+            value("blob", "_-8="), value("text"), value("nope"), {},
         )
     ),
     (execute("SELECT ?"), CLOSE),
