@@ -12,7 +12,8 @@ from exporter.sandbox.app import create_app
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.keys import API_KEY
 from exporter.sandbox.scans import ScanStatus
-from exporter.sandbox.search import ResourceIds
+from exporter.sandbox.search import ResourceIds, Search
+from exporter.sandbox.timestamps import parse_date_time
 from exporter.sandbox.world import World
 
 TODAY = date(2026, 2, 6)
@@ -44,6 +45,23 @@ def test_the_world_can_be_as_small_as_nothing() -> None:
     world = World(clock=WorldClock(0.0, speed=0.0), dns_zones=0, scripts=0, shield_zones=0)
     assert (len(world.dns.zones), world.rate_limit_ids(), world.access_list_ids()) == (0, [], [])
     assert world.shield.page(1, 10)["page"]["totalPages"] == 0
+
+
+def test_a_resource_that_comes_back_keeps_its_id_and_is_found() -> None:
+    ids = ResourceIds(10, 3)
+    search = Search([("dns", ids)])
+    assert search.answer("back", 0, 5)["Total"] == 0
+    ids.remove(10)
+    assert [ids.add("added"), ids.add("back", 10), ids.add("next")] == [13, 10, 14]
+    assert search.answer("back", 0, 5)["SearchResults"] == [{"Type": "dns", "Id": 10, "Name": "back"}]
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [("1970-01-01T00:01", 60.0), ("1970-01-01T00:00:00.5000000Z", 0.5), ("1970-01-01T00:00:00Zulu", None)],
+)
+def test_date_times_may_end_early_and_in_no_other_way(text: str, moment: float | None) -> None:
+    assert parse_date_time(text) == moment
 
 
 @pytest.mark.parametrize("resource_id", [10, 0, -1, 2**63])
@@ -143,7 +161,7 @@ def test_set_values_grow_on_until_the_month_ends(world: World, clock: WorldClock
     clock.advance(3_600)
     assert world.scripts.true_month(7).requests > 900
     clock.advance(30 * 86_400)
-    assert world.scripts.true_month(7).cost != 3.5
+    assert world.scripts.true_month(7) == World(clock=clock).scripts.true_month(7)
 
 
 def test_a_month_without_growth_keeps_its_values(world: World, clock: WorldClock) -> None:
