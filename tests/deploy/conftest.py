@@ -1,6 +1,5 @@
 """The tools that check the deployment files; a test is skipped if its tool is not installed."""
 
-import importlib
 from collections.abc import Callable
 
 import pytest
@@ -8,10 +7,6 @@ import pytest
 from tests.deploy.files import Document, documents
 from tests.deploy.programs import run
 from tests.real_parts import find
-
-KUBERNETES = "1.34"
-# The kinds of the Prometheus Operator are not in Kubernetes' schemas; the tests check them separately.
-OTHERS = {"PodMonitor", "ServiceMonitor", "PrometheusRule", "ScrapeConfig"}
 
 
 @pytest.fixture(scope="session")
@@ -38,17 +33,3 @@ def helm() -> Callable[..., str]:
         return done.stderr if refuses else done.stdout
 
     return ends
-
-
-@pytest.fixture(scope="session")
-def kubernetes_validate() -> Callable[[list[Document]], None]:
-    """Check objects against Kubernetes' schemas, with unknown fields as errors."""
-    find("kubernetes-validate")
-    # Its program would read each object from YAML again, in Python.
-    library = importlib.import_module("kubernetes_validate")
-
-    def validate(objects: list[Document]) -> None:
-        known = [each for each in objects if each["kind"] not in OTHERS]
-        assert {library.validate(each, KUBERNETES, strict=True) for each in known} == {KUBERNETES}
-
-    return validate

@@ -1,7 +1,7 @@
-"""Reads the deployment files: places, documents, objects, and the exporter's variables."""
+"""Reads the deployment files: places, documents, and the exporter's variables."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,7 +16,6 @@ REPOSITORY: Final = Path(__file__).parents[2]
 DEPLOY: Final = REPOSITORY / "deploy"
 DASHBOARDS: Final = REPOSITORY / "dashboards"
 RULES: Final = DEPLOY / "prometheus" / "rules"
-RENDERED: Final = Path(__file__).parent / "rendered"
 # The newest version of the changelog, which the deployment files name.
 RELEASE: Final = re.findall(r"^## (\d\S*)", (REPOSITORY / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)[0]
 PORT: Final = 9877
@@ -53,11 +52,6 @@ def named_variables(text: str) -> set[str]:
     return set(re.findall(r"EDGE_EXPORTER_\w+", text))
 
 
-def environment(container: Document) -> dict[str, str]:
-    """Return the plain variables of a container."""
-    return {entry["name"]: entry["value"] for entry in container.get("env", [])}
-
-
 def settings_from(environ: Mapping[str, str], folder: Path, *, config: str = "", host_name: str = "x-0") -> Settings:
     """Load the settings of a deployment, with its secrets and its configuration file in a folder."""
     here = {name: str(_secret(folder, value)) if name.endswith("_FILE") else value for name, value in environ.items()}
@@ -84,39 +78,3 @@ def _with_secrets(config: str, folder: Path) -> str:
 def secret_files(config: str) -> set[str]:
     """Return the files of secrets in a configuration."""
     return set(re.findall(r"(?:api_key|auth_token)_file: (\S+)", config))
-
-
-def workload_of(objects: Iterable[Document]) -> Document:
-    """Return the only object that runs the exporter."""
-    (found,) = [each for each in objects if each["kind"] in ("StatefulSet", "Deployment")]
-    return found
-
-
-def exporter_of(objects: Iterable[Document]) -> Document:
-    """Return the exporter's container."""
-    (container,) = workload_of(objects)["spec"]["template"]["spec"]["containers"]
-    return dict(container)
-
-
-def config_of(objects: Iterable[Document]) -> str:
-    """Return the text of the exporter's configuration file; empty if there is none."""
-    found = [each["data"] for each in objects if each["kind"] == "ConfigMap" and "config.yaml" in each.get("data", {})]
-    return str(found[0]["config.yaml"]) if found else ""
-
-
-def selectors(objects: Iterable[Document]) -> Iterator[Document]:
-    """Yield the labels by which the objects select the exporter's pods."""
-    for each in objects:
-        spec = each.get("spec", {})
-        chosen = spec.get("podSelector", spec.get("selector"))
-        if each["kind"] != "ServiceMonitor" and chosen:
-            yield chosen.get("matchLabels", chosen)
-
-
-def rendered(objects: Iterable[Document]) -> str:
-    """Return objects as text for a golden file, without rules and dashboards, which have one place."""
-    shown = [
-        each for each in objects if each["kind"] != "PrometheusRule" and "-dashboard-" not in each["metadata"]["name"]
-    ]
-    # The list of series in a monitor is generated, and compared elsewhere.
-    return re.sub(r"edge_\(\?:.*?\)", "edge_(?:...)", yaml.safe_dump_all(shown, width=10**6), flags=re.DOTALL)

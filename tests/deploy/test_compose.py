@@ -26,6 +26,10 @@ FOLDER = DEPLOY / "compose"
 COMPOSE = FOLDER / "compose.yaml"
 ACCOUNT = FOLDER / "account.yaml"
 SERVICES: dict[str, Document] = document(COMPOSE)["services"]
+PROVISIONING = DEPLOY / "grafana" / "provisioning"
+SOURCES: list[Document] = document(PROVISIONING / "datasources" / "edge-exporter.yaml")["datasources"]
+(PROVIDER,) = document(PROVISIONING / "dashboards" / "edge-exporter.yaml")["providers"]
+GRAFANA = SERVICES["grafana"]
 PUBLISHED = {int(port.split(":")[-1]) for port in SERVICES["network"]["ports"]}
 
 
@@ -40,17 +44,14 @@ def _ports_of(text: str) -> set[int]:
 
 
 @pytest.mark.real
-def test_podman_compose_reads_it_with_every_service() -> None:
-    done = run("podman-compose", "--file", str(COMPOSE), "config", "--services")
-    assert (done.returncode, done.stderr, sorted(done.stdout.split())) == (0, "", sorted(SERVICES))
-
-
-@pytest.mark.real
-def test_an_account_takes_the_sandbox_s_place(tmp_path: Path) -> None:
+def test_an_account_takes_the_sandbox_s_place_if_its_address_is_given(tmp_path: Path) -> None:
     key = tmp_path / "key"
     key.write_text("made-up-key")
     given = {"EDGE_EXPORTER_BASE_URL": "https://api.example.net", "EDGE_EXPORTER_API_KEY_FILE": str(key)}
-    done = run("podman-compose", "--file", str(COMPOSE), "--file", str(ACCOUNT), "config", environ=given)
+    call = ("podman-compose", "--file", str(COMPOSE), "--file", str(ACCOUNT), "config")
+    refused = run(*call, environ={**given, "EDGE_EXPORTER_BASE_URL": ""})
+    assert (refused.returncode, "EDGE_EXPORTER_BASE_URL" in refused.stderr) == (1, True)
+    done = run(*call, environ=given)
     assert done.returncode == 0, done.stderr
     found = tmp_path / "found.yaml"
     found.write_text(done.stdout)
@@ -60,16 +61,9 @@ def test_an_account_takes_the_sandbox_s_place(tmp_path: Path) -> None:
     assert exporter["command"] == ["run"]
     assert exporter["environment"]["EDGE_EXPORTER_API_KEY_FILE"] == f"/run/secrets/{secret}"
     assert merged["secrets"][secret]["file"] == str(key)
-    assert [account.base_url for account in settings_from(exporter["environment"], tmp_path).accounts] == [
-        "https://api.example.net"
-    ]
-
-
-@pytest.mark.real
-def test_an_account_without_its_address_is_refused() -> None:
-    files = ("--file", str(COMPOSE), "--file", str(ACCOUNT))
-    done = run("podman-compose", *files, "config", environ={"EDGE_EXPORTER_BASE_URL": ""})
-    assert (done.returncode, "EDGE_EXPORTER_BASE_URL" in done.stderr) == (1, True)
+    (account,) = settings_from(exporter["environment"], tmp_path).accounts
+    assert account.base_url == given["EDGE_EXPORTER_BASE_URL"]
+    assert merged["services"].keys() == SERVICES.keys()
 
 
 def test_every_variable_of_the_exporter_exists() -> None:
@@ -77,16 +71,12 @@ def test_every_variable_of_the_exporter_exists() -> None:
         assert named_variables(path.read_text()) - known_variables() == set(), path.name
 
 
-def test_every_mounted_file_exists() -> None:
+def test_what_is_mounted_exists_and_rules_configuration_and_dashboards_come_from_their_one_place() -> None:
     volumes = document(COMPOSE)["volumes"]
-    for service in SERVICES:
-        for source in _mounts(service).values():
-            assert source in volumes or (FOLDER / source).resolve().exists(), source
-
-
-def test_rules_configuration_and_dashboards_are_mounted_from_their_one_place() -> None:
-    sources = {(FOLDER / source).resolve() for service in SERVICES for source in _mounts(service).values()}
-    assert {DEPLOY / "prometheus", DEPLOY / "alertmanager", DEPLOY / "grafana" / "provisioning", DASHBOARDS} <= sources
+    named = {source for service in SERVICES for source in _mounts(service).values() if source not in volumes}
+    places = {(FOLDER / source).resolve() for source in named}
+    assert [place for place in places if not place.exists()] == []
+    assert {DEPLOY / "prometheus", DEPLOY / "alertmanager", DEPLOY / "grafana" / "provisioning", DASHBOARDS} <= places
 
 
 def test_the_shipped_configuration_reaches_every_service_on_the_shared_network() -> None:
@@ -99,30 +89,25 @@ def test_the_shipped_configuration_reaches_every_service_on_the_shared_network()
     assert asked <= PUBLISHED
 
 
-def test_ports_are_published_to_this_machine_alone() -> None:
+def test_services_gain_no_privilege_write_their_volumes_alone_and_publish_ports_to_this_machine() -> None:
     assert {PORT, 9090, 9093, 3000} == PUBLISHED
     assert all(port.startswith("127.0.0.1:") for port in SERVICES["network"]["ports"])
-    assert not any("ports" in service for name, service in SERVICES.items() if name != "network")
-
-
-def test_what_runs_can_write_nothing_but_its_volumes_and_gains_no_privilege() -> None:
-    for service in SERVICES.values():
+    for name, service in SERVICES.items():
         assert (service["read_only"], service["cap_drop"]) == (True, ["ALL"])
         assert service["security_opt"] == ["no-new-privileges:true"]
+        assert name == "network" or "ports" not in service
     assert STATE_FOLDER in _mounts("exporter")
 
 
-def test_the_image_is_built_from_the_repository_under_the_package_s_version() -> None:
+def test_the_image_is_built_from_the_repository_under_a_name_that_no_registry_has() -> None:
     for name in ("network", "exporter", "notifications"):
         assert SERVICES[name]["image"] == f"${{EXPORTER_IMAGE:-localhost/edge-exporter:{RELEASE}}}"
         assert (FOLDER / SERVICES[name]["build"]["context"]).resolve() == REPOSITORY
 
 
 def test_prometheus_keeps_what_the_surge_alerts_look_back_on() -> None:
-    (kept,) = (
-        flag.split("=")[1] for flag in SERVICES["prometheus"]["command"] if flag.startswith("--storage.tsdb.retention")
-    )
-    assert int(kept.removesuffix("d")) >= 30
+    (days,) = re.findall(r"--storage\.tsdb\.retention\.time=(\d+)d", " ".join(SERVICES["prometheus"]["command"]))
+    assert int(days) >= 30
 
 
 def test_the_notifications_write_a_line_for_each_alert() -> None:
@@ -147,3 +132,46 @@ def test_the_notifications_write_a_line_for_each_alert() -> None:
         lines = process.stdout.read().splitlines()
     assert answers == [200, 400, 400, 400]
     assert lines == ["firing critical: EdgeAccountDown: Down.", "resolved critical: EdgeLedgerDown: Up."]
+
+
+def _variable(path: Path) -> Document:
+    variables: list[Document] = json.loads(path.read_text())["templating"]["list"]
+    (found,) = (variable for variable in variables if variable["type"] == "datasource")
+    return found
+
+
+def test_the_default_source_is_of_the_type_that_every_dashboard_chooses_from() -> None:
+    (default,) = (source for source in SOURCES if source.get("isDefault"))
+    chosen = {_variable(path)["query"] for path in DASHBOARDS.glob("*.json")}
+    assert (chosen, default["uid"]) == ({default["type"]}, "edge-prometheus")
+
+
+def test_no_panel_asks_a_source_that_is_not_provisioned() -> None:
+    def asked(part: object) -> set[str]:
+        if isinstance(part, dict):
+            own = part.get("datasource")
+            found = {own["uid"]} if isinstance(own, dict) and "uid" in own else set()
+            return found.union(*(asked(each) for each in part.values()))
+        return set().union(*(asked(each) for each in part)) if isinstance(part, list) else set()
+
+    known = {"${datasource}", "-- Grafana --", *(source["uid"] for source in SOURCES)}
+    for path in DASHBOARDS.glob("*.json"):
+        assert asked(json.loads(path.read_text())) <= known, path.name
+
+
+def test_the_sources_are_where_the_compose_file_has_them_and_know_the_scrape_interval() -> None:
+    assert {source["type"]: source["url"] for source in SOURCES} == {
+        "prometheus": "http://127.0.0.1:9090",
+        "alertmanager": "http://127.0.0.1:9093",
+    }
+    interval = document(DEPLOY / "prometheus" / "prometheus.yml")["global"]["scrape_interval"]
+    assert {each["jsonData"]["timeInterval"] for each in SOURCES if each["type"] == "prometheus"} == {interval}
+
+
+def test_the_dashboards_are_read_from_where_they_are_mounted() -> None:
+    mounts = {target: source for source, target in (mount.split(":")[:2] for mount in GRAFANA["volumes"])}
+    path = PROVIDER["options"]["path"]
+    home = GRAFANA["environment"]["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"]
+    assert (DEPLOY / "compose" / mounts[path]).resolve() == DASHBOARDS
+    assert (Path(home).parent, (DASHBOARDS / Path(home).name).exists()) == (Path(path), True)
+    assert (DEPLOY / "compose" / mounts["/etc/grafana/provisioning"]).resolve() == PROVISIONING

@@ -2,7 +2,8 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from functools import partial
+from http.server import HTTPServer, SimpleHTTPRequestHandler
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -12,26 +13,8 @@ import yaml
 
 from exporter.assets.alert_rules import parse_changes, render, threshold_names
 from exporter.settings.model import Settings
-from tests.deploy.files import (
-    DASHBOARDS,
-    DEPLOY,
-    RELEASE,
-    RENDERED,
-    RULES,
-    Document,
-    config_of,
-    document,
-    documents,
-    environment,
-    exporter_of,
-    known_variables,
-    of_kind,
-    rendered,
-    secret_files,
-    selectors,
-    settings_from,
-    workload_of,
-)
+from tests.deploy.files import DASHBOARDS, DEPLOY, RELEASE, RULES, Document, document, documents
+from tests.deploy.objects import RENDERED, check_objects, of_kind, workload_of
 from tests.deploy.programs import run
 from tests.golden import assert_golden
 from tests.real_parts import find_promtool
@@ -41,6 +24,7 @@ CHART = DEPLOY / "helm" / "edge-exporter"
 EXAMPLES = sorted((CHART / "ci").glob("*-values.yaml"))
 BY_EXAMPLE = pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name.removesuffix("-values.yaml"))
 SHARDED = CHART / "ci" / "sharded-values.yaml"
+LINTED = "1 chart(s) linted, 0 chart(s) failed"
 IMAGE = ("--set", "image.repository=localhost/edge-exporter")
 ACCOUNT = (*IMAGE, "--set", "baseUrl=https://api.example.net", "--set", "apiKey.existingSecret=edge-key")
 
@@ -64,47 +48,28 @@ def _leaves(values: Document, path: str = "") -> Iterator[str]:
 
 @pytest.mark.real
 @BY_EXAMPLE
-def test_an_example_is_valid_and_makes_what_its_golden_file_shows(
-    helm: Helm, kubernetes_validate: Callable[[list[Document]], None], example: Path
-) -> None:
-    assert "1 chart(s) linted, 0 chart(s) failed" in helm("lint", "--strict", str(CHART), "--values", str(example))
-    objects = _objects(helm, "--values", str(example))
-    kubernetes_validate(objects)
-    names = [(each["kind"], each["metadata"]["name"]) for each in objects]
-    assert len(names) == len(set(names))
-    assert_golden(rendered(objects), RENDERED / f"helm-{example.name.removesuffix('-values.yaml')}.yaml")
+def test_an_example_is_valid_and_what_the_exporter_takes(helm: Helm, tmp_path: Path, example: Path) -> None:
+    assert LINTED in helm("lint", "--strict", str(CHART), "--values", str(example))
+    golden = f"helm-{example.name.removesuffix('-values.yaml')}"
+    check_objects(_objects(helm, "--values", str(example)), tmp_path, golden, "monitoring/edge-edge-exporter")
 
 
-@pytest.mark.real
-def test_the_chart_passes_the_strict_linter_with_nothing_set(helm: Helm) -> None:
-    assert "1 chart(s) linted, 0 chart(s) failed" in helm("lint", "--strict", str(CHART))
-
-
-@pytest.mark.real
-@pytest.mark.parametrize("example", [path for path in EXAMPLES if "demo" not in path.name], ids=lambda path: path.name)
-def test_the_exporter_takes_what_an_example_tells_it(helm: Helm, tmp_path: Path, example: Path) -> None:
-    objects = _objects(helm, "--values", str(example))
-    workload, exporter, config = workload_of(objects), exporter_of(objects), config_of(objects)
-    given = environment(exporter)
-    assert given.keys() <= known_variables()
-    replicas = workload["spec"]["replicas"]
-    for ordinal in range(replicas):
-        host = f"{workload['metadata']['name']}-{ordinal}"
-        # The web configuration is not read until the daemon starts.
-        settings = settings_from(given, tmp_path, config=config, host_name=host)
-        if workload["kind"] == "Deployment":
-            assert (settings.shard.is_leased, settings.shard.total, settings.state.is_shared) == (True, 12, True)
-        else:
-            assert (settings.shard.resolve(host), settings.shard.total) == (ordinal, replicas)
-        assert not settings.state.is_shared or settings.state.installation == "monitoring/edge-edge-exporter"
-    mounts = {mount["mountPath"] for mount in exporter["volumeMounts"]}
-    key = {given["EDGE_EXPORTER_API_KEY_FILE"]} if "EDGE_EXPORTER_API_KEY_FILE" in given else set()
-    assert {str(Path(name).parent) for name in secret_files(config) | key} <= mounts
-
-
-@pytest.mark.real
-def test_numbers_of_a_configuration_stay_what_they_are(helm: Helm) -> None:
-    assert yaml.safe_load(config_of(_objects(helm, "--values", str(SHARDED)))) == document(SHARDED)["config"]
+def _pod_and_access(objects: list[Document]) -> Document:
+    """Return what the chart and the manifests have to agree on: the pod without its files and variables, and access."""
+    pod = dict(workload_of(objects)["spec"]["template"]["spec"])
+    (container,) = pod["containers"]
+    for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
+        container[probe]["httpGet"].setdefault("scheme", "HTTP")
+    for spread in pod.get("topologySpreadConstraints", ()):
+        del spread["labelSelector"]
+    return {
+        "pod": {key: value for key, value in pod.items() if key not in ("containers", "volumes", "serviceAccountName")},
+        "container": {
+            key: value for key, value in container.items() if key not in ("env", "volumeMounts", "imagePullPolicy")
+        },
+        "endpoints": of_kind(objects, "PodMonitor")["spec"]["podMetricsEndpoints"],
+        "egress": of_kind(objects, "NetworkPolicy")["spec"]["egress"],
+    }
 
 
 @pytest.mark.real
@@ -112,50 +77,21 @@ def test_the_chart_says_of_a_pod_what_the_manifests_say(helm: Helm, kustomize: C
     enabled = ("--set", "monitor.enabled=true", "--set", "networkPolicy.enabled=true")
     database = ("--set", "leases.enabled=true", "--set", "shards=12", "--set", "state.existingSecret=x")
     for overlay, more in (("plain", ()), ("leases", database)):
-        ours, theirs = _objects(helm, *ACCOUNT, *enabled, *more), kustomize(f"overlays/{overlay}")
-        mine, other = exporter_of(ours), exporter_of(theirs)
-        for part in ("image", "securityContext", "resources", "ports", "args"):
-            assert mine[part] == other[part], part
-        for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
-            assert mine[probe] == {**other[probe], "httpGet": {**other[probe]["httpGet"], "scheme": "HTTP"}}, probe
-        pods = [workload_of(objects)["spec"]["template"]["spec"] for objects in (ours, theirs)]
-        for part in ("securityContext", "terminationGracePeriodSeconds", "automountServiceAccountToken"):
-            assert pods[0][part] == pods[1][part], part
-        spread = [[{**each, "labelSelector": 0} for each in pod.get("topologySpreadConstraints", [])] for pod in pods]
-        assert spread[0] == spread[1]
-        endpoints = [of_kind(objects, "PodMonitor")["spec"]["podMetricsEndpoints"] for objects in (ours, theirs)]
-        assert endpoints[0] == endpoints[1]
-        egress = [of_kind(objects, "NetworkPolicy")["spec"]["egress"] for objects in (ours, theirs)]
-        assert egress[0] == egress[1]
+        assert _pod_and_access(_objects(helm, *ACCOUNT, *enabled, *more)) == _pod_and_access(
+            kustomize(f"overlays/{overlay}")
+        )
 
 
 @pytest.mark.real
-@BY_EXAMPLE
-def test_selectors_find_the_exporter_and_not_the_test_s_pod(helm: Helm, example: Path) -> None:
-    objects = _objects(helm, "--values", str(example))
-    labels = workload_of(objects)["spec"]["template"]["metadata"]["labels"].items()
-    others = of_kind(objects, "Pod")["metadata"]["labels"].items()
-    found = list(selectors(objects))
-    assert len(found) >= 2
-    assert all(selector.items() <= labels and not selector.items() <= others for selector in found)
-
-
-@pytest.mark.real
-def test_the_test_of_a_release_asks_every_pod_and_counts_them(helm: Helm) -> None:
+def test_the_test_of_a_release_asks_every_pod_and_counts_them(helm: Helm, tmp_path: Path) -> None:
     objects = _objects(helm, "--values", str(CHART / "ci" / "leases-values.yaml"))
     (container,) = of_kind(objects, "Pod")["spec"]["containers"]
     interpreter, option, code, *arguments = container["command"]
     assert (interpreter, option, arguments) == ("python", "-c", ["http", "edge-edge-exporter", "/-/healthy", "3"])
 
-    class Healthy(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200 if self.path == "/-/healthy" else 404)
-            self.end_headers()
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with HTTPServer(("127.0.0.1", 0), Healthy) as server:
+    (tmp_path / "-").mkdir()
+    (tmp_path / "-" / "healthy").touch()
+    with HTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=tmp_path)) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         here = code.replace("9877", str(server.server_port))
         ends = {
@@ -229,14 +165,10 @@ def test_values_that_cannot_be_are_refused(helm: Helm, arguments: tuple[str, ...
     assert reason in helm("template", "edge", str(CHART), *arguments, refuses=True)
 
 
-def test_the_schema_knows_every_section_of_the_configuration() -> None:
-    schema = document(CHART / "values.schema.json")
-    assert set(schema["properties"]["config"]["properties"]) == set(Settings.model_fields)
-
-
 def test_every_value_is_used_and_described_by_the_schema() -> None:
     templates = "".join(path.read_text() for path in (CHART / "templates").rglob("*") if path.is_file())
     properties = document(CHART / "values.schema.json")["properties"]
+    assert set(properties["config"]["properties"]) == set(Settings.model_fields)
     for path in _leaves(document(CHART / "values.yaml")):
         assert re.search(rf"\.Values\.{re.escape(path)}\b", templates), path
         described = properties
@@ -265,7 +197,9 @@ def test_probes_are_the_jobs_of_the_shipped_prometheus(helm: Helm) -> None:
         assert spec["relabelings"] == rules
 
 
-def test_the_versions_are_the_changelog_s_newest() -> None:
+@pytest.mark.real
+def test_the_versions_are_the_changelog_s_newest_and_nothing_has_to_be_set_for_the_linter(helm: Helm) -> None:
+    assert LINTED in helm("lint", "--strict", str(CHART))
     chart = document(CHART / "Chart.yaml")
     assert (chart["version"], chart["appVersion"]) == (RELEASE, RELEASE)
 

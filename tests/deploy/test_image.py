@@ -1,9 +1,12 @@
-"""The Dockerfile; `test_container.py` builds and runs the image."""
+"""The Dockerfile, and its locks: complete, with hashes, without an index's address."""
 
 import re
 import tomllib
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 from tests.deploy.files import PORT, RELEASE, REPOSITORY, STATE_FOLDER, USER, known_variables, named_variables
 from tests.deploy.programs import run
@@ -11,6 +14,13 @@ from tests.deploy.programs import run
 DOCKERFILE = (REPOSITORY / "Dockerfile").read_text(encoding="utf-8")
 # Join continued lines.
 STEPS = re.sub(r"\\\n\s*", " ", DOCKERFILE).splitlines()
+
+PYPROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
+WANTED = {
+    "image.txt": PYPROJECT["project"]["dependencies"],
+    "build.txt": PYPROJECT["build-system"]["requires"],
+}
+BY_LOCK = pytest.mark.parametrize("lock", sorted(WANTED))
 
 
 def _steps(instruction: str) -> list[str]:
@@ -23,13 +33,10 @@ def test_hadolint_finds_nothing() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-def test_both_stages_come_from_the_one_base_that_an_argument_names() -> None:
+def test_it_has_one_base_and_runs_the_command_as_a_user_without_a_name() -> None:
     assert [step.split()[0] for step in _steps("FROM")] == ["${PYTHON_IMAGE}", "${PYTHON_IMAGE}"]
-
-
-def test_it_runs_as_nobody_in_particular_and_by_the_name_of_the_command() -> None:
-    assert _steps("USER") == [f"{USER}:{USER}"]
-    assert (_steps("ENTRYPOINT"), _steps("CMD")) == (['["edge-exporter"]'], ['["run"]'])
+    starts = [_steps(name) for name in ("USER", "ENTRYPOINT", "CMD")]
+    assert starts == [[f"{USER}:{USER}"], ['["edge-exporter"]'], ['["run"]']]
 
 
 def test_its_variables_are_known_and_agree_with_its_port_and_its_volume() -> None:
@@ -42,8 +49,7 @@ def test_its_variables_are_known_and_agree_with_its_port_and_its_volume() -> Non
 
 
 def test_without_git_its_version_is_a_development_version_of_the_changelog_s_newest() -> None:
-    pyproject = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
-    assert pyproject["tool"]["hatch"]["version"]["fallback-version"] == f"{RELEASE}.dev0"
+    assert PYPROJECT["tool"]["hatch"]["version"]["fallback-version"] == f"{RELEASE}.dev0"
     assert [step for step in _steps("ARG") if step.startswith("VERSION=")] == [f"VERSION={RELEASE}.dev0"] * 2
 
 
@@ -54,3 +60,29 @@ def test_nothing_gets_into_it_but_what_it_is_made_of() -> None:
     assert rules[0] == "*"
     assert {rule[1:] for rule in rules if rule.startswith("!")} == copied
     assert all((REPOSITORY / source).exists() for source in copied)
+
+
+def _entries(lock: str) -> list[str]:
+    """Return the packages of a lock file, each with its hashes in one line."""
+    text = (REPOSITORY / "requirements" / lock).read_text(encoding="utf-8")
+    lines = text.replace("\\\n", " ").splitlines()
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+@BY_LOCK
+def test_every_package_is_pinned_with_hashes_and_no_address(lock: str) -> None:
+    loose = [
+        entry
+        for entry in _entries(lock)
+        if not re.fullmatch(r"[\w-]+==\S+( ; [^#]+?)?(\s+--hash=sha256:[0-9a-f]{64})+", entry)
+    ]
+    assert loose == []
+    assert "://" not in (REPOSITORY / "requirements" / lock).read_text(encoding="utf-8")
+
+
+@BY_LOCK
+def test_it_holds_a_fitting_version_of_every_dependency(lock: str) -> None:
+    pinned = {entry.partition("==")[0]: Version(entry.partition("==")[2].split()[0]) for entry in _entries(lock)}
+    wanted = {canonicalize_name(each.name): each.specifier for each in map(Requirement, WANTED[lock])}
+    assert wanted
+    assert {name: pinned.get(name) for name in wanted if name not in pinned or pinned[name] not in wanted[name]} == {}

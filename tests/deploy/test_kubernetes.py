@@ -11,82 +11,25 @@ from prometheus_client import CollectorRegistry
 from exporter.collectors.catalogue import families
 from exporter.exposition.status_board import HEALTH
 from exporter.telemetry import Telemetry
-from tests.deploy.files import (
-    DASHBOARDS,
-    DEPLOY,
-    RELEASE,
-    RENDERED,
-    RULES,
-    Document,
-    config_of,
-    documents,
-    environment,
-    exporter_of,
-    known_variables,
-    of_kind,
-    rendered,
-    secret_files,
-    selectors,
-    settings_from,
-    workload_of,
-)
+from tests.deploy.files import DASHBOARDS, DEPLOY, RELEASE, RULES, Document, documents
+from tests.deploy.objects import check_objects, of_kind, validate, workload_of
 from tests.deploy.programs import run
-from tests.golden import assert_golden
-from tests.real_parts import find
 
 FOLDER = DEPLOY / "kubernetes"
 RULE_OBJECTS = FOLDER / "monitoring" / "prometheusrules.yaml"
 GENERATOR = FOLDER / "generate_rules.py"
-OVERLAYS = ("plain", "sharded", "leases", "without-operator")
-BY_OVERLAY = pytest.mark.parametrize("overlay", OVERLAYS)
-
 Build = Callable[..., list[Document]]
 
 
 @pytest.mark.real
-@BY_OVERLAY
-def test_an_overlay_is_valid_and_makes_what_its_golden_file_shows(
-    kustomize: Build, kubernetes_validate: Callable[[list[Document]], None], overlay: str
-) -> None:
+@pytest.mark.parametrize("overlay", ["plain", "sharded", "leases", "without-operator"])
+def test_an_overlay_is_valid_and_what_the_exporter_takes(kustomize: Build, tmp_path: Path, overlay: str) -> None:
     objects = kustomize(f"overlays/{overlay}")
-    kubernetes_validate(objects)
-    assert_golden(rendered(objects), RENDERED / f"kustomize-{overlay}.yaml")
+    check_objects(objects, tmp_path, f"kustomize-{overlay}", "monitoring/edge-exporter")
     kinds = {each["kind"] for each in objects}
     assert ({"PodMonitor", "PrometheusRule"} & kinds == set()) == (overlay == "without-operator")
-    assert exporter_of(objects)["image"] == f"localhost/edge-exporter:{RELEASE}"
-
-
-@pytest.mark.real
-@BY_OVERLAY
-def test_the_exporter_takes_what_an_overlay_tells_it(kustomize: Build, tmp_path: Path, overlay: str) -> None:
-    objects = kustomize(f"overlays/{overlay}")
-    workload, exporter = workload_of(objects), exporter_of(objects)
-    given, config = environment(exporter), config_of(objects)
-    assert given.keys() <= known_variables()
-    mounts = {mount["mountPath"] for mount in exporter["volumeMounts"]}
-    assert {str(Path(key).parent) for key in secret_files(config)} <= mounts
-    replicas = workload["spec"]["replicas"]
-    for ordinal in range(replicas):
-        name = f"{workload['metadata']['name']}-{ordinal}"
-        settings = settings_from(given, tmp_path, config=config, host_name=name)
-        if workload["kind"] == "Deployment":
-            assert (settings.shard.is_leased, settings.shard.total, settings.state.is_shared) == (True, 12, True)
-            assert settings.state.installation == "monitoring/edge-exporter"
-        else:
-            assert (settings.shard.resolve(name), settings.shard.total) == (ordinal, replicas)
-
-
-@pytest.mark.real
-@BY_OVERLAY
-def test_everything_finds_the_pods(kustomize: Build, overlay: str) -> None:
-    objects = kustomize(f"overlays/{overlay}")
-    workload = workload_of(objects)["spec"]
-    service = of_kind(objects, "Service")
-    labels = workload["template"]["metadata"]["labels"].items()
-    found = list(selectors(objects))
-    assert len(found) >= 4
-    assert all(selector and selector.items() <= labels for selector in found)
-    assert workload.get("serviceName", service["metadata"]["name"]) == service["metadata"]["name"]
+    (exporter,) = workload_of(objects)["spec"]["template"]["spec"]["containers"]
+    assert exporter["image"] == f"localhost/edge-exporter:{RELEASE}"
 
 
 @pytest.mark.real
@@ -133,16 +76,13 @@ def test_a_rule_that_is_changed_in_one_place_is_noticed(tmp_path: Path) -> None:
     assert run(sys.executable, script, "--check").returncode == 1
     assert run(sys.executable, script).returncode == 0
     assert run(sys.executable, script, "--check").returncode == 0
-    written = (copied / "monitoring" / RULE_OBJECTS.name).read_text()
-    assert "for: 16m" in written
+    assert "for: 16m" in (copied / "monitoring" / RULE_OBJECTS.name).read_text()
 
 
 @pytest.mark.real
-def test_the_dashboards_config_maps_hold_the_dashboards(
-    kustomize: Build, kubernetes_validate: Callable[[list[Document]], None]
-) -> None:
+def test_the_dashboards_config_maps_hold_the_dashboards(kustomize: Build) -> None:
     objects = kustomize("dashboards", "--load-restrictor", "LoadRestrictionsNone")
-    kubernetes_validate(objects)
+    validate(objects)
     held = {name: text for each in objects for name, text in each["data"].items()}
     assert held == {path.name: path.read_text() for path in DASHBOARDS.glob("*.json")}
     assert all(each["metadata"]["labels"]["grafana_dashboard"] == "1" for each in objects)
@@ -180,8 +120,7 @@ def test_the_documented_replacements_change_an_alert_by_its_name(tmp_path: Path)
     shutil.copy(RULE_OBJECTS, tmp_path)
     (tmp_path / "kustomization.yaml").write_text(kustomization.replace("../plain", RULE_OBJECTS.name))
     (tmp_path / "values.yaml").write_text(values)
-    kubectl = find("kubectl")
-    built = run(kubectl, "kustomize", str(tmp_path))
+    built = run("kubectl", "kustomize", str(tmp_path))
     assert (built.returncode, built.stderr) == (0, "")
     shipped, changed = _rules(documents(RULE_OBJECTS.read_text())), _rules(documents(built.stdout))
     waf, former = changed.pop("EdgeWafSwitchedOff"), shipped.pop("EdgeWafSwitchedOff")

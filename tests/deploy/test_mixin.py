@@ -1,14 +1,11 @@
 """The mixin, evaluated by a real Jsonnet."""
 
 import json
-from pathlib import Path
 
 import pytest
 
 from exporter.assets.alert_rules import parse_changes, render
 from tests.deploy.files import DASHBOARDS, DEPLOY, RULES, Document, documents
-from tests.deploy.programs import run
-from tests.real_parts import find_promtool
 
 jsonnet = pytest.importorskip("_jsonnet", reason="jsonnet is missing: pip install jsonnet")
 
@@ -41,12 +38,3 @@ def test_it_holds_every_rule_and_dashboard_with_the_changes_of_the_configuration
     assert rules_by_group(shown["alerts"]["groups"] + shown["records"]["groups"]) == rules_by_group(groups)
     assert all("alert" in rule for group in shown["alerts"]["groups"] for rule in group["rules"])
     assert shown["dashboards"] == {path.name: json.loads(path.read_text()) for path in DASHBOARDS.glob("*.json")}
-
-
-@pytest.mark.real
-def test_promtool_accepts_its_rules(tmp_path: Path) -> None:
-    for kind in ("alerts", "records"):
-        rules = tmp_path / f"{kind}.json"
-        rules.write_text(json.dumps(evaluated(CONFIG)[kind]))
-        checked = run(find_promtool(), "check", "rules", str(rules))
-        assert checked.returncode == 0, checked.stdout + checked.stderr

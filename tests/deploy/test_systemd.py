@@ -1,4 +1,3 @@
-import configparser
 import re
 import sys
 from pathlib import Path
@@ -31,20 +30,20 @@ def _lines(*, commented: bool) -> dict[str, str]:
 
 
 @pytest.mark.real
-def test_systemd_accepts_the_unit(unit_here: Path) -> None:
+def test_systemd_accepts_the_unit_which_is_exposed_to_little(unit_here: Path) -> None:
     done = run("systemd-analyze", "verify", str(unit_here))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-
-
-@pytest.mark.real
-def test_the_unit_is_exposed_to_little(unit_here: Path) -> None:
     done = run("systemd-analyze", "security", "--offline=true", "--no-pager", "--threshold=12", str(unit_here))
     assert done.returncode == 0, done.stdout.splitlines()[-1]
 
 
-def test_the_environment_file_makes_settings(tmp_path: Path) -> None:
+def test_the_environment_file_makes_settings_with_the_key_where_systemd_puts_it(tmp_path: Path) -> None:
     settings = settings_from(_lines(commented=False), tmp_path)
     assert [account.base_url for account in settings.accounts] == ["https://api.example.net"]
+    assert named_variables(UNIT.read_text() + DEFAULTS.read_text()) - known_variables() == set()
+    name, source = re.findall(r"^LoadCredential=([\w-]+):(.+)$", UNIT.read_text(), re.MULTILINE)[0]
+    assert _lines(commented=False)["EDGE_EXPORTER_API_KEY_FILE"] == f"{CREDENTIALS}{name}"
+    assert source == "/etc/edge-exporter/api-key"
 
 
 def test_what_is_commented_out_shows_the_defaults() -> None:
@@ -56,28 +55,14 @@ def test_what_is_commented_out_shows_the_defaults() -> None:
     assert set(shown) - set(defaults) == {"EDGE_EXPORTER_CONFIG", "ARGS"}
 
 
-def test_every_variable_exists() -> None:
-    assert named_variables(UNIT.read_text() + DEFAULTS.read_text()) - known_variables() == set()
-
-
-def test_the_key_is_where_systemd_puts_it() -> None:
-    name, source = re.findall(r"^LoadCredential=([\w-]+):(.+)$", UNIT.read_text(), re.MULTILINE)[0]
-    assert _lines(commented=False)["EDGE_EXPORTER_API_KEY_FILE"] == f"{CREDENTIALS}{name}"
-    assert source == "/etc/edge-exporter/api-key"
-
-
-def test_state_is_kept_in_the_folder_that_systemd_makes() -> None:
-    unit = configparser.ConfigParser(strict=False, interpolation=None, delimiters=["="])
-    unit.optionxform = str  # type: ignore[assignment,method-assign]
-    unit.read_string(UNIT.read_text())
-    folder = unit["Service"]["StateDirectory"]
-    assert f"Environment=EDGE_EXPORTER_STATE__PATH=%S/{folder}/edge-exporter-state.db" in UNIT.read_text().splitlines()
-    assert unit["Service"]["EnvironmentFile"] == "-/etc/default/edge-exporter"
-    assert (unit["Service"]["DynamicUser"], unit["Service"]["ProtectSystem"]) == ("yes", "strict")
-
-
-def test_a_signal_reloads_what_the_daemon_reads_anew() -> None:
-    assert "ExecReload=/bin/kill -HUP $MAINPID" in UNIT.read_text().splitlines()
+def test_a_signal_reloads_it_and_state_is_kept_in_the_folder_that_systemd_makes() -> None:
+    lines = set(UNIT.read_text().splitlines())
+    assert {
+        "StateDirectory=edge-exporter",
+        "Environment=EDGE_EXPORTER_STATE__PATH=%S/edge-exporter/edge-exporter-state.db",
+        "EnvironmentFile=-/etc/default/edge-exporter",
+        "ExecReload=/bin/kill -HUP $MAINPID",
+    } <= lines
 
 
 def test_the_example_configuration_is_one(tmp_path: Path) -> None:

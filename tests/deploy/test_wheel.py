@@ -61,10 +61,11 @@ def test_it_says_that_it_has_types_and_where_the_project_is(unpacked: Path) -> N
     assert f"]({source}/blob/main/docs/start.md)" in text
 
 
-def test_the_page_s_assets_are_in_it(unpacked: Path) -> None:
-    place = Path("exporter", "web", "page", "static")
-    assert contents(unpacked / place) == contents(REPOSITORY / place)
-    assert contents(unpacked / place)
+def test_it_holds_the_package_and_no_other(unpacked: Path) -> None:
+    held = {name: content for name, content in contents(unpacked / "exporter").items() if "assets/" not in name}
+    ours = {name: content for name, content in contents(REPOSITORY / "exporter").items() if "assets/" not in name}
+    assert held == ours
+    assert sorted(path.name.partition("-")[0] for path in unpacked.iterdir()) == ["edge_exporter", "exporter"]
 
 
 def test_the_wheel_that_is_built_from_the_sdist_holds_the_same(unpacked: Path, tmp_path: Path) -> None:
