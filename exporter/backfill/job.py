@@ -13,7 +13,7 @@ from exporter.backfill.output import Spool
 from exporter.backfill.samples import Span, day_of, lines, points
 from exporter.clock import Clocks
 from exporter.collectors import discovery
-from exporter.collectors.collector import Collector, Polled
+from exporter.collectors.collector import Collector, Context, Polled
 from exporter.metric import label_value
 from exporter.platform.errors import CredentialError, NotAvailable, PlatformError, Unauthorized
 from exporter.platform.http.client import Client
@@ -264,7 +264,7 @@ class Backfill:
             attempt += 1
             calls = self.clients[target.account].until(self.clocks.monotonic() + CALL_SECONDS)
             caller = calls if span is None else charts.Windowed(calls, span)
-            polled = await collector.result(target, caller, self.registry, present or self.clocks.utc())
+            polled = await collector.result(Context(caller, self.registry, present or self.clocks.utc()), target)
             error = polled.error
             if error is None or polled.found is not None:
                 return polled

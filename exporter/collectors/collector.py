@@ -12,7 +12,7 @@ from exporter.platform.errors import OutOfRange, PlatformError, WrongShape
 from exporter.platform.operation import Answer, Caller, Operation, Request, UnchangedError
 from exporter.platform.wire import UNKNOWN, known
 from exporter.targets.registry import Registry
-from exporter.targets.target import Inventory, Names, Target, TargetKey
+from exporter.targets.target import Inventory, Target
 
 # The window of the platform's charts is one or two days longer; its oldest day may be incomplete.
 CHART_DAYS = 30
@@ -23,18 +23,19 @@ T_contra = TypeVar("T_contra", contravariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a poll uses: the account's client, which ends calls at the poll's deadline, and the known names."""
+    """What a poll uses.
+
+    Attributes:
+        caller: makes the calls; it ends them at the poll's deadline.
+        registry: the names of resources, and which of them this process polls.
+        now: the time that the poll uses as the present.
+        found: receives the findings of a discovery before its end; the result does not repeat them. Without it, the
+            result contains all findings.
+    """
 
     caller: Caller
-    names: Names
+    registry: Registry
     now: datetime
-    # Returns whether this shard polls a resource. No further calls are made for resources of other shards.
-    owns: Callable[[TargetKey], bool] = lambda _key: True
-    # Returns the kinds of which configured ids in an account have no name, and should be looked up.
-    lacking: Callable[[str], frozenset[str]] = lambda _account: frozenset()
-    # Returns scripts of other shards in an account that are to be read for their host names; None without shards.
-    unread: Callable[[str], list[Target]] | None = None
-    # Receives a part of a discovery's findings before its end; the result of the poll then does not contain this part.
     found: "Callable[[Inventory], Awaitable[None]] | None" = None
 
 
@@ -167,26 +168,8 @@ class Collector:
         """
         raise NotImplementedError
 
-    async def result(
-        self,
-        target: Target,
-        caller: Caller,
-        registry: Registry,
-        now: datetime,
-        found: "Callable[[Inventory], Awaitable[None]] | None" = None,
-    ) -> Polled:
-        """Poll a target once, as the daemon does. An error of the platform is part of the result.
-
-        Args:
-            target: the target to poll.
-            caller: makes the calls.
-            registry: the names of resources, and which of them this process polls.
-            now: the time that the poll uses as the present.
-            found: receives the findings of a discovery before its end; the result does not repeat them. Without it, the
-                result contains all findings.
-        """
-        unread = registry.unread if registry.share.total > 1 else None
-        context = Context(caller, registry, now, registry.owns, registry.lacking, unread, found)
+    async def result(self, context: Context, target: Target) -> Polled:
+        """Poll a target once, as the daemon does. An error of the platform is part of the result."""
         try:
             return await self.poll(context, target)
         except PlatformError as error:
@@ -343,9 +326,9 @@ class TargetCollector(Collector, Generic[P]):
         """Make the calls, and turn the answer into the series of the target."""
         answer = await self.fetch(context, target)
         if self.tells_name is not None:
-            target = context.names.learn(target, self.tells_name(answer.value) or "")
+            target = context.registry.learn(target, self.tells_name(answer.value) or "")
         if self.tells_facts is not None:
-            context.names.note(target.key, self.tells_facts(answer.value))
+            context.registry.note(target.key, self.tells_facts(answer.value))
         values = tuple(label_value(label.value(target, answer.value)) for label in self.labels)
         families, counts = measure(values, self.families, self.metrics, answer.value, target.account)
         days = self.chart(answer.value) if self.chart is not None else None

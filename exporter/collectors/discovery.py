@@ -104,7 +104,7 @@ class DiscoveryCollector(Collector):
             else:
                 date = zones.date
                 rest = Inventory({**rest.lists, "shield_zone": _shield_list(zones.value, names)})
-        lacking = context.lacking(target.account) if NAMES in target.watched else frozenset()
+        lacking = context.registry.lacking(target.account) if NAMES in target.watched else frozenset()
         if lacking:
             rest = await _passed_on(context, replace(rest, names_follow=True))
             named, is_whole = await _names(context, lacking, zones, unnamed)
@@ -124,15 +124,15 @@ class DiscoveryCollector(Collector):
 
 async def _read_strange(context: Context, account: str, rest: Inventory) -> Inventory:
     """Read the scripts of other shards once, because service discovery shows their host names; return what remains."""
-    if context.unread is None:
+    if context.registry.share.total == 1:
         return rest
     rest = await _passed_on(context, rest)
-    for script in context.unread(account):
+    for script in context.registry.unread(account):
         faults: list[PlatformError] = []
         answer = await _tried(scripts.fetch(context, script), faults)
         if answer is None and not isinstance(faults[0], NotFound):
             break
-        context.names.note(script.key, {} if answer is None else scripts.hostnames(answer.value))
+        context.registry.note(script.key, {} if answer is None else scripts.hostnames(answer.value))
     return rest
 
 
@@ -182,7 +182,7 @@ def _shield_list(listing: shield.ZoneListing, names: dict[str, str]) -> Resource
 
 def _owned(context: Context, account: str, zones: ResourceList) -> ResourceList:
     """Return the zones of this shard; a rate limit belongs to the shard of its zone."""
-    own = (zone for zone in zones.resources if context.owns(TargetKey.of(account, "shield_zone", zone.id)))
+    own = (zone for zone in zones.resources if context.registry.owns(TargetKey.of(account, "shield_zone", zone.id)))
     return ResourceList(tuple(own), zones.complete)
 
 

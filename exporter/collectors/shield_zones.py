@@ -169,15 +169,15 @@ class ShieldZonesCollector(Collector):
 
 def _target(context: Context, account: str, zone_id: str) -> Target:
     target = Target(account, "shield_zone", zone_id)
-    return replace(target, name=context.names.name_of(target.key))
+    return replace(target, name=context.registry.name_of(target.key))
 
 
 def _zone(context: Context, account: str, zone_id: str, zone: ShieldZone) -> Outcome:
     pull_zone_id = zone.pull_zone_id
     pull_zone = TargetKey.of(account, "cdn", str(pull_zone_id))
     # A shield zone is named after its pull zone; the name is remembered like that of any target.
-    name = "" if pull_zone_id is None else context.names.name_of(pull_zone)
-    target = context.names.learn(Target(account, "shield_zone", zone_id), name)
+    name = "" if pull_zone_id is None else context.registry.name_of(pull_zone)
+    target = context.registry.learn(Target(account, "shield_zone", zone_id), name)
     labels = (label_value(account), zone_id)
     families, _ = measure(labels, _ZONE_FAMILIES, _ZONE_METRICS, NamedZone(zone, target.name))
     return Outcome(target, families)

@@ -11,7 +11,7 @@ from structlog.typing import FilteringBoundLogger
 
 from exporter.clock import Clocks
 from exporter.collectors.causes import Cause, Lack, cause_of
-from exporter.collectors.collector import Collector, Outcome, Polled, failed
+from exporter.collectors.collector import Collector, Context, Outcome, Polled, failed
 from exporter.counters.ledger import Entry, Ledger
 from exporter.exposition.status_board import GONE, Status
 from exporter.exposition.store import Store
@@ -138,7 +138,7 @@ class Polls:
         calls = account.client.until(run.until, self._last_answer(run.collector, run.target))
         found = partial(self.found, run.target.account)
         now = account.client.present()
-        polled = await run.collector.result(run.target, calls, self.registry, now, found)
+        polled = await run.collector.result(Context(calls, self.registry, now, found), run.target)
         account.capacity.note(run.collector.name, calls.number, calls.seconds)
         return polled.noting(calls.unexpected, calls.fingerprint)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 # The kinds of target whose names search supplies.
 NAMED_BY_SEARCH = frozenset({"dns_zone", "script", "shield_zone"})
@@ -94,22 +94,6 @@ def account_of(target: Target) -> str:
     if target.account:
         return target.account
     return DATABASE_PREFIX + target.id.partition("/")[0]
-
-
-class Names(Protocol):
-    """Returns the names of resources; a known name changes only when the platform changes it."""
-
-    def name_of(self, key: TargetKey) -> str:
-        """Return the name; empty if it is not known."""
-        ...
-
-    def learn(self, target: Target, name: str) -> Target:
-        """Return the target with the name from its own answer, or with the known name if the answer has none."""
-        ...
-
-    def note(self, key: TargetKey, facts: Mapping[str, str]) -> None:
-        """Record what else is known of a resource from its own answer, as label → value."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,6 @@
 """Polls single collectors, and renders the results as exposition text."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,6 +10,9 @@ from exporter.counters.series import Series
 from exporter.exposition.encoding import Format, header, render
 from exporter.metric import Count, Family, LabelValues, Sample
 from exporter.platform.errors import PlatformError
+from exporter.platform.operation import Caller
+from exporter.targets.registry import Registry
+from exporter.targets.sharding import Shard
 from exporter.targets.target import Target, TargetKey
 from tests.golden import assert_golden
 from tests.platform.callers import ScriptedCaller
@@ -19,27 +21,12 @@ NOW = datetime(2026, 2, 8, 12, 0, tzinfo=UTC)
 EXPOSITIONS = Path(__file__).parent / "expositions"
 
 
-@dataclass
-class KnownNames:
-    """Names that a test sets; a name from a payload is used if the test sets none."""
-
-    names: Mapping[tuple[str, str], str] = field(default_factory=dict)
-
-    def name_of(self, key: TargetKey) -> str:
-        """Implements `exporter.targets.target.Names`."""
-        return self.names.get((key.kind, key.id), "")
-
-    def learn(self, target: Target, name: str) -> Target:
-        """Implements `exporter.targets.target.Names`."""
-        return replace(target, name=target.name or name)
-
-    def note(self, key: TargetKey, facts: Mapping[str, str]) -> None:
-        """Ignore what else is known of a target."""
-
-
-def context_of(caller: ScriptedCaller, names: Mapping[tuple[str, str], str] | None = None) -> Context:
-    """Return the context of a fetch."""
-    return Context(caller, KnownNames(names or {}), NOW)
+def context_of(caller: Caller, target: Target, names: Mapping[tuple[str, str], str] | None = None) -> Context:
+    """Return the context of a poll, with the target's name and others by their kind and id."""
+    registry = Registry(Shard())
+    known = {TargetKey.of("main", kind, one): name for (kind, one), name in (names or {}).items()}
+    registry.remember({target.key: target.name, **known})
+    return Context(caller, registry, NOW)
 
 
 async def poll(
@@ -50,7 +37,7 @@ async def poll(
     date: datetime | None = NOW,
 ) -> Polled:
     """Poll a target once, with prepared answers instead of answers of the platform."""
-    return await collector.poll(context_of(ScriptedCaller(list(answers), date), names), target)
+    return await collector.poll(context_of(ScriptedCaller(list(answers), date), target, names), target)
 
 
 def exposed(collector: Collector, *polls: Polled, form: Format = Format.TEXT) -> str:

@@ -262,13 +262,15 @@ async def test_polls_give_their_exposition(name: str, collector: Collector, answ
 async def test_a_target_is_asked_for_by_its_id(collector: Collector, asked: dict[str, int]) -> None:
     operation = collector.operations[0]
     caller = ScriptedCaller([json.dumps(GOOD[operation.name])])
-    await collector.poll(context_of(caller), OF[collector.polls])
+    target = OF[collector.polls]
+    await collector.poll(context_of(caller, target), target)
     assert caller.calls == [(operation.name, asked)]
 
 
 async def test_a_script_is_read_by_update_where_the_configuration_says_so() -> None:
     caller = ScriptedCaller(['{"Id": 7}'])
-    await scripts.COLLECTOR.poll(context_of(caller), Target("main", "script", "7", attributes={"read": "update"}))
+    script = Target("main", "script", "7", attributes={"read": "update"})
+    await scripts.COLLECTOR.poll(context_of(caller, script), script)
     assert caller.calls == [("script_read_by_update", {"id": 7})]
 
 

@@ -6,12 +6,12 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from exporter.collectors.catalogue import CATALOGUE, families
-from exporter.collectors.collector import Collector, Context
+from exporter.collectors.collector import Collector
 from exporter.exposition.exposition import Format
 from exporter.metric import FamilyInfo, Kind
 from exporter.platform.api.catalogue import OPERATIONS
 from tests.collectors.answering import AnsweringCaller
-from tests.collectors.polls import EXPOSITIONS, NOW, KnownNames, assert_as_in_file, exposed
+from tests.collectors.polls import EXPOSITIONS, assert_as_in_file, context_of, exposed
 from tests.collectors.targets import TARGETS, collectors
 from tests.platform.payloads import GOOD
 from tests.real_parts import find
@@ -20,8 +20,9 @@ from tests.real_parts import find
 async def good(collector: Collector, form: Format = Format.TEXT) -> str:
     """Return the exposition of a collector's good answer."""
     bodies = {name: json.dumps(body).encode() for name, body in GOOD.items()}
-    context = Context(AnsweringCaller(bodies), KnownNames({("cdn", "9"): "shop"}), NOW)
-    return exposed(collector, await collector.poll(context, TARGETS[collector.polls]), form=form)
+    target = TARGETS[collector.polls]
+    context = context_of(AnsweringCaller(bodies), target, {("cdn", "9"): "shop"})
+    return exposed(collector, await collector.poll(context, target), form=form)
 
 
 def test_each_collector_and_each_family_stands_once() -> None:

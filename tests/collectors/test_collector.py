@@ -1,4 +1,3 @@
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -8,7 +7,8 @@ from exporter.collectors.collector import Context, Outcome, Polled, TargetCollec
 from exporter.metric import Count, DayBuckets, FamilyInfo, Kind, Metric, MonthToDate
 from exporter.platform.errors import NotFound, WrongShape
 from exporter.platform.operation import Answer
-from exporter.targets.target import Inventory, Target, TargetKey
+from exporter.targets.target import Inventory, Target
+from tests.collectors.polls import context_of
 from tests.platform.callers import ScriptedCaller
 
 NOW = datetime(2026, 2, 8, 12, 0, tzinfo=UTC)
@@ -16,28 +16,8 @@ LATER = datetime(2026, 2, 8, 12, 0, 7, tzinfo=UTC)
 ZONE = Target("main", "dns_zone", "102", "example.com")
 
 
-class Names:
-    """Known names, and a list of the reported ones."""
-
-    def __init__(self, known: dict[str, str] | None = None) -> None:
-        self.known = known or {}
-        self.reported: list[str] = []
-
-    def name_of(self, key: TargetKey) -> str:
-        """Implements `exporter.targets.target.Names`."""
-        return self.known.get(key.id, "")
-
-    def learn(self, target: Target, name: str) -> Target:
-        """Implements `exporter.targets.target.Names`."""
-        self.reported.append(name)
-        return replace(target, name=self.known.get(target.id, name))
-
-    def note(self, key: TargetKey, facts: Mapping[str, str]) -> None:
-        """Ignore what else is known of a target."""
-
-
-def context(names: Names | None = None) -> Context:
-    return Context(ScriptedCaller([]), names or Names(), NOW)
+def context(known: str = "") -> Context:
+    return context_of(ScriptedCaller([]), replace(ZONE, name=known))
 
 
 def collector(payload: str, *, named: bool = False) -> TargetCollector[str]:
@@ -90,12 +70,10 @@ async def test_a_poll_whose_payload_cannot_be_measured_yields_nothing() -> None:
         await collector("many").poll(context(), ZONE)
 
 
-async def test_a_target_goes_by_the_name_that_is_known_before_the_one_that_its_answer_tells() -> None:
-    unknown, known = Names(), Names({"102": "kept"})
-    reported = [(await collector("1", named=True).poll(context(names), ZONE)).outcomes[0] for names in (unknown, known)]
-    assert [outcome.target.name for outcome in reported] == ["thing 1", "kept"]
-    assert [outcome.families[0].samples[0].values[2] for outcome in reported] == ["thing 1", "kept"]
-    assert (unknown.reported, known.reported) == (["thing 1"], ["thing 1"])
+async def test_a_target_goes_by_the_name_that_its_answer_tells() -> None:
+    for target in (ZONE, replace(ZONE, name="")):
+        (outcome,) = (await collector("1", named=True).poll(context(target.name), target)).outcomes
+        assert (outcome.target.name, outcome.families[0].samples[0].values[2]) == ("thing 1", "thing 1")
 
 
 COUNTED = FamilyInfo("edge_thing_total", "Things, polled.", Kind.COUNTER)

@@ -8,20 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
-from exporter.collectors.collector import Collector, Context, Polled
+from exporter.collectors.collector import Collector, Polled
 from exporter.exposition.exposition import Format
 from exporter.platform.errors import PlatformError
 from tests.collectors.answering import AnsweringCaller
-from tests.collectors.polls import NOW, KnownNames, exposed
+from tests.collectors.polls import context_of, exposed
 from tests.collectors.targets import TARGETS, collectors
 from tests.platform.damage import damaged
 
 
 async def polled(collector: Collector, bodies: dict[str, bytes]) -> Polled | None:
     """Return the outcome of a poll; None if it ended in a typed error."""
-    context = Context(AnsweringCaller(bodies), KnownNames(), NOW)
+    target = TARGETS[collector.polls]
     try:
-        return await collector.poll(context, TARGETS[collector.polls])
+        return await collector.poll(context_of(AnsweringCaller(bodies), target), target)
     except PlatformError:
         return None
 

@@ -247,7 +247,7 @@ async def test_a_query_that_the_token_refuses_says_so(answers: list[str | Platfo
 async def test_what_writes_by_the_databases_word_is_not_run(sql: str) -> None:
     caller = ScriptedCaller([WRITES])
     with pytest.raises(StatementError):
-        await QueryCollector([query(sql)]).poll(context_of(caller), query(sql).target())
+        await QueryCollector([query(sql)]).poll(context_of(caller, query(sql).target()), query(sql).target())
     assert [arguments["requests"][0]["type"] for _, arguments in caller.calls if "execute" in str(arguments)] == []
 
 
@@ -282,8 +282,8 @@ async def test_a_database_that_has_no_word_now_is_asked_again(fault: PlatformErr
     collector = QueryCollector([one])
     caller = ScriptedCaller([fault, READS, table(["value"], [1])])
     with pytest.raises(type(fault)):
-        await collector.poll(context_of(caller), one.target())
-    await collector.poll(context_of(caller), one.target())
+        await collector.poll(context_of(caller, one.target()), one.target())
+    await collector.poll(context_of(caller, one.target()), one.target())
     assert [arguments["requests"][0]["type"] for _, arguments in caller.calls] == ["describe", "describe", "execute"]
 
 
@@ -293,7 +293,7 @@ async def test_a_database_is_asked_once_about_each_query() -> None:
     collector = QueryCollector([one, elsewhere])
     caller = ScriptedCaller([READS, table(["value"], [1]), table(["value"], [1]), READS, table(["value"], [1])])
     for target in (one.target(), one.target(), elsewhere.target()):
-        await collector.poll(context_of(caller), target)
+        await collector.poll(context_of(caller, target), target)
     kinds = [arguments["requests"][0]["type"] for _, arguments in caller.calls]
     assert kinds == ["describe", "execute", "execute", "describe", "execute"]
 

@@ -41,6 +41,9 @@ def account(*watched: str) -> Target:
     return Target("main", "account", "main", "main", watched=watched)
 
 
+WITH_LIMITS = account(SHIELD_ZONES, RATE_LIMITS)
+
+
 def zones(*ids: int, total: int | None = None) -> str:
     data = [{"shieldZoneId": one, "pullZoneId": one * 3} for one in ids]
     return json.dumps({"data": data, "page": {"totalCount": len(ids) if total is None else total}})
@@ -84,7 +87,7 @@ async def test_a_shield_zone_that_cannot_be_read_is_known_all_the_same() -> None
 
 
 async def test_rate_limits_are_found_zone_by_zone() -> None:
-    polled = await poll(COLLECTOR, account(SHIELD_ZONES, RATE_LIMITS), zones(3, 4), limits(55, 56, None), limits(57))
+    polled = await poll(COLLECTOR, WITH_LIMITS, zones(3, 4), limits(55, 56, None), limits(57))
     assert lists(polled)["rate_limit"] == ResourceList(
         (Resource("55", parent="3"), Resource("56", parent="3"), Resource("57", parent="4")), complete=True
     )
@@ -92,7 +95,7 @@ async def test_rate_limits_are_found_zone_by_zone() -> None:
 
 async def test_a_rate_limit_that_cannot_be_read_is_known_all_the_same() -> None:
     body = '{"data": [{"ratelimitId": 55, "overview": 7}, {"ratelimitId": 56}], "error": null}'
-    polled = await poll(COLLECTOR, account(SHIELD_ZONES, RATE_LIMITS), zones(3), body)
+    polled = await poll(COLLECTOR, WITH_LIMITS, zones(3), body)
     assert lists(polled)["rate_limit"] == ResourceList(
         (Resource("55", parent="3"), Resource("56", parent="3")), complete=True
     )
@@ -100,13 +103,13 @@ async def test_a_rate_limit_that_cannot_be_read_is_known_all_the_same() -> None:
 
 async def test_a_rate_limit_without_a_readable_id_makes_the_list_incomplete() -> None:
     body = '{"data": [{"ratelimitId": "x"}, {"ratelimitId": 56}], "error": null}'
-    polled = await poll(COLLECTOR, account(SHIELD_ZONES, RATE_LIMITS), zones(3), body)
+    polled = await poll(COLLECTOR, WITH_LIMITS, zones(3), body)
     assert lists(polled)["rate_limit"] == ResourceList((Resource("56", parent="3"),), complete=False)
 
 
 async def test_a_platform_without_that_listing_is_asked_once_and_is_no_failure() -> None:
     caller = ScriptedCaller([zones(3, 4), None])
-    polled = await COLLECTOR.poll(context_of(caller), account(SHIELD_ZONES, RATE_LIMITS))
+    polled = await COLLECTOR.poll(context_of(caller, WITH_LIMITS), WITH_LIMITS)
     assert ([name for name, _ in caller.calls], sorted(lists(polled)), polled.outcomes[0].error) == (
         ["shield_zones", "shield_zone_rate_limits"],
         ["shield_zone"],
@@ -115,7 +118,7 @@ async def test_a_platform_without_that_listing_is_asked_once_and_is_no_failure()
 
 
 async def test_a_zone_that_went_meanwhile_has_no_rate_limits() -> None:
-    polled = await poll(COLLECTOR, account(SHIELD_ZONES, RATE_LIMITS), zones(3, 4, 5), limits(55), None, limits(57))
+    polled = await poll(COLLECTOR, WITH_LIMITS, zones(3, 4, 5), limits(55), None, limits(57))
     assert lists(polled)["rate_limit"] == ResourceList(
         (Resource("55", parent="3"), Resource("57", parent="5")), complete=True
     )
@@ -126,7 +129,7 @@ async def test_a_zone_whose_plan_has_no_rate_limits_is_passed_over() -> None:
         EnvelopeError("no", status=202, error_key="not_found.ratelimit_shieldzone"),
         NotAvailable("no", status=202, error_key="invalid_plan_type.ratelimit"),
     ):
-        polled = await poll(COLLECTOR, account(SHIELD_ZONES, RATE_LIMITS), zones(3, 4), lacking, limits(57))
+        polled = await poll(COLLECTOR, WITH_LIMITS, zones(3, 4), lacking, limits(57))
         assert lists(polled)["rate_limit"] == ResourceList((Resource("57", parent="4"),), complete=True)
         assert polled.outcomes[0].error is None
 
@@ -134,7 +137,7 @@ async def test_a_zone_whose_plan_has_no_rate_limits_is_passed_over() -> None:
 async def test_a_zone_that_fails_does_not_hide_the_next_and_is_told() -> None:
     failing = EnvelopeError("broken", status=202, error_key="internal.failure")
     for fault in (ServerError("500", status=500), Forbidden("403", status=403), failing):
-        polled = await poll(COLLECTOR, account(SHIELD_ZONES, RATE_LIMITS), zones(3, 4), fault, limits(57))
+        polled = await poll(COLLECTOR, WITH_LIMITS, zones(3, 4), fault, limits(57))
         assert lists(polled)["rate_limit"] == ResourceList((Resource("57", parent="4"),), complete=False)
         assert polled.outcomes[0].error is fault
 
@@ -143,7 +146,7 @@ async def test_what_keeps_every_call_from_being_answered_ends_the_attempt() -> N
     faults: list[PlatformError] = [Refused("no"), RateLimited("429", status=429), Unauthorized("401", status=401)]
     for fault in faults:
         caller = ScriptedCaller([zones(3, 4, 5), limits(55), fault])
-        polled = await COLLECTOR.poll(context_of(caller), account(SHIELD_ZONES, RATE_LIMITS))
+        polled = await COLLECTOR.poll(context_of(caller, WITH_LIMITS), WITH_LIMITS)
         assert lists(polled)["rate_limit"] == ResourceList((Resource("55", parent="3"),), complete=False)
         assert (len(caller.calls), polled.outcomes[0].error) == (3, fault)
 
@@ -183,7 +186,7 @@ async def test_each_list_is_told_before_the_next_is_asked_for() -> None:
     async def tell(inventory: Inventory) -> None:
         reported.append((inventory, len(caller.calls)))
 
-    context = replace(context_of(caller), found=tell)
+    context = replace(context_of(caller, account()), found=tell)
     polled = await COLLECTOR.poll(context, account(SEARCH, SHIELD_ZONES, RATE_LIMITS))
     assert [(sorted(inventory.lists), inventory.names_follow, calls) for inventory, calls in reported] == [
         (["cdn", "dns_zone", "script"], True, 1),
@@ -207,7 +210,7 @@ async def test_several_zones_are_asked_for_their_rate_limits_at_once() -> None:
 
     count = 30
     waiting = Waiting([zones(*range(1, count + 1)), *(limits(1000 + zone) for zone in range(1, count + 1))])
-    polled = await COLLECTOR.poll(context_of(waiting), account(SHIELD_ZONES, RATE_LIMITS))
+    polled = await COLLECTOR.poll(context_of(waiting, WITH_LIMITS), WITH_LIMITS)
     assert most == AT_ONCE
     parents = [resource.parent for resource in lists(polled)["rate_limit"].resources]
     assert parents == [str(zone) for zone in range(1, count + 1)], "in the order of the zones"

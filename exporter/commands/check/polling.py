@@ -7,7 +7,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 
 from exporter.clock import Clocks
-from exporter.collectors.collector import Outcome
+from exporter.collectors.collector import Context, Outcome
 from exporter.commands.check.results import AccountResult, Poll, TargetResult, configured_registry, demand_of, pairs
 from exporter.platform.errors import (
     ConnectTimeout,
@@ -142,7 +142,7 @@ class _AccountCheck:
     async def _poll(self, plan: Plan, target: Target) -> None:
         name, result = plan.collector.name, self.result
         caller = self.client.until(self.clocks.monotonic() + self.retry_seconds)
-        polled = await plan.collector.result(target, caller, self.registry, self.client.present())
+        polled = await plan.collector.result(Context(caller, self.registry, self.client.present()), target)
         found: dict[str, int] = {}
         if polled.found is not None:
             self.registry.apply(result.name, polled.found)

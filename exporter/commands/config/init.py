@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from exporter.clock import SYSTEM
+from exporter.collectors.collector import Context
 from exporter.collectors.discovery import COLLECTOR
 from exporter.commands.options import flag_values
 from exporter.commands.output import interruptible
@@ -89,7 +90,7 @@ async def _listed(account: AccountSettings) -> tuple[Mapping[str, ResourceList],
     target = next(iter(registry.targets("account")))
     async with aclosing(client_of(account, Observer(), 1)) as client:
         caller = client.until(time.monotonic() + _PATIENCE * account.timeout)
-        polled = await COLLECTOR.result(target, caller, registry, SYSTEM.utc())
+        polled = await COLLECTOR.result(Context(caller, registry, SYSTEM.utc()), target)
     return (polled.found.lists if polled.found is not None else {}), polled.error
 
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import click
 
 from exporter.clock import SYSTEM
-from exporter.collectors.collector import Collector, Outcome
+from exporter.collectors.collector import Collector, Context, Outcome
 from exporter.collectors.endpoints.endpoint import ACCOUNT_KIND, Endpoint, EndpointMetric
 from exporter.collectors.endpoints.expression import Expression, ExpressionError
 from exporter.commands.call.sending import choose_account
@@ -145,7 +145,7 @@ class Attempt:
     async def _try(self, endpoint: Endpoint, caller: _Listening) -> list[str]:
         target, lines = await self._target(endpoint, caller)
         collector = self._collectors[endpoint.name]
-        polled = await collector.result(target, caller, self._registry, SYSTEM.utc())
+        polled = await collector.result(Context(caller, self._registry, SYSTEM.utc()), target)
         if caller.answer is None:
             raise polled.error or AttemptError("nothing was asked")
         document = caller.answer.value
@@ -174,7 +174,7 @@ class Attempt:
                 raise AttemptError(f"there are several of the kind {kind}; --target ID selects one")
             return chosen or Target(account, kind, self._target_id), []
         listed = Target(account, ACCOUNT_KIND, account, account)
-        polled = await lists.result(listed, caller, self._registry, SYSTEM.utc())
+        polled = await lists.result(Context(caller, self._registry, SYSTEM.utc()), listed)
         if polled.found is not None:
             self._registry.apply(account, polled.found)
         resources = polled.found.lists[kind].resources if polled.found and kind in polled.found.lists else ()
