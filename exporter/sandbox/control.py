@@ -25,8 +25,7 @@ from exporter.sandbox.seed import seed
 from exporter.sandbox.world import DATABASES, World
 
 _SHOWN: Final = 1_000
-_EARLIEST: Final = datetime(2001, 1, 1, tzinfo=UTC).timestamp()
-_LATEST: Final = datetime(2200, 1, 1, tzinfo=UTC).timestamp()
+_EARLIEST, _LATEST = (datetime(year, 1, 1, tzinfo=UTC).timestamp() for year in (2001, 2200))
 _FASTEST: Final = 1_000_000.0
 
 

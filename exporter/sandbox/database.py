@@ -8,9 +8,8 @@ import tempfile
 import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from exporter.sandbox import hrana
 from exporter.sandbox.clock import WorldClock
@@ -91,8 +90,7 @@ class BatonError(Exception):
     """The baton belongs to no stream, or to an expired one."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Parked:
+class _Parked(NamedTuple):
     """A stream that waits for its next pipeline."""
 
     stream: Stream

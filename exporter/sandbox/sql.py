@@ -4,6 +4,7 @@ import re
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Final
 
 _LONGEST_VALUE: Final = 16 * 1024 * 1024
@@ -200,72 +201,59 @@ class Statement:
         return ordered
 
 
-class _Reader:
-    """Collects the tokens of one statement."""
-
-    def __init__(self) -> None:
-        self.text: list[str] = []
-        self.numbered: list[str] = []
-        self.parameters: list[str | None] = []
-        self._first: str | None = None
-        self._verb = ""
-        self._depth = 0
-
-    def take(self, kind: str, token: str) -> None:
-        self.text.append(token)
-        self.numbered.append(f"?{self._number(token)}" if kind == "parameter" else token)
-        if kind == "skip":
-            return
-        if self._first is None:
-            self._first = token.upper() if kind == "word" else ""
-        if not self._verb and self._depth == 0 and token.upper() in _VERBS:
-            self._verb = token.upper()
-        self._depth += {"(": 1, ")": -1}.get(token, 0)
-
-    def is_complete(self) -> bool:
-        """Return whether a semicolon now would end the statement; in a trigger, not every one does."""
-        try:
-            return sqlite3.complete_statement("".join(self.text) + ";")
-        except ValueError:
-            # The text contains a NUL, which SQLite refuses later.
-            return True
-
-    def statement(self) -> Statement | None:
-        if self._first is None:
-            return None
-        verb = self._verb if self._first == "WITH" else self._first
-        return Statement("".join(self.text), "".join(self.numbered), self._first, verb, tuple(self.parameters))
-
-    def _number(self, token: str) -> int:
-        if token == "?":  # noqa: S105 - a token of SQL, no secret
-            self.parameters.append(None)
-            return len(self.parameters)
-        if token[0] == "?":
-            number = int(token[1:])
-            if not 1 <= number <= _MOST_PARAMETERS:
-                message = f"SQL input error: variable number must be between ?1 and ?{_MOST_PARAMETERS}"
-                raise SqlError(message, "SQL_INPUT_ERROR")
-            self.parameters.extend([None] * (number - len(self.parameters)))
-            self.parameters[number - 1] = self.parameters[number - 1] or token
-            return number
-        if token not in self.parameters:
-            self.parameters.append(token)
-        return self.parameters.index(token) + 1
-
-
 def split(text: str) -> list[Statement]:
     """Split SQL text into its statements, without empty ones.
 
     Raises:
         SqlError: a parameter's number is out of range.
     """
-    statements = []
-    reader = _Reader()
+    statements: list[Statement | None] = []
+    tokens: list[tuple[str, str]] = []
     for found in _TOKEN.finditer(text):
-        if found.lastgroup == "semicolon" and reader.is_complete():
-            statements.append(reader.statement())
-            reader = _Reader()
+        if found.lastgroup == "semicolon" and _is_complete(tokens):
+            statements.append(_statement(tokens))
+            tokens = []
         else:
-            reader.take(found.lastgroup or "other", found[0])
-    statements.append(reader.statement())
-    return [statement for statement in statements if statement is not None]
+            tokens.append((found.lastgroup or "other", found[0]))
+    return [statement for statement in (*statements, _statement(tokens)) if statement is not None]
+
+
+def _is_complete(tokens: list[tuple[str, str]]) -> bool:
+    """Return whether a semicolon now would end a statement; in a trigger, not every one does."""
+    try:
+        return sqlite3.complete_statement("".join(token for _, token in tokens) + ";")
+    except ValueError:
+        # The text contains a NUL, which SQLite refuses later.
+        return True
+
+
+def _statement(tokens: list[tuple[str, str]]) -> Statement | None:
+    shown = [(kind, token) for kind, token in tokens if kind != "skip"]
+    if not shown:
+        return None
+    parameters: list[str | None] = []
+    numbered = [f"?{_number(token, parameters)}" if kind == "parameter" else token for kind, token in tokens]
+    first = verb = shown[0][1].upper() if shown[0][0] == "word" else ""
+    if first == "WITH":
+        depths = accumulate({"(": 1, ")": -1}.get(token, 0) for _, token in shown)
+        words = (token.upper() for (_, token), depth in zip(shown, depths, strict=True) if depth == 0)
+        verb = next((word for word in words if word in _VERBS), "")
+    return Statement("".join(token for _, token in tokens), "".join(numbered), first, verb, tuple(parameters))
+
+
+def _number(token: str, parameters: list[str | None]) -> int:
+    """Return the number of a parameter, and add it to those before unless it is one of them."""
+    if token == "?":  # noqa: S105 - a token of SQL, no secret
+        parameters.append(None)
+        return len(parameters)
+    if token[0] == "?":
+        number = int(token[1:])
+        if not 1 <= number <= _MOST_PARAMETERS:
+            message = f"SQL input error: variable number must be between ?1 and ?{_MOST_PARAMETERS}"
+            raise SqlError(message, "SQL_INPUT_ERROR")
+        parameters.extend([None] * (number - len(parameters)))
+        parameters[number - 1] = parameters[number - 1] or token
+        return number
+    if token not in parameters:
+        parameters.append(token)
+    return parameters.index(token) + 1
