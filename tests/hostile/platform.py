@@ -1,118 +1,172 @@
-"""A platform with very long answers, as a process: `python -m tests.hostile.platform PORT ZONES ROWS NAME`.
+"""A platform with very long answers, in threads of the test, and a daemon that polls it."""
 
-It uses no part of the exporter. `/events` returns how often each path was requested, and the results of the long
-answers: `sent` if all of it was received, `refused` if the client closed the connection before.
-"""
-
-import asyncio
 import json
 import socket
-import sys
+import time
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from prometheus_client.parser import text_string_to_metric_families
+
+from tests.counters.process import Exporter, exporter_running
+from tests.waiting import PATIENCE
+
+KEY = "0123456789abcdef-not-a-key"
 PIECE = 65_536
 
 
+@dataclass
 class Platform:
-    """Answers a search with many zones, and SQL with many rows."""
+    """Answers a search with many zones, and SQL with many rows.
 
-    def __init__(self, zones: int, rows: int, name: str) -> None:
-        self.zones = zones
-        self.rows = rows
-        self.name = name
-        self.events: Counter[str] = Counter()
-        cells = (
-            [{"type": "text", "value": f"region-{row}"}, {"type": "integer", "value": str(row)}] for row in range(rows)
+    Attributes:
+        events: how often each path was requested, the last pages of the search, and of the long answers those that were
+            `sent` whole and those that were `refused`, because the client closed the connection before.
+    """
+
+    zones: int
+    rows: int
+    name: str
+    events: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        texts = ({"type": "text", "value": f"region-{row}"} for row in range(self.rows))
+        cells = [[text, {"type": "integer", "value": str(row)}] for row, text in enumerate(texts)]
+        self.long_answer = _pipeline(
+            cols=[{"name": name, "decltype": None} for name in ("region", "value")], rows=cells
         )
-        columns = [{"name": "region", "decltype": None}, {"name": "value", "decltype": None}]
-        self.long_answer = pipeline(columns, list(cells))
-        self.short_answer = pipeline([{"name": "1", "decltype": None}], [[{"type": "integer", "value": "1"}]])
+        one = [{"type": "integer", "value": "1"}]
+        self.short_answer = _pipeline(cols=[{"name": "1", "decltype": None}], rows=[one])
 
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer the requests of a connection."""
-        # A small buffer: what the client does not take stays here.
-        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, PIECE)
-        try:
-            while True:
-                head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
-                lines = head.split("\r\n")
-                headers = {line.partition(":")[0].lower(): line.partition(":")[2].strip() for line in lines[1:]}
-                sent = await reader.readexactly(int(headers.get("content-length", "0")))
-                await self._send(writer, self._answer(lines[0].split(" ")[1], sent))
-        except (asyncio.IncompleteReadError, ConnectionError):
-            self.events["refused"] += 0
-        finally:
-            writer.close()
-
-    async def _send(self, writer: asyncio.StreamWriter, body: bytes) -> None:
-        is_long = body is self.long_answer
-        begin = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
-        writer.write(begin.encode())
-        try:
-            for start in range(0, len(body), PIECE):
-                writer.write(body[start : start + PIECE])
-                await writer.drain()
-        except ConnectionError:
-            self.events["refused"] += is_long
-            raise
-        self.events["sent"] += is_long
-
-    def _answer(self, target: str, sent: bytes) -> bytes:
+    def answer(self, target: str, sent: bytes) -> bytes:
+        """Return the answer to a request."""
         parts = urlsplit(target)
-        if parts.path == "/events":
-            return json.dumps(self.events).encode()
         self.events[parts.path] += 1
-        match parts.path:
-            case "/search":
-                return self._search(parse_qs(parts.query))
-            case "/v2/pipeline":
-                return self._sql(json.loads(sent))
-            case "/shield/shield-zones":
-                return b'{"data": [], "page": {"totalCount": 0}}'
-            case _:
-                return b'{"TotalQueriesServed": 7, "QueriesServedChart": {}, "QueriesByTypeChart": {}}'
+        if parts.path == "/search":
+            query = {name: int(values[0]) for name, values in parse_qs(parts.query).items() if name != "search"}
+            begin, size = query.get("from", 0), query.get("size", 20)
+            numbers = range(begin, min(begin + size, self.zones))
+            self.events["last page"] += begin + size >= self.zones
+            found = [{"Type": "dns", "Id": number + 1, "Name": self.name.format(number)} for number in numbers]
+            return json.dumps({"Total": self.zones, "From": begin, "Size": size, "SearchResults": found}).encode()
+        if parts.path == "/v2/pipeline":
+            first = json.loads(sent)["requests"][0]
+            if first["type"] == "describe":
+                return _pipeline("describe", is_readonly=True)
+            return self.long_answer if "orders" in first["stmt"]["sql"] else self.short_answer
+        if parts.path == "/shield/shield-zones":
+            return b'{"data": [], "page": {"totalCount": 0}}'
+        return b'{"TotalQueriesServed": 7, "QueriesServedChart": {}, "QueriesByTypeChart": {}}'
 
-    def _search(self, query: dict[str, list[str]]) -> bytes:
-        begin, size = int(query.get("from", ["0"])[0]), int(query.get("size", ["20"])[0])
-        found = [
-            {"Type": "dns", "Id": number + 1, "Name": self.name.format(number)}
-            for number in range(begin, min(begin + size, self.zones))
-        ]
-        if begin + size >= self.zones:
-            self.events["last page"] += 1
-        return json.dumps({"Total": self.zones, "From": begin, "Size": size, "SearchResults": found}).encode()
+    @contextmanager
+    def serving(self) -> Iterator[str]:
+        """Serve until the block ends; yield the address."""
+        platform = self
 
-    def _sql(self, request: Any) -> bytes:
-        first = request["requests"][0]
-        if first["type"] != "execute":
-            return pipeline_of({"type": "ok", "response": {"type": "describe", "result": {"is_readonly": True}}})
-        return self.long_answer if "orders" in first["stmt"]["sql"] else self.short_answer
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                body = platform.answer(self.path, self.rfile.read(int(self.headers.get("content-length", 0))))
+                # A small buffer: what the client does not take stays here.
+                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, PIECE)
+                event = "sent"
+                try:
+                    self.send_response(200)
+                    self.send_header("Content-Type", "application/json")
+                    self.send_header("Content-Length", str(len(body)))
+                    self.end_headers()
+                    self.wfile.write(body)
+                except ConnectionError:
+                    event, self.close_connection = "refused", True
+                platform.events[event] += body is platform.long_answer
+
+            def do_POST(self) -> None:
+                self.do_GET()
+
+            def log_message(self, *_: object) -> None:
+                """Log nothing."""
+
+        with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+            Thread(target=server.serve_forever).start()
+            try:
+                yield f"http://127.0.0.1:{server.server_port}"
+            finally:
+                server.shutdown()
 
 
-def pipeline(columns: list[dict[str, str | None]], rows: list[list[dict[str, str]]]) -> bytes:
-    """Return the answer to a statement."""
-    result = {"cols": columns, "rows": rows, "affected_row_count": 0, "last_insert_rowid": None}
-    return pipeline_of({"type": "ok", "response": {"type": "execute", "result": result}})
-
-
-def pipeline_of(result: dict[str, object]) -> bytes:
+def _pipeline(kind: str = "execute", **result: object) -> bytes:
     """Return the answer to a pipeline of one request and its close."""
-    closed = {"type": "ok", "response": {"type": "close"}}
-    answer = {"baton": None, "base_url": None, "results": [result, closed]}
-    return json.dumps(answer, separators=(",", ":")).encode()
+    if kind == "execute":
+        result |= {"affected_row_count": 0, "last_insert_rowid": None}
+    results = [
+        {"type": "ok", "response": {"type": kind, "result": result}},
+        {"type": "ok", "response": {"type": "close"}},
+    ]
+    return json.dumps({"baton": None, "base_url": None, "results": results}, separators=(",", ":")).encode()
 
 
-async def main(port: int, zones: int, rows: int, name: str) -> None:
-    """Serve until the process ends."""
+@dataclass
+class HostileRun:
+    """The platform, and the daemon."""
+
+    events: Counter[str]
+    daemon: Exporter
+
+    def sample(self, family: str) -> float | None:
+        """Scrape one family, and return the sum of its samples; None if there is none."""
+        found = text_string_to_metric_families(self.daemon.text(f"/metrics?name[]={family}"))
+        samples = [sample.value for one in found for sample in one.samples if sample.name == family]
+        return sum(samples) if samples else None
+
+    def target(self, key: str) -> dict[str, str]:
+        """Return the status of a target."""
+        rows = json.loads(self.daemon.text("/api/v1/targets"))["targets"]
+        found: dict[str, str] = next(row for row in rows if row["target"] == key)
+        return found
+
+
+@contextmanager
+def hostile_run(
+    folder: Path,
+    settings: Callable[[str, str], Mapping[str, Any]],
+    *,
+    zones: int = 0,
+    rows: int = 1,
+    name: str = "zone-{}.example",
+) -> Iterator[HostileRun]:
+    """Run the platform and a daemon.
+
+    Args:
+        folder: the folder for the files.
+        settings: address of the platform, file of its key → the configuration, without `web` and `state`.
+        zones: how many zones the platform's search finds.
+        rows: how many rows each query returns.
+        name: the name of the zones.
+    """
+    key = folder / "key"
+    key.write_text(KEY)
+    key.chmod(0o600)
     platform = Platform(zones, rows, name)
-    server = await asyncio.start_server(platform.serve, "127.0.0.1", port)
-    async with server:
-        sys.stdout.write("ready\n")
-        sys.stdout.flush()
-        await server.serve_forever()
+    with platform.serving() as url:
+        own = {"web": {"listen": "127.0.0.1:0"}, "state": {"path": None}}
+        with exporter_running({**settings(url, str(key)), **own}, folder) as daemon:
+            yield HostileRun(platform.events, daemon)
 
 
-if __name__ == "__main__":
-    asyncio.run(main(int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]))
+def until(is_so: Callable[[], bool]) -> int:
+    """Repeat a check until it is true, and return the number of failed checks."""
+    ends = time.monotonic() + PATIENCE
+    times = 0
+    while not is_so():
+        assert time.monotonic() < ends, "it never was"
+        times += 1
+        time.sleep(0.01)
+    return times

@@ -1,8 +1,6 @@
 """Fixtures: a world whose clock only moves by `advance`, and clients of it."""
 
-import subprocess
 from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
 
 import httpx
 import pytest
@@ -12,7 +10,6 @@ from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.keys import API_KEY
 from exporter.sandbox.server import SandboxServer
 from exporter.sandbox.world import World
-from tests.real_parts import find
 
 NOON = 1_770_379_200.0  # 2026-02-06T12:00:00Z, a Friday
 
@@ -51,22 +48,3 @@ async def remote(server: SandboxServer) -> AsyncIterator[httpx.AsyncClient]:
     """A client of the server, with the account owner's key."""
     async with httpx.AsyncClient(base_url=server.url, headers={"AccessKey": API_KEY}) as it:
         yield it
-
-
-@pytest.fixture
-def tls_files(tmp_path: Path) -> tuple[Path, Path]:
-    """A certificate for 127.0.0.1, and its key."""
-    openssl = find("openssl")
-    certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
-    subprocess.run(
-        [
-            openssl,
-            *("req", "-x509", "-nodes", "-days", "2", "-subj", "/CN=sandbox"),
-            *("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"),
-            *("-addext", "subjectAltName=IP:127.0.0.1"),
-            *("-keyout", key, "-out", certificate),
-        ],
-        check=True,
-        capture_output=True,
-    )
-    return certificate, key

@@ -1,7 +1,6 @@
 """Faults on connections and in time; the golden has the answers of those that need neither."""
 
 import asyncio
-import ssl
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from exporter.sandbox.keys import API_KEY
 from exporter.sandbox.server import SandboxServer
 from exporter.sandbox.world import World
 from tests.waiting import END_SECONDS, PATIENCE, until
+from tests.web.certificates import Authority
 
 ZONE, OTHER = "/dnszone/101/statistics", "/dnszone/102/statistics"
 
@@ -160,12 +160,14 @@ async def test_a_server_stops_at_once_during_stalled_answers(world: World) -> No
         assert all(isinstance(result, httpx.TransportError) for result in ended)
 
 
-async def test_a_reset_is_one_over_tls_too(world: World, tls_files: tuple[Path, Path]) -> None:
-    certificate, key = tls_files
+async def test_a_reset_is_one_over_tls_too(world: World, tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    certificate, key = authority.issue("127.0.0.1")
     server = SandboxServer(create_app(world), tls_certificate=certificate, tls_key=key)
     await server.start()
-    trusting = ssl.create_default_context(cafile=certificate)
-    async with httpx.AsyncClient(base_url=server.url, headers={"AccessKey": API_KEY}, verify=trusting) as client:
+    async with httpx.AsyncClient(
+        base_url=server.url, headers={"AccessKey": API_KEY}, verify=authority.client()
+    ) as client:
         assert server.url.startswith("https://")
         assert (await client.get(ZONE)).status_code == 200
         await script(client, "reset", path=ZONE, point="body")
