@@ -1,9 +1,7 @@
 """The command `backfill`: the arguments that it refuses, how it ends, and what it prints."""
 
-import asyncio
 import math
 import re
-import threading
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -19,43 +17,16 @@ from exporter.counters.lease_table import LeaseTable
 from exporter.counters.state_database import Group, StateDatabase
 from exporter.counters.state_file import StateLock
 from exporter.sandbox import keys
-from exporter.sandbox.app import create_app
-from exporter.sandbox.clock import WorldClock
-from exporter.sandbox.faults import Faults
-from exporter.sandbox.server import SandboxServer
-from exporter.sandbox.world import World
 from tests.backfill.backfill_setup import parsed
+from tests.commands.platform import Platform, running
 from tests.commands.terminal import type_in
 from tests.postgres import Postgres
 
 
-class Platform:
-    """A sandbox on its own thread, because the command runs its own loop."""
-
-    def __init__(self) -> None:
-        self.faults = Faults()
-        self.url = ""
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever)
-        self._thread.start()
-        self.world = World(seed=1, clock=WorldClock(), dns_zones=5)
-        self._server = SandboxServer(create_app(self.world, self.faults))
-        asyncio.run_coroutine_threadsafe(self._server.start(), self._loop).result()
-        self.url = self._server.url
-
-    def stop(self) -> None:
-        """Stop serving."""
-        asyncio.run_coroutine_threadsafe(self._server.stop(), self._loop).result()
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
-
-
 @pytest.fixture
 def platform() -> Iterator[Platform]:
-    served = Platform()
-    yield served
-    served.stop()
+    with running(is_present=True, dns_zones=5) as served:
+        yield served
 
 
 @pytest.fixture
@@ -128,11 +99,19 @@ def test_what_makes_no_sense_is_refused_and_nothing_is_written(config: Path, arg
     assert not (config.parent / "history.om").exists()
 
 
-def test_a_wrong_configuration_is_refused_as_what_was_asked_for_is(config: Path) -> None:
-    config.write_text(config.read_text().replace("budget:", "budgte:"))
+@pytest.mark.parametrize(
+    ("old", "new", "code", "said"),
+    [
+        ("budget:", "budgte:", 2, "budgte: unknown key; did you mean 'budget'?"),
+        (keys.API_KEY, "wrong", 1, "401"),
+        ("state: {path", "state: {path: null} #", 0, "the history ends with yesterday"),
+    ],
+)
+def test_another_configuration_ends_otherwise(config: Path, old: str, new: str, code: int, said: str) -> None:
+    config.write_text(config.read_text().replace(old, new))
     result = backfill(config)
-    assert (result.exit_code, "budgte: unknown key; did you mean 'budget'?" in result.stderr) == (2, True)
-    assert list(config.parent.glob("history.om*")) == []
+    assert (result.exit_code, said in result.stderr) == (code, True), result.stderr
+    assert (config.parent / "history.om").exists() == (code == 0)
 
 
 @pytest.mark.parametrize(("zone", "near"), [("prod-shp.example", "; did you mean 'prod-shop.example'?"), ("9", "")])
@@ -151,14 +130,6 @@ def test_a_zone_that_nobody_has_spoils_no_other_and_is_not_promised(config: Path
     assert "No selected account has these zones: nosuch." in result.stdout
     assert "tries them again" not in result.stdout
     assert [path.name for path in config.parent.glob("history.om*")] == ["history.om"]
-
-
-def test_a_zone_that_could_not_be_looked_up_is_tried_again(config: Path, platform: Platform) -> None:
-    fault = platform.faults.add({"kind": "status", "status": 404, "path": "/search"})
-    result = backfill(config, "--zone", "prod-shop.example")
-    assert (result.exit_code, "1 could not be read; the same command tries them again." in result.stdout) == (1, True)
-    platform.faults.remove(fault.fault_id)
-    assert backfill(config, "--zone", "prod-shop.example").exit_code == 0
 
 
 def test_a_misspelt_zone_does_not_remove_what_an_earlier_run_has_left(config: Path, platform: Platform) -> None:
@@ -184,15 +155,23 @@ def test_a_file_that_is_there_is_not_overwritten(config: Path) -> None:
     assert (config.parent / "history.om").read_text() == "mine"
 
 
-def test_what_failed_is_named_and_tried_again_by_the_same_command(config: Path, platform: Platform) -> None:
-    fault = platform.faults.add({"kind": "status", "status": 404, "path_regex": "/dnszone/102/.*"})
-    result = backfill(config)
-    assert result.exit_code == 1
-    assert "not written: main: dns_zone/102 (prod-api.example): " in result.stderr
+@pytest.mark.parametrize(
+    ("arguments", "path", "said"),
+    [
+        ((), "/dnszone/102/.*", ("dns_zone/102 (prod-api.example): ", "11 targets (10 by an earlier run)")),
+        (("--zone", "prod-shop.example"), "/search", ("account/main", "1 targets")),
+    ],
+)
+def test_what_failed_is_named_and_tried_again_by_the_same_command(
+    config: Path, platform: Platform, arguments: tuple[str, ...], path: str, said: tuple[str, str]
+) -> None:
+    fault = platform.faults.add({"kind": "status", "status": 404, "path_regex": path})
+    result = backfill(config, *arguments)
+    assert (result.exit_code, f"not written: main: {said[0]}" in result.stderr) == (1, True), result.stderr
     assert "1 could not be read; the same command tries them again." in result.stdout
     platform.faults.remove(fault.fault_id)
-    again = backfill(config)
-    assert (again.exit_code, "11 targets (10 by an earlier run)" in again.stdout) == (0, True)
+    again = backfill(config, *arguments)
+    assert (again.exit_code, said[1] in again.stdout) == (0, True), again.stdout
 
 
 def test_of_many_failures_the_first_are_named_and_the_others_counted(config: Path) -> None:
@@ -215,13 +194,6 @@ def test_other_arguments_do_not_go_on_with_an_unfinished_file(config: Path, plat
     backfill(config)
     result = backfill(config, "--from", day(-3))
     assert (result.exit_code, "give the same again, or remove it" in result.stderr) == (2, True)
-
-
-def test_a_key_that_is_refused_writes_nothing(config: Path) -> None:
-    config.write_text(config.read_text().replace(keys.API_KEY, "wrong"))
-    result = backfill(config)
-    assert (result.exit_code, "401" in result.stderr) == (1, True)
-    assert not (config.parent / "history.om").exists()
 
 
 def test_beside_a_daemon_its_state_is_only_read(config: Path) -> None:
@@ -257,12 +229,6 @@ def test_a_database_beside_a_daemon_is_only_read_and_is_written_where_none_runs(
     assert database.rows(everyone, ()) == before
     database.close()
     assert (config.parent / "history.om").read_text() == history
-
-
-def test_without_a_state_file_it_says_what_is_missing(config: Path) -> None:
-    config.write_text(config.read_text().partition("state:")[0] + "state: {path: null}\n")
-    result = backfill(config)
-    assert (result.exit_code, "the history ends with yesterday" in result.stderr) == (0, True)
 
 
 @pytest.mark.parametrize("failing", [0, 2])

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.backfill.job import Selected, SpanError
+from exporter.backfill.job import Selected
 from exporter.sandbox.dns import Chart, Shape
 from tests.backfill.backfill_setup import DAY, TODAY, BackfillSetup, Raw, ago, backfill_setup, grown, parsed
 from tests.exporter_parts import START
@@ -132,22 +132,31 @@ async def test_each_days_sample_stands_at_its_end(tmp_path: Path) -> None:
         ]
 
 
-async def test_far_history_is_asked_for_in_windows(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("spans", "has_state", "counted"),
+    [
+        # Far history is asked for in windows.
+        ([(99, 0)], True, (99, 0)),
+        # Two spans, one after the other, count all once.
+        ([(20, 11), (10, 1)], True, (20, 1)),
+        # Without a state file, the history ends with yesterday.
+        ([(29, 0)], False, (29, 1)),
+    ],
+)
+async def test_each_day_is_counted_once(
+    tmp_path: Path, spans: list[tuple[int, int]], counted: tuple[int, int], *, has_state: bool
+) -> None:
     async with backfill_setup(tmp_path, shield_zones={"discover": False}) as where:
-        report = await where.backfill(ago(99), selected=Selected(zones=frozenset({"101"})))
-        assert (report.failures, report.targets) == ([], 1)
-        grown = growth(parsed(where.output), QUERIES)
-        assert grown == sum(where.world.dns.true_queries(ZONE, day) for day in days(ago(99), TODAY))
-
-
-async def test_two_spans_one_after_the_other_count_all_once(tmp_path: Path) -> None:
-    async with backfill_setup(tmp_path) as where:
-        await where.backfill(ago(20), ago(11))
-        first = parsed(where.output)
-        where.output.unlink()
-        await where.backfill(ago(10), ago(1))
-        grown = growth(joined(first, parsed(where.output)), QUERIES, zone_id=str(ZONE))
-        assert grown == sum(where.world.dns.true_queries(ZONE, day) for day in days(ago(20), ago(1)))
+        found: Raw = {}
+        for first, last in spans:
+            chosen = Selected(zones=frozenset({str(ZONE)}))
+            report = await where.backfill(ago(first), ago(last), state=has_state, selected=chosen)
+            assert (report.failures, report.targets) == ([], 1)
+            found = joined(found, parsed(where.output))
+            where.output.unlink()
+        span = days(ago(counted[0]), ago(counted[1]))
+        assert growth(found, QUERIES) == sum(where.world.dns.true_queries(ZONE, day) for day in span)
+        assert where.state.exists() == has_state
 
 
 async def test_a_chart_that_is_null_has_no_history(tmp_path: Path) -> None:
@@ -157,14 +166,6 @@ async def test_a_chart_that_is_null_has_no_history(tmp_path: Path) -> None:
         history = parsed(where.output)
         assert not any(name == QUERIES and ("zone_id", str(ZONE)) in own for name, own in history)
         assert any(name == ROUTED and ("zone_id", str(ZONE)) in own for name, own in history)
-
-
-async def test_without_a_state_file_it_ends_with_yesterday(tmp_path: Path) -> None:
-    async with backfill_setup(tmp_path) as where:
-        await where.backfill(FIRST, state=False)
-        grown = growth(parsed(where.output), QUERIES, zone_id=str(ZONE))
-        assert grown == sum(where.world.dns.true_queries(ZONE, day) for day in days(FIRST, ago(1)))
-        assert not where.state.exists()
 
 
 async def test_a_zone_that_cannot_be_read_spoils_no_other_and_is_tried_again(tmp_path: Path) -> None:
@@ -219,28 +220,6 @@ async def test_an_answer_of_too_many_requests_is_waited_for(tmp_path: Path) -> N
     async with backfill_setup(tmp_path) as where:
         where.faults.add({"kind": "status", "status": 429, "path_regex": "/dnszone/104/.*", "times": 3})
         assert (await where.backfill(FIRST)).failures == []
-
-
-@pytest.mark.parametrize(
-    ("first", "last", "says"),
-    [
-        (ago(3), ago(-1), "2026-02-05 to 2026-02-09 reaches into the future: the platform has 2026-02-08"),
-        (ago(-2), None, "reaches into the future"),
-        (ago(3), ago(4), "contains no day"),
-    ],
-)
-async def test_days_that_cannot_be_are_refused(tmp_path: Path, first: date, last: date | None, says: str) -> None:
-    async with backfill_setup(tmp_path) as where:
-        with pytest.raises(SpanError, match=says):
-            await where.backfill(first, last)
-        assert not where.output.exists()
-
-
-async def test_a_zone_that_nobody_has_is_a_failure(tmp_path: Path) -> None:
-    async with backfill_setup(tmp_path) as where:
-        report = await where.backfill(FIRST, selected=Selected(zones=frozenset({"prod-shop.example", "no-such-zone"})))
-        assert [failure.target for failure in report.failures] == ["dns_zone/no-such-zone"]
-        assert {dict(own)["domain"] for _, own in parsed(where.output)} == {"prod-shop.example"}
 
 
 async def test_a_target_that_the_running_daemon_has_not_seen_is_left_for_later(tmp_path: Path) -> None:

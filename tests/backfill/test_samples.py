@@ -26,36 +26,68 @@ def polled(series: DaySeries | None, source: DayBuckets, at: datetime) -> DaySer
     return after
 
 
-def at_days_ends(series: DaySeries | None, shown: dict[int, float], span: Span) -> list[Point]:
-    """Return the samples at midnights, and the last two of the history."""
-    made = points(series, shown, span, STEPS["15m"])
+def at_days_ends(series: DaySeries | None, shown: dict[int, float], first: int, last: int) -> list[Point]:
+    """Return the samples at midnights, and the last two of the history, at milliseconds from the first sight's day."""
+    held = {F + day: count for day, count in shown.items()}
+    made = points(series, held, Span(F + first, F + last), STEPS["15m"])
     assert made == sorted(made, key=lambda point: point[0]), "in order"
-    return [point for point in made[:-2] if point[0] % DAY_MS == 0] + made[-2:]
+    chosen = [point for point in made[:-2] if point[0] % DAY_MS == 0] + made[-2:]
+    return [(at - midnight(F), value) for at, value in chosen]
 
 
-def test_it_ends_with_what_the_ledger_left_out_of_the_first_day_and_a_zero() -> None:
-    series = seen({-3: 1, -2: 10, -1: 20, 0: 5})
-    seam = int(FIRST_SIGHT.timestamp() * 1000) - SEAM_MS
-    assert at_days_ends(series, {}, Span(F - 2, F)) == [
-        (midnight(F - 2), 0.0),
-        (midnight(F - 1), 10.0),
-        (midnight(F), 30.0),
-        (seam, 35.0),
-        (seam + 1, 0.0),
-    ]
+DAY, NOON = DAY_MS, DAY_MS // 2 - SEAM_MS
+
+
+@pytest.mark.parametrize(
+    ("series", "shown", "span", "expected"),
+    [
+        # It ends with what the ledger left out of the first day, and a zero.
+        (
+            seen({-3: 1, -2: 10, -1: 20, 0: 5}),
+            {},
+            (-2, 0),
+            [(-2 * DAY, 0), (-DAY, 10), (0, 30), (NOON, 35), (NOON + 1, 0)],
+        ),
+        # Days that the ledger never saw are the platform's.
+        (
+            seen({-2: 10, -1: 20, 0: 5}),
+            {-3: 7.0, -2: 9.0, -1: 9999.0},
+            (-3, 0),
+            [(-3 * DAY, 0), (-2 * DAY, 7), (-DAY, 16), (0, 36), (NOON, 41), (NOON + 1, 0)],
+        ),
+        # A span that ends before the seam leaves room for the one that follows.
+        (
+            seen({-9: 1, -3: 1, -2: 10, -1: 20, 0: 5}),
+            {},
+            (-3, -2),
+            [(-3 * DAY, 0), (-2 * DAY, 1), (-DAY - 1, 11), (-DAY + 1, 0)],
+        ),
+        # A span after the first sight is the live counter's.
+        (seen({-1: 20, 0: 5}), {1: 3.0}, (1, 3), []),
+        # A first sight at midnight keeps the order.
+        (
+            seen({-2: 10, -1: 20, 0: 0}, datetime(2026, 2, 8, tzinfo=UTC)),
+            {},
+            (-1, 0),
+            [(-DAY, 0), (0, 20), (1, 20), (2, 0)],
+        ),
+        # A chart that was always null has no history.
+        (polled(None, DayBuckets({}, charted=False), FIRST_SIGHT), {}, (-2, 0), []),
+        # Without a live counter, whole days are written.
+        (None, {-2: 4.0, -1: 5.5}, (-2, -1), [(-2 * DAY, 0), (-DAY, 4), (-1, 9.5), (1, 0)]),
+    ],
+)
+def test_the_history_before_a_live_counter(
+    series: DaySeries | None, shown: dict[int, float], span: tuple[int, int], expected: list[Point]
+) -> None:
+    assert at_days_ends(series, shown, *span) == expected
 
 
 def test_what_rose_later_is_the_live_counters() -> None:
     series = seen({-3: 1, -2: 10, -1: 20, 0: 5})
     polled(series, DayBuckets({F - 3: 1, F - 2: 10, F - 1: 29, F: 50, F + 1: 7}), FIRST_SIGHT + timedelta(days=1))
-    assert [value for _, value in at_days_ends(series, {}, Span(F - 2, F + 1))] == [0, 10, 30, 35, 0]
+    assert [value for _, value in at_days_ends(series, {}, -2, 1)] == [0, 10, 30, 35, 0]
     assert series.value == 9 + 45 + 7
-
-
-def test_days_that_the_ledger_never_saw_are_the_platforms() -> None:
-    series = seen({-2: 10, -1: 20, 0: 5})
-    shown = {F - 3: 7.0, F - 2: 9.0, F - 1: 9999.0}
-    assert [value for _, value in at_days_ends(series, shown, Span(F - 3, F))] == [0, 7, 16, 36, 41, 0]
 
 
 def test_a_day_is_spread_over_pairs_at_every_fourth_step_and_the_middles_of_steps() -> None:
@@ -64,16 +96,10 @@ def test_a_day_is_spread_over_pairs_at_every_fourth_step_and_the_middles_of_step
     assert points(None, {F - 1: 25.0}, Span(F - 1, F - 1), STEPS["3h"]) == [
         (day, 0.0),
         (day + 1, 0.0),
-        (day + hour * 3 // 2, 1.0),
-        (day + hour * 9 // 2, 4.0),
-        (day + hour * 15 // 2, 7.0),
-        (day + hour * 21 // 2, 10.0),
+        *((day + hour * half // 2, float(half * 25 // 48)) for half in (3, 9, 15, 21)),
         (day + hour * 12, 12.0),
         (day + hour * 12 + 1, 12.0),
-        (day + hour * 27 // 2, 14.0),
-        (day + hour * 33 // 2, 17.0),
-        (day + hour * 39 // 2, 20.0),
-        (day + hour * 45 // 2, 23.0),
+        *((day + hour * half // 2, float(half * 25 // 48)) for half in (27, 33, 39, 45)),
         (day + hour * 24 - 1, 25.0),
         (day + hour * 24 + 1, 0.0),
     ]
@@ -107,37 +133,7 @@ def test_the_first_days_baseline_outlives_its_day() -> None:
     for day in range(1, 70):
         polled(series, DayBuckets({F + day - 1: 100, F + day: 50}), FIRST_SIGHT + timedelta(days=day))
     assert series.uncounted(F - 1) is None, "the ledger has forgotten it, and the platform is asked"
-    assert [value for _, value in at_days_ends(series, {F - 1: 20.0, F: 100.0}, Span(F - 1, F))] == [0, 20, 25, 0]
-
-
-def test_a_span_that_ends_before_the_seam_leaves_room_for_the_one_that_follows() -> None:
-    series = seen({-9: 1, -3: 1, -2: 10, -1: 20, 0: 5})
-    end = midnight(F - 1)
-    assert at_days_ends(series, {}, Span(F - 3, F - 2)) == [
-        (midnight(F - 3), 0.0),
-        (midnight(F - 2), 1.0),
-        (end - 1, 11.0),
-        (end + 1, 0.0),
-    ]
-
-
-def test_a_span_after_the_first_sight_is_the_live_counters() -> None:
-    assert at_days_ends(seen({-1: 20, 0: 5}), {F + 1: 3.0}, Span(F + 1, F + 3)) == []
-
-
-def test_a_first_sight_at_midnight_keeps_the_order() -> None:
-    series = seen({-2: 10, -1: 20, 0: 0}, datetime(2026, 2, 8, tzinfo=UTC))
-    times = [at for at, _ in at_days_ends(series, {}, Span(F - 1, F))]
-    assert times == [midnight(F - 1), midnight(F), midnight(F) + 1, midnight(F) + 2]
-
-
-def test_of_a_chart_that_was_always_null_there_is_nothing() -> None:
-    series = polled(None, DayBuckets({}, charted=False), FIRST_SIGHT)
-    assert at_days_ends(series, {}, Span(F - 2, F)) == []
-
-
-def test_without_a_live_counter_whole_days_are_written() -> None:
-    assert [value for _, value in at_days_ends(None, {F - 2: 4.0, F - 1: 5.5}, Span(F - 2, F - 1))] == [0, 4, 9.5, 0]
+    assert [value for _, value in at_days_ends(series, {-1: 20.0, 0: 100.0}, -1, 0)] == [0, 20, 25, 0]
 
 
 def test_lines_are_openmetrics() -> None:

@@ -72,14 +72,14 @@ class Platform:
 
 
 @contextmanager
-def running(**sizes: Any) -> Iterator[Platform]:
-    """Run a sandbox whose clock stands still, with a number of DNS zones, scripts and shield zones."""
+def running(*, is_present: bool = False, **sizes: Any) -> Iterator[Platform]:
+    """Run a sandbox with a number of DNS zones, scripts and shield zones; its clock stands still, or is the present."""
     started = threading.Event()
     made: list[Platform] = []
     ends: list[Callable[[], object]] = []
 
     async def serve() -> None:
-        world = World(1, WorldClock(NOON, speed=0.0), **sizes)
+        world = World(1, WorldClock() if is_present else WorldClock(NOON, speed=0.0), **sizes)
         app = create_app(world)
         noted: list[tuple[str, str, bytes]] = []
         app.add_middleware(Tally, noted=noted)

@@ -35,71 +35,53 @@ complete -C '%s'
 """
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> str:
-    """Return a search path that contains the program."""
+@pytest.mark.real
+@pytest.mark.parametrize(
+    ("shell", "line", "expected"),
+    [
+        ("bash", "edge-exporter ch", ["check"]),
+        ("bash", "edge-exporter call script_", ["script_update", "script_add_secret"]),
+        ("bash", "edge-exporter run --web.r", ["--web.route-prefix"]),
+        ("bash", "edge-exporter completion ''", ["bash", "zsh", "fish"]),
+        # No blank stands behind the equals sign of a parameter.
+        (
+            "bash",
+            "edge-exporter call dns_statistics id = 5 ''",
+            ["compopt -o nospace", "compopt -o nospace", "dateFrom=", "dateTo="],
+        ),
+        ("bash", "edge-exporter call shield_access_list_switch isEnabled = t", ["true"]),
+        (
+            "zsh",
+            "edge-exporter call dns_",
+            [
+                "suffix[ ]",
+                "dns_statistics:Query statistics of a DNS zone, by default of the last 30 days.",
+                "dns_record_scan:The latest record scan of a DNS zone.",
+            ],
+        ),
+        (
+            "zsh",
+            "edge-exporter call dns_statistics id=5 ''",
+            [
+                "suffix[]",
+                "dateFrom=:First moment of the window; used only with dateTo.",
+                "dateTo=:Last moment of the window.",
+            ],
+        ),
+        ("fish", "edge-exporter call dns_r", ["dns_record_scan\tThe latest record scan of a DNS zone."]),
+        ("fish", "edge-exporter call shield_access_list_switch isEnabled=", ["isEnabled=false", "isEnabled=true"]),
+    ],
+)
+def test_a_shell_completes(shell: str, line: str, expected: list[str], tmp_path: Path) -> None:
     program = tmp_path / "edge-exporter"
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m exporter "$@"\n')
     program.chmod(0o755)
-    return f"{tmp_path}:{os.environ['PATH']}"
-
-
-def ask(shell: str, script: str, path: str) -> list[str]:
-    """Return the output of a shell."""
-    ended = subprocess.run(
-        [find(shell), "-c", script],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=clean({"PATH": path}),
-        timeout=PATIENCE,
-    )
-    assert ended.stderr == ""
-    return ended.stdout.splitlines()
-
-
-@pytest.mark.real
-def test_bash_completes_commands_operations_and_parameters(path: str) -> None:
-    registered = "complete -o nosort -F _edge_exporter_completion edge-exporter"
-    assert ask("bash", BASH % "edge-exporter ch", path) == [registered, "check"]
-    assert ask("bash", BASH % "edge-exporter call script_", path) == [registered, "script_update", "script_add_secret"]
-    assert ask("bash", BASH % "edge-exporter run --web.r", path) == [registered, "--web.route-prefix"]
-    assert ask("bash", BASH % "edge-exporter completion ''", path) == [registered, "bash", "zsh", "fish"]
-
-
-@pytest.mark.real
-def test_bash_puts_no_blank_behind_the_equals_sign_of_a_parameter(path: str) -> None:
-    _, *found = ask("bash", BASH % "edge-exporter call dns_statistics id = 5 ''", path)
-    assert found == ["compopt -o nospace", "compopt -o nospace", "dateFrom=", "dateTo="]
-    _, *found = ask("bash", BASH % "edge-exporter call shield_access_list_switch isEnabled = t", path)
-    assert found == ["true"]
-
-
-@pytest.mark.real
-def test_zsh_completes_with_descriptions(path: str) -> None:
-    found = ask("zsh", ZSH % "edge-exporter call dns_", path)
-    assert found == [
-        "suffix[ ]",
-        "dns_statistics:Query statistics of a DNS zone, by default of the last 30 days.",
-        "dns_record_scan:The latest record scan of a DNS zone.",
-    ]
-    found = ask("zsh", ZSH % "edge-exporter call dns_statistics id=5 ''", path)
-    assert found == [
-        "suffix[]",
-        "dateFrom=:First moment of the window; used only with dateTo.",
-        "dateTo=:Last moment of the window.",
-    ]
-
-
-@pytest.mark.real
-def test_fish_completes_with_descriptions(path: str) -> None:
-    assert ask("fish", FISH % "edge-exporter call dns_r", path) == [
-        "dns_record_scan\tThe latest record scan of a DNS zone."
-    ]
-    assert ask("fish", FISH % "edge-exporter call shield_access_list_switch isEnabled=", path) == [
-        "isEnabled=false",
-        "isEnabled=true",
-    ]
+    environ = clean({"PATH": f"{tmp_path}:{os.environ['PATH']}"})
+    script = {"bash": BASH, "zsh": ZSH, "fish": FISH}[shell] % line
+    words = [find(shell), "-c", script]
+    ended = subprocess.run(words, capture_output=True, text=True, check=False, env=environ, timeout=PATIENCE)
+    registered = ["complete -o nosort -F _edge_exporter_completion edge-exporter"] if shell == "bash" else []
+    assert (ended.stdout.splitlines(), ended.stderr) == (registered + expected, "")
 
 
 def test_a_shell_that_is_not_known_is_misuse() -> None:
