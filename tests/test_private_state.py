@@ -12,11 +12,9 @@ NAMED_TUPLE = {"_replace", "_asdict", "_fields"}
 # File → private names that it may use, and why.
 ALLOWED = {
     "conftest.py": {"httpx._transports.default.create_ssl_context": "httpx has no public place to cache certificates"},
-    "counters/test_kill.py": {"_reader": "ends the reader of a process that it kills in the middle of a write"},
     "counters/test_state_database.py": {
         "_LARGEST_COMMIT": "a commit of several statements, without thousands of rows",
         "_MIGRATIONS": "a schema step that no version has yet",
-        "_url": "the location is of the tests themselves",
     },
     "shards/test_ticks.py": {"_ticking": "which thread runs a tick is not seen from outside"},
 }

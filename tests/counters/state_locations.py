@@ -106,7 +106,7 @@ class DatabaseLocation:
     """
 
     def __init__(self, url: str, lease: float = LEASE) -> None:
-        self._url = url
+        self.url = url
         self._lease = lease
         self._life = 0
         self._holders = 0
@@ -123,7 +123,7 @@ class DatabaseLocation:
         self._holders += 1
         group = Group(self.installation, 1, f"test/{self._holders}")
         return DatabaseStorage(
-            lambda: self._url, group, NullObserver(), only=0, shard_of=lambda _key: 0, lease=self._lease
+            lambda: self.url, group, NullObserver(), only=0, shard_of=lambda _key: 0, lease=self._lease
         )
 
     @contextmanager
@@ -160,10 +160,10 @@ class DatabaseLocation:
 
     def connect(self) -> StateDatabase:
         """Return a connection for the test."""
-        return StateDatabase(lambda: self._url, self._lease)
+        return StateDatabase(lambda: self.url, self._lease)
 
     def execute(self, statement: str, *values: object) -> list[tuple[object, ...]]:
         """Run a statement next to the exporter; return the resulting rows."""
-        with psycopg.connect(self._url, autocommit=True) as connection:
+        with psycopg.connect(self.url, autocommit=True) as connection:
             cursor = connection.execute(statement.encode(), values)
             return cursor.fetchall() if cursor.description else []
