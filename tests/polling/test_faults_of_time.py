@@ -112,20 +112,6 @@ def test_healthy_zones_keep_their_series_while_many_new_ones_are_polled_first(
     assert missing == 0
 
 
-def test_a_slow_platform_shows_which_limit_binds(platform: Platform, tmp_path: Path) -> None:
-    platform.zones = range(1, 21)
-    platform.delay = 1.0
-    budget = "{requests_per_second: 100, max_in_flight: 4}"
-    with exporter(ACCOUNT.format(url=platform.url, budget=budget, interval="2s"), tmp_path) as it:
-        wait_until(lambda: len(it.samples("edge_dns_window_queries", "zone_id")) == 20)
-        wait_until(lambda: len(it.samples("edge_api_capacity_requests_per_second", "limit")) == 2)
-        capacity = it.samples("edge_api_capacity_requests_per_second", "limit")
-        demand = it.samples("edge_api_demand_requests_per_second", "account")["main"]
-        assert capacity["requests_per_second"] == 100
-        assert capacity["max_in_flight"] <= 4 < demand
-        assert it.samples("edge_exporter_collector_interval_seconds", "collector")["dns_statistics"] > 4
-
-
 def test_a_queries_duration_is_not_the_wait_for_the_budget(platform: Platform, tmp_path: Path) -> None:
     names = [f"q{number}" for number in range(8)]
     queries = "\n".join(f"- {{name: {name}, sql: SELECT 1 AS value, help: One., interval: 1h}}" for name in names)

@@ -4,7 +4,6 @@ import asyncio
 import json
 import logging
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -82,18 +81,6 @@ async def test_a_target_is_polled_once_an_interval_at_its_own_moment() -> None:
         spread = moments[3:6]
         assert len(set(spread)) == 3, "three zones are polled at three moments of the interval"
         assert [later - earlier for earlier, later in zip(moments[3:6], moments[6:9], strict=True)] == [300, 300, 300]
-
-
-async def test_a_zones_chart_is_of_thirty_whole_days() -> None:
-    async with exporter_parts(account=DNS_ONLY, world=world()) as parts:
-        (chart,) = (
-            status.chart
-            for key, status in parts.store.board.statuses()
-            if (key.collector, status.target.id) == ("dns_statistics", "101")
-        )
-        today = datetime.fromtimestamp(START, UTC).date()
-        days = [today - timedelta(days=ago) for ago in reversed(range(30))]
-        assert list(chart) == [parts.world.dns.true_queries(101, day) for day in days]
 
 
 async def test_a_poll_that_has_not_ended_is_not_begun_again_and_the_missed_run_is_counted() -> None:
@@ -233,31 +220,6 @@ async def test_a_name_that_a_whole_search_does_not_contain_is_not_looked_up_agai
         assert (set(parts.samples("edge_dns_window_queries")), searches(parts)) == (named, made)
 
 
-ANSWERED: dict[str, Any] = {
-    "access_lists": [{"shield_zone_id": 1, "id": 5}],
-    "waf_custom_rules": [{"id": 7}],
-    "rate_limits": [{"id": 3, "name": "login", "shield_zone_id": 1}],
-    "images": [{"registry_id": "dockerhub", "namespace": "library", "name": "nginx"}],
-}
-
-
-async def test_a_target_that_fails_keeps_the_name_that_its_answer_gave() -> None:
-    with capture_logs() as logs:
-        async with exporter_parts(account={**FIXED, **ANSWERED}, world=world()) as parts:
-            before = {(target, name) for _, name, target in parts.samples("edge_target_up", account="main")}
-            parts.faults.add({"kind": "status", "status": 500, "path_regex": ".*"})
-            for _ in range(2):
-                await parts.turn(4000)
-            assert {(target, name) for _, name, target in parts.samples("edge_target_up", account="main")} == before
-            up = parts.samples("edge_target_up", collector="shield_access_lists")
-            assert up == {("main", "blocked-networks", "access_list/5"): 0.0}
-            (absence,) = parts.absences(targets=frozenset({"blocked-networks"}))
-            assert absence.target == "access_list/5"
-    failing = {line["target"]: line["name"] for line in logs if line["event"] == "target fails"}
-    assert failing["access_list/5"] == "blocked-networks"
-    assert "" not in failing.values()
-
-
 async def test_names_are_not_looked_up_with_discovery_disabled() -> None:
     collectors = {"discovery": {"enabled": False}}
     async with exporter_parts(account=FIXED, collectors=collectors, world=world()) as parts:
@@ -318,31 +280,6 @@ async def test_a_new_zone_is_polled_while_rate_limits_are_still_being_listed() -
         assert "discovery" in {key.collector for key in parts.schedule.pools["main"].busy}
 
 
-async def test_a_listing_that_is_short_of_its_own_total_removes_nothing() -> None:
-    small = world()
-    async with exporter_parts(account=DNS_ONLY, collectors={"discovery": {"interval": 60}}, world=small) as parts:
-        page = (
-            '{"Query":"","Total":9,"From":0,"Size":1000,'
-            '"SearchResults":[{"Type":"dns","Id":101,"Name":"prod-shop.example"}]}'
-        )
-        parts.faults.add({"kind": "status", "status": 200, "path": "/search", "body": page})
-        for _ in range(4):
-            await parts.turn(90)
-        assert len(parts.samples("edge_dns_window_queries")) == 3
-
-
-async def test_a_zone_that_the_platform_does_not_know_loses_its_scan_series_too() -> None:
-    small = world()
-    async with exporter_parts(account=DNS_ONLY, world=small) as parts:
-        assert parts.value("edge_dns_record_scan_found", zone_id="101") == 1.0
-        small.dns.remove_zone(101)
-        await parts.turn(320)
-        await parts.turn(320)
-        assert parts.value("edge_dns_window_queries", zone_id="101") is None
-        assert parts.value("edge_dns_record_scan_found", zone_id="101") is None
-        assert parts.value("edge_target_up", collector="dns_statistics", target="dns_zone/101") == 0.0
-
-
 async def test_a_zone_that_was_gone_and_came_back_is_told_of_by_whichever_collector_polls_it_first() -> None:
     small = world()
     async with exporter_parts(account=DNS_ONLY, collectors={"discovery": {"interval": 60}}, world=small) as parts:
@@ -357,41 +294,20 @@ async def test_a_zone_that_was_gone_and_came_back_is_told_of_by_whichever_collec
         assert parts.value("edge_dns_record_scan_found", zone_id="103") is not None
 
 
-async def test_a_zone_that_the_platform_did_not_know_for_a_while_has_its_scan_series_again() -> None:
+async def test_a_zone_that_the_platform_does_not_know_loses_its_scan_series_until_it_is_known_again() -> None:
     small = world()
     fixed = {**DNS_ONLY, "dns_zones": {"ids": [101], "discover": False}}
     async with exporter_parts(account=fixed, world=small) as parts:
         name = small.dns.zones.name(101)
         small.dns.remove_zone(101)
         await parts.turn(900)
+        assert parts.value("edge_dns_window_queries", zone_id="101") is None
         assert parts.value("edge_dns_record_scan_found", zone_id="101") is None
+        assert parts.value("edge_target_up", collector="dns_statistics", target="dns_zone/101") == 0.0
         small.dns.add_zone(name, 101)
         for _ in range(3):
             await parts.turn(900)
         assert parts.value("edge_dns_record_scan_found", zone_id="101") is not None
-
-
-async def test_a_resource_that_the_plan_lacks_is_said_once_and_is_no_failure() -> None:
-    with capture_logs() as logs:
-        async with exporter_parts(account=SHIELD_ONLY, world=world()) as parts:
-            await parts.turn(1000)
-            await parts.turn(1000)
-            assert parts.samples("edge_api_request_failures_total", operation="shield_bot_detection") == {}
-            assert set(parts.samples("edge_target_up", collector="shield_bot_detection").values()) == {1.0}
-    reported = [
-        line for line in logs if line["event"] == "not available" and line["collector"] == "shield_bot_detection"
-    ]
-    assert len(reported) == 1
-
-
-async def test_a_never_scanned_zone_is_a_state_and_no_failure() -> None:
-    small = World(seed=1, clock=WorldClock(START, speed=0), dns_zones=12)
-    async with exporter_parts(account=DNS_ONLY, world=small) as parts:
-        found = parts.samples("edge_dns_record_scan_found")
-        assert 0.0 in found.values()
-        assert set(parts.samples("edge_target_up", collector="dns_record_scans").values()) == {1.0}
-        assert parts.value("edge_api_requests_total", operation="dns_record_scan", code="404")
-        assert parts.samples("edge_api_request_failures_total") == {}
 
 
 @pytest.mark.parametrize(("status", "seconds", "turns"), [(429, 2000, 5), (503, 2000, 5), (429, 10**8, 9)])
@@ -452,69 +368,36 @@ def dues(parts: ExporterParts) -> dict[Target, float]:
     return {target: at for target, at in found.items() if at is not None}
 
 
-async def slowed(parts: ExporterParts) -> dict[Target, float]:
-    """Make calls take five minutes, so that the intervals of the statistics are long and the next polls late."""
-    parts.schedule.accounts["main"].capacity.seconds = 300.0
-    await parts.turn(450)
-    parts.schedule.accounts["main"].capacity.seconds = 300.0
-    parts.clock.now += CAPACITY_SECONDS
-    parts.schedule.tick("discovery")
-    return dues(parts)
-
-
-def interval_of(parts: ExporterParts) -> float:
-    return parts.schedule.intervals.effective(parts.schedule.plans["dns_statistics"], Target("main", "dns_zone", "101"))
-
-
-async def test_an_account_that_is_quick_again_is_caught_up_beside_one_that_was_never_slow() -> None:
+@pytest.mark.parametrize(
+    ("first", "then", "moves"),
+    [
+        # What becomes half as long brings late polls forward, whatever another account does; a little shorter does not.
+        ({"one": 4.0, "two": 1.9}, {"one": 1.0, "two": 1.0}, {"one"}),
+        ({"one": 2.0, "two": 2.0}, {"one": 1.0, "two": 1.01}, {"one"}),
+        ({"one": 4.0, "two": 1.0}, {"one": 2.1, "two": 1.0}, set()),
+    ],
+)
+async def test_polls_that_long_intervals_have_delayed_are_brought_forward(
+    first: dict[str, float], then: dict[str, float], moves: set[str]
+) -> None:
     with running(Platform(zones=range(1, 41))) as place:
         budget = {"requests_per_second": 10000, "max_in_flight": 8}
         account = {"base_url": place.url, "api_key": API_KEY, "budget": budget, **DNS_ONLY}
-        more = {"accounts": [{"name": name, **account} for name in ("quick", "slow")]}
+        more = {"accounts": [{"name": name, **account} for name in first]}
         async with exporter_parts(more=more, world=world()) as parts:
-            capacity = parts.schedule.accounts["slow"].capacity
-            for seconds in (450, 450, CAPACITY_SECONDS):
-                capacity.seconds = 300.0
-                await parts.turn(seconds)
-            assert max(dues(parts).values()) - parts.clock.now > 600
-            capacity.seconds = 0.01
-            await parts.turn(CAPACITY_SECONDS)
-            assert max(dues(parts).values()) - parts.clock.now <= 450
-
-
-async def test_intervals_that_become_a_little_shorter_move_no_poll() -> None:
-    async with exporter_parts(account=DNS_ONLY, world=world(zones=40)) as parts:
-        before = await slowed(parts)
-        parts.schedule.accounts["main"].capacity.seconds = 200.0
-        parts.clock.now += CAPACITY_SECONDS
-        parts.schedule.tick("discovery")
-        assert max(before.values()) - parts.clock.now > LATEST_SLOT * interval_of(parts)
-        assert dues(parts) == before
-
-
-async def test_intervals_that_become_half_as_long_bring_late_polls_forward() -> None:
-    async with exporter_parts(account=DNS_ONLY, world=world(zones=40)) as parts:
-        intervals = parts.schedule.intervals
-        intervals.stretch = lambda *_: 2.0  # type: ignore[method-assign]
-        await parts.turn(450)
-        assert max(dues(parts).values()) - parts.clock.now > LATEST_SLOT * 300
-        intervals.stretch = lambda *_: 1.0  # type: ignore[method-assign]
-        parts.clock.now += CAPACITY_SECONDS
-        parts.schedule.tick("discovery")
-        assert max(dues(parts).values()) - parts.clock.now <= LATEST_SLOT * 300
-
-
-async def test_polls_that_come_in_time_stand_when_long_intervals_are_short_again() -> None:
-    async with exporter_parts(account=DNS_ONLY, world=world(zones=40)) as parts:
-        before = await slowed(parts)
-        soonest = min(before, key=lambda target: before[target])
-        parts.clock.now = before[soonest] - 10
-        parts.schedule.accounts["main"].capacity.seconds = 0.01
-        parts.schedule.tick("discovery")
-        moved = {target for target, at in dues(parts).items() if at != before[target]}
-        late = {target for target, at in before.items() if at - parts.clock.now > LATEST_SLOT * 300}
-        assert (moved, soonest in moved) == (late, False)
-        assert moved
+            intervals, stretches = parts.schedule.intervals, dict(first)
+            intervals.stretch = lambda account, *_: stretches[account]  # type: ignore[method-assign]
+            await parts.turn(450)
+            before = dues(parts)
+            stretches |= then
+            parts.clock.now += CAPACITY_SECONDS
+            parts.schedule.tick("discovery")
+            latest = {name: LATEST_SLOT * 300 * stretch for name, stretch in then.items()}
+            late = {target for target, at in before.items() if at - parts.clock.now > latest[target.account]}
+            moved = {target for target, at in dues(parts).items() if at != before[target]}
+            assert moved == {target for target in late if target.account in moves}
+            assert {target.account for target in late} >= moves
+            assert all(dues(parts)[target] - parts.clock.now <= latest[target.account] for target in moved)
 
 
 async def test_a_failed_poll_of_a_slow_collector_is_repeated_within_minutes() -> None:

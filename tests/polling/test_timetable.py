@@ -12,30 +12,25 @@ from exporter.targets.target import Target
 QUERY = Target("", "query", "orders/open", interval=3600.0)
 
 
-def test_a_target_that_was_renamed_stays_due_when_it_was() -> None:
-    due = Timetable("database_query")
-    due.put(QUERY, 5000.0)
-    renamed = replace(QUERY, name="open orders")
-    assert due.replace({renamed: renamed}) == []
-    assert [(at, target.name) for at, target in due.pop(5000.0)] == [(5000.0, "open orders")]
-
-
-def test_a_target_with_another_interval_of_its_own_is_due_anew() -> None:
-    due = Timetable("database_query")
-    due.put(QUERY, 5000.0)
-    faster = replace(QUERY, interval=60.0)
-    assert due.replace({faster: faster}) == [faster]
-    due.put(faster, 100.0)
-    assert due.replace({faster: faster}) == []
-    assert [at for at, _ in due.pop(5000.0)] == [100.0]
-
-
-@pytest.mark.parametrize("change", [{"attributes": {"sql": "SELECT 2 AS value"}}, {"watched": ("stable",)}])
-def test_a_target_of_which_another_thing_is_asked_is_due_anew(change: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("change", "due_at"),
+    [
+        # A target that was renamed stays due when it was; one of which another thing is asked is due anew.
+        ({"name": "open orders"}, 5000.0),
+        ({"interval": 60.0}, None),
+        ({"attributes": {"sql": "SELECT 2 AS value"}}, None),
+        ({"watched": ("stable",)}, None),
+    ],
+)
+def test_a_target_that_has_changed_is_due_when_it_was_or_anew(change: dict[str, Any], due_at: float | None) -> None:
     due = Timetable("database_query")
     due.put(QUERY, 5000.0)
     changed = replace(QUERY, **change)
-    assert due.replace({changed: changed}) == [changed]
+    assert due.replace({changed: changed}) == ([changed] if due_at is None else [])
+    if due_at is None:
+        due.put(changed, due_at := 100.0)
+    assert due.replace({changed: changed}) == []
+    assert [(at, target.name) for at, target in due.pop(5000.0)] == [(due_at, changed.name)]
 
 
 def test_a_target_that_is_gone_is_not_due() -> None:
