@@ -2,7 +2,6 @@
 
 import asyncio
 import math
-import sqlite3
 import threading
 import time
 from collections import Counter
@@ -85,13 +84,6 @@ def poll_of(
 def today(count: float, day: int = 0) -> Sources:
     """Return a chart with one day."""
     return {(): DayBuckets({DAY_0 + day: count})}
-
-
-def drop_row_table(path: Path) -> None:
-    """Delete the table of an open state file from another process."""
-    other = sqlite3.connect(path)
-    other.execute("DROP TABLE row")
-    other.close()
 
 
 class LedgerDriver:

@@ -52,7 +52,11 @@ class Exporter:
         )
         self._reader = threading.Thread(target=self._read)
         self._reader.start()
-        assert self._serves.wait(PATIENCE), "the exporter did not start"
+        self._serves.wait(PATIENCE)
+        if not self.url:
+            # A process that is left behind would fail a later test, in which its object is collected.
+            self.end(signal.SIGKILL)
+            raise AssertionError(f"the exporter did not start: {self.logs}")
 
     def _read(self) -> None:
         assert self._process.stderr is not None

@@ -7,13 +7,14 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from structlog.testing import capture_logs
 
 from exporter.counters.state_file import StateLock
-from tests.counters.ledger_driver import LedgerDriver, drop_row_table, key_of, poll_of, today
+from tests.counters.ledger_driver import LedgerDriver, key_of, poll_of, today
 from tests.counters.test_disk import protect
 
 ASIDE = "state.db.corrupt-20260206T120000Z"
@@ -29,75 +30,53 @@ def asides(path: Path) -> list[str]:
     return sorted(piece.name for piece in path.parent.glob("*.corrupt-*"))
 
 
-def damage_header(path: Path) -> None:
-    """Overwrite the beginning of the file."""
-    with path.open("r+b") as file:
-        file.write(b"not a database, but a note that someone has written in the wrong place")
-
-
-def damage_rows(path: Path) -> None:
-    """Flip bits in the middle of the rows."""
+def overwrite(path: Path, place: int, text: bytes) -> None:
+    """Overwrite a part of the file."""
     whole = bytearray(path.read_bytes())
-    location = whole.rindex(b"edge_dns_queries_total")
-    whole[location + 25] ^= 4
+    whole[place : place + len(text)] = text
     path.write_bytes(whole)
 
 
-def truncate(path: Path) -> None:
-    """Cut the file in two."""
-    os.truncate(path, path.stat().st_size // 2)
+def flip_a_bit_of_a_row(path: Path) -> None:
+    """Flip a bit in the middle of the rows."""
+    whole = path.read_bytes()
+    place = whole.rindex(b"edge_dns_queries_total") + 25
+    overwrite(path, place, bytes([whole[place] ^ 4]))
 
 
-def scramble(path: Path) -> None:
-    """Replace every page except the first by noise."""
-    noise = random.Random(4).randbytes(path.stat().st_size - 4096)  # noqa: S311 - repeatable
-    path.write_bytes(path.read_bytes()[:4096] + noise)
+def noise(size: int) -> bytes:
+    """Return the same noise each time."""
+    return random.Random(4).randbytes(size)  # noqa: S311 - repeatable
 
 
-def make_newer(path: Path) -> None:
-    """Set the schema version of a newer program."""
-    newer = sqlite3.connect(path)
-    newer.execute("PRAGMA user_version = 99")
-    newer.close()
+def run(path: Path, statement: str, *, is_new: bool = False) -> None:
+    """Run a statement in the database, or in a new one in its place."""
+    if is_new:
+        path.unlink()
+    with closing(sqlite3.connect(path)) as database:
+        database.execute(statement)
 
 
-def empty(path: Path) -> None:
-    """Empty the file."""
-    path.write_bytes(b"")
+NOTE = b"not a database, but a note that someone has written in the wrong place"
+NOT_OURS = "it is another program's database, or has lost its tables"
+Damage = Callable[[Path], object]
+DAMAGES: dict[str, tuple[Damage, str]] = {
+    "header": (lambda path: overwrite(path, 0, NOTE), "file is not a database"),
+    "a bit": (flip_a_bit_of_a_row, "a row is damaged"),
+    "half": (lambda path: os.truncate(path, path.stat().st_size // 2), "database disk image is malformed"),
+    "pages": (lambda path: overwrite(path, 4096, noise(path.stat().st_size - 4096)), "its pages are damaged"),
+    "newer": (
+        lambda path: run(path, "PRAGMA user_version = 99"),
+        "its schema is 99, of a newer exporter; this one reads up to 1",
+    ),
+    "empty": (lambda path: path.write_bytes(b""), "it is empty"),
+    "no tables": (lambda path: run(path, "VACUUM", is_new=True), NOT_OURS),
+    "another's": (lambda path: run(path, "CREATE TABLE album (title TEXT)", is_new=True), NOT_OURS),
+}
 
 
-def drop_the_tables(path: Path) -> None:
-    """Leave an empty database."""
-    path.unlink()
-    other = sqlite3.connect(path)
-    other.execute("VACUUM")
-    other.close()
-
-
-def replace_by_another_programs(path: Path) -> None:
-    """Replace it by another program's database."""
-    path.unlink()
-    other = sqlite3.connect(path)
-    other.execute("CREATE TABLE album (title TEXT)")
-    other.close()
-
-
-@pytest.mark.parametrize(
-    ("damage", "error"),
-    [
-        (damage_header, "file is not a database"),
-        (damage_rows, "a row is damaged"),
-        (truncate, "database disk image is malformed"),
-        (scramble, "its pages are damaged"),
-        (make_newer, "its schema is 99, of a newer exporter; this one reads up to 1"),
-        (empty, "it is empty"),
-        (drop_the_tables, "it is another program's database, or has lost its tables"),
-        (replace_by_another_programs, "it is another program's database, or has lost its tables"),
-    ],
-)
-def test_a_damaged_file_is_put_aside_and_counters_start_anew(
-    path: Path, damage: Callable[[Path], None], error: str
-) -> None:
+@pytest.mark.parametrize(("damage", "error"), DAMAGES.values(), ids=DAMAGES)
+def test_a_damaged_file_is_put_aside_and_counters_start_anew(path: Path, damage: Damage, error: str) -> None:
     with LedgerDriver(path) as driver:
         assert [driver.poll(count) for count in (40, 45)] == [0, 5]
     damage(path)
@@ -114,16 +93,16 @@ def test_a_damaged_file_is_put_aside_and_counters_start_anew(
         assert driver.poll(60) == 10
 
 
-@pytest.mark.parametrize("damage", [damage_header, scramble])
+@pytest.mark.parametrize("damage", ["header", "pages"])
 def test_a_file_that_is_damaged_under_a_running_process_is_put_aside_and_counters_go_on(
-    path: Path, connections: list[sqlite3.Connection], damage: Callable[[Path], None]
+    path: Path, connections: list[sqlite3.Connection], damage: str
 ) -> None:
     with LedgerDriver(path) as driver:
         for zone in range(50):
             driver.poll(1, str(zone))
         assert [driver.poll(count) for count in (40, 45)] == [0, 5]
         connections[-1].execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        damage(path)
+        DAMAGES[damage][0](path)
         # What SQLite holds in memory hides the damage from it.
         connections[-1].execute("PRAGMA shrink_memory")
         served = [driver.poll(45 + count) for count in range(1, 20)]
@@ -138,7 +117,7 @@ def test_a_file_that_is_damaged_under_a_running_process_is_put_aside_and_counter
 def test_damage_that_a_commit_meets_is_put_aside(path: Path) -> None:
     with LedgerDriver(path) as driver:
         assert [driver.poll(count) for count in (40, 45)] == [0, 5]
-        drop_row_table(path)
+        run(path, "DROP TABLE row")
         assert driver.poll(50) == 5
         assert driver.poll(51) == 11
         assert asides(path) == [ASIDE]
@@ -162,9 +141,14 @@ def test_a_folder_that_lets_nothing_be_put_aside_leaves_the_file_where_it_is(
     assert path.read_text() == "a note\n" * 1000
 
 
-def delete_file(path: Path) -> None:
-    """Delete only the file."""
-    path.unlink()
+def delete(*pieces: str) -> Damage:
+    """Delete the file (""), or files beside it, by the ends of their names."""
+
+    def lose(path: Path) -> None:
+        for piece in pieces:
+            path.with_name(path.name + piece).unlink()
+
+    return lose
 
 
 def delete_everything(path: Path) -> None:
@@ -173,20 +157,29 @@ def delete_everything(path: Path) -> None:
         piece.unlink()
 
 
-def delete_folder(path: Path) -> None:
-    """Delete the folder."""
-    shutil.rmtree(path.parent)
-
-
 def empty_in_place(path: Path) -> None:
     """Replace it by an empty file."""
     path.unlink()
     path.touch()
 
 
-@pytest.mark.parametrize("lose", [delete_file, delete_everything, delete_folder, empty_in_place, empty])
+PUT_ASIDE = ["state file put aside"]
+
+
+@pytest.mark.parametrize(
+    ("lose", "further"),
+    [
+        # An empty file in its place, and a journal without its file, are damage besides.
+        (delete(""), PUT_ASIDE),
+        (delete_everything, []),
+        (lambda path: shutil.rmtree(path.parent), []),
+        (empty_in_place, PUT_ASIDE),
+        (lambda path: path.write_bytes(b""), None),
+    ],
+    ids=["file", "everything", "folder", "empty in place", "emptied"],
+)
 def test_a_file_that_is_deleted_under_a_running_process_is_made_anew(
-    tmp_path: Path, lose: Callable[[Path], None]
+    tmp_path: Path, lose: Damage, further: list[str] | None
 ) -> None:
     path = tmp_path / "state" / "state.db"
     with LedgerDriver(path) as driver, capture_logs() as logs:
@@ -196,9 +189,7 @@ def test_a_file_that_is_deleted_under_a_running_process_is_made_anew(
         assert driver.poll(50) == 10
         events = [line["event"] for line in logs]
     assert events[0] == "state file was lost, it is written again"
-    # An empty file in its place, and a journal without its file, are damage besides.
-    if lose is not empty:
-        assert events[1:] == (["state file put aside"] if lose in (delete_file, empty_in_place) else [])
+    assert further in (None, events[1:])
     with LedgerDriver(path) as driver:
         assert driver.poll(51) == 11
         assert driver.poll(11, "103") == 2
@@ -256,15 +247,11 @@ def kill_one(path: Path) -> str:
     return killed.stdout
 
 
-def delete_lock(path: Path) -> None:
-    """Delete only the lock."""
-    path.with_name("state.db.lock").unlink()
+DELETE_LOCK = delete(".lock")
 
 
-@pytest.mark.parametrize("lose", [delete_lock, delete_everything])
-def test_once_the_lock_file_was_deleted_another_exporter_may_come_and_this_one_stands(
-    path: Path, lose: Callable[[Path], None]
-) -> None:
+@pytest.mark.parametrize("lose", [DELETE_LOCK, delete_everything])
+def test_once_the_lock_file_was_deleted_another_exporter_may_come_and_this_one_stands(path: Path, lose: Damage) -> None:
     with LedgerDriver(path) as driver:
         assert [driver.poll(count) for count in (40, 45)] == [0, 5]
         lose(path)
@@ -275,14 +262,14 @@ def test_once_the_lock_file_was_deleted_another_exporter_may_come_and_this_one_s
         assert driver.poll(60) == 20
 
 
-@pytest.mark.parametrize("lose", [delete_lock, delete_everything])
-def test_what_another_exporter_counted_in_between_goes_on(path: Path, lose: Callable[[Path], None]) -> None:
+@pytest.mark.parametrize("lose", [DELETE_LOCK, delete_everything])
+def test_what_another_exporter_counted_in_between_goes_on(path: Path, lose: Damage) -> None:
     """Its own targets continue from their last values, and shared ones from the values served here."""
     with LedgerDriver(path) as driver:
         assert [driver.poll(count) for count in (40, 45)] == [0, 5]
         lose(path)
         with LedgerDriver(path) as other:
-            assert other.poll(90) == (50 if lose is delete_lock else 0)
+            assert other.poll(90) == (50 if lose is DELETE_LOCK else 0)
             assert [other.poll(count, "777") for count in (10, 17)] == [0, 7]
             assert driver.poll(95) == 5
         assert driver.poll(100) == 60
@@ -302,36 +289,27 @@ def test_the_journal_of_another_exporter_that_was_killed_outlives_this_ones_dele
         assert driver.poll(20, "777") == 10
 
 
-def delete_journal(path: Path) -> None:
-    """Delete the journal, whose content is not yet in the file."""
-    path.with_name("state.db-wal").unlink()
+def change_journal(change: Callable[[bytes], bytes]) -> Damage:
+    """Write another journal."""
+
+    def lose(path: Path) -> None:
+        journal = path.with_name("state.db-wal")
+        journal.write_bytes(change(journal.read_bytes()))
+
+    return lose
 
 
-def delete_index(path: Path) -> None:
-    """Delete the journal's index."""
-    path.with_name("state.db-shm").unlink()
+LOST_JOURNALS = [
+    delete("-wal"),
+    delete("-wal", "-shm"),
+    change_journal(lambda _journal: b""),
+    change_journal(lambda journal: noise(len(journal))),
+]
 
 
-def delete_both(path: Path) -> None:
-    """Delete every file whose name begins with the state file's, except the state file."""
-    delete_journal(path)
-    delete_index(path)
-
-
-def empty_journal(path: Path) -> None:
-    """Leave an empty journal."""
-    path.with_name("state.db-wal").write_bytes(b"")
-
-
-def spoil_journal(path: Path) -> None:
-    """Replace the journal by noise."""
-    journal = path.with_name("state.db-wal")
-    journal.write_bytes(random.Random(4).randbytes(journal.stat().st_size))  # noqa: S311 - repeatable
-
-
-@pytest.mark.parametrize("lose", [delete_journal, delete_both, empty_journal, spoil_journal])
+@pytest.mark.parametrize("lose", LOST_JOURNALS)
 def test_a_journal_that_is_removed_after_a_kill_is_missed_and_the_days_tell_the_rest_again(
-    path: Path, lose: Callable[[Path], None]
+    path: Path, lose: Damage
 ) -> None:
     with LedgerDriver(path) as driver:
         assert [driver.poll(count, "777") for count in (3, 10)] == [0, 7]
@@ -380,9 +358,9 @@ def test_a_link_to_a_file_that_does_not_exist_yet_names_the_place_for_it(path: P
         assert driver.poll(46) == 6
 
 
-@pytest.mark.parametrize("lose", [delete_journal, delete_index, delete_both])
+@pytest.mark.parametrize("lose", [delete("-wal"), delete("-shm"), delete("-wal", "-shm")])
 def test_a_journal_that_is_deleted_under_a_running_process_costs_nothing_that_is_served_later(
-    path: Path, tmp_path: Path, lose: Callable[[Path], None]
+    path: Path, tmp_path: Path, lose: Damage
 ) -> None:
     """After another kill, the process leaves the state that it served last."""
     left = tmp_path / "left"
@@ -411,7 +389,8 @@ def test_a_path_that_cannot_be_used_serves_no_counter_until_it_can(tmp_path: Pat
         path.rmdir() if is_folder else in_the_way.unlink()
         assert driver.poll(50) == 10
     events = [line["event"] for line in logs]
-    assert ([events[0], events[-1]] if is_folder else events) == [
+    # While it is removed, a folder may look like an empty file.
+    assert [event for event in events if event not in PUT_ASIDE] == [
         "state not usable, counters do not change until it is",
         "state saved again",
     ]
