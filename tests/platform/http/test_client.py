@@ -4,6 +4,7 @@ import asyncio
 import gzip
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 import httpx
 import pytest
@@ -17,24 +18,18 @@ from tests.platform.clients import Reply, answered, client_of, good, settle
 from tests.platform.raw_server import Line, RawRequest, raw_server, reply, saying
 from tests.waiting import until
 
+NOON = datetime(2026, 2, 8, 12, 0, 7, tzinfo=UTC)
 GOOD = '{"TotalQueriesServed": 7, "QueriesServedChart": {"yesterday": 1, "2026-02-08": 7, "today": 2}}'
 
 
-async def test_an_answer_holds_the_value_the_platforms_clock_and_the_body() -> None:
-    answer = good(GOOD, Date="Sun, 08 Feb 2026 12:00:07 GMT")
-    async with answered(answer) as (kit, _):
-        got = await dns.statistics(kit.calls, 102)
-    assert (got.value.total_queries_served, got.date, got.raw) == (
-        7,
-        datetime(2026, 2, 8, 12, 0, 7, tzinfo=UTC),
-        GOOD.encode(),
-    )
-
-
-@pytest.mark.parametrize("date", ["", "yesterday", "Sun, 99 Feb 2026 12:00:07 GMT"])
-async def test_a_platform_without_a_readable_clock_has_none(date: str) -> None:
+@pytest.mark.parametrize(
+    ("date", "read"),
+    [("Sun, 08 Feb 2026 12:00:07 GMT", NOON), *((text, None) for text in ("", "yesterday", "Sun, 99 Feb 2026 12:00"))],
+)
+async def test_an_answer_holds_the_value_the_platforms_clock_and_the_body(date: str, read: datetime | None) -> None:
     async with answered(good(GOOD, Date=date)) as (kit, _):
-        assert (await dns.statistics(kit.calls, 102)).date is None
+        got = await dns.statistics(kit.calls, 102)
+    assert (got.value.total_queries_served, got.date, got.raw) == (7, read, GOOD.encode())
 
 
 async def test_the_seconds_of_an_answer_are_those_of_its_own_request() -> None:
@@ -65,35 +60,33 @@ async def test_each_attempt_and_each_unknown_value_is_told_to_the_observer() -> 
     assert kit.heard.unknown == [("dns_statistics", "QueriesServedChart")] * 2
 
 
-async def test_a_zone_that_was_never_scanned_is_an_answer_and_no_failure() -> None:
-    script = (Reply(404, '{"title": "Not found"}', {"Date": "Sun, 08 Feb 2026 12:00:07 GMT"}),)
-    async with answered(*script) as (kit, _):
-        answer = await kit.calls.call(Request(dns.RECORD_SCAN, {"zoneId": 102}))
-        with pytest.raises(NotFound):
-            await dns.statistics(kit.calls, 102)
-    assert (answer.value, answer.date) == (None, datetime(2026, 2, 8, 12, 0, 7, tzinfo=UTC))
-    assert kit.heard.attempts == [("dns_record_scan", "404", None), ("dns_statistics", "404", "not_found")]
+STATISTICS = Request(dns.STATISTICS, {"id": 102})
+BOTS = Request(shield.BOT_DETECTION, {"shieldZoneId": 3})
+NO_PLAN = '{"data": null, "error": {"success": false, "errorKey": "invalid_plan_type.bot_detection"}}'
+SLOW_DOWN = '{"data": null, "error": {"success": false, "statusCode": 429, "message": "slow down"}}'
+# A request, its answer, the error, and the code and the reason that the observer is told.
+OUTCOMES: dict[str, tuple[Request[Any], Reply, type[PlatformError] | None, str, str | None]] = {
+    "a zone that does not exist": (STATISTICS, Reply(404), NotFound, "404", "not_found"),
+    "a zone that was never scanned": (Request(dns.RECORD_SCAN, {"zoneId": 102}), Reply(404), None, "404", None),
+    "no such listing": (Request(shield.ZONE_RATE_LIMITS, {"shieldZoneId": 3}), Reply(404), None, "404", None),
+    "what the zone has not got is no failure to the observer": (BOTS, Reply(202, NO_PLAN), NotAvailable, "202", None),
+    "an envelope's own status decides": (BOTS, good(SLOW_DOWN), RateLimited, "200", "rate_limited"),
+}
 
 
-async def test_a_listing_that_a_platform_does_not_have_is_none() -> None:
-    async with answered(Reply(404)) as (kit, _):
-        assert (await kit.calls.call(Request(shield.ZONE_RATE_LIMITS, {"shieldZoneId": 3}))).value is None
-
-
-async def test_what_a_zone_has_not_got_is_an_answer_and_no_failure_to_the_observer() -> None:
-    body = '{"data": null, "error": {"success": false, "errorKey": "invalid_plan_type.bot_detection"}}'
-    async with answered(Reply(202, body), attempts=3) as (kit, _):
-        with pytest.raises(NotAvailable):
-            await kit.calls.call(Request(shield.BOT_DETECTION, {"shieldZoneId": 3}))
-    assert kit.heard.attempts == [("shield_bot_detection", "202", None)]
-
-
-async def test_an_envelopes_own_status_decides_what_it_is_and_not_which_code_came() -> None:
-    body = '{"data": null, "error": {"success": false, "statusCode": 429, "message": "slow down"}}'
-    async with answered(good(body)) as (kit, _):
-        with pytest.raises(RateLimited) as caught:
-            await kit.calls.call(Request(shield.BOT_DETECTION, {"shieldZoneId": 3}))
-    assert (caught.value.status, kit.heard.attempts) == (429, [("shield_bot_detection", "200", "rate_limited")])
+@pytest.mark.parametrize(("request_", "answer", "kind", "code", "reason"), OUTCOMES.values(), ids=OUTCOMES)
+async def test_an_outcome_is_told_to_the_observer(
+    request_: Request[Any], answer: Reply, kind: type[PlatformError] | None, code: str, reason: str | None
+) -> None:
+    dated = answer._replace(headers={"Date": "Sun, 08 Feb 2026 12:00:07 GMT"})
+    async with answered(dated) as (kit, _):
+        if kind is None:
+            got = await kit.calls.call(request_)
+            assert (got.value, got.date) == (None, NOON)
+        else:
+            with pytest.raises(kind):
+                await kit.calls.call(request_)
+    assert kit.heard.attempts == [(request_.operation.name, code, reason)]
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "x-gzip", "GZIP"])

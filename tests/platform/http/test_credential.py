@@ -5,60 +5,44 @@ import pytest
 from exporter.platform.errors import CredentialError
 from exporter.platform.http.credential import Credential
 
+# The key that is sent and what the platform says of it; the key that is there afterwards; whether it is renewed, and
+# whether the platform has refused it. None is a key that cannot be read.
+CASES = {
+    "no call was made": (None, "", "old", False, False),
+    "refused, and still the same": ("old", "refused", "old", False, True),
+    "refused, and then another": ("old", "refused", "new", True, False),
+    "accepted, and then another": ("old", "accepted", "new", False, False),
+    "refused, and then unreadable": ("old", "refused", None, False, True),
+    "unreadable, and still so": (None, "unread", None, False, True),
+    "unreadable, and then not": (None, "unread", "new", True, False),
+    "no text for a header": ("not\na header", "unsent", "not\na header", False, True),
+}
 
-class File:
-    """Replaces the source of the key; None means that it cannot be read."""
 
-    def __init__(self, text: str | None) -> None:
-        self.text = text
+@pytest.mark.parametrize(("sent", "said", "later", "is_renewed", "is_refused"), CASES.values(), ids=CASES)
+async def test_a_key_is_renewed_once_after_it_was_refused(
+    sent: str | None, said: str, later: str | None, *, is_renewed: bool, is_refused: bool
+) -> None:
+    key = sent
 
-    def __call__(self) -> str:
-        """Return the key, as a credential reads it."""
-        if self.text is None:
+    def read() -> str:
+        if key is None:
             raise CredentialError("the key cannot be read")
-        return self.text
+        return key
 
-
-def test_a_key_that_was_refused_is_renewed_once_it_is_another() -> None:
-    file = File("old")
-    credential = Credential("access_key", file)
-    assert (credential.is_refused(), credential.is_renewed()) == (False, False)
-    credential.refuse("old")
-    assert (credential.is_refused(), credential.is_renewed()) == (True, False)
-    file.text = "new"
-    assert [credential.is_renewed(), credential.is_renewed(), credential.is_refused()] == [True, False, False]
-
-
-def test_a_key_that_was_taken_may_change_without_a_word() -> None:
-    file = File("old")
-    credential = Credential("bearer", file)
-    credential.refuse("old")
-    credential.accept()
-    file.text = "new"
+    credential = Credential("access_key", read)
+    match said:
+        case "refused":
+            credential.refuse(await credential.current())
+        case "accepted":
+            credential.refuse("older")
+            credential.accept()
+        case "unread":
+            with pytest.raises(CredentialError):
+                await credential.current()
+        case "unsent":
+            with pytest.raises(CredentialError):
+                credential.header(await credential.current())
+    key = later
+    assert (credential.is_renewed(), credential.is_refused()) == (is_renewed, is_refused)
     assert not credential.is_renewed()
-
-
-def test_the_answer_to_an_older_key_makes_the_newer_one_a_renewed_one() -> None:
-    file = File("old")
-    credential = Credential("access_key", file)
-    file.text = "new"
-    credential.refuse("old")
-    assert credential.is_renewed()
-
-
-async def test_a_key_that_could_not_be_read_is_renewed_once_it_can() -> None:
-    file = File(None)
-    credential = Credential("access_key", file)
-    with pytest.raises(CredentialError):
-        await credential.current()
-    assert not credential.is_renewed()
-    file.text = "new"
-    assert credential.is_renewed()
-
-
-def test_a_key_that_no_header_can_carry_is_refused_before_it_is_sent() -> None:
-    file = File("not\na header")
-    credential = Credential("access_key", file)
-    with pytest.raises(CredentialError):
-        credential.header("not\na header")
-    assert (credential.is_refused(), credential.is_renewed()) == (True, False)
