@@ -104,7 +104,6 @@ class CallResult(Generic[T]):
 
     Attributes:
         answer: the answer; without a value if it is unchanged.
-        attempts: the number of attempts.
         seconds: the duration of the attempts and of the waits between them, without the waits for the account's budget.
         unexpected: the JSON names of fields with an unknown value.
         fingerprint: of the answer, to compare the next one with; empty if nothing is compared.
@@ -112,7 +111,6 @@ class CallResult(Generic[T]):
     """
 
     answer: Answer[T]
-    attempts: int = 1
     seconds: float = 0.0
     unexpected: frozenset[str] = frozenset()
     fingerprint: bytes = b""

@@ -54,8 +54,8 @@ def client_of(
         secret = settings.credential().get_secret_value()
         credential = Credential(scheme, lambda: secret)
     return Client(
-        url,
-        credential,
+        base_url=url,
+        credential=credential,
         transport=AiohttpTransport(
             url,
             in_flight,
@@ -71,5 +71,5 @@ def client_of(
         observer=observer,
         clocks=clocks,
         platform_time=(platform_time or PlatformTime(clocks)).read,
-        turns=turns,
+        turns=turns or Turns(),
     )

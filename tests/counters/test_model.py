@@ -125,8 +125,8 @@ class Platform(RuleBasedStateMachine):
         clock = FakeClock()
         clocks = Clocks(lambda: self.known_world.now().timestamp(), clock, clock.sleep)
         return Client(
-            "http://sandbox",
-            Credential("access_key", lambda: API_KEY),
+            base_url="http://sandbox",
+            credential=Credential("access_key", lambda: API_KEY),
             transport=self.transport,
             rate_limiter=RateLimiter(1e6, 4, clocks=clocks, throttled=lambda _seconds: None),
             retry=Retry(random.Random(1).random),  # noqa: S311 - no secret

@@ -133,8 +133,8 @@ async def client_of(
     heard, clock = Heard(), FakeClock()
     clocks = Clocks(NOW.timestamp, clock, sleep or clock.sleep)
     client = Client(
-        url,
-        Credential(scheme, read),
+        base_url=url,
+        credential=Credential(scheme, read),
         transport=transport
         or AiohttpTransport(url, max_in_flight, connect_seconds=deadline / 2, proxy=proxy, ca_file=ca_file),
         rate_limiter=RateLimiter(rate, max_in_flight, clocks=clocks, throttled=heard.throttled),

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, TypeVar, cast
@@ -63,10 +64,11 @@ class Observer:
         """Report how many seconds a call waited for the account's budget."""
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Client:
     """Carries out operations for one account, within its budget.
 
-    Args:
+    Attributes:
         base_url: the management API, or a database's endpoint.
         credential: how calls are authenticated.
         transport: sends the requests, such as an `exporter.platform.http.transport.AiohttpTransport`.
@@ -79,39 +81,24 @@ class Client:
         turns: the order in which long answers are parsed; shared by the clients of an event loop.
     """
 
-    def __init__(
-        self,
-        base_url: str,
-        credential: Credential,
-        *,
-        transport: httpx.AsyncBaseTransport,
-        rate_limiter: RateLimiter,
-        retry: Retry,
-        timeout: float,
-        observer: Observer,
-        clocks: Clocks = SYSTEM,
-        platform_time: Callable[[datetime | None], datetime | None] = lambda date: date,
-        turns: Turns | None = None,
-    ) -> None:
-        self.rate_limiter = rate_limiter
-        self._base = base_url.rstrip("/")
-        self._host = urlsplit(base_url).netloc.rpartition("@")[2]
-        self.credential = credential
-        self._transport = transport
-        self._retry = retry
-        self._timeout = timeout
-        self._observer = observer
-        self._clocks = clocks
-        self._platform_time = platform_time
-        self._turns = turns or Turns()
-        # The mask of the last call. Building one takes milliseconds, and nearly all calls have the same secrets.
-        self._mask = Mask()
-        # The number of calls that wait before a retry.
-        self._resting = 0
+    base_url: str
+    credential: Credential
+    transport: httpx.AsyncBaseTransport
+    rate_limiter: RateLimiter
+    retry: Retry
+    timeout: float
+    observer: Observer
+    clocks: Clocks = SYSTEM
+    platform_time: Callable[[datetime | None], datetime | None] = lambda date: date
+    turns: Turns = field(default_factory=Turns)
+    # The mask of the last call. Building one takes milliseconds, and nearly all calls have the same secrets.
+    _mask: Mask = field(init=False, default_factory=Mask)
+    # The number of calls that wait before a retry.
+    _resting: int = field(init=False, default=0)
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._transport.aclose()
+        await self.transport.aclose()
 
     def until(self, moment: float | None, last: LastAnswer | None = None) -> "Calls":
         """Return the caller of one poll.
@@ -124,7 +111,7 @@ class Client:
 
     def present(self) -> datetime:
         """Return the platform's time now, or this machine's while that is unknown."""
-        return self._platform_time(None) or self._clocks.utc()
+        return self.platform_time(None) or self.clocks.utc()
 
     async def call(self, request: Request[T], until: float | None, last: LastAnswer | None = None) -> CallResult[T]:
         """Carry out a request; retry a read while its answer would still be useful.
@@ -137,23 +124,23 @@ class Client:
         Raises:
             PlatformError: there is no usable answer.
         """
-        operation, address = request.operation, address_of(self._base, request)
-        await self._transport.__aenter__()
+        operation, address = request.operation, address_of(self.base_url, request)
+        await self.transport.__aenter__()
         secret = await self.credential.current()
         name, value = self.credential.header(secret)
         try:
             sent = httpx.Request(
                 operation.method,
-                _parsed(self._base),
+                _parsed(self.base_url),
                 headers=_headers(operation.method, name, value),
                 # As a stream: for `content`, httpx computes headers, which takes a third of the time.
                 stream=httpx.ByteStream(content_of(request) or b""),
                 extensions={ADDRESS: address},
             )
         except httpx.InvalidURL as error:
-            raise transport.fault_of(error, self._host) from None
+            raise transport.fault_of(error, _host(self.base_url)) from None
         secrets = (secret, *_secrets(request))
-        if not self._mask.is_of(secrets):
+        if self._mask.secrets != secrets:
             self._mask = Mask(secrets)
         mask = self._mask
         attempt, seconds = 1, 0.0
@@ -166,27 +153,27 @@ class Client:
                     self.credential.refuse(secret)
                 for text in secrets:
                     error.redact(text)
-                if not error.retryable or operation.writes or attempt >= self._retry.attempts:
+                if not error.retryable or operation.writes or attempt >= self.retry.attempts:
                     raise
-                wait = self._retry.wait(attempt, error.retry_after)
-                if wait > self._retry.patience or (until is not None and not self._can_rest(wait, until)):
+                wait = self.retry.wait(attempt, error.retry_after)
+                if wait > self.retry.patience or (until is not None and not self._can_rest(wait, until)):
                     raise
             else:
                 self.credential.accept()
-                result.attempts, result.seconds = attempt, seconds + result.seconds
+                result.seconds += seconds
                 return result
-            self._observer.retried(operation.name)
+            self.observer.retried(operation.name)
             attempt += 1
             self._resting += 1
             seconds += wait
             try:
-                await self._clocks.sleep(wait)
+                await self.clocks.sleep(wait)
             finally:
                 self._resting -= 1
 
     def _can_rest(self, wait: float, until: float) -> bool:
         """Return whether a poll may wait for a retry: time must be left for it, and workers for other targets."""
-        if self._clocks.monotonic() + wait + self._retry.shortest > until:
+        if self.clocks.monotonic() + wait + self.retry.shortest > until:
             return False
         return wait <= SHORT_REST or self._resting < self.rate_limiter.max_in_flight // 2
 
@@ -204,27 +191,27 @@ class Client:
             permit = await self.rate_limiter.acquire(request.extensions[ADDRESS].partition("?")[0], until)
         except Paused as paused:
             raise errors.RateLimited(str(paused), status=429, retry_after=paused.seconds) from None
-        began = self._clocks.monotonic()
-        deadline = self._timeout
+        began = self.clocks.monotonic()
+        deadline = self.timeout
         # The first attempt always has the full timeout; a retry ends before the next poll is due.
         if attempt > 1 and until is not None:
-            deadline = min(deadline, max(self._retry.shortest, until - began))
+            deadline = min(deadline, max(self.retry.shortest, until - began))
         code = "none"
         limited = answered = False
         wait: float | None = None
         try:
             response, content = await self._send(operation, request, deadline, mask)
             code = str(response.status_code)
-            result = self._understand(operation, response, content, self._clocks.monotonic() - began, last)
-            self._observer.attempted(operation.name, code, result.seconds, None)
+            result = self._understand(operation, response, content, self.clocks.monotonic() - began, last)
+            self.observer.attempted(operation.name, code, result.seconds, None)
             answered = True
             return result
         except PlatformError as error:
-            error.seconds = self._clocks.monotonic() - began
+            error.seconds = self.clocks.monotonic() - began
             # The answer that a zone does not have a resource is not a failure.
             reason = None if isinstance(error, errors.NotAvailable) else error.reason
             code = str(error.status) if code == "none" and error.status else code
-            self._observer.attempted(operation.name, code, error.seconds, reason)
+            self.observer.attempted(operation.name, code, error.seconds, reason)
             # Any answer other than a 429 or a server error, also a refusal, shows that the account is not limited.
             answered = not isinstance(error, errors.RateLimited | errors.TransportError | errors.ServerError)
             if isinstance(error, errors.RateLimited):
@@ -241,10 +228,10 @@ class Client:
         content: Content = b"", None
         try:
             async with asyncio.timeout(deadline):
-                came = await self._transport.handle_async_request(request)
+                came = await self.transport.handle_async_request(request)
                 stream = cast("httpx.AsyncByteStream", came.stream)
                 try:
-                    content = await read_body(came, stream, operation.items, self._turns, mask)
+                    content = await read_body(came, stream, operation.items, self.turns, mask)
                 finally:
                     await stream.aclose()
         except (TimeoutError, *transport.CAUGHT) as error:
@@ -253,9 +240,9 @@ class Client:
                 return came, content
             if isinstance(error, TimeoutError):
                 late = "no answer" if came is None else "the body did not end"
-                fault: PlatformError = errors.Deadline(f"{late} within {deadline:.3g} s ({self._host})")
+                fault: PlatformError = errors.Deadline(f"{late} within {deadline:.3g} s ({_host(self.base_url)})")
             else:
-                fault = transport.fault_of(error, self._host)
+                fault = transport.fault_of(error, _host(self.base_url))
             fault.status = came.status_code if came is not None else 0
             raise fault from None
         return came, content
@@ -271,9 +258,9 @@ class Client:
         status, (raw, parsed) = response.status_code, content
         date = http_date(response.headers.get("date"))
         if not response.is_success and status not in operation.absent:
-            wait = retry_after_seconds(response.headers.get("retry-after"), date or self._clocks.utc())
+            wait = retry_after_seconds(response.headers.get("retry-after"), date or self.clocks.utc())
             raise responses.status_error(status, raw, wait)
-        moment = self._platform_time(date)
+        moment = self.platform_time(date)
         nothing = CallResult(Answer(None, moment, raw, seconds), seconds=seconds)
         if status in operation.absent:
             return nothing
@@ -286,43 +273,39 @@ class Client:
         value: Any = responses.payload(operation, raw, status, parsed)
         unexpected = tuple(unexpected_in(value))
         for name in unexpected:
-            self._observer.unexpected(operation.name, name)
-        return CallResult(Answer(value, moment, raw, seconds), 1, seconds, frozenset(unexpected), fingerprint)
+            self.observer.unexpected(operation.name, name)
+        return CallResult(Answer(value, moment, raw, seconds), seconds, frozenset(unexpected), fingerprint)
 
 
+@dataclass(slots=True, eq=False)
 class Calls:
     """The calls of one poll, and what they took.
 
-    Args:
+    Attributes:
         client: the account's client.
         until: the time on the monotonic clock after which answers are useless; None if there is none.
         last: what the answer of the poll is compared with. Of several calls only the first is compared.
-
-    Attributes:
         number: the number of calls, without retries.
         seconds: their duration: attempts and the waits between them, without the waits for the account's budget.
         unexpected: the JSON names of fields with an unknown value in good answers.
         fingerprint: of the poll's answer; empty without an answer, or after several calls.
     """
 
-    __slots__ = ("_client", "_last", "_until", "fingerprint", "number", "seconds", "unexpected")
-
-    def __init__(self, client: Client, until: float | None, last: LastAnswer | None) -> None:
-        self._client = client
-        self._until = until
-        self._last = last
-        self.fingerprint = b""
-        self.number = 0
-        self.seconds = 0.0
-        self.unexpected: frozenset[str] = frozenset()
+    client: Client
+    until: float | None
+    last: LastAnswer | None = None
+    number: int = 0
+    seconds: float = 0.0
+    unexpected: frozenset[str] = frozenset()
+    fingerprint: bytes = b""
 
     async def call(self, request: Request[T]) -> Answer[T]:
         """Send a request; raises `UnchangedError` if the answer equals the last one."""
         self.number += 1
         self.fingerprint = b""
-        last = self._last if self.number == 1 else None
+        last = self.last if self.number == 1 else None
         try:
-            result = await self._client.call(request, self._until, last)
+            result = await self.client.call(request, self.until, last)
         except PlatformError as error:
             self.seconds += error.seconds
             raise
@@ -344,6 +327,10 @@ def _parsed(base_url: str) -> httpx.URL:
 def _headers(method: str, name: str, value: str) -> httpx.Headers:
     """Return the headers of a request, with its credential."""
     return httpx.Headers(headers_of(method) | {name: value})
+
+
+def _host(base_url: str) -> str:
+    return urlsplit(base_url).netloc.rpartition("@")[2]
 
 
 def _secrets(request: Request[Any]) -> list[str]:

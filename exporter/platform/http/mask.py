@@ -80,14 +80,15 @@ class Mask:
         secrets: the secrets to mask; in answers, those that are too short are not masked.
 
     Attributes:
+        secrets: the same.
         longest: the highest number of bytes of an occurrence of a secret; 0 if nothing is masked.
     """
 
-    __slots__ = ("_compiled", "_secrets", "longest")
+    __slots__ = ("_compiled", "longest", "secrets")
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        self._secrets = tuple(secrets)
-        pieces = [piece for secret in self._secrets if len(secret) >= SHORTEST for piece in _pieces(secret)]
+        self.secrets = tuple(secrets)
+        pieces = [piece for secret in self.secrets if len(secret) >= SHORTEST for piece in _pieces(secret)]
         # The longest first: a shorter secret may be a part of a longer one, whose rest would remain.
         pieces.sort(key=len, reverse=True)
         self.longest = max(map(len, pieces), default=0) * _LONGEST_CHARACTER
@@ -95,10 +96,6 @@ class Mask:
         options.log_errors = False
         options.max_mem = 64 * 1024 * 1024
         self._compiled = [re2.compile("|".join(_patterns(piece)).encode(), options) for piece in pieces]
-
-    def is_of(self, secrets: tuple[str, ...]) -> bool:
-        """Return whether it masks these secrets."""
-        return self._secrets == secrets
 
     def apply(self, raw: bytes) -> bytes:
         """Return the bytes without the secrets."""
@@ -110,7 +107,7 @@ class Mask:
     def text(self, text: str) -> str:
         """Return a text without the secrets, also without those that are too short to be masked in an answer."""
         text = self.apply(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
-        for secret in filter(None, self._secrets):
+        for secret in filter(None, self.secrets):
             text = text.replace(secret, MASK)
         return text
 

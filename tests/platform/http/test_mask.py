@@ -142,7 +142,6 @@ def test_what_holds_no_secret_is_left_as_it_is(raw: bytes, secret: str) -> None:
 def test_several_secrets_are_masked() -> None:
     mask = Mask(["a first secret", "a second secret"])
     assert mask.apply(b"a first secret, a second secret") == b"***, ***"
-    assert (mask.is_of(("a first secret", "a second secret")), mask.is_of(("a first secret",))) == (True, False)
 
 
 @pytest.mark.parametrize("length", [4_096, 4_097, 20_000])
