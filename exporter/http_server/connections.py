@@ -203,25 +203,20 @@ class _Episode:
     def __init__(self, fault: str) -> None:
         self._fault = fault
         self._end: asyncio.TimerHandle | None = None
-        self._last = 0.0
 
     def goes_on(self, **facts: object) -> None:
         """Note that the fault occurs."""
-        loop = asyncio.get_running_loop()
-        self._last = loop.time()
         if self._end is None:
             logger().warning(self._fault, **facts)
-            self._end = loop.call_later(QUIET_SECONDS, self._look)
+        else:
+            self._end.cancel()
+        self._end = asyncio.get_running_loop().call_later(QUIET_SECONDS, self._ended)
 
     def stop(self) -> None:
         """Stop logging the fault."""
         if self._end is not None:
             self._end.cancel()
 
-    def _look(self) -> None:
-        loop = asyncio.get_running_loop()
-        if loop.time() - self._last < QUIET_SECONDS:
-            self._end = loop.call_at(self._last + QUIET_SECONDS, self._look)
-            return
+    def _ended(self) -> None:
         self._end = None
         logger().info("the fault has ended", fault=self._fault)

@@ -77,7 +77,7 @@ class Permit:
     """The permit for one call of `path`; `suspect` means that it was granted while the account was suspect."""
 
     path: str
-    suspect: bool
+    suspect: bool = False
 
 
 class RateLimiter:
@@ -160,9 +160,17 @@ class RateLimiter:
         """
         began = self._clock()
         await self._in_flight.acquire()
+        permit = Permit(path)
         try:
-            permit = await self._pass(path, until)
+            while True:
+                await self._pass_gate(permit, until)
+                await self._take_token()
+                # If the account was paused or became suspect during the wait, the call waits again.
+                if self.pause_left() <= 0 and (self._suspect_path is None or self._probe is permit):
+                    break
+                self._give_back_probe(permit)
         except BaseException:
+            self._give_back_probe(permit)
             self._leave()
             raise
         waited = self._clock() - began
@@ -170,37 +178,20 @@ class RateLimiter:
             self._throttled(waited)
         return permit
 
-    async def _pass(self, path: str, until: float | None) -> Permit:
-        while True:
-            permit = await self._pass_gate(path, until)
-            try:
-                await self._take_token()
-            except BaseException:
-                self._give_back_probe(permit)
-                raise
-            # If the account was paused or became suspect during the wait, the call waits again.
-            if self._is_open_to(permit):
-                return permit
-            self._give_back_probe(permit)
-
-    def _is_open_to(self, permit: Permit) -> bool:
-        return self.pause_left() <= 0 and (self._suspect_path is None or self._probe is permit)
-
-    async def _pass_gate(self, path: str, until: float | None) -> Permit:
+    async def _pass_gate(self, permit: Permit, until: float | None) -> None:
         while True:
             left = self.pause_left()
             if left > 0:
                 if until is not None and self._clock() + left > until:
                     raise Paused(left)
                 await self._sleep(left)
-                continue
-            if self._suspect_path is None:
-                return Permit(path, suspect=False)
-            if self._probe is None:
-                self._probe = Permit(path, suspect=True)
-                return self._probe
-            self._settled.clear()
-            await self._settled.wait()
+            elif self._suspect_path is None or self._probe is None:
+                permit.suspect = self._suspect_path is not None
+                self._probe = permit if permit.suspect else self._probe
+                return
+            else:
+                self._settled.clear()
+                await self._settled.wait()
 
     async def _take_token(self) -> None:
         """Wait for the next slot of the rate; calls get slots in the order of their arrival."""
