@@ -178,32 +178,23 @@ def translate(error: BaseException) -> httpx.TransportError:
 
     Its text is the system's message; its cause is an `ssl.SSLError` or a `socket.gaierror` if one was the cause.
     """
-    chain = list(_chain(error))
-    # The timeout of the operating system may end a connection before that of the client.
-    if any(isinstance(link, aiohttp.ClientConnectorError) and isinstance(_inner(link), TimeoutError) for link in chain):
-        return httpx.ConnectTimeout("")
+    chain: list[BaseException] = []
+    link: BaseException | None = error
+    while link is not None:
+        # Up to aiohttp 3.13, the exception for a bad certificate has the attribute, and reading it fails.
+        inner = getattr(link, "os_error", None)
+        # The timeout of the operating system may end a connection before that of the client.
+        if isinstance(link, aiohttp.ClientConnectorError) and isinstance(inner, TimeoutError):
+            return httpx.ConnectTimeout("")
+        chain += [link] if inner is None else [link, inner]
+        link = link.__cause__ or link.__context__
     for kinds, kind, cause in _TRANSLATIONS:
-        for link in chain:
-            if isinstance(link, kinds):
-                fault = kind(_system_message(link))
+        for found in chain:
+            if isinstance(found, kinds):
+                fault = kind(_system_message(found))
                 fault.__cause__ = None if cause is None else cause()
                 return fault
     return httpx.LocalProtocolError(type(error).__name__)
-
-
-def _chain(error: BaseException) -> Iterator[BaseException]:
-    seen: BaseException | None = error
-    while seen is not None:
-        yield seen
-        inner = _inner(seen)
-        if inner is not None:
-            yield inner
-        seen = seen.__cause__ or seen.__context__
-
-
-def _inner(error: BaseException) -> BaseException | None:
-    # Up to aiohttp 3.13, the exception for a bad certificate has the attribute, and reading it fails.
-    return getattr(error, "os_error", None)
 
 
 def _system_message(link: BaseException) -> str:
