@@ -72,7 +72,7 @@ class MetricsEndpoint:
             return
         pieces: Iterable[bytes]
         # Checked in each request: this process may have been suspended, and another one may count now.
-        if wanted == Filter() and self._is_open():
+        if wanted == Filter() and (self._fence is None or self._fence.holds()):
             ready = self._renderer.current.bodies[form]
             pieces, size = (ready.packed, ready.packed_size) if gzip else (ready.pieces, ready.size)
         else:
@@ -93,9 +93,6 @@ class MetricsEndpoint:
             if fence.counted() == counted:
                 return selected
 
-    def _is_open(self) -> bool:
-        return self._fence is None or self._fence.holds()
-
     def _wanted(self, query_string: bytes) -> Filter | PlainTextResponse:
         """Read the filter of a query string; return the refusal if it is invalid."""
         if not query_string:
@@ -106,15 +103,11 @@ class MetricsEndpoint:
             return PlainTextResponse(f"there are more than {MOST_VALUES} parameters\n", status_code=400)
         names, collectors, targets = (frozenset(query.get(name, ())) for name in PARAMETERS)
         known = frozenset(self._collectors())
-        if not collectors <= known:
-            stranger = min(collectors - known)[:MOST_QUOTED]
-            words = f"no collector is named {stranger!r}; there are: {', '.join(sorted(known))}\n"
+        for stranger in sorted(collectors - known):
+            words = f"no collector is named {stranger[:MOST_QUOTED]!r}; there are: {', '.join(sorted(known))}\n"
             return PlainTextResponse(words, status_code=400)
-        strangers = [target for target in targets if not self._is_target(target)]
-        if strangers:
-            words = (
-                f"{min(strangers)[:MOST_QUOTED]!r} is not a target that is polled here; /api/v1/targets lists them\n"
-            )
+        for stranger in sorted(target for target in targets if not self._is_target(target)):
+            words = f"{stranger[:MOST_QUOTED]!r} is not a target that is polled here; /api/v1/targets lists them\n"
             return PlainTextResponse(words, status_code=404)
         return Filter(names, collectors, targets)
 

@@ -78,8 +78,7 @@ class WebServer:
     async def start(self, app: ASGIApp, route_prefix: str = "/") -> None:
         """Serve an application; requests are answered when this returns."""
         self._access = AccessControl(app, self._config, route_prefix=route_prefix)
-        settings = self._config.tls()
-        if settings is not None:
+        if (settings := self._config.tls()) is not None:
             self._tls = ServerTls(settings, on_error=_tls_file_unusable)
         _report(self._config)
         self._server = LoopServer(self._access, self._connections, None if self._tls is None else self._tls.latest)
@@ -110,10 +109,10 @@ class WebServer:
         """Stop serving; answers under way have one second to end."""
         if self._server is not None:
             await self._server.stop()
-            if self._tls is not None:
-                self._tls.close()
         elif self._socket is not None:
             self._socket.close()
+        if self._tls is not None:
+            self._tls.close()
 
 
 def _report(config: WebConfig) -> None:

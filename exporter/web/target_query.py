@@ -190,14 +190,9 @@ def check(name: str, values: Iterable[str], allowed: Collection[str], *, is_list
 
 
 def read_number(name: str, given: Mapping[str, list[str]], default: int, *, least: int, most: int) -> int:
-    """Return a field's whole number, or the default.
-
-    Raises:
-        QueryError: the value is not a number, or is outside of the range.
-    """
+    """Return a field's whole number, or the default; raises QueryError if it is none, or outside of the range."""
     text = given.get(name, [str(default)])[0]
     # `int` accepts digits of any script, and takes long for very many digits.
-    number = int(text) if text.isascii() and text.isdecimal() and len(text) <= _DECIMALS + 1 else -1
-    if not least <= number <= most:
-        raise QueryError(f"{name} must be a whole number from {least} to {most}, not {text[:50]!r}")
-    return number
+    if text.isascii() and text.isdecimal() and len(text) <= _DECIMALS + 1 and least <= int(text) <= most:
+        return int(text)
+    raise QueryError(f"{name} must be a whole number from {least} to {most}, not {text[:50]!r}")

@@ -6,7 +6,6 @@ import ssl
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from exporter.foreign.regular_file import read_regular, unreadable
@@ -27,29 +26,33 @@ class TlsFileError(Exception):
         super().__init__(message)
 
 
-@dataclass(frozen=True, slots=True)
 class Pem:
-    """A text in PEM form, from a file or from the configuration itself.
+    """A text in PEM form: of a file, or of the configuration itself if it names no file.
 
-    Attributes:
-        name: the configuration key that gives it.
-        file: the file; None if the text is in the configuration.
-        text: the text.
+    Args:
+        key: the configuration key of the text; that of the file has `_file` at its end.
+        file: the file, if one is configured.
+        text: the configured text.
+        what: what the text must contain, such as `CERTIFICATE`.
+
+    Raises:
+        TlsFileError: the file cannot be read, or contains no such block.
     """
 
-    name: str
-    file: Path | None
-    text: str = field(repr=False)
+    def __init__(self, key: str, file: Path | None, text: str | None, what: str) -> None:
+        self.name = key if file is None else f"{key}_file"
+        self.file = file
+        try:
+            self.text = (text or "") if file is None else read_regular(file).decode("ascii", "replace")
+        except OSError as error:
+            raise TlsFileError(self.name, f"{file} {unreadable(error)}") from None
+        if f"{what}-----" not in self.text:
+            raise TlsFileError(self.name, f"{self} holds no {what.lower()} in PEM form")
+        if file is None and len(self.text) > LARGEST_INLINE:
+            raise TlsFileError(self.name, f"{self} is over {LARGEST_INLINE // 1024} KiB long; put it into a file")
 
     def __str__(self) -> str:
         return "the text" if self.file is None else str(self.file)
-
-    def check(self, what: str) -> None:
-        """Raise TlsFileError unless the text contains a block of this kind."""
-        if f"{what}-----" not in self.text:
-            raise TlsFileError(self.name, f"{self} holds no {what.lower()} in PEM form")
-        if self.file is None and len(self.text) > LARGEST_INLINE:
-            raise TlsFileError(self.name, f"{self} is over {LARGEST_INLINE // 1024} KiB long; put it into a file")
 
     @contextmanager
     def path(self) -> Iterator[str]:
@@ -64,21 +67,6 @@ class Pem:
             yield f"/dev/fd/{reading}"
         finally:
             os.close(reading)
-
-
-def read_pem(key: str, path: Path | None, text: str | None) -> Pem:
-    """Return the text of the file, or the text in the configuration if it names no file.
-
-    Raises:
-        TlsFileError: the file cannot be read.
-    """
-    if path is None:
-        return Pem(key, None, text or "")
-    name = f"{key}_file"
-    try:
-        return Pem(name, path, read_regular(path).decode("ascii", "replace"))
-    except OSError as error:
-        raise TlsFileError(name, f"{path} {unreadable(error)}") from None
 
 
 def server_context(settings: TlsSettings) -> ssl.SSLContext:
@@ -133,10 +121,9 @@ def prefers_curve_unset(settings: TlsSettings) -> bool:
 
 
 def _load_certificate(context: ssl.SSLContext, settings: TlsSettings) -> None:
-    certificate = read_pem("cert", settings.cert_file, settings.cert)
-    key = read_pem("key", settings.key_file, None if settings.key is None else settings.key.get_secret_value())
-    certificate.check("CERTIFICATE")
-    key.check("PRIVATE KEY")
+    certificate = Pem("cert", settings.cert_file, settings.cert, "CERTIFICATE")
+    secret = None if settings.key is None else settings.key.get_secret_value()
+    key = Pem("key", settings.key_file, secret, "PRIVATE KEY")
     if "ENCRYPTED" in key.text:
         raise TlsFileError(key.name, f"{key} is encrypted; expected a key without a passphrase")
     try:
@@ -154,8 +141,7 @@ def _load_authorities(context: ssl.SSLContext, settings: TlsSettings) -> None:
     if settings.client_ca_file is None and settings.client_ca is None:
         context.set_default_verify_paths()
         return
-    authorities = read_pem("client_ca", settings.client_ca_file, settings.client_ca)
-    authorities.check("CERTIFICATE")
+    authorities = Pem("client_ca", settings.client_ca_file, settings.client_ca, "CERTIFICATE")
     try:
         context.load_verify_locations(cadata=authorities.text)
     except (ssl.SSLError, ValueError):

@@ -71,27 +71,13 @@ def sparkline(chart: Sequence[float]) -> Sparkline:
     step = (_CHART_WIDTH - 8) / (len(chart) - 1)
     places = [f"{4 + index * step:.0f} {_CHART_BOTTOM - value * scale:.0f}" for index, value in enumerate(chart)]
     x, y = places[-1].split()
-    return Sparkline(describe(chart), "L".join(places[:-1]), places[-2].split()[0], x, y)
+    least, most, newest = (compact(value) for value in (min(chart[:-1]), max(chart[:-1]), chart[-1]))
+    title = f"{plural(len(chart), 'day')}: {least} to {most} a day, {newest} so far on the newest"
+    return Sparkline(title, "L".join(places[:-1]), places[-2].split()[0], x, y)
 
 
-def describe(chart: Sequence[float]) -> str:
-    """Describe the chart in words."""
-    over = chart[:-1]
-    return (
-        f"{plural(len(chart), 'day')}: {compact(min(over))} to {compact(max(over))} a day, "
-        f"{compact(chart[-1])} so far on the newest"
-    )
-
-
-class Verdict(NamedTuple):
-    """The sentence, and its kind: `ok`, `warn` or `bad`."""
-
-    kind: str
-    sentence: str
-
-
-def verdict(status: StatusView) -> Verdict:
-    """Choose the sentence about the worst part of the state."""
+def verdict(status: StatusView) -> tuple[str, str]:
+    """Return the sentence about the worst part of the state, after its kind: `ok`, `warn` or `bad`."""
     counts, unwell = status.targets, status.unwell
     pending, ok, total = counts[State.PENDING], counts[State.OK], plural(sum(counts.values()), "target")
     worst_first = (
@@ -104,16 +90,14 @@ def verdict(status: StatusView) -> Verdict:
         (ok == 1, "ok", "The one target answered its last poll."),
         (True, "ok", f"All {total} answered their last poll."),
     )
-    return next(Verdict(kind, sentence) for holds, kind, sentence in worst_first if holds)
+    return next((kind, sentence) for holds, kind, sentence in worst_first if holds)
 
 
 def _fail(unwell: int, stale: int) -> str:
     """Return the end of the sentence: that targets fail, and how many of them are stale."""
     if unwell == 1:
         return "is stale" if stale else "fails"
-    if not stale:
-        return "fail"
-    return f"fail, {count(stale) if stale < unwell else 'all'} of them stale"
+    return f"fail, {count(stale) if stale < unwell else 'all'} of them stale" if stale else "fail"
 
 
 _FILTERS = (
