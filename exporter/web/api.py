@@ -40,7 +40,7 @@ async def _status(view: View, _fields: Fields) -> AsyncIterator[str]:
 
 
 async def _targets(view: View, given: Fields) -> AsyncIterator[str]:
-    found = await view.targets(parse_query(given, view.known(), default_limit=DEFAULT_ROWS))
+    found, _ = await view.targets(parse_query(given, view.known(), default_limit=DEFAULT_ROWS))
     async for piece in _with_rows(view, found, "targets", map(_target, found.targets)):
         yield piece
 

@@ -80,8 +80,9 @@ class _Endpoints:
         query = parse_query(request.query_params.multi_items(), known, default_limit=PAGE_ROWS, default_sort=PAGE_SORT)
 
         async def render(pages: "Pages") -> AsyncIterator[str]:
-            status, found, counts = await self._view.both(query)
-            return pages.status(status, found, counts, query, known)
+            pairs = list(self._view.board.statuses())
+            status = await self._view.status(pairs)
+            return pages.status(status, *await self._view.targets(query, pairs), query, known)
 
         return await self._page(request, render)
 

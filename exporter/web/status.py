@@ -163,20 +163,9 @@ class View:
         statuses = self.board.statuses()
         return {text for key, it in statuses for text in (key.target.label, it.target.name) if text in wanted}
 
-    async def status(self) -> StatusView:
-        """Return the state of the whole exporter."""
-        return await self._status(list(self.board.statuses()))
-
-    async def targets(self, query: TargetQuery) -> TargetsView:
-        """Return the targets that a query finds."""
-        return (await self._targets(list(self.board.statuses()), query))[0]
-
-    async def both(self, query: TargetQuery) -> tuple[StatusView, TargetsView, Census]:
-        """Return the whole state, the targets that a query finds, and their counts in every state."""
-        pairs = list(self.board.statuses())
-        return await self._status(pairs), *await self._targets(pairs, query)
-
-    async def _targets(self, pairs: Sequence[Pair], query: TargetQuery) -> tuple[TargetsView, Census]:
+    async def targets(self, query: TargetQuery, pairs: Sequence[Pair] = ()) -> tuple[TargetsView, Census]:
+        """Return the targets that a query finds, of these or of all, and their counts in every state."""
+        pairs = pairs or list(self.board.statuses())
         found: list[Pair] = []
         census = Census()
         async for pair in unhurried(pairs, self.clocks.monotonic):
@@ -215,9 +204,10 @@ class View:
         key = TargetKey.of(target.account, "shield_zone", zone_id)
         return label_value(self.registry.name_of(key) or key.label) if zone_id else ""
 
-    async def _status(self, pairs: Sequence[Pair]) -> StatusView:
+    async def status(self, pairs: Sequence[Pair] = ()) -> StatusView:
+        """Return the state of the whole exporter; `pairs` are all targets, if they are known already."""
         census = Census()
-        async for pair in unhurried(pairs, self.clocks.monotonic):
+        async for pair in unhurried(pairs or list(self.board.statuses()), self.clocks.monotonic):
             census.take_in(pair)
         schedule = self.schedule()
         failures = tuple(self._failures(census))

@@ -181,7 +181,7 @@ class ViewSetup:
 
     async def rows(self, **wanted: object) -> list[TargetView]:
         """Return the targets that a query finds."""
-        return list((await self.view().targets(TargetQuery().but(**wanted))).targets)
+        return list((await self.view().targets(TargetQuery().but(**wanted)))[0].targets)
 
     def turn(self, seconds: float) -> None:
         """Advance the clocks."""

@@ -47,7 +47,7 @@ class _Turns:
     def __init__(self) -> None:
         self._free = _CHECKS_AT_ONCE
         # Address → user name → those that wait; the next one is the first of the first.
-        self._waiting: dict[str, dict[bytes, deque[asyncio.Future[None]]]] = {}
+        self._waiting: OrderedDict[str, OrderedDict[bytes, deque[asyncio.Future[None]]]] = OrderedDict()
 
     @asynccontextmanager
     async def turn(self, address: str, user: bytes) -> AsyncIterator[None]:
@@ -63,7 +63,7 @@ class _Turns:
 
     async def _wait(self, address: str, user: bytes) -> None:
         mine = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(address, {}).setdefault(user, deque()).append(mine)
+        self._waiting.setdefault(address, OrderedDict()).setdefault(user, deque()).append(mine)
         if sum(len(queue) for names in self._waiting.values() for queue in names.values()) > _MOST_WAITING:
             # The newest of those that wait most leaves, so that one client cannot shut out another.
             names = max(reversed(self._waiting.values()), key=lambda names: sum(map(len, names.values())))
@@ -79,10 +79,8 @@ class _Turns:
 
     def _pass_on(self) -> None:
         while self._waiting:
-            address = next(iter(self._waiting))
-            names = self._waiting.pop(address)
-            user = next(iter(names))
-            queue = names.pop(user)
+            address, names = self._waiting.popitem(last=False)
+            user, queue = names.popitem(last=False)
             following = queue.popleft() if queue else None
             if queue:
                 names[user] = queue
