@@ -25,14 +25,6 @@ class ZoneTraffic:
     routed: Mapping[str, Days | None]
     by_type: Mapping[str, float] | None
 
-    def routed_windows(self) -> dict[str, float | None]:
-        """Return the sum of each routing's chart."""
-        return {routing: None if days is None else sum(days.values()) for routing, days in self.routed.items()}
-
-    def routed_days(self) -> dict[str, float | None]:
-        """Return the count of the newest day of each routing's chart."""
-        return {routing: _newest(days) for routing, days in self.routed.items()}
-
 
 def _newest(days: Days | None) -> float | None:
     return days[max(days)] if days else None
@@ -95,7 +87,9 @@ COLLECTOR: TargetCollector[ZoneTraffic] = TargetCollector(
             "Queries served in the sliding window by routing, summed over NormalQueriesServedChart and "
             "SmartQueriesServedChart, polled.",
             labels=("routing",),
-            value=lambda zone: zone.routed_windows(),
+            value=lambda zone: {
+                routing: None if days is None else sum(days.values()) for routing, days in zone.routed.items()
+            },
         ),
         Metric(
             "edge_dns_day_queries",
@@ -107,7 +101,7 @@ COLLECTOR: TargetCollector[ZoneTraffic] = TargetCollector(
             "Queries served on the newest UTC day by routing (NormalQueriesServedChart, SmartQueriesServedChart), "
             "as last polled.",
             labels=("routing",),
-            value=lambda zone: zone.routed_days(),
+            value=lambda zone: {routing: _newest(days) for routing, days in zone.routed.items()},
         ),
         Metric(
             "edge_dns_day_start_timestamp_seconds",

@@ -39,12 +39,6 @@ class Breaches:
     named: frozenset[int]
     today: int
 
-    @property
-    def actions(self) -> tuple[str, ...]:
-        """The actions that the map can contain."""
-        plain = (UNCLASSIFIED,) if self.days is not None and self.days[UNCLASSIFIED] else ()
-        return plain if self.is_plain else (*ACTIONS, *plain)
-
     def window(self) -> dict[str, float | None] | None:
         """Return the breaches in the window by action."""
         if self.overview is None:
@@ -62,9 +56,10 @@ class Breaches:
     def buckets(self) -> dict[str, DayBuckets]:
         """Return the day counts for the ledger, by action."""
         days = self.days or {}
+        plain = (UNCLASSIFIED,) if days.get(UNCLASSIFIED) else ()
         return {
             action: DayBuckets(days.get(action, {}), charted=self.days is not None, is_whole=action == UNCLASSIFIED)
-            for action in self.actions
+            for action in (plain if self.is_plain else (*ACTIONS, *plain))
         }
 
 

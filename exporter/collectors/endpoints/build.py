@@ -9,11 +9,9 @@ from pydantic import TypeAdapter
 from exporter.collectors.collector import Collector, Context, TargetCollector, identity
 from exporter.collectors.endpoints.endpoint import ACCOUNT_KIND, KIND_LABELS, Endpoint
 from exporter.collectors.endpoints.listing import EndpointListCollector
-from exporter.collectors.endpoints.path import PathError
 from exporter.collectors.endpoints.reading import metric_of
 from exporter.collectors.endpoints.shared_calls import SharedCalls
 from exporter.platform.api.document import Document
-from exporter.platform.errors import WrongShape
 from exporter.platform.operation import Answer, Operation, Request
 from exporter.targets.target import Target
 
@@ -65,10 +63,7 @@ class _Fetch:
     shared: SharedCalls
 
     async def __call__(self, context: Context, target: Target) -> Answer[Document]:
-        try:
-            parameters = self.endpoint.path.parameters(target.id, context.now)
-        except PathError as error:
-            raise WrongShape(str(error)) from None
+        parameters = self.endpoint.path.parameters(target.id, context.now)
         return await self.shared.ask(
             self.endpoint.name,
             self.operation.path,

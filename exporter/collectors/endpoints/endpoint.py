@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, PlainSerializer, PlainValidator
-from pydantic_core import InitErrorDetails
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from exporter.collectors import dns_statistics, scripts, shield_access_lists, shield_api_guardian, shield_rate_limits
 from exporter.collectors.catalogue import CATALOGUE
 from exporter.collectors.collector import Label
 from exporter.collectors.endpoints.expression import Expression, ExpressionError, compile_expression
-from exporter.collectors.endpoints.path import Path, PathError, parse_path
+from exporter.collectors.endpoints.path import Path, parse_path
 from exporter.platform.api.catalogue import OPERATIONS
 from exporter.platform.http.mask import is_secret_name
 from exporter.validation.faults import KeyPath
@@ -60,17 +60,15 @@ def _parse_expression(value: object) -> Expression:
 
 
 def _parse_label_expression(value: object) -> Expression:
-    expression = _parse_expression(value)
-    secret = _secret_in(expression)
-    if secret is not None:
-        raise refused(secret)
+    return _without_secret(_parse_expression(value))
+
+
+def _without_secret(expression: Expression) -> Expression:
+    """Refuse an expression whose values could be secrets, as those of a label."""
+    for name in sorted(expression.fields()):
+        if is_secret_name(name):
+            raise refused(f"reads {name[:60]}, which is named like a secret and cannot be a label")
     return expression
-
-
-def _secret_in(expression: Expression) -> str | None:
-    """Return why the values of an expression cannot be labels; None if they can."""
-    secret = next((name for name in sorted(expression.fields()) if is_secret_name(name)), None)
-    return None if secret is None else f"reads {secret[:60]}, which is named like a secret and cannot be a label"
 
 
 def _parse_path(value: object) -> Path:
@@ -78,10 +76,7 @@ def _parse_path(value: object) -> Path:
         return value
     if not isinstance(value, str) or not value.strip():
         raise expected("a path such as /pullzone/{id}")
-    try:
-        return parse_path(value.strip())
-    except PathError as error:
-        raise refused(str(error)) from None
+    return parse_path(value.strip())
 
 
 def _parse_name(value: object) -> str:
@@ -217,11 +212,12 @@ def _secret_label(source: str, text: str) -> Iterator[InitErrorDetails]:
     """Refuse an expression whose values could be secrets; they are keys that it writes, or fields that it reads."""
     try:
         expression = compile_expression(text.strip())
+        if expression.branches() is None:
+            _without_secret(expression)
+    except PydanticCustomError as error:
+        yield at((source,), error)
     except ExpressionError:
         return  # reported where the expression is validated
-    secret = _secret_in(expression) if expression.branches() is None else None
-    if secret is not None:
-        yield at((source,), refused(secret))
 
 
 class Endpoint(Section):

@@ -6,17 +6,15 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from urllib.parse import unquote
 
+from exporter.platform.errors import WrongShape
 from exporter.platform.operation import Scalar
+from exporter.validation.section import refused
 
 LONGEST_PATH = 2000
 MOST_DAYS_AGO = 3660
 _PLACEHOLDER = re.compile(r"\{(id|today|days_ago:(\d{1,4}))\}", re.ASCII)
 _NOT_IN_A_PATH = re.compile(r"[\s\\#\x00-\x1f\x7f]")
 _DOTS = frozenset({".", ".."})
-
-
-class PathError(ValueError):
-    """A path that cannot be requested; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +42,12 @@ class Path:
         """Return the values of the placeholders; the client percent-encodes them.
 
         Raises:
-            PathError: the id would lead to another path.
+            WrongShape: the id would lead to another path.
         """
         found: dict[str, Scalar] = {}
         if self.names_target:
             if target_id in _DOTS or not target_id:
-                raise PathError(f"the id {target_id!r} cannot be part of a path")
+                raise WrongShape(f"the id {target_id!r} cannot be part of a path")
             found["id"] = target_id
         if self.names_today:
             found["today"] = now.date().isoformat()
@@ -62,22 +60,22 @@ def parse_path(text: str) -> Path:
     """Read a path.
 
     Raises:
-        PathError: it leads to another address, or has an unknown placeholder.
+        PydanticCustomError: it leads to another address, or has an unknown placeholder.
     """
     if "://" in text.partition("?")[0] or text.startswith("//"):
-        raise PathError("names a host; expected a path on the account's base_url, such as /pullzone/{id}")
+        raise refused("names a host; expected a path on the account's base_url, such as /pullzone/{id}")
     if not text.startswith("/"):
-        raise PathError("does not start with '/'; expected a path such as /pullzone/{id}")
+        raise refused("does not start with '/'; expected a path such as /pullzone/{id}")
     if len(text) > LONGEST_PATH or _NOT_IN_A_PATH.search(text):
-        raise PathError("holds blanks, '\\', '#' or control characters, or is too long")
+        raise refused("holds blanks, '\\', '#' or control characters, or is too long")
     if any(unquote(segment) in _DOTS for segment in text.partition("?")[0].split("/")):
-        raise PathError("holds '.' or '..', which leads to another path")
+        raise refused("holds '.' or '..', which leads to another path")
     left = _PLACEHOLDER.sub("", text)
     if "{" in left or "}" in left:
-        raise PathError("holds an unknown placeholder; expected {id}, {today} or {days_ago:30}")
+        raise refused("holds an unknown placeholder; expected {id}, {today} or {days_ago:30}")
     days = tuple(dict.fromkeys(int(found[2]) for found in _PLACEHOLDER.finditer(text) if found[2]))
     if any(number > MOST_DAYS_AGO for number in days):
-        raise PathError(f"goes back more than {MOST_DAYS_AGO} days")
+        raise refused(f"goes back more than {MOST_DAYS_AGO} days")
     template = _PLACEHOLDER.sub(lambda found: "{" + found[1].replace("days_ago:", "days_ago_") + "}", text)
     template = re.sub(r"\{days_ago_0*(\d+)\}", r"{days_ago_\1}", template)
     return Path(text, template, "{id}" in text, "{today}" in text, days)

@@ -61,7 +61,7 @@ def _value(
     if declared.value is None:
         return None
     read = _timestamp if declared.name.endswith(_TIMESTAMP) else _number
-    return _labelled(declared, declared.value, document, lambda found, _: _scaled(read(found), declared.scale))
+    return _labelled(declared, declared.value, document, lambda found, _: read(found, declared.scale))
 
 
 def _counted(declared: EndpointMetric, source: Expression, document: object) -> Mapping[str, Source] | Source | None:
@@ -116,32 +116,29 @@ def _pairs(found: object) -> Mapping[str, object]:
     return pairs
 
 
-def _number(found: object) -> float | None:
+def _number(found: object, scale: float) -> float | None:
     if found is None:
         return None
     if isinstance(found, bool | int | float):
-        return float(found)
+        return float(found) * scale
     hint = "; a number in quotes takes to_number(…)" if isinstance(found, str) else ""
     raise ExpressionError(f"{_kind(found)}, expected a number{hint}")
 
 
-def _timestamp(found: object) -> float | None:
+def _timestamp(found: object, scale: float) -> float | None:
     if not isinstance(found, str):
-        return _number(found)
+        return _number(found, scale)
     try:
-        return timestamp(_MOMENT.validate_python(found))
+        seconds = timestamp(_MOMENT.validate_python(found))
+        return None if seconds is None else seconds * scale
     except (ValidationError, OverflowError):
         raise ExpressionError("a text that is not a date, expected a date or unix seconds") from None
-
-
-def _scaled(number: float | None, scale: float) -> float | None:
-    return None if number is None else number * scale
 
 
 def _count(found: object, scale: float) -> float | None:
     if isinstance(found, bool):
         raise ExpressionError("a boolean, expected a number")
-    return _scaled(_number(found), scale)
+    return _number(found, scale)
 
 
 def _month(declared: EndpointMetric, found: object) -> MonthToDate | None:

@@ -82,11 +82,6 @@ class SharedCalls:
                     raise
             finally:
                 self._drop_if_read(key, kept, template)
-        return await self._call(reader, template, key, now, call)
-
-    async def _call(
-        self, reader: str, template: str, key: Key, now: datetime, call: Callable[[], Awaitable[Answer[Document]]]
-    ) -> Answer[Document]:
         future: asyncio.Future[Answer[Document]] = asyncio.get_running_loop().create_future()
         kept = self._kept[key] = _Kept(future, now, {reader})
         try:
