@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Awaitable, Iterable, Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import Any, TypeVar
 
 from exporter.collectors import scripts
@@ -217,44 +218,37 @@ def _limit_list(limits: Iterable[RateLimitMetrics], zone_id: str) -> ResourceLis
 async def _rate_limits(context: Context, zones: ResourceList, faults: list[PlatformError]) -> ResourceList | None:
     """List the rate limits of each zone; return None if the platform has no such list (404 for the first zone)."""
     found: dict[int, tuple[Resource, ...]] = {}
-    complete = zones.complete
-    ended = False
-
-    async def ask(place: int, zone: Resource) -> bool:
-        """Add the rate limits of a zone; return False if the platform has no such list."""
-        nonlocal complete, ended
-        try:
-            answer = await context.caller.call(Request(shield.ZONE_RATE_LIMITS, {"shieldZoneId": int(zone.id)}))
-        except PlatformError as fault:
-            if _has_none(fault):
-                return True
-            faults.append(fault)
-            complete = False
-            # An error of one zone does not stop the others; an error that would affect every call does.
-            ended = ended or isinstance(fault, TransportError | RateLimited | Unauthorized | CredentialError)
-            return True
-        listed = _limit_list(answer.value or [], zone.id)
-        found[place] = listed.resources
-        complete = complete and listed.complete
-        return answer.value is not None
-
+    complete, ended = zones.complete, False
     rest = iter(enumerate(zones.resources))
 
-    async def go_on() -> None:
-        for place, zone in rest:
+    async def ask(most: int | None = None) -> bool:
+        """Ask for the rate limits of further zones; return False if the platform has no such list."""
+        nonlocal complete, ended
+        is_there = True
+        for place, zone in islice(rest, most):
             if ended:
-                return
-            await ask(place, zone)
+                break
+            try:
+                answer = await context.caller.call(Request(shield.ZONE_RATE_LIMITS, {"shieldZoneId": int(zone.id)}))
+                listed = _limit_list(answer.value or [], zone.id)
+                found[place], is_there = listed.resources, answer.value is not None
+                complete = complete and listed.complete
+            except PlatformError as fault:
+                if not _has_none(fault):
+                    faults.append(fault)
+                    complete = False
+                # An error of one zone does not stop the others; an error that would affect every call does.
+                if isinstance(fault, TransportError | RateLimited | Unauthorized | CredentialError):
+                    ended = True
+        return is_there
 
-    for first, zone in rest:
-        if not await ask(first, zone):
-            return None
-        break
+    if not await ask(1):
+        return None
     from asyncio import TaskGroup  # noqa: PLC0415 - the settings read the catalogue, and a help text the settings
 
     async with TaskGroup() as asking:
         for _ in range(min(AT_ONCE, len(zones.resources) - 1)):
-            asking.create_task(go_on())
+            asking.create_task(ask())
     resources = (resource for _, listed in sorted(found.items()) for resource in listed)
     return ResourceList(tuple(resources), complete)
 
