@@ -26,7 +26,6 @@ def endpoint_clashes(raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
     """Refuse names, kinds and families that are used twice or unknown."""
     endpoints = items(raw.get("endpoints"))
     yield from duplicates(named(raw, "endpoints", "name"), "name")
-    yield from _clashes_with_lists(endpoints)
     yield from _kinds(endpoints)
     yield from _families(endpoints, raw)
     yield from _sections(endpoints, raw)
@@ -37,43 +36,29 @@ def _text(item: object, key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _has_own_kind(endpoint: object) -> bool:
-    return bool(peek(endpoint, "each") or peek(endpoint, "ids"))
-
-
-def _stem(endpoint: object) -> str:
-    return (_text(endpoint, "label") or _text(endpoint, "name")) if _has_own_kind(endpoint) else ""
-
-
-def _clashes_with_lists(endpoints: list[object]) -> Iterator[InitErrorDetails]:
-    lists = {f"{_text(one, 'name')}{LIST_SUFFIX}" for one in endpoints if peek(one, "each")}
-    for place, endpoint in enumerate(endpoints):
-        if _text(endpoint, "name") in lists:
-            message = f"'{_text(endpoint, 'name')}' is the name of another endpoint's list"
-            yield at(("endpoints", place, "name"), refused(message))
-
-
 def _kinds(endpoints: list[object]) -> Iterator[InitErrorDetails]:
-    """Require that each kind of target exists and has one source."""
+    """Require that each kind of target exists and has one source, and that no endpoint is named like a list."""
+    lists = {f"{_text(one, 'name')}{LIST_SUFFIX}" for one in endpoints if peek(one, "each")}
     stems: dict[str, int] = {}
     for place, endpoint in enumerate(endpoints):
-        stem = _stem(endpoint)
+        name, label = _text(endpoint, "name"), _text(endpoint, "label")
+        if name in lists:
+            yield at(("endpoints", place, "name"), refused(f"'{name}' is the name of another endpoint's list"))
+        stem = (label or name) if peek(endpoint, "each") or peek(endpoint, "ids") else ""
         if stem in stems:
-            key = "label" if _text(endpoint, "label") else "name"
             message = (
                 f"'{stem}' is the kind of target of endpoints[{stems[stem]}]; expected another label, or "
                 f"'kind: {stem}' to poll the same targets"
             )
-            yield at(("endpoints", place, key), refused(message))
+            yield at(("endpoints", place, "label" if label else "name"), refused(message))
         elif stem:
             stems[stem] = place
     known = {**dict.fromkeys(KIND_LABELS, 0), **stems}
     for place, endpoint in enumerate(endpoints):
         kind = _text(endpoint, "kind")
         if kind and kind not in known:
-            message = (
-                f"there are no targets of the kind '{kind[:60]}'{suggestion(kind, known)}; known: {', '.join(known)}"
-            )
+            near = suggestion(kind, known)
+            message = f"there are no targets of the kind '{kind[:60]}'{near}; known: {', '.join(known)}"
             yield at(("endpoints", place, "kind"), refused(message))
         if kind in stems:
             for error in label_clashes(peek(endpoint, "metrics"), (kind, f"{kind}_id")):
@@ -86,22 +71,15 @@ def _exposed(name: str, *, counts: bool) -> set[str]:
     return {f"{stem}{suffix}" for suffix in (_COUNTER_SUFFIXES if counts else ("",))}
 
 
-def _built_in(raw: Mapping[str, object]) -> dict[str, str]:
-    """Map each exposed name to the enabled collector that has it."""
-    sections = raw.get("collectors")
-    found: dict[str, str] = {}
-    for collector in CATALOGUE:
-        enabled = peek(peek(sections, collector.section), "enabled")
-        if str(enabled).strip().lower() in _FALSE:
-            continue
-        for info in collector.families:
-            for name in _exposed(info.name, counts=info.kind is Kind.COUNTER):
-                found[name] = f"the collector {collector.section}, which can be disabled"
-    return found
-
-
 def _families(endpoints: list[object], raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
-    taken = _built_in(raw)
+    """Refuse names of metrics that an enabled collector, another endpoint, the exporter or Prometheus has."""
+    taken = {
+        name: f"the collector {collector.section}, which can be disabled"
+        for collector in CATALOGUE
+        if str(peek(peek(raw.get("collectors"), collector.section), "enabled")).strip().lower() not in _FALSE
+        for info in collector.families
+        for name in _exposed(info.name, counts=info.kind is Kind.COUNTER)
+    }
     for place, endpoint in enumerate(endpoints):
         own: dict[str, str] = {}
         for number, metric in enumerate(items(peek(endpoint, "metrics"))):

@@ -19,7 +19,11 @@ _METAVARS: dict[object, str] = {bool: "true|false", int: "INTEGER", float: "NUMB
 
 def flags() -> tuple[Flag, ...]:
     """Return every flag, in the order of the model. Secrets have none: other users can read a process's flags."""
-    others = (_flag(*leaf) for leaf in _leaves(Sections.model_construct(), ()) if _is_single(leaf[1]))
+    others = (
+        _flag(path, field, default)
+        for path, field, default in _leaves(Sections.model_construct(), ())
+        if get_origin(field.annotation) is not tuple and SecretStr not in get_args(field.annotation)
+    )
     return (*ACCOUNT_FLAGS, *others)
 
 
@@ -39,17 +43,18 @@ def _leaves(section: Section, path: KeyPath) -> Iterator[tuple[KeyPath, FieldInf
             yield (*path, key), field, value
 
 
-def _is_single(field: FieldInfo) -> bool:
-    return get_origin(field.annotation) is not tuple and SecretStr not in get_args(field.annotation)
-
-
 def _flag(path: KeyPath, field: FieldInfo, default: object) -> Flag:
+    text = "null" if default is None else str(default)
+    if isinstance(default, bool):
+        text = text.lower()
+    elif isinstance(default, float):
+        text = format_duration(default)
     return Flag(
         name="--" + ".".join(dashed(str(step)) for step in path),
         path=path,
         help=field.description or "",
         metavar=_metavar(field),
-        default=_written(default),
+        default=text,
         variable=variable_of(*path),
         nullable=NoneType in get_args(field.annotation),
     )
@@ -62,11 +67,3 @@ def _metavar(field: FieldInfo) -> str:
     if get_origin(field.annotation) is Literal:
         return "|".join(get_args(field.annotation))
     return _METAVARS.get(field.annotation, "TEXT")
-
-
-def _written(value: object) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return str(value).lower()
-    return format_duration(value) if isinstance(value, float) else str(value)

@@ -262,19 +262,13 @@ class ShardSettings(Section):
         return Share(frozenset(range(self.total)), self.total) if self.is_leased else self.shard(host_name)
 
     def shard(self, host_name: str) -> Shard:
-        """Return the shard of an exporter that is not shared by leases."""
-        return Shard(self.resolve(host_name), self.total)
-
-    def resolve(self, host_name: str) -> int:
-        """Return the number of this shard; 0 if shards are shared by leases.
+        """Return the shard of this process; the first one if shards are shared by leases.
 
         Raises:
             ShardOrdinalError: The number is to come from the host name, and cannot.
         """
-        if self.index == "lease":
-            return 0
         if self.index != "auto":
-            return self.index
+            return Shard(0 if self.index == "lease" else self.index, self.total)
         found = _ORDINAL.search(host_name.partition(".")[0])
         if found is None:
             raise ShardOrdinalError(f"host name '{host_name}' does not end in a number, as 'exporter-0' does")
@@ -284,7 +278,7 @@ class ShardSettings(Section):
                 f"host name '{host_name}' ends in {ordinal}, but shard.total is {self.total} "
                 f"(0 to {self.total - 1} are allowed)"
             )
-        return ordinal
+        return Shard(ordinal, self.total)
 
     @classmethod
     def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:

@@ -104,5 +104,5 @@ def _check_settings(objects: list[Document], folder: Path, installation: str) ->
         if workload["kind"] == "Deployment":
             assert (settings.shard.is_leased, settings.shard.total, settings.state.is_shared) == (True, 12, True)
         else:
-            assert (settings.shard.resolve(host), settings.shard.total) == (ordinal, replicas)
+            assert (settings.shard.shard(host).first, settings.shard.total) == (ordinal, replicas)
         assert not settings.state.is_shared or settings.state.installation == installation

@@ -258,7 +258,7 @@ def test_a_file_that_cannot_be_read_hides_nothing_that_is_wrong_elsewhere(
 def test_the_ordinal_of_the_host_name_is_the_shard(tmp_path: Path, host_name: str, message: str | None) -> None:
     text = f"{ACCOUNT}shard:\n  total: 3\n  index: auto\n"
     if message is None:
-        assert load_text(tmp_path, text, host_name=host_name).shard.resolve(host_name) == 2
+        assert load_text(tmp_path, text, host_name=host_name).shard.shard(host_name).first == 2
     else:
         assert refusal(tmp_path, text, host_name=host_name) == [f"config.yml:7: shard.index: {message}"]
 
