@@ -9,14 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from exporter.platform.errors import (
-    CredentialError,
-    Forbidden,
-    NotAvailable,
-    OutOfRange,
-    PlatformError,
-    Unauthorized,
-)
+from exporter.platform.errors import CredentialError, Forbidden, NotAvailable, OutOfRange, PlatformError, Unauthorized
 
 
 class Cause(StrEnum):

@@ -14,15 +14,7 @@ from exporter.collectors.collector import Collector, Context, Outcome, Polled
 from exporter.metric import Family, FamilyInfo, Kind, LabelValues, Sample, label_value
 from exporter.platform.api import database
 from exporter.platform.api.database import Cell, Rows
-from exporter.platform.errors import (
-    BadAnswer,
-    Forbidden,
-    NotFound,
-    PlatformError,
-    Rejected,
-    StatementError,
-    WrongShape,
-)
+from exporter.platform.errors import BadAnswer, Forbidden, NotFound, PlatformError, Rejected, StatementError, WrongShape
 from exporter.platform.operation import Operation
 from exporter.responsive.slices import unhurried
 from exporter.targets.target import Target

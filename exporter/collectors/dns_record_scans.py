@@ -12,23 +12,20 @@ from exporter.platform.wire import timestamp
 
 # None means that the zone was never scanned, which is not a failure.
 Scan = DnsRecordScanJob | None
-
-
-def _states(scan: Scan) -> dict[str, float] | None:
-    return enum_samples(scan.status, SCAN_STATUS) if scan is not None else None
+_NEVER = DnsRecordScanJob.model_construct()
 
 
 def _record_types(scan: Scan) -> Mapping[str, int] | None:
-    if scan is None or scan.records is None:
+    records = (scan or _NEVER).records
+    if records is None:
         return None
-    types = sorted(record.type for record in scan.records if record.type is not None)
+    types = sorted(record.type for record in records if record.type is not None)
     return Counter(SCAN_RECORD_TYPE.get(number, f"unknown_{number}") for number in types)
 
 
 def _proxied(scan: Scan) -> int | None:
-    if scan is None or scan.records is None:
-        return None
-    return sum(record.is_proxied is True for record in scan.records)
+    records = (scan or _NEVER).records
+    return None if records is None else sum(record.is_proxied is True for record in records)
 
 
 COLLECTOR: TargetCollector[Scan] = TargetCollector(
@@ -44,7 +41,7 @@ COLLECTOR: TargetCollector[Scan] = TargetCollector(
             "edge_dns_record_scan_status",
             "State of the zone's latest record scan (Status), polled: 1 for the one it is in, 0 for the others.",
             labels=("status",),
-            value=_states,
+            value=lambda scan: enum_samples((scan or _NEVER).status, SCAN_STATUS),
         ),
         Metric(
             "edge_dns_record_scan_found",
@@ -55,13 +52,13 @@ COLLECTOR: TargetCollector[Scan] = TargetCollector(
             "edge_dns_record_scan_created_timestamp_seconds",
             "When the latest record scan was created (CreatedAt), polled.",
             unit="seconds",
-            value=lambda scan: timestamp(scan.created_at) if scan is not None else None,
+            value=lambda scan: timestamp((scan or _NEVER).created_at),
         ),
         Metric(
             "edge_dns_record_scan_completed_timestamp_seconds",
             "When the latest record scan ended (CompletedAt), polled.",
             unit="seconds",
-            value=lambda scan: timestamp(scan.completed_at) if scan is not None else None,
+            value=lambda scan: timestamp((scan or _NEVER).completed_at),
         ),
         Metric(
             "edge_dns_record_scan_records",

@@ -1,18 +1,9 @@
 """Shield zones: one list call for all of an account (interface document, ShieldZone)."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from exporter.collectors.collector import (
-    Collector,
-    Context,
-    Outcome,
-    Polled,
-    describe,
-    enum_samples,
-    identity,
-    measure,
-)
+from exporter.collectors.collector import Collector, Context, Outcome, Polled, describe, enum_samples, identity, measure
 from exporter.metric import FamilyInfo, Metric, label_value
 from exporter.platform.api import shield
 from exporter.platform.api.shield import ZoneListing
@@ -47,15 +38,6 @@ def _waf_rules(named: NamedZone) -> dict[str, int | None]:
         "custom": named.zone.waf_custom_rule_order,
     }
     return {state: None if rules is None else len(rules) for state, rules in lists.items()}
-
-
-def _features(named: NamedZone) -> dict[str, bool | None]:
-    return {
-        "request_header_logging": named.zone.waf_request_header_logging_enabled,
-        "request_body_logging": named.zone.request_body_logging_enabled,
-        "realtime_threat_intelligence": named.zone.waf_realtime_threat_intelligence_enabled,
-        "whitelabel_response_pages": named.zone.whitelabel_response_pages,
-    }
 
 
 def _info(named: NamedZone) -> dict[tuple[str, ...], int]:
@@ -127,7 +109,12 @@ _ZONE_METRICS: tuple[Metric[NamedZone], ...] = (
         "Whether a feature is on (wafRequestHeaderLoggingEnabled, requestBodyLoggingEnabled, "
         "wafRealtimeThreatIntelligenceEnabled, whitelabelResponsePages), polled.",
         labels=("feature",),
-        value=_features,
+        value=lambda named: {
+            "request_header_logging": named.zone.waf_request_header_logging_enabled,
+            "request_body_logging": named.zone.request_body_logging_enabled,
+            "realtime_threat_intelligence": named.zone.waf_realtime_threat_intelligence_enabled,
+            "whitelabel_response_pages": named.zone.whitelabel_response_pages,
+        },
     ),
 )
 _FAMILIES = describe(identity(), _METRICS)
@@ -156,20 +143,14 @@ class ShieldZonesCollector(Collector):
         """Request the list, and turn the account and each zone into series."""
         answer = await shield.zones(context.caller)
         families, _ = measure((label_value(target.account),), _FAMILIES, _METRICS, answer.value)
-        zones = (_zone(context, target.account, str(one), zone) for one, zone in answer.value.zones.items())
-        unusable = (
-            Outcome(
-                _target(context, target.account, str(one)),
-                error=WrongShape(f"the zone's item has another shape than documented: {fault}"),
-            )
-            for one, fault in answer.value.unusable.items()
-        )
-        return Polled((Outcome(target, families), *zones, *unusable), answer.date)
-
-
-def _target(context: Context, account: str, zone_id: str) -> Target:
-    target = Target(account, "shield_zone", zone_id)
-    return replace(target, name=context.registry.name_of(target.key))
+        outcomes = [Outcome(target, families)]
+        for zone_id, zone in answer.value.zones.items():
+            outcomes.append(_zone(context, target.account, str(zone_id), zone))
+        for zone_id, fault in answer.value.unusable.items():
+            found = context.registry.learn(Target(target.account, "shield_zone", str(zone_id)), "")
+            error = WrongShape(f"the zone's item has another shape than documented: {fault}")
+            outcomes.append(Outcome(found, error=error))
+        return Polled(tuple(outcomes), answer.date)
 
 
 def _zone(context: Context, account: str, zone_id: str, zone: ShieldZone) -> Outcome:

@@ -37,11 +37,7 @@ def read_file(config: Path | None, environ: Mapping[str, str]) -> MarkedFile:
 
 
 def load(
-    config: Path | None,
-    flags: Mapping[str, str] | None,
-    environ: Mapping[str, str],
-    *,
-    host_name: str | None = None,
+    config: Path | None, flags: Mapping[str, str] | None, environ: Mapping[str, str], *, host_name: str | None = None
 ) -> Settings:
     """Load the settings from flags, environment and file.
 
@@ -58,11 +54,7 @@ def load(
 
 
 def load_with_origins(
-    file: MarkedFile,
-    flags: Mapping[str, str] | None,
-    environ: Mapping[str, str],
-    *,
-    host_name: str | None = None,
+    file: MarkedFile, flags: Mapping[str, str] | None, environ: Mapping[str, str], *, host_name: str | None = None
 ) -> "tuple[Settings, Origins]":
     """Load the settings with a file that has been read already; also return where each value comes from.
 

@@ -47,11 +47,7 @@ class Settings(BaseSettings, Sections):
 
     @classmethod
     def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        *_: object,
-        **__: object,
+        cls, settings_cls: type[BaseSettings], init_settings: PydanticBaseSettingsSource, *_: object, **__: object
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Return the sources, the highest first; an only account or database is merged as a mapping by its place."""
         above, file = init_settings().pop(_GIVEN)
