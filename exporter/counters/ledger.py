@@ -5,8 +5,8 @@ import math
 import operator
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import suppress
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
 from typing import Protocol
@@ -101,6 +101,17 @@ class Counted:
 _Waiting = tuple[Entry, "asyncio.Future[Counted] | None"]
 
 
+@dataclass(slots=True)
+class _Requests:
+    """What the ledger's thread does next: polls to count, rows to keep as they are, and keys to delete or to drop."""
+
+    polls: list[_Waiting] = field(default_factory=list)
+    kept: dict[PollKey, StateRow] = field(default_factory=dict)
+    to_delete: set[PollKey] = field(default_factory=set)
+    left: set[PollKey] = field(default_factory=set)
+    is_woken: bool = False
+
+
 class Ledger:
     """Counts polls, writes them in group commits, and returns the committed counters.
 
@@ -138,11 +149,7 @@ class Ledger:
         self._log = logger()
         self._yield_to_others = YieldToOthers()
         self._guard = threading.Condition()
-        self._waiting: list[_Waiting] = []
-        self._to_delete: set[PollKey] = set()
-        self._left: set[PollKey] = set()
-        self._kept: dict[PollKey, StateRow] = {}
-        self._is_woken = False
+        self._requests = _Requests()
         # The rows on disk, and the counted rows that are not saved yet. Rows stay packed, because there are many.
         self._rows: dict[PollKey, StateRow] = {}
         self._unsaved: dict[PollKey, StateRow | None] = {}
@@ -187,9 +194,8 @@ class Ledger:
 
     def close(self) -> None:
         """Commit what is not saved, and stop."""
-        with self._guard:
+        with self._asking():
             self._stopping = True
-            self._guard.notify_all()
         if self._thread is not None:
             # A thread that still waits for the disk keeps the storage open until the process ends.
             self._thread.join(timeout=CLOSE_SECONDS)
@@ -221,34 +227,37 @@ class Ledger:
     def note(self, entry: Entry, counted: "asyncio.Future[Counted] | None" = None) -> None:
         """Store a row without waiting for the commit; `counted` receives its counters."""
         with self._guard:
-            self._waiting.append((entry, counted))
+            self._requests.polls.append((entry, counted))
             # Wake the thread for the first poll and for the one that fills a batch, and not for each poll between.
-            if len(self._waiting) in {1, HIGHEST_BATCH}:
+            if len(self._requests.polls) in {1, HIGHEST_BATCH}:
                 self._guard.notify_all()
 
     def keep(self, account: str, kind: str, packed: bytes) -> None:
         """Store the packed list of an account's resources of a kind, without waiting for the commit."""
-        with self._guard:
-            self._kept |= listed(account, kind, packed)
-            self._guard.notify_all()
+        with self._asking() as requests:
+            requests.kept |= listed(account, kind, packed)
 
     def forget(self, keys: Iterable[PollKey]) -> None:
         """Delete rows whose retention is over; a target that is polled at the same time has come back and is kept."""
-        with self._guard:
-            self._to_delete.update(keys)
-            self._guard.notify_all()
+        with self._asking() as requests:
+            requests.to_delete.update(keys)
 
     def leave(self, keys: Iterable[PollKey]) -> None:
         """Drop targets that other shards count now. A shared storage keeps their rows; any other deletes them."""
-        with self._guard:
-            (self._left if self._storage.is_shared else self._to_delete).update(keys)
-            self._guard.notify_all()
+        with self._asking() as requests:
+            (requests.left if self._storage.is_shared else requests.to_delete).update(keys)
 
     def wake(self) -> None:
         """Check the storage now: this process may hold other shards, or the storage may be usable again."""
-        with self._guard:
+        with self._asking() as requests:
             self._next_try = 0.0
-            self._is_woken = True
+            requests.is_woken = True
+
+    @contextmanager
+    def _asking(self) -> Iterator[_Requests]:
+        """Add requests, and wake the thread."""
+        with self._guard:
+            yield self._requests
             self._guard.notify_all()
 
     def _run(self) -> None:
@@ -257,26 +266,21 @@ class Ledger:
             with self._guard:
                 # Write rows that could not be saved, even if no further polls come.
                 patience = max(0.0, self._next_try - self._clocks.monotonic()) if self._unsaved else None
-                self._guard.wait_for(self._has_work, patience)
+                self._guard.wait_for(lambda: self._stopping or self._requests != _Requests(), patience)
                 # Wait for further polls, so that one write saves all polls that end at about the same time.
-                self._guard.wait_for(lambda: self._stopping or len(self._waiting) >= HIGHEST_BATCH, self._linger)
-                waiting, self._waiting = self._waiting, []
-                to_delete, self._to_delete = self._to_delete, set()
-                left, self._left = self._left, set()
-                self._unsaved |= self._kept
-                self._kept.clear()
-                self._is_woken = False
+                self._guard.wait_for(lambda: self._stopping or len(self._requests.polls) >= HIGHEST_BATCH, self._linger)
+                requests, self._requests = self._requests, _Requests()
                 stopping = self._stopping
-            for key in left.difference(entry.key for entry, _ in waiting):
-                self._rows.pop(key, None)
-                self._unsaved.pop(key, None)
-            self._turn(waiting, to_delete, last=stopping)
+            self._turn(requests, last=stopping)
         self._storage.close()
 
-    def _has_work(self) -> bool:
-        return bool(self._waiting or self._to_delete or self._left or self._kept or self._is_woken or self._stopping)
-
-    def _turn(self, waiting: list[_Waiting], to_delete: set[PollKey], *, last: bool) -> None:
+    def _turn(self, requests: _Requests, *, last: bool) -> None:
+        polls = requests.polls
+        polled = {entry.key for entry, _ in polls}
+        self._unsaved |= requests.kept
+        for key in requests.left - polled:
+            self._rows.pop(key, None)
+            self._unsaved.pop(key, None)
         # Polls continue without delay: after a failed write, no write is tried for each of them.
         is_time = last or not self._failing or self._clocks.monotonic() >= self._next_try
         if is_time:
@@ -285,11 +289,11 @@ class Ledger:
             except StorageError as error:
                 self._failed(_NOT_USABLE, error)
                 is_time = False
-        counted = [self._count(entry) for entry, _ in waiting]
-        self._unsaved.update(dict.fromkeys(to_delete.difference(entry.key for entry, _ in waiting)))
+        counted = [self._count(entry) for entry, _ in polls]
+        self._unsaved.update(dict.fromkeys(requests.to_delete - polled))
         refused = self._save() if is_time else None
         results: list[tuple[asyncio.Future[Counted], Counted]] = []
-        for (entry, future), families in zip(waiting, counted, strict=True):
+        for (entry, future), families in zip(polls, counted, strict=True):
             # At the end of the process the event loop may already be closed.
             if future is None or future.get_loop().is_closed():
                 continue

@@ -1,6 +1,7 @@
 """Stores the ledger's rows in the state file: SQLite, which belongs to one process."""
 
 import fcntl
+import itertools
 import os
 import sqlite3
 import zlib
@@ -156,9 +157,9 @@ class StateFile:
     def __init__(self, path: Path) -> None:
         self._path = path
         self.is_new = not path.exists()
-        self.had_journal = _size(_journal(path)) > 0
+        self.had_journal = _size(_beside(path)) > 0
         if self.is_new:
-            if _size(_journal(path)):
+            if _size(_beside(path)):
                 raise ValueError("it was removed, but not its journal")
             _create(path)
         elif not _size(path):
@@ -199,7 +200,7 @@ class StateFile:
     def close(self) -> bool:
         """Close the file; return whether it contains everything, so that no journal is left."""
         self._database.close()
-        return not _journal(self._path).exists()
+        return not _beside(self._path).exists()
 
     def is_lost(self) -> bool:
         """Return whether the file or journal was deleted, moved, replaced or emptied, so that writes would be lost."""
@@ -212,7 +213,7 @@ class StateFile:
     def _note_journal(self) -> None:
         """Remember the identity of the journal, which SQLite creates when it first needs it and keeps until the end."""
         for suffix in _JOURNAL:
-            piece = self._path.with_name(self._path.name + suffix)
+            piece = _beside(self._path, suffix)
             if piece not in self._identities:
                 with suppress(OSError):
                     self._identities[piece] = _identity(piece.stat())
@@ -291,7 +292,7 @@ def _create(path: Path) -> None:
     """
     # A link to a missing file names the place for the new one.
     place = Path(os.path.realpath(path))
-    fresh = place.with_name(place.name + ".new")
+    fresh = _beside(place, ".new")
     fresh.unlink(missing_ok=True)
     with closing(sqlite3.connect(fresh, isolation_level=None)) as database:
         _migrate(database, 0)
@@ -303,8 +304,9 @@ def _create(path: Path) -> None:
         os.close(folder)
 
 
-def _journal(path: Path) -> Path:
-    return path.with_name(path.name + _JOURNAL[0])
+def _beside(path: Path, suffix: str = _JOURNAL[0]) -> Path:
+    """Return a file next to the state file; its journal by default."""
+    return path.with_name(path.name + suffix)
 
 
 def _size(path: Path) -> int:
@@ -344,7 +346,7 @@ class StateLock:
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._path = path.with_name(path.name + ".lock")
+        self._path = _beside(path, ".lock")
         self._handle: TextIO = self._path.open("a+")
         try:
             fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -396,34 +398,20 @@ def put_aside(path: Path, now: float) -> Path:
     Raises:
         OSError: the folder cannot be written.
     """
-    stamp = datetime.fromtimestamp(now, UTC).strftime("%Y%m%dT%H%M%SZ")
-    aside = path.with_name(f"{path.name}.corrupt-{stamp}")
-    count = 1
-    while os.path.lexists(aside):
-        count += 1
-        aside = path.with_name(f"{path.name}.corrupt-{stamp}-{count}")
+    name = f"{path.name}.corrupt-{datetime.fromtimestamp(now, UTC):%Y%m%dT%H%M%SZ}"
+    names = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
+    aside = next(place for place in map(path.with_name, names) if not os.path.lexists(place))
     # The file itself is renamed last: SQLite would delete a journal without a file.
     for suffix in (*_JOURNAL, ""):
-        piece = path.with_name(path.name + suffix)
         with suppress(FileNotFoundError):
-            piece.rename(aside.with_name(aside.name + suffix))
+            _beside(path, suffix).rename(_beside(aside, suffix))
     return aside
 
 
 # Errors that do not concern the file's content: it is locked or read-only, disk or memory is full, or the disk fails.
 _PASSING = frozenset(
-    {
-        sqlite3.SQLITE_PERM,
-        sqlite3.SQLITE_BUSY,
-        sqlite3.SQLITE_LOCKED,
-        sqlite3.SQLITE_NOMEM,
-        sqlite3.SQLITE_READONLY,
-        sqlite3.SQLITE_IOERR,
-        sqlite3.SQLITE_FULL,
-        sqlite3.SQLITE_CANTOPEN,
-        sqlite3.SQLITE_PROTOCOL,
-        sqlite3.SQLITE_AUTH,
-    }
+    getattr(sqlite3, f"SQLITE_{name}")
+    for name in ["PERM", "BUSY", "LOCKED", "NOMEM", "READONLY", "IOERR", "FULL", "CANTOPEN", "PROTOCOL", "AUTH"]
 )
 # After these errors the connection is still usable.
 _HARMLESS = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL})
