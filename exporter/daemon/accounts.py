@@ -1,6 +1,7 @@
 """The accounts and databases that the daemon polls: their clients, and whether they answer."""
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 
 from exporter.clock import Clocks
@@ -82,37 +83,28 @@ class AccountObserver(Observer):
         self._telemetry.throttled.labels(self._account).inc(seconds)
 
 
+@dataclass(slots=True, eq=False)
 class Accounts:
     """Creates the clients of accounts and databases, and observes their calls.
 
-    Args:
+    Attributes:
         telemetry: where calls are counted.
         ledger: what is known of the platforms' times and pauses.
         registry: says which accounts this process reports.
         intervals: returns the intervals of polls that are in force.
         clocks: the clocks.
-
-    Attributes:
         entries: the accounts and databases that are polled, by the name that `account_of` gives.
     """
 
-    def __init__(
-        self,
-        telemetry: Telemetry,
-        ledger: Ledger,
-        registry: Registry,
-        intervals: Callable[[], Intervals],
-        clocks: Clocks,
-    ) -> None:
-        self.entries: Mapping[str, Account] = {}
-        self._configured: Mapping[str, AccountSettings | DatabaseSettings] = {}
-        self._observers: dict[str, AccountObserver] = {}
-        self._turns = Turns()
-        self._telemetry = telemetry
-        self._ledger = ledger
-        self._registry = registry
-        self._intervals = intervals
-        self._clocks = clocks
+    telemetry: Telemetry
+    ledger: Ledger
+    registry: Registry
+    intervals: Callable[[], Intervals]
+    clocks: Clocks
+    entries: Mapping[str, Account] = field(default_factory=dict)
+    _configured: Mapping[str, AccountSettings | DatabaseSettings] = field(default_factory=dict)
+    _observers: dict[str, AccountObserver] = field(default_factory=dict)
+    _turns: Turns = field(default_factory=Turns)
 
     def build(self, settings: Settings) -> dict[str, Account]:
         """Create the accounts and databases of settings; those with unchanged settings keep their clients.
@@ -126,15 +118,15 @@ class Accounts:
                 built[name] = self.entries[name]
             else:
                 observer = self._observers.setdefault(
-                    name, AccountObserver(self._telemetry, name, self._clocks.monotonic)
+                    name, AccountObserver(self.telemetry, name, self.clocks.monotonic)
                 )
                 client = client_of(
                     configured,
                     observer,
                     settings.shard.parts,
-                    self._clocks,
-                    platform_time=self._ledger.platform_time(name),
-                    pause=self._ledger.pause(name),
+                    self.clocks,
+                    platform_time=self.ledger.platform_time(name),
+                    pause=self.ledger.pause(name),
                     turns=self._turns,
                 )
                 built[name] = Account.of(client)
@@ -147,13 +139,13 @@ class Accounts:
         operations = sorted({operation.name for collector in collectors for operation in collector.operations})
         for name, configured in self._configured.items():
             is_database = isinstance(configured, DatabaseSettings)
-            self._telemetry.declare_calls(name, [database.PIPELINE.name] if is_database else operations)
-        self._telemetry.declare_accounts(self.ups())
+            self.telemetry.declare_calls(name, [database.PIPELINE.name] if is_database else operations)
+        self.telemetry.declare_accounts(self.ups())
 
     def ups(self) -> dict[str, Callable[[], bool] | None]:
         """Return for each account whether it is up; None where another shard reports this, which owns the account."""
         return {
-            name: partial(self._is_up, name) if self._registry.owns(TargetKey.of(name, "account", name)) else None
+            name: partial(self._is_up, name) if self.registry.owns(TargetKey.of(name, "account", name)) else None
             for name in self._names()
         }
 
@@ -162,7 +154,7 @@ class Accounts:
         return [name for name, configured in self._configured.items() if isinstance(configured, AccountSettings)]
 
     def _is_up(self, name: str) -> bool:
-        return self._observers[name].is_up(self._intervals().shortest(name), self._configured[name].timeout)
+        return self._observers[name].is_up(self.intervals().shortest(name), self._configured[name].timeout)
 
     def up(self) -> dict[str, bool]:
         """Return for each account whether it is up; databases are not included."""
@@ -173,7 +165,7 @@ class Accounts:
         observer = self._observers.get(name)
         if observer is None or observer.authenticated is None:
             return 0.0
-        return self._clocks.wall() - (self._clocks.monotonic() - observer.authenticated)
+        return self.clocks.wall() - (self.clocks.monotonic() - observer.authenticated)
 
     def is_authenticated(self) -> bool:
         """Return whether an account (or a database, if there are no accounts) has answered an authenticated call."""
@@ -183,7 +175,7 @@ class Accounts:
     async def leave(self, former: Mapping[str, Account]) -> None:
         """Close the clients of former accounts that are not used now, and remove the series of removed ones."""
         for name in former.keys() - self.entries.keys():
-            self._telemetry.forget("account", name)
+            self.telemetry.forget("account", name)
             self._observers.pop(name, None)
         for name, account in former.items():
             if self.entries.get(name) is not account:

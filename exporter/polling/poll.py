@@ -38,6 +38,7 @@ class PollMemory:
 
     Attributes:
         failures: logs the beginnings and ends of failures.
+        durations: collector → duration of its last poll in seconds.
         collectors: the collectors in use, by name.
         unavailable: the targets for which the platform does not have what a collector asks for.
         gone: the targets that no longer exist, as an answer said.
@@ -46,6 +47,7 @@ class PollMemory:
     """
 
     failures: FailureLog
+    durations: dict[str, float] = field(default_factory=dict)
     collectors: Mapping[str, Collector] = field(default_factory=dict)
     unavailable: set[PollKey] = field(default_factory=set)
     gone: set[Target] = field(default_factory=set)
@@ -91,7 +93,6 @@ class Polls:
         telemetry: the program's own metrics.
         clocks: the clocks.
         memory: what is known of earlier polls.
-        durations: collector → duration of its last poll in seconds.
     """
 
     accounts: Mapping[str, Account]
@@ -103,7 +104,6 @@ class Polls:
     telemetry: Telemetry
     clocks: Clocks
     memory: PollMemory
-    durations: dict[str, float] = field(default_factory=dict)
     _log: FilteringBoundLogger = field(default_factory=logger)
 
     async def run(self, run: DuePoll) -> None:
@@ -145,7 +145,7 @@ class Polls:
     async def record(self, run: DuePoll, polled: Polled, seconds: float) -> None:
         """Record the result of a poll for each of its targets, and decide when those that failed are polled again."""
         collector, target = run.collector, run.target
-        self.durations[collector.name] = seconds
+        self.memory.durations[collector.name] = seconds
         self.telemetry.duration.labels(collector.name).set(seconds)
         self.due_times.ended(collector, target, polled)
         if polled.found is not None:

@@ -15,7 +15,7 @@ from exporter.exposition.store import Store
 from exporter.log import logger
 from exporter.polling.failure_log import FailureLog
 from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, FirstDiscovery, tells_names, waits_for_names
-from exporter.polling.intervals import Account, Intervals, Plan
+from exporter.polling.intervals import Account, Plan
 from exporter.polling.poll import PollMemory, Polls
 from exporter.polling.timetable import DueTimes, KeptDueTimes
 from exporter.polling.worker_pool import DuePoll, WorkerPool
@@ -38,13 +38,11 @@ class ScheduleState:
         memory: what is known of earlier polls.
         discovered: accounts whose first discovery has ended, except those whose key was refused, because the reload may
             change the key.
-        durations: collector → duration of its last poll in seconds.
         due: when each target is due, without the polls that the reload interrupted.
     """
 
     memory: PollMemory
     discovered: frozenset[str] = frozenset()
-    durations: Mapping[str, float] = field(default_factory=dict)
     due: KeptDueTimes = field(default_factory=KeptDueTimes)
 
 
@@ -65,6 +63,8 @@ class Schedule:
 
     Attributes:
         due_times: when each target is polled next.
+        intervals: the seconds between two polls of each target.
+        durations: collector → duration of its last poll in seconds.
         last_tick: when a tick last began, on the monotonic clock.
         next_due: collector → when its next target is due, on the same clock.
         pools: account → its workers, and the polls that are queued or running.
@@ -107,17 +107,9 @@ class Schedule:
         # The next answer of each target is processed even if it is unchanged.
         store.board.forget_answers()
         self._polls = Polls(
-            accounts,
-            self.due_times,
-            self._found,
-            registry=registry,
-            store=store,
-            ledger=ledger,
-            telemetry=telemetry,
-            clocks=clocks,
-            memory=self._memory,
+            accounts, self.due_times, self._found, registry, store, ledger, telemetry, clocks, self._memory
         )
-        self._polls.durations.update({name: left.durations[name] for name in self.plans if name in left.durations})
+        self.intervals, self.durations = self.due_times.intervals, self._memory.durations
         starts = asyncio.Lock()
         self.pools = {
             name: WorkerPool(account.client.rate_limiter.most_in_flight, self._polls.run, starts)
@@ -128,22 +120,8 @@ class Schedule:
             lambda lost: telemetry.missed.labels(lost.job_id).inc(), EVENT_JOB_MISSED | EVENT_JOB_MAX_INSTANCES
         )
 
-    @property
-    def intervals(self) -> Intervals:
-        """The seconds between two polls of each target."""
-        return self.due_times.intervals
-
-    @property
-    def durations(self) -> Mapping[str, float]:
-        """Collector → duration of its last poll in seconds."""
-        return self._polls.durations
-
     def resize(self, share: float) -> None:
-        """Use a part of the budget of each account; that of a database is not divided.
-
-        Args:
-            share: the part, above 0 and at most 1.
-        """
+        """Use a part of the budget, at most 1, of each account; that of a database is not divided."""
         for name, account in self.accounts.items():
             if not name.startswith(DATABASE_PREFIX):
                 account.client.rate_limiter.resize(share)
@@ -162,7 +140,7 @@ class Schedule:
             return account_of(target) in again or target.polled_by(name) in self._unfinished
 
         discovered = frozenset(self._first_discovery.over - refused - unnamed)
-        return ScheduleState(self._memory, discovered, self.durations, self.due_times.kept(starts_again))
+        return ScheduleState(self._memory, discovered, self.due_times.kept(starts_again))
 
     def start(self) -> None:
         """Poll everything now, limited only by the budgets, and then at the intervals."""
@@ -182,11 +160,7 @@ class Schedule:
         self._show_capacity(self.last_tick)
 
     async def targets_changed(self, discover: Collection[str] = ()) -> None:
-        """Poll new targets at once.
-
-        Args:
-            discover: accounts that are discovered again at once.
-        """
+        """Poll new targets at once; `discover` has the accounts that are discovered again at once."""
         for name, plan in self.plans.items():
             if plan.collector.discovers:
                 self.due_times.make_due(name, lambda target: target.account in discover)

@@ -1,8 +1,8 @@
 """Assigns the configured monthly budgets to scripts, and keeps a budget when its script is renamed."""
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from exporter.clock import Clocks
 from exporter.counters.ledger import Entry, Ledger
@@ -34,37 +34,36 @@ class ConfiguredBudgets:
     discover: bool
 
 
+@dataclass(slots=True, eq=False)
 class ScriptBudgets:
     """Assigns the configured budgets to scripts, serves them as metrics, and logs names without a script.
 
     A name belongs to the script that has it as its name or id. If no script has it any more, it belongs to the script
     that had it last; the ledger remembers which one that was.
 
-    Args:
+    Attributes:
         telemetry: where budgets are served.
         ledger: where names are remembered; its rows of an earlier run are read.
         registry: the scripts that are polled. A shard does not see the others' scripts: which name has none shows in
             the metric of all shards together, and not in a log.
         clocks: the clocks.
-
-    Attributes:
         configured: the budgets by account.
         unmatched: account and configured name of budgets that belong to no script.
     """
 
-    def __init__(self, telemetry: Telemetry, ledger: Ledger, registry: Registry, clocks: Clocks) -> None:
-        self.configured: Mapping[str, ConfiguredBudgets] = {}
-        self.unmatched: tuple[Key, ...] = ()
-        self._telemetry = telemetry
-        self._ledger = ledger
-        self._registry = registry
-        self._clocks = clocks
-        self._log = logger()
-        # Accounts whose scripts have been listed completely.
-        self._listed: set[str] = set()
-        # Account and script id → the configured name that last matched the script.
-        self._bound: dict[Key, str] = {}
-        self.remember(ledger.remembered())
+    telemetry: Telemetry
+    ledger: Ledger
+    registry: Registry
+    clocks: Clocks
+    configured: Mapping[str, ConfiguredBudgets] = field(default_factory=dict)
+    unmatched: tuple[Key, ...] = ()
+    # Accounts whose scripts have been listed completely.
+    _listed: set[str] = field(default_factory=set)
+    # Account and script id → the configured name that last matched the script.
+    _bound: dict[Key, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.remember(self.ledger.remembered())
 
     def remember(self, rows: Mapping[PollKey, StateRow]) -> None:
         """Take over names that the ledger remembers of an earlier run, or of another exporter."""
@@ -83,18 +82,36 @@ class ScriptBudgets:
             self.show()
 
     def show(self) -> None:
-        """Assign the budgets again, and serve them."""
-        scripts = list(self._registry.targets("script"))
+        """Assign the budgets again, serve them, and log the names that match no script."""
+        unmatched: list[Key] = []
+        scripts = list(self.registry.targets("script"))
         owners = self._owners(scripts)
-        self._telemetry.script_budget.clear()
+        self.telemetry.script_budget.clear()
         # If a script's id and name are both configured, the name has priority, because it is processed last.
         for (account, name), script in sorted(owners.items(), key=lambda item: item[0][1] != item[1].id):
             dollars = self.configured[account].dollars[name]
-            self._telemetry.script_budget.labels(account, script.id, script.name).set(dollars)
+            self.telemetry.script_budget.labels(account, script.id, script.name).set(dollars)
         for (account, name), script in owners.items():
             if name == script.name and self._bound.get((account, script.id)) != name:
-                self._bind(script)
-        self._show_matches(owners, self._known(scripts))
+                # Remember that a budget is configured for this script's name.
+                self._bound[account, script.id] = name
+                now, key = self.clocks.utc(), PollKey.of(BUDGET_ROWS, account, "script", script.id)
+                self.ledger.note(Entry(key, name, now.timestamp(), (), now))
+        unnamed = {script.account for script in scripts if not script.name}
+        # Of these accounts all scripts are known: listed completely, or each named by the configuration.
+        known = [
+            account
+            for account, budgets in self.configured.items()
+            if account not in unnamed and (account in self._listed or not budgets.discover)
+        ]
+        self.telemetry.script_budget_unmatched.clear()
+        for own in ((account, name) for account in known for name in self.configured[account].dollars):
+            self.telemetry.script_budget_unmatched.labels(*own).set(own not in owners)
+            if own not in owners and self.registry.share.total == 1:
+                unmatched.append(own)
+        for account, name in set(unmatched) - set(self.unmatched):
+            logger().warning("monthly budget belongs to no script", account=account, script=name)
+        self.unmatched = tuple(unmatched)
 
     def _owners(self, scripts: Iterable[Target]) -> dict[Key, Target]:
         """Return account and configured name → the script that the budget belongs to."""
@@ -108,31 +125,3 @@ class ScriptBudgets:
             if name is not None and name in wanted:
                 former[script.account, name] = script
         return {**former, **owners}
-
-    def _bind(self, script: Target) -> None:
-        """Remember that a budget is configured for this script's name."""
-        self._bound[script.account, script.id] = script.name
-        now = self._clocks.utc()
-        key = PollKey.of(BUDGET_ROWS, script.account, "script", script.id)
-        self._ledger.note(Entry(key, script.name, now.timestamp(), (), now))
-
-    def _known(self, scripts: Iterable[Target]) -> list[str]:
-        """Return the accounts of which all scripts are known: listed completely, or each named by the configuration."""
-        unnamed = {script.account for script in scripts if not script.name}
-        return [
-            account
-            for account, budgets in self.configured.items()
-            if account not in unnamed and (account in self._listed or not budgets.discover)
-        ]
-
-    def _show_matches(self, owners: Collection[Key], known: Iterable[str]) -> None:
-        """Serve for each configured name whether it matches a script, and log those that match none."""
-        unmatched: list[Key] = []
-        self._telemetry.script_budget_unmatched.clear()
-        for key in ((account, name) for account in known for name in self.configured[account].dollars):
-            self._telemetry.script_budget_unmatched.labels(*key).set(key not in owners)
-            if key not in owners and self._registry.share.total == 1:
-                unmatched.append(key)
-        for account, name in set(unmatched) - set(self.unmatched):
-            self._log.warning("monthly budget belongs to no script", account=account, script=name)
-        self.unmatched = tuple(unmatched)

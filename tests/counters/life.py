@@ -55,7 +55,7 @@ class Life:
         self._store = Store(StatusBoard(clocks.wall), clocks.monotonic)
         self._plans = {collector.name: Plan(collector, FOREVER, stale_after=FOREVER) for collector, _ in polled}
         self._memory = PollMemory(
-            FailureLog(clocks.monotonic), {name: it.collector for name, it in self._plans.items()}
+            FailureLog(clocks.monotonic), collectors={name: it.collector for name, it in self._plans.items()}
         )
         self._telemetry = Telemetry(CollectorRegistry(), "test")
         self._served: dict[PollKey, list[Family]] = {}
