@@ -3,6 +3,7 @@
 import pytest
 
 from exporter.commands.health_check import health_url, main
+from tests.ports import free_port
 
 RUN = ("/opt/edge-exporter/bin/python", "/opt/edge-exporter/bin/edge-exporter", "run")
 DEMO = (*RUN[:-1], "demo")
@@ -40,3 +41,9 @@ def test_an_address_that_cannot_be_requested_is_not_shown(monkeypatch: pytest.Mo
         main()
     assert "see HEALTHCHECK_URL" in str(ended.value)
     assert "s3" not in str(ended.value)
+
+
+def test_an_exporter_that_does_not_answer_is_not_healthy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEALTHCHECK_URL", f"http://127.0.0.1:{free_port()}/-/healthy")
+    with pytest.raises(SystemExit, match="refused"):
+        main()
