@@ -1,6 +1,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+# What builds the image.
+ENGINE ?= $(if $(shell command -v docker),docker,podman)
 # Locked versions are kept; `make lock UPGRADE=--upgrade` takes the newest version of each package.
 LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --strip-extras --no-annotate \
 	--custom-compile-command 'make lock' $(UPGRADE)
@@ -86,8 +88,8 @@ package: $(VENV)/.release ## the sdist, the wheel and the chart, each tried as i
 
 # podman leaves a health check out of its own format of images.
 .PHONY: image
-image: ## the image, localhost/edge-exporter of the chart's version, with docker or podman
-	$$(command -v docker >/dev/null && echo docker build || echo podman build --format docker) \
+image: ## the image, localhost/edge-exporter of the chart's version, with docker or ENGINE=podman
+	$(ENGINE) build $(if $(findstring podman,$(ENGINE)),--format docker) \
 		--tag localhost/edge-exporter:$$(sed -n 's/^version: //p' deploy/helm/edge-exporter/Chart.yaml) .
 
 .PHONY: audit
