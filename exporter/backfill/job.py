@@ -1,7 +1,7 @@
 """Writes the history of the day counters: the days that the platform shows and that the live counters exclude."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
@@ -30,8 +30,8 @@ DEFAULT_DAYS = 30
 Work = tuple[charts.History, Target]
 
 
-class SpanError(Exception):
-    """The requested days are refused; the message says why."""
+class RefusedError(Exception):
+    """The requested days or zones are refused; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,8 @@ class Report:
         done: how many targets are finished, with or without success, in this run or an earlier one.
         resumed: how many targets an earlier run finished.
         live: how many targets were counted live before the span began, so that there is nothing to add.
+        failures: what could not be read.
+        unknown: requested zones that no selected account has.
     """
 
     span: Span
@@ -60,6 +62,7 @@ class Report:
     resumed: int = 0
     live: int = 0
     failures: list[Failure] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,16 +121,16 @@ class Backfill:
             last: the last day; None for today.
 
         Raises:
-            SpanError: a day is in the future, or the first day is after the last.
+            RefusedError: a day is in the future, or the first day is after the last.
         """
         await asyncio.gather(*(self._discover(name) for name in self._accounts()))
         today = max(self._today.values(), default=day_of(self.clocks.utc()))
         end = today if last is None else last
         span = Span(end - DEFAULT_DAYS + 1 if first is None else first, end)
         if end > today or span.first > today:
-            raise SpanError(f"{span} reaches into the future: the platform has {date.fromordinal(today)}")
+            raise RefusedError(f"{span} reaches into the future: the platform has {date.fromordinal(today)}")
         if span.first > end:
-            raise SpanError(f"{span} contains no day")
+            raise RefusedError(f"{span} contains no day")
         return span
 
     def _accounts(self) -> list[str]:
@@ -166,7 +169,9 @@ class Backfill:
         report = Report(span, failures=list(self._failures))
         chosen = list(self._chosen())
         report.targets = len(chosen)
-        report.failures.extend(self._unknown(chosen))
+        report.unknown = sorted(
+            self.selected.zones - {name for _, target in chosen for name in (target.id, target.name)}
+        )
         open_work = [work for work in chosen if _mark(*work) not in spool.done]
         report.resumed = report.done = len(chosen) - len(open_work)
         tasks = []
@@ -189,12 +194,6 @@ class Backfill:
             for target in self.registry.targets(history.collector.polls):
                 if self.selected.wants(target):
                     yield history, target
-
-    def _unknown(self, chosen: Iterable[Work]) -> Iterator[Failure]:
-        """Yield a failure for each requested zone that does not exist."""
-        known = {name for _, target in chosen for name in (target.id, target.name)}
-        for zone in sorted(self.selected.zones - known):
-            yield Failure("", f"dns_zone/{zone}", "", "no selected account has this zone")
 
     async def _work(self, works: Iterator[Work], spool: Spool, report: Report) -> None:
         for history, target in works:

@@ -14,7 +14,9 @@ _WEB_CONFIG_VARIABLE = variable_of("web", "config_file")
 _WEB_CONFIG_FLAG = "--web.config-file"
 
 
-def read_configuration(config: Path | None, flags: Mapping[str, str], environ: Mapping[str, str]) -> Settings:
+def read_configuration(
+    config: Path | None, flags: Mapping[str, str], environ: Mapping[str, str]
+) -> tuple[Settings, MarkedFile]:
     """Read the settings, and check them and the files that they name.
 
     Args:
@@ -22,16 +24,8 @@ def read_configuration(config: Path | None, flags: Mapping[str, str], environ: M
         flags: the values of flags by their names.
         environ: the environment.
 
-    Raises:
-        ConfigurationError: something is wrong; it holds every fault.
-    """
-    return read_with_lines(config, flags, environ)[0]
-
-
-def read_with_lines(
-    config: Path | None, flags: Mapping[str, str], environ: Mapping[str, str]
-) -> tuple[Settings, MarkedFile]:
-    """Read the settings as `read_configuration` does, and return the file with its lines, too.
+    Returns:
+        The settings, and the file with its lines.
 
     Raises:
         ConfigurationError: something is wrong; it holds every fault.

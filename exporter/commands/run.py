@@ -51,7 +51,7 @@ def command(config: Path | None, **given: Any) -> None:  # noqa: ANN401 - the fl
         from exporter.validation.faults import ConfigurationError  # noqa: PLC0415
 
     def read() -> Settings:
-        return read_configuration(config, flag_values(given, flags()), os.environ)
+        return read_configuration(config, flag_values(given, flags()), os.environ)[0]
 
     try:
         settings = read()

@@ -59,6 +59,12 @@ class Process:
                 return seen
         raise AssertionError(f"{text!r} did not come; what came is {seen!r}")
 
+    def read_addresses(self) -> dict[str, str]:
+        """Return the addresses that `demo` or `sandbox` prints, by their names, when it has printed everything."""
+        lines = self.read_until("Stop with Ctrl-C").splitlines()
+        words = [line.strip().split("  ") for line in lines if "  http://" in line]
+        return {word[0]: word[-1].strip() for word in words}
+
     def read_log(self, event: str) -> dict[str, Any]:
         """Return the next line of its JSON log with this event."""
         assert self._process.stderr is not None

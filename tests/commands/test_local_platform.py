@@ -7,7 +7,7 @@ import pytest
 
 from exporter.sandbox import keys
 from tests.commands.conftest import UnusedAddress
-from tests.commands.shell import Ended, Process, invoke, process
+from tests.commands.shell import Ended, invoke, process
 from tests.waiting import PATIENCE, wait_until
 
 DEMO = ("demo", "--listen", "127.0.0.1:0", "--sandbox-port", "0")
@@ -16,16 +16,10 @@ HEADERS = {"AccessKey": keys.API_KEY}
 SIGNALS = pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 
 
-def addresses(started: Process) -> dict[str, str]:
-    """Return the printed addresses by their names, when the whole message has been printed."""
-    lines = [line.split("  ") for line in started.read_until("Stop with Ctrl-C").splitlines() if "http://" in line]
-    return {words[1]: words[-1].strip() for words in lines}
-
-
 @SIGNALS
 def test_a_demo_serves_what_it_prints_until_a_signal_ends_it(number: signal.Signals) -> None:
     with process(*DEMO) as demo:
-        reported = addresses(demo)
+        reported = demo.read_addresses()
         assert list(reported) == ["metrics", "status page", "sandbox", "control"]
         assert "edge_exporter_build_info" in httpx.get(reported["metrics"]).text
         assert httpx.get(reported["status page"]).status_code == 200
@@ -39,7 +33,7 @@ def test_a_demo_serves_what_it_prints_until_a_signal_ends_it(number: signal.Sign
 @SIGNALS
 def test_a_signal_ends_a_sandbox_though_a_connection_is_kept_open(number: signal.Signals) -> None:
     with process(*SANDBOX) as sandbox:
-        url = addresses(sandbox)["sandbox"]
+        url = sandbox.read_addresses()["sandbox"]
         with httpx.Client(headers=HEADERS) as client:
             assert client.get(f"{url}/dnszone/101/statistics").status_code == 200
             sandbox.send(number)
@@ -49,7 +43,7 @@ def test_a_signal_ends_a_sandbox_though_a_connection_is_kept_open(number: signal
 
 def test_a_request_that_is_held_up_does_not_hold_up_the_end_of_a_sandbox() -> None:
     with process(*SANDBOX) as sandbox:
-        url = addresses(sandbox)["sandbox"]
+        url = sandbox.read_addresses()["sandbox"]
         httpx.post(f"{url}/sandbox/faults", json={"kind": "stall"})
         with pytest.raises(httpx.ReadTimeout):
             httpx.get(f"{url}/search", headers=HEADERS, timeout=httpx.Timeout(PATIENCE, read=1))
@@ -78,7 +72,7 @@ def test_a_sandbox_tells_where_it_is_and_which_keys_open_it() -> None:
 )
 def test_the_world_is_as_large_and_as_fast_as_it_is_told(words: tuple[str, ...], totals: list[int] | None) -> None:
     with process(*words, "--seed", "7", "--fast") as started:
-        url = addresses(started)["sandbox"]
+        url = started.read_addresses()["sandbox"]
         world = httpx.get(f"{url}/sandbox/world").json()
         assert (world["seed"], httpx.get(f"{url}/sandbox/clock").json()["speed"]) == (7, 240.0)
     assert totals in (None, [world[kind]["total"] for kind in ("dns_zones", "scripts", "shield_zones")])
@@ -87,7 +81,7 @@ def test_the_world_is_as_large_and_as_fast_as_it_is_told(words: tuple[str, ...],
 @pytest.mark.parametrize(("level", "is_told"), [("warning", False), ("info", True)])
 def test_the_log_level_of_a_demo_outlives_a_reload(level: str, *, is_told: bool) -> None:
     with process(*DEMO, "--log-level", level) as demo:
-        url = addresses(demo)["metrics"].removesuffix("/metrics")
+        url = demo.read_addresses()["metrics"].removesuffix("/metrics")
         assert httpx.post(f"{url}/-/reload").status_code == 200
         demo.send(signal.SIGTERM)
         ended = demo.wait()
@@ -101,7 +95,7 @@ def test_what_a_demo_polls_goes_well_and_is_not_the_environment_s(unused_address
         "EDGE_EXPORTER_NONSENSE": "1",
     }
     with process(*DEMO, environ=environ) as demo:
-        url = addresses(demo)["metrics"]
+        url = demo.read_addresses()["metrics"]
         orders = 'edge_database_orders_open{database="orders",region="eu"}'
         wait_until(lambda: orders in httpx.get(url).text, orders)
         targets = [line for line in httpx.get(url).text.splitlines() if line.startswith("edge_target_up{")]

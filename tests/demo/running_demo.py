@@ -1,6 +1,5 @@
 """Runs the demo like a user, together with real programs."""
 
-import json
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -38,6 +37,10 @@ class Served:
         answer = httpx.post(self.url + path, json=body, timeout=PATIENCE, trust_env=False)
         assert answer.is_success, answer.text
 
+    def happen(self, event: str, **fields: Any) -> None:
+        """Make an event happen in the world of a sandbox."""
+        self.post("/sandbox/world", event=event, **fields)
+
     def wait(self, path: str, status: int = 200) -> None:
         """Wait until a path answers with a status."""
 
@@ -57,18 +60,12 @@ class Demo(Served):
     sandbox: Served
 
 
-def addresses(printed: str) -> dict[str, str]:
-    """Return the addresses that a demo prints, by their names."""
-    lines = [line.strip().split("  ") for line in printed.splitlines() if "  http://" in line]
-    return {words[0]: words[-1].strip() for words in lines}
-
-
 @contextmanager
 def demo_running() -> Iterator[Demo]:
     """Run the demo, and wait until everything was polled once."""
     ports = ("--listen", "127.0.0.1:0", "--sandbox-port", "0")
     with process("demo", *ports, stderr=subprocess.DEVNULL) as started:
-        printed = addresses(started.read_until("Stop with Ctrl-C"))
+        printed = started.read_addresses()
         demo = Demo(printed["metrics"].removesuffix("/metrics"), Served(printed["sandbox"]))
         demo.wait("/-/ready")
 
@@ -123,9 +120,3 @@ def replace(file: Path, *replacements: tuple[str, str]) -> None:
         assert shipped in text, shipped
         text = text.replace(shipped, ours)
     file.write_text(text)
-
-
-def decoded(body: bytes) -> dict[str, Any]:
-    """Return a JSON object."""
-    decoded_body: dict[str, Any] = json.loads(body)
-    return decoded_body

@@ -1,5 +1,6 @@
 """An event in the sandbox leads to a notification through exporter, Prometheus and Alertmanager; so does its end."""
 
+import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.demo.running_demo import SHIPPED, Served, decoded, demo_running, prometheus_beside, replace
+from tests.demo.running_demo import SHIPPED, Served, demo_running, prometheus_beside, replace
 from tests.real_parts import alertmanager_reading
 from tests.waiting import wait_until
 
@@ -53,7 +54,7 @@ def listening() -> Iterator[Webhook]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            body = decoded(self.rfile.read(int(self.headers["Content-Length"])))
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             webhook.sent += [(self.path, alert) for alert in body["alerts"] if self.path != ALWAYS]
             webhook.always += [alert for alert in body["alerts"] if self.path == ALWAYS]
             self.send_response(200)
@@ -107,22 +108,26 @@ def test_a_failed_scan_and_a_breach_reach_the_webhook_and_so_does_their_end(tmp_
         wait_until(lambda: bool(watcher.ask(rate)), "a rate of breaches that can be trusted")
         assert webhook.sent == []
 
-        demo.sandbox.post("/sandbox/world", event="scan_failed", zone_id=zone["id"])
-        demo.sandbox.post("/sandbox/world", event="breach_burst", rate_limit_id=limit["id"], blocked=100_000)
+        demo.sandbox.happen("scan_failed", zone_id=zone["id"])
+        demo.sandbox.happen("breach_burst", rate_limit_id=limit["id"], blocked=100_000)
         both = ("EdgeDnsScanFailed", "EdgeRateLimitBlocking")
         wait_until(lambda: all("firing" in webhook.statuses(name) for name in both), "both notifications")
-        path, scan = webhook.first("EdgeDnsScanFailed")
-        assert path == "/warning"
-        assert scan["labels"]["zone_id"] == str(zone["id"])
-        assert scan["annotations"]["summary"] == f"The last record scan of {zone['name']} failed."
-        path, breach = webhook.first("EdgeRateLimitBlocking")
-        assert path == "/warning"
-        assert breach["labels"]["rate_limit_id"] == str(limit["id"])
         of = next(zone["name"] for zone in world["shield_zones"]["first"] if zone["id"] == limit["shield_zone_id"])
-        assert breach["annotations"]["summary"] == f"Rate limit {limit['name']} of {of} is blocking requests."
-        assert breach["annotations"]["runbook_url"].endswith("/deploy/runbooks/EdgeRateLimitBlocking.md")
+        for name, label, thing, summary in (
+            ("EdgeDnsScanFailed", "zone_id", zone, f"The last record scan of {zone['name']} failed."),
+            (
+                "EdgeRateLimitBlocking",
+                "rate_limit_id",
+                limit,
+                f"Rate limit {limit['name']} of {of} is blocking requests.",
+            ),
+        ):
+            path, alert = webhook.first(name)
+            found = (path, alert["labels"][label], alert["annotations"]["summary"])
+            assert found == ("/warning", str(thing["id"]), summary)
+        assert alert["annotations"]["runbook_url"].endswith("/deploy/runbooks/EdgeRateLimitBlocking.md")
 
-        demo.sandbox.post("/sandbox/world", event="scan_completed", zone_id=zone["id"])
+        demo.sandbox.happen("scan_completed", zone_id=zone["id"])
         wait_until(lambda: all("resolved" in webhook.statuses(name) for name in both), "the end of both")
         assert [webhook.statuses(name) for name in both] == [["firing", "resolved"]] * 2
         # Nothing else was wrong, and nothing else was sent.

@@ -9,7 +9,6 @@ import pytest
 from exporter.assets.shipped import find_folder
 from exporter.commands.prometheus import configuration
 from tests.commands.shell import Ended, invoke, process
-from tests.demo.running_demo import addresses
 from tests.real_parts import Prometheus, find
 from tests.rules.rule_files import load_rules
 from tests.waiting import wait_until
@@ -21,13 +20,10 @@ PORTS = ("--listen", "127.0.0.1:0", "--sandbox-port", "0", "--prometheus")
 def test_it_scrapes_the_demo_with_every_shipped_rule_and_ends_with_it(tmp_path: Path) -> None:
     find("prometheus")
     with process("demo", *PORTS, "--prometheus-port", "0", environ={"TMPDIR": str(tmp_path)}) as demo:
-        printed = addresses(demo.read_until("Stop with Ctrl-C"))
+        printed = demo.read_addresses()
         url = printed["prometheus"]
         assert len(list(tmp_path.glob("edge-exporter-demo-*"))) == 1
-        wait_until(
-            lambda: bool(Prometheus(url).ask("up == 1")),
-            "a scrape",
-        )
+        wait_until(lambda: Prometheus(url).ask("up == 1"), "a scrape")
         targets = httpx.get(f"{url}/api/v1/targets").json()["data"]["activeTargets"]
         assert [target["scrapeUrl"] for target in targets] == [printed["metrics"]]
         groups = httpx.get(f"{url}/api/v1/rules").json()["data"]["groups"]
@@ -45,7 +41,7 @@ def test_it_scrapes_the_demo_with_every_shipped_rule_and_ends_with_it(tmp_path: 
 def test_a_port_that_is_taken_is_one_line_with_the_flag_that_helps() -> None:
     find("prometheus")
     with process("demo", *PORTS, "--prometheus-port", "0") as demo:
-        port = addresses(demo.read_until("Stop with Ctrl-C"))["prometheus"].rpartition(":")[2]
+        port = demo.read_addresses()["prometheus"].rpartition(":")[2]
         with process("demo", *PORTS, "--prometheus-port", port) as second:
             ended = second.wait()
     assert (ended.out, ended.code) == ("", 1)

@@ -31,6 +31,7 @@ NEED_HISTORY = {
 # Sums that wait until four polls fit into their window: promtool's cases give them an hour and more.
 RECORDED_LATER = ("steady15m", "steady1h", "steady2h")
 
+OVER = datetime.now(UTC) - timedelta(days=2)
 # For every event that a query waits for, what brings it about; zones, scripts and lists are the demo's own.
 EVENTS: Mapping[str, tuple[str, dict[str, object]]] = {
     "a scan ends as Failed, or stays open for an hour": (
@@ -41,12 +42,7 @@ EVENTS: Mapping[str, tuple[str, dict[str, object]]] = {
     "the platform takes back what it had counted": (
         "/sandbox/world",
         # Of a day that is over: just after midnight today has hardly any.
-        {
-            "event": "dns_queries",
-            "zone_id": 103,
-            "queries": -1000,
-            "day": f"{datetime.now(UTC) - timedelta(days=2):%F}",
-        },
+        {"event": "dns_queries", "zone_id": 103, "queries": -1000, "day": f"{OVER:%F}"},
     ),
     "the platform sends a value that the interface document does not list": (
         "/sandbox/world",
@@ -125,15 +121,17 @@ def place(use: Use) -> tuple[str, str]:
     return use.page, use.place
 
 
-def test_every_query_that_is_not_quiet_finds_something(prometheus: Prometheus) -> None:
-    wait_until(lambda: bool(prometheus.ask("count_over_time(up[1m]) >= 15")), "fifteen scrapes")
+def test_every_query_finds_something_unless_it_is_quiet_where_all_is_well(prometheus: Prometheus) -> None:
+    wait_until(lambda: prometheus.ask("count_over_time(up[1m]) >= 15"), "fifteen scrapes")
     asked = [use for use in queries() if not use.quiet and place(use) not in NEED_HISTORY]
     assert len(asked) > 150
     assert [f"{use.page} {use.kind}: {use.place}" for use in asked if not ask(prometheus, use, 10)] == []
+    silent = [use for use in queries() if use.quiet and use.quiet not in {AT_THE_START, AT_A_RELOAD, FOUND}]
+    assert [f"{use.page} {use.kind}: {use.place}" for use in silent if ask(prometheus, use, 5)] == []
 
 
 def test_every_recorded_series_is_there_but_those_that_wait(prometheus: Prometheus) -> None:
-    wait_until(lambda: bool(prometheus.ask("count_over_time(up[1m]) >= 15")), "fifteen scrapes")
+    wait_until(lambda: prometheus.ask("count_over_time(up[1m]) >= 15"), "fifteen scrapes")
     waiting: set[str] = set()
     for rule in load_recordings():
         if rule.name.endswith(RECORDED_LATER) or any(name in rule.expr for name in waiting):
@@ -176,16 +174,7 @@ def test_scripted_trouble_fires_the_alerts_and_gives_the_quiet_queries_answers(
     assert [f"{use.page} {use.kind}: {use.place}" for use in silent] == []
 
 
-def test_every_quiet_query_finds_nothing_where_all_is_well(prometheus: Prometheus) -> None:
-    wait_until(lambda: bool(prometheus.ask("count_over_time(up[1m]) >= 15")), "fifteen scrapes")
-    asked = [use for use in queries() if use.quiet and use.quiet not in {AT_THE_START, AT_A_RELOAD, FOUND}]
-    assert [f"{use.page} {use.kind}: {use.place}" for use in asked if ask(prometheus, use, 5)] == []
-
-
-def test_every_event_that_a_query_waits_for_is_brought_about_somewhere() -> None:
+def test_every_query_is_asked_somewhere() -> None:
     waited_for = {use.quiet for use in queries() if use.quiet}
     assert waited_for == EVENTS.keys() | OF_TIME | OF_THE_EXPORTER | {AT_THE_START, AT_A_RELOAD, FOUND}
-
-
-def test_what_is_not_asked_here_is_asked_of_a_month() -> None:
     assert {place(use) for use in queries()} >= NEED_HISTORY

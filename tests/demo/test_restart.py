@@ -64,13 +64,10 @@ class Watcher:
     prometheus: Prometheus
     webhook: Webhook
 
-    def sent(self) -> list[tuple[str, dict[str, str]]]:
-        """Return the status and the labels of each sent alert."""
-        return [(alert["status"], alert["labels"]) for _, alert in self.webhook.sent]
-
-    def sent_of(self, alertname: str) -> list[tuple[str, dict[str, str]]]:
-        """Return the status and the labels of one alert's notifications."""
-        return [(status, labels) for status, labels in self.sent() if labels["alertname"] == alertname]
+    def sent(self, alertname: str = "") -> list[tuple[str, dict[str, str]]]:
+        """Return the status and the labels of each notification, or of those of one alert."""
+        found = [(alert["status"], alert["labels"]) for _, alert in self.webhook.sent]
+        return [one for one in found if alertname in ("", one[1]["alertname"])]
 
 
 @contextmanager
@@ -93,13 +90,7 @@ def exporter_running(config: Path, port: int) -> Iterator[Served]:
 
 @contextmanager
 def watching(folder: Path, port: int, rules: tuple[tuple[str, str], ...]) -> Iterator[Sequence[Watcher]]:
-    """Run a Prometheus of each major release, each with its own Alertmanager; all scrape one exporter.
-
-    Args:
-        folder: the folder for their files.
-        port: the port of the exporter, which need not run yet.
-        rules: the replacements in the copies of the rules.
-    """
+    """Run a Prometheus of each major release, each with an Alertmanager; all scrape one exporter, which may be down."""
     with ExitStack() as stack:
         watchers = []
         for release in (Release.INSTALLED, Release.NEWEST):
@@ -127,7 +118,7 @@ def traffic(sandbox: Served, zone_id: int) -> Iterator[Callable[[float], None]]:
         while not ended.wait(0.5):
             now = time.monotonic()
             if queries := round(rate * (now - before)):
-                sandbox.post("/sandbox/world", event="dns_queries", zone_id=zone_id, queries=queries)
+                sandbox.happen("dns_queries", zone_id=zone_id, queries=queries)
             before = now
 
     feeder = threading.Thread(target=feed)
@@ -161,17 +152,17 @@ def test_changes_are_reported_in_the_first_minutes_and_a_restart_of_the_exporter
         )
         on = {"wafEnabled": True, "wafExecutionMode": 1}
         for zone in (1, 2):
-            sandbox.post("/sandbox/world", event="shield_zone_fields", shield_zone_id=zone, fields=on)
+            sandbox.happen("shield_zone_fields", shield_zone_id=zone, fields=on)
         with exporter_running(config, port):
             wait_for_all(watchers, lambda watcher: scraped(watcher, SETTLED_SECONDS), "zones whose WAF is on")
             wait_for_all(watchers, lambda watcher: watcher.webhook.always, "the alert that always fires")
-            sandbox.post("/sandbox/world", event="shield_zone_fields", shield_zone_id=1, fields={"wafEnabled": False})
-            sandbox.post("/sandbox/world", event="shield_zone_fields", shield_zone_id=2, fields={"wafExecutionMode": 0})
-            sandbox.post("/sandbox/world", event="scan_failed", zone_id=101)
-            sandbox.post("/sandbox/world", event="script_renamed", script_id=script["id"], name="renamed")
+            sandbox.happen("shield_zone_fields", shield_zone_id=1, fields={"wafEnabled": False})
+            sandbox.happen("shield_zone_fields", shield_zone_id=2, fields={"wafExecutionMode": 0})
+            sandbox.happen("scan_failed", zone_id=101)
+            sandbox.happen("script_renamed", script_id=script["id"], name="renamed")
             named = f'edge_script_monthly_budget_dollars{{script_id="{script["id"]}",script="renamed"}}'
             wait_for_all(watchers, lambda watcher: watcher.prometheus.ask(named), "the budget under the new name")
-            sandbox.post("/sandbox/world", event="script_cost", script_id=script["id"], cost=600.0)
+            sandbox.happen("script_cost", script_id=script["id"], cost=600.0)
             expected = {"EdgeWafSwitchedOff", "EdgeShieldSetToLog", "EdgeDnsScanFailed", "EdgeScriptOverBudget"}
             wait_for_all(
                 watchers,
@@ -180,7 +171,7 @@ def test_changes_are_reported_in_the_first_minutes_and_a_restart_of_the_exporter
             )
             for watcher in watchers:
                 (_, waf), (_, budget) = (
-                    watcher.sent_of(name)[0] for name in ("EdgeWafSwitchedOff", "EdgeScriptOverBudget")
+                    watcher.sent(name)[0] for name in ("EdgeWafSwitchedOff", "EdgeScriptOverBudget")
                 )
                 assert (waf["shield_zone_id"], bool(waf["pull_zone"])) == ("1", True)
                 assert budget["script"] == "renamed"
@@ -205,7 +196,7 @@ def test_a_zone_whose_traffic_falls_to_less_than_half_is_reported_and_so_is_its_
     port, config = free_port(), tmp_path / "config.yml"
     rules = (*HOURS_IN_SECONDS, ("keep_firing_for: 45m\n", "keep_firing_for: 3s\n"))
     with sandbox_running("--zones", "0") as sandbox, watching(tmp_path, port, rules) as watchers:
-        sandbox.post("/sandbox/world", event="zone_added", name="shop.example", zone_id=500, queries_a_day=0)
+        sandbox.happen("zone_added", name="shop.example", zone_id=500, queries_a_day=0)
         config.write_text(
             CONFIG.format(url=sandbox.url, key=keys.API_KEY, port=port, state=tmp_path / "state.db", script="router")
         )
@@ -213,14 +204,14 @@ def test_a_zone_whose_traffic_falls_to_less_than_half_is_reported_and_so_is_its_
             set_rate(200)
             yesterday = 'zone:edge_dns_queries:rate1h{zone_id="500"} offset 30s > 100'
             wait_for_all(watchers, lambda watcher: watcher.prometheus.ask(yesterday), "a day to compare with")
-            assert [watcher.sent_of("EdgeDnsQueriesHalved") for watcher in watchers] == [[], []]
+            assert [watcher.sent("EdgeDnsQueriesHalved") for watcher in watchers] == [[], []]
             set_rate(40)
-            wait_for_all(watchers, lambda watcher: watcher.sent_of("EdgeDnsQueriesHalved"), "the alert")
+            wait_for_all(watchers, lambda watcher: watcher.sent("EdgeDnsQueriesHalved"), "the alert")
             set_rate(200)
             wait_for_all(
-                watchers, lambda watcher: len(watcher.sent_of("EdgeDnsQueriesHalved")) > 1, "the end of the alert"
+                watchers, lambda watcher: len(watcher.sent("EdgeDnsQueriesHalved")) > 1, "the end of the alert"
             )
             for watcher in watchers:
-                (began, labels), (ended, _) = watcher.sent_of("EdgeDnsQueriesHalved")
+                (began, labels), (ended, _) = watcher.sent("EdgeDnsQueriesHalved")
                 assert (began, ended, labels["domain"]) == ("firing", "resolved", "shop.example")
-                assert watcher.sent_of("EdgeDnsQueriesDropped") == []
+                assert watcher.sent("EdgeDnsQueriesDropped") == []

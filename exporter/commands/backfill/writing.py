@@ -17,7 +17,7 @@ import click
 
 from exporter.backfill.baselines import BaselineError
 from exporter.backfill.charts import BUILT_IN, History, families, history_of, limits_of
-from exporter.backfill.job import Backfill, Failure, Report, Selected, SpanError
+from exporter.backfill.job import Backfill, Failure, RefusedError, Report, Selected
 from exporter.backfill.output import Spool, SpoolError, parts_of
 from exporter.backfill.samples import STEPS, Span
 from exporter.clock import SYSTEM
@@ -45,10 +45,6 @@ _LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*", re.ASCII)
 _TAKEN = {name for info in families(BUILT_IN) for name in info.labels}
 
 Progressed = Callable[[Report], None]
-
-
-class NoSuchZoneError(Exception):
-    """None of the zones that `--zone` names exists; the message names them."""
 
 
 # The labels that the shipped scrape configuration gives to the series of targets, whichever exporter serves them.
@@ -80,7 +76,7 @@ def parse_labels(values: Iterable[str]) -> dict[str, str]:
 def backfill(config: Path | None, job: "Job", given: Mapping[str, Any]) -> None:
     """Write a history, and print the result."""
     try:
-        settings = read_configuration(config, flag_values(given, flags()), os.environ)
+        settings = read_configuration(config, flag_values(given, flags()), os.environ)[0]
     except ConfigurationError as error:
         complain(str(error), MISUSE)
     if refusal := job.refusal(settings):
@@ -90,14 +86,14 @@ def backfill(config: Path | None, job: "Job", given: Mapping[str, Any]) -> None:
             report, samples = interruptible.run(_run(settings, job, progressed))
     except KeyboardInterrupt:
         complain("interrupted; the same command continues from here", INTERRUPTED)
-    except (SpanError, SpoolError, NoSuchZoneError) as error:
+    except (RefusedError, SpoolError) as error:
         complain(str(error), MISUSE)
     except BaselineError as error:
         complain(str(error))
     except OSError as error:
         complain(f"cannot write {job.output}: {error.strerror or error}; the same command continues from here")
     _summarize(report, samples, job.output)
-    if report.failures:
+    if report.failures or report.unknown:
         raise SystemExit(FAULT)
 
 
@@ -149,13 +145,20 @@ async def _run(settings: Settings, job: Job, progressed: Progressed) -> tuple[Re
         terms = {"days": str(span), "step": job.step, "labels": job.labels, "shard": settings.shard.total}
         with closing(Spool(job.output, families(histories), terms)) as spool:
             report = await work.run(span, spool)
-            unread, unknown = _sorted_out(report)
-            if unknown and not unread and not report.targets:
+            if report.unknown and not report.failures and not report.targets:
                 if not was_begun:
                     shutil.rmtree(parts_of(job.output))
-                raise NoSuchZoneError(_misspelt(unknown, registry))
-            if spool.samples or not report.failures:
-                spool.finish(keep=bool(unread))
+                known = sorted(
+                    {name for target in registry.targets("dns_zone") for name in (target.id, target.name) if name}
+                )
+                raise RefusedError(
+                    "\n".join(
+                        f"--zone: no selected account has a zone {zone!r}{suggestion(zone, known)}"
+                        for zone in report.unknown
+                    )
+                )
+            if spool.samples or not (report.failures or report.unknown):
+                spool.finish(keep=bool(report.failures))
             return report, spool.samples
 
 
@@ -180,24 +183,13 @@ def _endpoint_histories(settings: Settings) -> Iterator[History]:
             yield history
 
 
-def _sorted_out(report: Report) -> tuple[list[Failure], list[Failure]]:
-    """Return two lists: targets that could not be read, which a second run may read, and zones that no account has."""
-    unread = [failure for failure in report.failures if failure.account]
-    return unread, [failure for failure in report.failures if not failure.account]
-
-
-def _misspelt(unknown: list[Failure], registry: Registry) -> str:
-    known = sorted({name for target in registry.targets("dns_zone") for name in (target.id, target.name) if name})
-    zones = [failure.target.partition("/")[2] for failure in unknown]
-    return "\n".join(f"--zone: no selected account has a zone {zone!r}{suggestion(zone, known)}" for zone in zones)
-
-
 def _summarize(report: Report, samples: int, output: Path) -> None:
-    for failure in report.failures[:SHOWN_FAILURES]:
-        echo(f"not written: {_described(failure)}", err=True)
-    left = len(report.failures) - SHOWN_FAILURES
-    if left > 0:
-        echo(f"not written: {left} more", err=True)
+    lines = [_described(failure) for failure in report.failures]
+    lines += [f"dns_zone/{escape(zone)}: no selected account has this zone" for zone in report.unknown]
+    for line in lines[:SHOWN_FAILURES]:
+        echo(f"not written: {line}", err=True)
+    if len(lines) > SHOWN_FAILURES:
+        echo(f"not written: {len(lines) - SHOWN_FAILURES} more", err=True)
     again = f" ({report.resumed} by an earlier run)" if report.resumed else ""
     if output.exists():
         size = f"{output.stat().st_size / 1e6:.1f} MB"
@@ -206,20 +198,17 @@ def _summarize(report: Report, samples: int, output: Path) -> None:
         echo(f"{output} is not written: there is nothing of {report.span}.")
     if report.live:
         echo(f"{report.live} targets were counted live before {report.span}, which adds nothing to them.")
-    unread, unknown = _sorted_out(report)
-    if unread:
-        echo(f"{len(unread)} could not be read; the same command tries them again.")
-    if unknown:
-        zones = ", ".join(failure.target.partition("/")[2] for failure in unknown)
-        echo(f"No selected account has these zones: {zones}.")
+    if report.failures:
+        echo(f"{len(report.failures)} could not be read; the same command tries them again.")
+    if report.unknown:
+        echo(f"No selected account has these zones: {', '.join(report.unknown)}.")
     if output.exists():
         echo(f"Next: promtool tsdb create-blocks-from --max-block-duration=1200h openmetrics {output} DIRECTORY")
 
 
 def _described(failure: Failure) -> str:
     name = f" ({failure.name})" if failure.name and not failure.target.endswith(f"/{failure.name}") else ""
-    account = f"{failure.account}: " if failure.account else ""
-    return escape(f"{account}{failure.target}{name}: {failure.reason}")
+    return escape(f"{failure.account}: {failure.target}{name}: {failure.reason}")
 
 
 @contextmanager

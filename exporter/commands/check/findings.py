@@ -13,7 +13,7 @@ from exporter.commands.check import report
 from exporter.commands.check.report import COLUMNS, Row, as_json
 from exporter.commands.check.results import AccountResult, foresee
 from exporter.commands.check.unmatched import changed_counters, idle
-from exporter.commands.configuration import read_with_lines
+from exporter.commands.configuration import read_configuration
 from exporter.commands.loading import loading
 from exporter.commands.options import flag_values
 from exporter.commands.output.printing import FAULT, complain, counted, terminal_width
@@ -34,7 +34,7 @@ _COLOURS = {report.OK: "green", report.FAILED: "red"}
 def check(config: Path | None, given: Mapping[str, Any], *, offline: bool, is_json: bool) -> None:
     """Check a configuration, print the findings, and exit with code 1 if anything is wrong."""
     try:
-        settings, file = read_with_lines(config, flag_values(given, flags()), os.environ)
+        settings, file = read_configuration(config, flag_values(given, flags()), os.environ)
     except ConfigurationError as error:
         if is_json:
             click.echo(as_json(error.faults))

@@ -4,7 +4,6 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,13 +29,8 @@ _PLAIN = re.compile(r"[A-Za-z/][A-Za-z0-9 ._/-]*")
 _WORDS_OF_YAML = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
-    """A value of the settings with its path and its origin."""
-
-    path: KeyPath
-    value: object
-    origin: str
+# A value of the settings: its path, the value, and its origin.
+Value = tuple[KeyPath, object, str]
 
 
 def show(config: Path | None, given: Mapping[str, Any], *, is_json: bool) -> None:
@@ -47,7 +41,7 @@ def show(config: Path | None, given: Mapping[str, Any], *, is_json: bool) -> Non
         complain(str(error))
     values = list(_values(settings, (), origins.origin))
     if is_json:
-        found = [{"path": written(one.path), "value": one.value, "origin": one.origin} for one in values]
+        found = [{"path": written(path), "value": value, "origin": origin} for path, value, origin in values]
         click.echo(json.dumps(found, indent=2, ensure_ascii=False))
     else:
         click.echo("\n".join(_lines(values)))
@@ -62,7 +56,7 @@ def _values(section: Section, path: KeyPath, origin: Callable[[KeyPath], str]) -
             for number, item in enumerate(value):
                 yield from _values(item, (*place, number), origin)
         else:
-            yield Value(place, _plain(value, field), origin(place))
+            yield place, _plain(value, field), origin(place)
 
 
 def _plain(value: object, field: FieldInfo) -> object:
@@ -95,20 +89,19 @@ def _plain(value: object, field: FieldInfo) -> object:
 def _lines(values: list[Value]) -> Iterator[str]:
     """Return YAML lines, one for each value, with the origin as a comment."""
     above: KeyPath = ()
-    for one in values:
-        *steps, key = one.path
-        shared = 0
-        while shared < min(len(steps), len(above)) and steps[shared] == above[shared]:
-            shared += 1
+    for (*steps, key), value, origin in values:
+        shared = next(
+            (depth for depth, (step, other) in enumerate(zip(steps, above, strict=False)) if step != other),
+            min(len(steps), len(above)),
+        )
         dash = ""
-        for depth in range(shared, len(steps)):
-            step = steps[depth]
+        for depth, step in enumerate(steps[shared:], start=shared):
             if isinstance(step, int):
                 dash = "- "
             else:
                 yield f"{_indent(steps[:depth], dash)}{dash}{step}:"
                 dash = ""
-        yield escape(f"{_indent(steps, dash)}{dash}{key}: {_scalar(one.value)}  # {one.origin}")
+        yield escape(f"{_indent(steps, dash)}{dash}{key}: {_scalar(value)}  # {origin}")
         above = tuple(steps)
 
 
