@@ -1,6 +1,7 @@
 """Parameters as users write them: the request that a dry run shows, and the messages for wrong ones."""
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from exporter.commands.call.arguments import Sources, expectation, parse
 from exporter.commands.output.printing import MisuseError
 from exporter.platform.api.catalogue import OPERATIONS
 from exporter.platform.operation import Operation
-from tests.commands.shell import invoke
+from tests.commands.shell import Ended, invoke
 
 ENVIRON = {
     "EDGE_EXPORTER_BASE_URL": "http://p",
@@ -27,151 +28,126 @@ CATEGORIES = "none (0), seo (1), ai_scraper (2), ai_tool (3), tool (4), ads (5),
 SECRET = "script_add_secret id=7 Name=T"
 
 
-def faults(line: str, *words: str) -> list[str]:
-    """Return the lines that refuse a call."""
-    ended = invoke("call", *line.split(), *words, "--dry-run", environ=ENVIRON, stdin="")
-    assert (ended.out, ended.code) == ("", 2)
-    return ended.err.splitlines()
+def call(line: str, stdin: str = "") -> Ended:
+    """Return the result of a dry run."""
+    return invoke("call", *shlex.split(line), "--dry-run", environ=ENVIRON, stdin=stdin)
+
+
+CLOSE = {"requests": [{"type": "close"}]}
+BLOCKED = ("/shield/shield-zone/3/bot-categorization/categories/2", {"action": 1})
 
 
 @pytest.mark.parametrize(
-    ("line", "words", "url", "body"),
+    ("line", "sent"),
     [
         (
-            "dns_statistics id=101 dateFrom=2026-02-01 dateTo=2026-02-06T12:00:00+02:00",
-            [],
-            "/dnszone/101/statistics?dateFrom=2026-02-01&dateTo=2026-02-06T10:00:00Z",
-            None,
-        ),
-        (
             "shield_access_list_switch shieldZoneId=3 id=9 isEnabled=false",
-            [],
-            "/shield/shield-zone/3/access-lists/configurations/9",
-            {"isEnabled": False},
+            ("/shield/shield-zone/3/access-lists/configurations/9", {"isEnabled": False}),
         ),
-        *(
-            (
-                f"{ACTION} category={category} action={action}",
-                [],
-                "/shield/shield-zone/3/bot-categorization/categories/2",
-                {"action": 1},
-            )
-            for category, action in (("2", "1"), ("ai_scraper", "block"), ("AI-Scraper", "Block"))
-        ),
+        (f"{ACTION} category=2 action=1", BLOCKED),
+        (f"{ACTION} category=ai_scraper action=block", BLOCKED),
+        (f"{ACTION} category=AI-Scraper action=Block", BLOCKED),
         # A parameter that is not given is not sent.
-        ("script_update id=7", [], "/compute/script/7", {}),
-        ("search", [], "/search", None),
+        ("script_update id=7", ("/compute/script/7", {})),
+        ("search", ("/search", None)),
         # Text is sent as it stands.
-        ("search", ["search=@x"], "/search?search=%40x", None),
+        ("search search=@x", ("/search?search=%40x", None)),
         (
-            "container_tags registryId=dockerhub",
-            ["imageName=a=b=", "imageNamespace="],
-            None,
-            {"registryId": "dockerhub", "imageName": "a=b=", "imageNamespace": ""},
+            "container_tags registryId=dockerhub imageName=a=b= imageNamespace=",
+            ("/mc/registries/tags", {"registryId": "dockerhub", "imageName": "a=b=", "imageNamespace": ""}),
         ),
-        ("database_pipeline", ['requests=[{"type":"close"}]'], "/v2/pipeline", {"requests": [{"type": "close"}]}),
-        ("database_pipeline", ["requests=-"], "/v2/pipeline", {"requests": [{"type": "close"}]}),
+        ("""database_pipeline 'requests=[{"type":"close"}]'""", ("/v2/pipeline", CLOSE)),
+        ("database_pipeline requests=-", ("/v2/pipeline", CLOSE)),
         # A time is sent in UTC.
         *(
-            ("dns_statistics id=1", [f"dateFrom={text}"], f"/dnszone/1/statistics?dateFrom={sent}", None)
+            (f"dns_statistics id=1 'dateFrom={text}'", (f"/dnszone/1/statistics?dateFrom={sent}", None))
             for text, sent in (
+                ("2026-02-01", "2026-02-01"),
                 ("2026-02-06T12:00", "2026-02-06T12:00:00Z"),
                 ("2026-02-06 12:00:00", "2026-02-06T12:00:00Z"),
                 ("2026-02-06T12:00:00.5Z", "2026-02-06T12:00:00.500000Z"),
                 ("2026-02-06T12:00:00-0330", "2026-02-06T15:30:00Z"),
+                ("2026-02-06T12:00:00+02:00", "2026-02-06T10:00:00Z"),
             )
         ),
     ],
 )
-def test_parameters_go_to_their_places(line: str, words: list[str], url: str | None, body: object) -> None:
-    ended = invoke("call", *line.split(), *words, "--dry-run", environ=ENVIRON, stdin='[{"type":"close"}]\n')
+def test_parameters_go_to_their_places(line: str, sent: tuple[str, object]) -> None:
+    ended = call(line, '[{"type":"close"}]\n')
     request = json.loads(ended.out)
-    assert (request["url"], request["body"]) == ("http://p" + url if url else request["url"], body)
+    assert (request["url"], request["body"]) == ("http://p" + sent[0], sent[1])
     assert (ended.err, ended.code) == ("", 0)
 
 
+def of(line: str, fault: str, *texts: str) -> list[tuple[str, str]]:
+    """Return a row for each of these texts, where `{}` stands in a call and in its fault."""
+    return [(line.format(shlex.quote(text)), fault.format(text)) for text in texts]
+
+
 @pytest.mark.parametrize(
-    ("line", "words", "expected"),
+    ("line", "expected"),
     [
         (
             "dns_statistics zone=1 datefrom=2026-02-01 dateTo=yesterday word dateTo=2026-02-01",
-            [],
-            [
-                "dns_statistics has no parameter 'zone'; it has id, dateFrom, dateTo",
-                "dns_statistics has no parameter 'datefrom'; did you mean 'dateFrom'?",
-                "found 'word', expected NAME=VALUE",
-                "dateTo: given twice",
-                f"id: missing; expected {WHOLE}: DNS zone id (int64).",
-                f"dateTo: found 'yesterday', expected {TIME}",
-            ],
+            ("dns_statistics has no parameter 'zone'; it has id, dateFrom, dateTo\n"
+            "dns_statistics has no parameter 'datefrom'; did you mean 'dateFrom'?\n"
+            "found 'word', expected NAME=VALUE\n"
+            "dateTo: given twice\n"
+            f"id: missing; expected {WHOLE}: DNS zone id (int64).\n"
+            f"dateTo: found 'yesterday', expected {TIME}"),
         ),
-        (
-            "shield_waf_plan_segmentation a=1",
-            [],
-            ["shield_waf_plan_segmentation has no parameter 'a'; it has none"],
-        ),
-        *(
-            (
-                SECRET,
-                [word],
-                ["Secret: a secret is taken from standard input (-) or a file (@FILE), never from an argument"],
-            )
-            for word in ("Secret=hunter2", "Secret=", "Secret=@")
+        ("shield_waf_plan_segmentation a=1", "shield_waf_plan_segmentation has no parameter 'a'; it has none"),
+        *of(
+            SECRET + " Secret={}",
+            "Secret: a secret is taken from standard input (-) or a file (@FILE), never from an argument",
+            "hunter2", "", "@",
         ),
         # A stray word beside a secret may be the secret, and is not repeated.
-        (SECRET, ["Secret=@FULL", "hunter2"], ["found an argument without '=', expected NAME=VALUE"]),
-        (SECRET, ["Secret=-"], ["Secret: is empty"]),
-        (SECRET, ["Secret=@/nowhere/f"], ["Secret: /nowhere/f does not exist"]),
-        (SECRET, ["Secret=@BINARY"], ["Secret: BINARY is not UTF-8 text"]),
-        *(
-            ("dns_statistics", [f"id={text}"], [f"id: found {text!r}, expected {WHOLE}"])
-            for text in ("", "a", "1.0", "28.0", "1e3", "0x10", " 1", "1 ", "٣", "9223372036854775808", "1_000")
+        (f"{SECRET} Secret=@FULL hunter2", "found an argument without '=', expected NAME=VALUE"),
+        (f"{SECRET} Secret=-", "Secret: is empty"),
+        (f"{SECRET} Secret=@/nowhere/f", "Secret: /nowhere/f does not exist"),
+        (f"{SECRET} Secret=@BINARY", "Secret: BINARY is not UTF-8 text"),
+        *of(
+            "dns_statistics id={}", "id: found '{}', expected " + WHOLE,
+            "", "a", "1.0", "28.0", "1e3", "0x10", " 1", "1 ", "٣", "9223372036854775808", "1_000",
         ),
-        ("dns_statistics", ["id=" + "x" * 500], [f"id: found '{'x' * 60}…', expected {WHOLE}"]),
-        *(
-            (ACTION, ["action=1", f"category={text}"], [f"category: found '{text}', expected one of {CATEGORIES}"])
-            for text in ("-1", "8", "255", "two")
+        (f"dns_statistics id={'x' * 500}", f"id: found '{'x' * 60}…', expected {WHOLE}"),
+        *of(
+            f"{ACTION} action=1 category={{}}", f"category: found '{{}}', expected one of {CATEGORIES}",
+            "-1", "8", "255", "two",
         ),
-        *(
-            (
-                "shield_access_list_switch shieldZoneId=3 id=1",
-                [f"isEnabled={text}"],
-                [f"isEnabled: found {text!r}, expected true or false"],
-            )
-            for text in ("True", "yes", "1", "")
+        *of(
+            "shield_access_list_switch shieldZoneId=3 id=1 isEnabled={}",
+            "isEnabled: found '{}', expected true or false",
+            "True", "yes", "1", "",
         ),
-        *(
-            ("dns_statistics id=1", [f"dateTo={text}"], [f"dateTo: found '{text}', expected {TIME}"])
-            for text in ("2026", "20260206", "2026-W06-5", "2026-02-30", "0001-01-01T00:00:00+05:00", "12:00")
+        *of(
+            "dns_statistics id=1 dateTo={}", f"dateTo: found '{{}}', expected {TIME}",
+            "2026", "20260206", "2026-W06-5", "2026-02-30", "0001-01-01T00:00:00+05:00", "12:00",
         ),
-        *(
-            ("database_pipeline", [f"requests={text}"], [f"requests: {fault}"])
-            for text, fault in (
-                ('{"a":1}', "found '{\"a\":1}', expected a JSON array"),
-                ("[1,", "is not JSON (line 1, column 4); expected a JSON array"),
-                ("[" * 100_000, "is not JSON; expected a JSON array"),
-                ("@/nowhere/f", "/nowhere/f does not exist"),
-            )
-        ),
-        ("search", ["search=\udcff"], ["search: is not UTF-8 text"]),
+        ("database_pipeline requests={a:1", "requests: is not JSON (line 1, column 2); expected a JSON array"),
+        ("database_pipeline requests=3", "requests: found '3', expected a JSON array"),
+        ("database_pipeline requests=[1,", "requests: is not JSON (line 1, column 4); expected a JSON array"),
+        (f"database_pipeline requests={'[' * 100_000}", "requests: is not JSON; expected a JSON array"),
+        ("database_pipeline requests=@/nowhere/f", "requests: /nowhere/f does not exist"),
+        ("search search=\udcff", "search: is not UTF-8 text"),
     ],
-)
+)  # fmt: skip
 def test_every_fault_is_named_with_what_was_found_and_what_was_expected(
-    line: str, words: list[str], expected: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    line: str, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("FULL").write_text("s")
     Path("BINARY").write_bytes(b"\xff")
-    assert faults(line, *words) == expected
+    assert call(line) == Ended("", f"{expected}\n", 2)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
 def test_every_operation_names_each_required_parameter_that_is_missing(operation: Operation[Any]) -> None:
     required = [parameter for parameter in operation.parameters if parameter.required]
     if operation.name != "script_read_by_update" and required:
-        assert faults(operation.name) == [
-            f"{one.name}: missing; expected {expectation(one)}: {one.help}" for one in required
-        ]
+        missing = [f"{one.name}: missing; expected {expectation(one)}: {one.help}\n" for one in required]
+        assert call(operation.name) == Ended("", "".join(missing), 2)
 
 
 class Unread(Sources):
