@@ -1,6 +1,5 @@
 """The command line as a whole."""
 
-import json
 import os
 import signal
 import subprocess
@@ -72,33 +71,6 @@ def test_what_is_no_command_is_misuse(word: str, said: str) -> None:
     ended = invoke(word)
     assert (ended.out, ended.code) == ("", 2)
     assert ended.err.rstrip().endswith(f"Error: {said}")
-
-
-def test_the_command_line_loads_nothing_that_a_command_is_made_of() -> None:
-    code = "import json, sys, exporter.cli; print(json.dumps(sorted(sys.modules)))"
-    loaded = json.loads(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout)
-    heavy = {"pydantic", "httpx", "aiohttp", "apscheduler", "starlette", "uvicorn", "structlog", "rich", "yaml"}
-    assert heavy.intersection(loaded) == set()
-
-
-@pytest.mark.parametrize("word", ["", "ch", "--v"])
-def test_completing_a_command_loads_none(word: str) -> None:
-    asked = {"_EDGE_EXPORTER_COMPLETE": "bash_complete", "COMP_WORDS": f"edge-exporter {word}", "COMP_CWORD": "1"}
-    found = subprocess.run(PROGRAM, capture_output=True, text=True, check=True, env=clean(asked)).stdout.splitlines()
-    known = [*COMMANDS, "--version"] if word.startswith("-") else list(COMMANDS)
-    assert found == [f"plain,{name}" for name in known if name.startswith(word)]
-
-
-def test_operations_and_parameters_are_completed() -> None:
-    call = command.get_command(click.Context(command), "call")
-    assert call is not None
-    context = click.Context(call)
-    operation, arguments = (one for one in call.params if isinstance(one, click.Argument))
-    names = [item.value for item in operation.shell_complete(context, "dns_")]
-    assert names == ["dns_statistics", "dns_record_scan"]
-    context.params = {"operation": "dns_statistics", "arguments": ("id=5",)}
-    found = [(item.value, item.help) for item in arguments.shell_complete(context, "dateT")]
-    assert found == [("dateTo=", "Last moment of the window.")]
 
 
 def test_a_reader_that_has_read_enough_is_no_reason_for_a_trace() -> None:

@@ -1,6 +1,9 @@
-"""The metric reference, and its committed copy."""
+"""The metric reference, and the committed copies of all references."""
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 from prometheus_client import CollectorRegistry
 
@@ -13,37 +16,19 @@ from tests.commands.shell import invoke
 OWN = tuple(Telemetry(CollectorRegistry(), "1.0").families())
 
 
+def test_the_committed_references_are_what_the_code_generates() -> None:
+    """They hold every help text, every setting, and every metric with how often and by what it is polled."""
+    words = [sys.executable, "-m", "docs.generate", "--check"]
+    ended = subprocess.run(words, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False)
+    assert (ended.stdout + ended.stderr, ended.returncode) == ("", 0)
+
+
 def test_every_family_stands_in_the_reference_once() -> None:
     text = as_markdown()
     expected = [info.name for info in (*families(), *HEALTH, *OWN)]
     rows = [line.split("`")[1] for line in text.splitlines() if line.startswith("| `")]
     assert sorted(rows) == sorted(expected)
     assert len(set(rows)) == len(rows)
-
-
-def test_a_section_says_how_often_its_targets_are_polled_and_by_what() -> None:
-    lines = as_markdown().splitlines()
-    assert lines[lines.index("## dns_statistics") + 2] == (
-        "Polled every 5m by default (`collectors.dns_statistics.interval`) with `GET /dnszone/{id}/statistics`."
-    )
-    assert lines[lines.index("## scripts") + 2] == (
-        "Polled every 15m by default (`collectors.scripts.interval`) with `GET /compute/script/{id}`, "
-        "`POST /compute/script/{id}` (only with `read: update`)."
-    )
-    assert lines[lines.index("## database_queries") + 2] == (
-        "Polled every 1m by default (`collectors.database.interval`) with `POST /v2/pipeline`."
-    )
-
-
-def test_what_can_never_be_counted_is_said_of_the_scripts_counters() -> None:
-    lines = as_markdown().splitlines()
-    section = " ".join(lines[lines.index("## scripts") : lines.index("## shield_rate_limits")])
-    assert "The rise between a month's last poll and its end is unknown, and in no counter" in section
-
-
-def test_a_script_s_budget_stands_beside_its_cost() -> None:
-    _, _, rest = as_markdown().partition("## scripts\n")
-    assert "| `edge_script_monthly_budget_dollars` | gauge | dollars |" in rest.partition("\n## ")[0]
 
 
 def test_a_family_of_the_program_has_the_unit_with_which_its_name_ends() -> None:

@@ -221,31 +221,7 @@ def test_names_of_flags_as_other_exporters_have_them_are_understood(alias: str, 
     assert expected in invoke("run", alias, "x").err
 
 
-def test_the_help_tells_the_variable_of_a_flag_by_a_rule_that_holds_for_all() -> None:
-    reported = " ".join(invoke("run", "--help").out.split())
-    assert "--web.listen is EDGE_EXPORTER_WEB__LISTEN" in reported
-    assert "PLATFORM_DATABASE_URL and PLATFORM_DATABASE_AUTH_TOKEN" in reported
+def test_the_variable_of_a_flag_follows_from_its_name() -> None:
     for flag in flags():
         by_rule = flag.name.removeprefix("--").replace("-", "_").replace(".", "__").upper()
         assert flag.variable == f"EDGE_EXPORTER_{by_rule}"
-
-
-@pytest.mark.parametrize("name", ["run", "check", "backfill", "call"])
-def test_a_command_that_reads_a_configuration_tells_its_exit_codes(name: str) -> None:
-    assert "Exit codes" in invoke(name, "--help").out
-
-
-def test_a_flag_goes_before_a_variable_and_a_variable_before_the_file(
-    unused_address: UnusedAddress, configure: Configure
-) -> None:
-    path = configure(ACCOUNT.replace("127.0.0.1:0", "file"), url=unused_address.url)
-    variable = {"EDGE_EXPORTER_WEB__LISTEN": "variable"}
-    assert "config.yml:2: web.listen: found 'file'" in invoke("run", "--config", path).err
-    assert "EDGE_EXPORTER_WEB__LISTEN: found 'variable'" in invoke("run", "--config", path, environ=variable).err
-    assert "--web.listen: found 'flag'" in invoke("run", "--config", path, "--web.listen", "flag", environ=variable).err
-
-
-def test_a_key_in_a_wrong_place_is_not_printed(unused_address: UnusedAddress, configure: Configure) -> None:
-    ended = invoke("run", "--config", configure(ACCOUNT, url=f"http://hunter2@127.0.0.1:{unused_address.port}"))
-    assert ended.code == 1
-    assert "hunter2" not in ended.err
