@@ -55,28 +55,34 @@ def test_a_day_is_named_either_way_round(key: str, expected: int | None) -> None
     assert calendar_day(key) == expected
 
 
-def test_buckets_finer_than_a_day_add_up() -> None:
-    hours = {f"2026-02-08T{hour:02}:00:00Z": 10.0 for hour in range(24)} | {"2026-02-09T00:00:00Z": 3.0}
-    assert daily(hours) == {day("2026-02-08"): 240.0, day("2026-02-09"): 3.0}
+HOURS = {f"2026-02-08T{hour:02}:00:00Z": 10.0 for hour in range(24)}
+CHARTS: dict[str, tuple[dict[str, float | None], list[tuple[str, float]]]] = {
+    "hours": ({**HOURS, "2026-02-09T00:00:00Z": 3.0}, [("2026-02-08", 240.0), ("2026-02-09", 3.0)]),
+    "a day that is written in two ways": ({"2026-02-08": 1.0, "2026-02-08T00:00:00Z": 2.0}, [("2026-02-08", 3.0)]),
+    "no date and no number": ({"total": 9.0, "2026-02-07": None, "2026-02-08": 0}, [("2026-02-08", 0.0)]),
+    "a number that is no count": (
+        {"2026-02-08T00:00": 1e308, "2026-02-08T01:00": -1, "2026-02-08T02:00": 3},
+        [("2026-02-08", 3.0)],
+    ),
+    "days in a zone whose clocks change": (
+        {"2026-03-28T00:00:00+01:00": 1.0, "2026-03-29T00:00:00+01:00": 1.0, "2026-03-30T00:00:00+02:00": 1.0},
+        [("2026-03-27", 1.0), ("2026-03-28", 1.0), ("2026-03-29", 1.0)],
+    ),
+    "a day that is null": (
+        {"2026-02-01": 1, "2026-02-02": None, "2026-02-03": 1},
+        [("2026-02-01", 1), ("2026-02-03", 1)],
+    ),
+}
 
 
-def test_two_ways_to_write_one_day_add_up() -> None:
-    assert daily({"2026-02-08": 1.0, "2026-02-08T00:00:00Z": 2.0}) == {day("2026-02-08"): 3.0}
+@pytest.mark.parametrize(("chart", "days"), CHARTS.values(), ids=CHARTS)
+def test_the_buckets_of_a_day_add_up(chart: dict[str, float | None], days: list[tuple[str, float]]) -> None:
+    assert daily(chart) == {day(text): count for text, count in days}
 
 
-def test_what_is_no_date_or_no_number_is_left_out() -> None:
-    assert daily({"total": 9.0, "2026-02-07": None, "2026-02-08": 0}) == {day("2026-02-08"): 0.0}
-
-
-def test_a_missing_day_or_a_null_one_proves_nothing_about_the_width() -> None:
-    gaps: dict[str, float | None] = {"2026-02-01": 1, "2026-02-02": 1, "2026-02-05": 1, "2026-02-08": 1}
-    assert len(daily(gaps)) == 4
-    assert len(daily({"2026-02-01": 1, "2026-02-03": 1})) == 2
-    assert len(daily({f"2026-02-{day:02}": 1 for day in (1, 3, 5, 9, 11, 13, 16)})) == 7
-    assert len(daily({"2026-02-01": 1, "2026-02-08": 1})) == 2
-    assert len(daily({"2026-02-01": 1, "2026-02-08": 1, "2026-02-20": 1})) == 3
-    nulls = {"2026-02-01": 1, "2026-02-02": None, "2026-02-03": 1, "2026-02-04": None, "2026-02-05": 1}
-    assert len(daily(nulls)) == 3
+@pytest.mark.parametrize("days", [(1, 2, 5, 8), (1, 3), (1, 3, 5, 9, 11, 13, 16), (1, 8), (1, 8, 20)], ids=str)
+def test_a_missing_day_proves_nothing_about_the_width(days: tuple[int, ...]) -> None:
+    assert len(daily({f"2026-02-{number:02}": 1 for number in days})) == len(days)
 
 
 @pytest.mark.parametrize(
@@ -93,15 +99,6 @@ def test_buckets_longer_than_a_day_are_refused(keys: tuple[str, ...], width: str
     with pytest.raises(WrongShape) as caught:
         daily(dict.fromkeys(keys, 1.0))
     assert str(caught.value) == f"the chart's buckets are {width} days long, so that the count of a day is not known"
-
-
-def test_days_in_a_zone_whose_clocks_change_are_days() -> None:
-    spring = {"2026-03-28T00:00:00+01:00": 1.0, "2026-03-29T00:00:00+01:00": 1.0, "2026-03-30T00:00:00+02:00": 1.0}
-    assert sum(daily(spring).values()) == 3.0
-
-
-def test_a_bucket_that_is_no_count_is_left_out() -> None:
-    assert daily({"2026-02-08T00:00": 1e308, "2026-02-08T01:00": -1, "2026-02-08T02:00": 3}) == {day("2026-02-08"): 3.0}
 
 
 @pytest.mark.parametrize(

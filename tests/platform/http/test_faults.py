@@ -13,9 +13,7 @@ import pytest
 
 from exporter.platform import errors
 from exporter.platform.api import dns
-from exporter.platform.api.shield import RATE_LIMIT
 from exporter.platform.errors import PlatformError
-from exporter.platform.operation import Operation, Request
 from tests.platform.clients import client_of
 from tests.platform.raw_server import Line, Script, dripping, ending, listening, raw_server, reply, saying
 from tests.waiting import until
@@ -27,79 +25,51 @@ SHORT = 1.0
 GOOD = '{"TotalQueriesServed": 7, "QueriesServedChart": {"2026-02-08T00:00:00Z": 7}}'
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n"
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-NOON, LATER, EARLIER = (f"Sun, 08 Feb 2026 {time} GMT" for time in ("12:00:00", "12:00:42", "11:00:00"))
 BOMB = gzip.compress(b" " * (17 * MIB))
 ZIPPED = gzip.compress(GOOD.encode())
-NOT_FOUND = '{"data": null, "error": {"success": false, "message": "no", "errorKey": "not_found.ratelimit_shieldzone"}}'
 
 
 @dataclass(frozen=True)
 class Fault:
     """A behaviour of the platform, and the resulting error."""
 
-    script: Script
     kind: type[PlatformError]
-    code: str
-    retry_after: float | None = None
+    script: Script
+    code: str = "200"
     timeout: float = 5.0
-    operation: Operation[Any] = dns.STATISTICS
 
 
 def answer(kind: type[PlatformError], status: int, body: str | bytes = "", **headers: str) -> Fault:
     """Return a fault that a whole answer makes."""
-    return Fault(saying(reply(body, status, **headers)), kind, str(status))
-
-
-def limited(after: float | None, status: int = 429, body: bytes = b"", **headers: str) -> Fault:
-    """Return a fault with which the platform asks to wait."""
-    kind = errors.RateLimited if status == 429 else errors.ServerError
-    return Fault(saying(reply(body, status, **headers)), kind, str(status), after)
-
-
-def broken(kind: type[PlatformError], script: Script, code: str = "200", timeout: float = 5.0) -> Fault:
-    """Return a fault within an answer, or before it."""
-    return Fault(script, kind, code, timeout=timeout)
+    return Fault(kind, saying(reply(body, status, **headers)), str(status))
 
 
 MATRIX = {
     "401": answer(errors.Unauthorized, 401),
-    "401 with a body that stalls": broken(
+    "401 with a body that stalls": Fault(
         errors.Unauthorized, ending("stalled", b"HTTP/1.1 401 No\r\nContent-Length: 9\r\n\r\n"), "401", SHORT
     ),
-    "403": answer(errors.Forbidden, 403, '{"title": "Forbidden"}'),
-    "404": answer(errors.NotFound, 404),
-    "408": answer(errors.RequestTimeout, 408),
-    "409": answer(errors.Rejected, 409),
-    "422": answer(errors.Rejected, 422, '{"title": "No", "errors": [{"field": "a", "message": "b"}]}'),
-    "429 without Retry-After": limited(None),
-    "429 with seconds": limited(7.0, Retry_After="7"),
-    "429 with a date": limited(42.0, Date=NOON, Retry_After=LATER),
-    "429 with a date of its own past": limited(0.0, Date=NOON, Retry_After=EARLIER),
-    "429 with a Retry-After that is neither": limited(None, Retry_After="soon"),
-    "429 with a body in an encoding that is none": limited(
-        7.0, body=b"\x00\x01", Content_Encoding="gzip", Retry_After="7"
+    "429 without Retry-After": answer(errors.RateLimited, 429),
+    "429 with a body in an encoding that is none": answer(
+        errors.RateLimited, 429, b"\x00\x01", Content_Encoding="gzip"
     ),
-    "429 with an endless body": broken(
-        errors.RateLimited, dripping(b"HTTP/1.1 429 No\r\n\r\n", b" " * 65536, 0), "429"
-    ),
+    "429 with an endless body": Fault(errors.RateLimited, dripping(b"HTTP/1.1 429 No\r\n\r\n", b" " * 65536, 0), "429"),
     "500": answer(errors.ServerError, 500, "oops"),
-    "502": answer(errors.ServerError, 502, "<html>Bad Gateway</html>"),
-    "503 with a date": limited(42.0, 503, Date=NOON, Retry_After=LATER),
     "a redirect": answer(errors.Redirected, 302, Location="http://127.0.0.1:1/"),
-    "reset before the headers": broken(errors.Reset, ending("reset"), "none"),
-    "reset in the headers": broken(errors.Reset, ending("reset", HEAD[:40]), "none"),
-    "reset after the headers": broken(errors.Reset, ending("reset", HEAD)),
-    "reset in the body": broken(errors.Reset, ending("reset", HEAD + b'{"Total')),
-    "closed without an answer": broken(errors.Reset, ending("closed"), "none"),
-    "read time-out": broken(errors.Deadline, ending("stalled"), "none", SHORT),
-    "headers that stall": broken(errors.Deadline, ending("stalled", HEAD[:40]), "none", SHORT),
-    "a body that stalls": broken(errors.Deadline, ending("stalled", HEAD + b"{"), timeout=SHORT),
-    "a body that drips": broken(errors.Deadline, dripping(HEAD), timeout=SHORT),
+    "reset before the headers": Fault(errors.Reset, ending("reset"), "none"),
+    "reset in the headers": Fault(errors.Reset, ending("reset", HEAD[:40]), "none"),
+    "reset after the headers": Fault(errors.Reset, ending("reset", HEAD)),
+    "reset in the body": Fault(errors.Reset, ending("reset", HEAD + b'{"Total')),
+    "closed without an answer": Fault(errors.Reset, ending("closed"), "none"),
+    "read time-out": Fault(errors.Deadline, ending("stalled"), "none", SHORT),
+    "headers that stall": Fault(errors.Deadline, ending("stalled", HEAD[:40]), "none", SHORT),
+    "a body that stalls": Fault(errors.Deadline, ending("stalled", HEAD + b"{"), timeout=SHORT),
+    "a body that drips": Fault(errors.Deadline, dripping(HEAD), timeout=SHORT),
     "17 MiB": answer(errors.BodyTooLarge, 200, b" " * (17 * MIB)),
-    "17 MiB that are announced and never come": broken(
+    "17 MiB that are announced and never come": Fault(
         errors.BodyTooLarge, ending("stalled", b"HTTP/1.1 200 OK\r\nContent-Length: 17825792\r\n\r\n")
     ),
-    "a body without end": broken(errors.BodyTooLarge, dripping(CHUNKED, b"%x\r\n%s\r\n" % (MIB, b" " * MIB), 0)),
+    "a body without end": Fault(errors.BodyTooLarge, dripping(CHUNKED, b"%x\r\n%s\r\n" % (MIB, b" " * MIB), 0)),
     "a gzip bomb": answer(errors.BodyTooLarge, 200, BOMB, Content_Encoding="gzip"),
     "gzip in gzip": answer(errors.NotJson, 200, BOMB, Content_Encoding="gzip, gzip"),
     "an encoding that was not asked for": answer(
@@ -109,40 +79,31 @@ MATRIX = {
     "gzip that is cut off": answer(errors.NotJson, 200, ZIPPED[:-9], Content_Encoding="gzip"),
     "an empty body": answer(errors.NotJson, 200),
     "no content": answer(errors.NotJson, 204),
-    "HTML": answer(errors.NotJson, 200, "<!doctype html><title>Sign in</title>"),
-    "truncated JSON": answer(errors.NotJson, 200, GOOD[:-9]),
-    "a length larger than the body": broken(errors.Reset, ending("closed", HEAD + GOOD.encode())),
-    "chunks that end too soon": broken(errors.Reset, ending("closed", CHUNKED + b'5\r\n{"Tot\r\n')),
-    "wrong types": answer(errors.WrongShape, 200, '{"TotalQueriesServed": {"a": 1}}'),
-    **{
-        f"an envelope failure under {code}": Fault(
-            saying(reply(NOT_FOUND, code)), errors.EnvelopeError, str(code), operation=RATE_LIMIT
-        )
-        for code in (200, 202)
-    },
-    "garbage for HTTP": broken(errors.NotHttp, saying(b"\x16\x03\x01 garbage\r\n\r\n"), "none"),
-    "a header that is too long": broken(
+    "a length larger than the body": Fault(errors.Reset, ending("closed", HEAD + GOOD.encode())),
+    "chunks that end too soon": Fault(errors.Reset, ending("closed", CHUNKED + b'5\r\n{"Tot\r\n')),
+    "garbage for HTTP": Fault(errors.NotHttp, saying(b"\x16\x03\x01 garbage\r\n\r\n"), "none"),
+    "a header that is too long": Fault(
         errors.NotHttp, saying(b"HTTP/1.1 200 OK\r\nX: " + b"x" * MIB + b"\r\n\r\n"), "none"
     ),
 }
 
 
-async def failure(url: str, operation: Operation[Any] = dns.STATISTICS, times: int = 1, **options: Any) -> Any:
+async def failure(url: str, times: int = 1, **options: Any) -> Any:
     """Return the error of the last of some calls, and the attempts that were reported."""
     async with client_of(url, **options) as kit:
         for _ in range(times):
             with pytest.raises(PlatformError) as caught:
-                await kit.calls.call(Request(operation, path={"id": 102}))
+                await dns.statistics(kit.calls, 102)
     return caught.value, kit.heard.attempts
 
 
 @pytest.mark.parametrize("fault", MATRIX.values(), ids=MATRIX)
 async def test_a_fault_is_one_error_of_its_class(fault: Fault) -> None:
     async with raw_server(fault.script) as server:
-        error, attempts = await failure(server.url, fault.operation, deadline=fault.timeout)
+        error, attempts = await failure(server.url, deadline=fault.timeout)
     status = int(fault.code) if fault.code.isdecimal() else 0
-    assert (type(error), error.status, error.retry_after) == (fault.kind, status, fault.retry_after)
-    assert attempts == [(fault.operation.name, fault.code, fault.kind.reason)]
+    assert (type(error), error.status) == (fault.kind, status)
+    assert attempts == [("dns_statistics", fault.code, fault.kind.reason)]
     assert (len(server.requests), server.connections) == (1, 1)
 
 
