@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exporter.platform.api import database, dns, scripting
-from exporter.platform.errors import NotFound, PlatformError, StatementError, one_line
+from exporter.platform.errors import PlatformError, StatementError, one_line
 from exporter.platform.http.credential import Credential
 from exporter.platform.operation import Request
 from tests.platform.clients import KEY, Reply, answered, client_of, good
@@ -127,10 +127,15 @@ def test_a_credential_does_not_show_its_secret() -> None:
     assert KEY not in repr(Credential("access_key", lambda: secret))
 
 
-def test_a_short_secret_is_in_no_error() -> None:
-    error = NotFound("key s3cret here", error_key="s3cret", fields=(("s3cret", "not s3cret"),))
-    error.redact("s3cret")
-    assert (str(error), error.error_key, error.fields) == ("key *** here", "***", (("***", "not ***"),))
+async def test_a_short_secret_is_in_no_error() -> None:
+    said = {"ErrorKey": "s3cret", "Field": "s3cret", "Message": "not s3cret"}
+    async with answered(Reply(400, json.dumps(said)), read=lambda: "s3cret") as (kit, _):
+        with pytest.raises(PlatformError) as caught:
+            await dns.statistics(kit.calls, 102)
+    error = caught.value
+    assert (str(error), error.error_key, error.fields) == (
+        *("the platform answered 400: not ***", "***", (("***", "not ***"),)),
+    )
 
 
 @given(st.text())

@@ -149,7 +149,9 @@ CASES = {
         until=1.25,
         options={"attempts": 2, "deadline": 60.0, "shortest_retry": 0.01},
     ),
-    "a first attempt has its time": Case([stall], ["timeout"], error=LATE, until=0.02, options={"deadline": 1.0}),
+    "a first attempt has its time": Case(
+        [stall], ["timeout"], error=LATE, until=0.02, options={"deadline": 1.0, "shortest_retry": 0.01}
+    ),
     "a long wait is left to the caller": Case(
         [after(429, "31")], ["rate_limited"], error="the platform answered 429", until=3600
     ),
