@@ -315,7 +315,7 @@ async def test_a_pause_that_the_platform_asked_for_goes_on_after_a_restart(confi
     configured.faults.add({"kind": "status", "status": 429, "retry_after": 900, "path_regex": "/.*"})
 
     def is_paused(daemon: Daemon) -> bool:
-        return daemon.schedule.accounts["main"].client.rate_limiter.pause_left() > 0
+        return daemon.schedule.accounts["main"].client.rate_limiter.pause.left() > 0
 
     async with configured.daemon() as (daemon, _):
         await until(lambda: is_paused(daemon))

@@ -270,7 +270,7 @@ class View:
                 budget=budget.effective_rate,
                 demand=schedule.intervals.demand(name),
                 limits=account.capacity.limits(),
-                paused=budget.pause_left(),
+                paused=budget.pause.left(),
                 max_in_flight=budget.max_in_flight,
                 targets=census.count(account=name),
                 failing=failing,

@@ -139,7 +139,8 @@ class Client:
             )
         except httpx.InvalidURL as error:
             raise transport.fault_of(error, _host(self.base_url)) from None
-        secrets = (secret, *_secrets(request))
+        body, parameters = request.body or {}, operation.parameters
+        secrets = (secret, *(str(body[it.name]) for it in parameters if it.secret and it.name in body))
         if self._mask.secrets != secrets:
             self._mask = Mask(secrets)
         mask = self._mask
@@ -331,9 +332,3 @@ def _headers(method: str, name: str, value: str) -> httpx.Headers:
 
 def _host(base_url: str) -> str:
     return urlsplit(base_url).netloc.rpartition("@")[2]
-
-
-def _secrets(request: Request[Any]) -> list[str]:
-    """Return the secrets in a request's body."""
-    body = request.body or {}
-    return [str(body[it.name]) for it in request.operation.parameters if it.secret and it.name in body]

@@ -91,6 +91,7 @@ class RateLimiter:
         pause: the pause that the platform asked for, possibly in an earlier process.
 
     Attributes:
+        pause: the same.
         rate: requests a second that are granted without a 429.
         max_in_flight: calls at once that are granted.
         most_in_flight: calls at once that are granted without `resize`.
@@ -119,10 +120,10 @@ class RateLimiter:
         self._turn = asyncio.Lock()
         self._next_slot = clocks.monotonic()
         self._factor = 1.0
-        self._paused = pause or Pause(clocks)
+        self.pause = pause or Pause(clocks)
         self._guess = 0.0
         # After a pause the next call, for any path, is a probe.
-        self._suspect_path: str | None = "" if self._paused.left() else None
+        self._suspect_path: str | None = "" if self.pause.left() else None
         self._probe: Permit | None = None
         self._settled = asyncio.Event()
 
@@ -144,10 +145,6 @@ class RateLimiter:
         """The requests a second that are currently granted."""
         return self.rate * self._factor
 
-    def pause_left(self) -> float:
-        """Return the seconds until the account may be called again; 0 without a pause."""
-        return self._paused.left()
-
     async def acquire(self, path: str, until: float | None = None) -> Permit:
         """Wait for the permit for one call of `path`.
 
@@ -166,7 +163,7 @@ class RateLimiter:
                 await self._pass_gate(permit, until)
                 await self._take_token()
                 # If the account was paused or became suspect during the wait, the call waits again.
-                if self.pause_left() <= 0 and (self._suspect_path is None or self._probe is permit):
+                if self.pause.left() <= 0 and (self._suspect_path is None or self._probe is permit):
                     break
                 self._give_back_probe(permit)
         except BaseException:
@@ -180,7 +177,7 @@ class RateLimiter:
 
     async def _pass_gate(self, permit: Permit, until: float | None) -> None:
         while True:
-            left = self.pause_left()
+            left = self.pause.left()
             if left > 0:
                 if until is not None and self._clock() + left > until:
                     raise Paused(left)
@@ -238,12 +235,12 @@ class RateLimiter:
             self._suspect_path = permit.path
             return
         # A 429 for the same path proves nothing about the account, and a pause that is running needs no second one.
-        if permit.path == self._suspect_path or self.pause_left() > 0:
+        if permit.path == self._suspect_path or self.pause.left() > 0:
             return
         self._guess = min(LONGEST_GUESS, max(FIRST_GUESS, self._guess * 2))
         self._factor = max(LOWEST_FACTOR, self._factor / 2)
         # A Retry-After of 0 with repeated 429s is treated like a missing one.
-        self._paused.begin(wait or self._guess)
+        self.pause.begin(wait or self._guess)
         self._suspect_path = ""
 
     def _give_back_probe(self, permit: Permit) -> None:

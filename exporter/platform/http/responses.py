@@ -67,7 +67,7 @@ class Body:
 
     def so_far(self) -> bytes:
         """The masked bytes so far."""
-        return self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
+        return b"".join(self._parts)
 
 
 async def read_body(
@@ -92,15 +92,17 @@ async def read_body(
     """
     status, is_success = response.status_code, response.is_success
     announced = response.headers.get("content-length", "")
-    if is_success and announced.isdecimal():
-        _check_size(int(announced), status)
+    too_large = f"the body is over {BODY_LIMIT} bytes"
+    if is_success and announced.isdecimal() and int(announced) > BODY_LIMIT:
+        raise BodyTooLarge(too_large, status=status)
     body = Body(mask)
     long: LongJson | None = None
     async for piece in stream:
         taken = body.take(piece)
         if not is_success and body.size > ERROR_BODY_LIMIT:
             break
-        _check_size(body.size, status)
+        if body.size > BODY_LIMIT:
+            raise BodyTooLarge(too_large, status=status)
         if long is None and is_success and body.size > LONG_BODY:
             long, taken = LongJson(items), body.so_far()
         if long is not None:
@@ -111,11 +113,6 @@ async def read_body(
     if long is not None:
         await _parse_piece(long, last, turns, status, is_last=True)
     return body.so_far(), long
-
-
-def _check_size(size: int, status: int) -> None:
-    if size > BODY_LIMIT:
-        raise BodyTooLarge(f"the body is over {BODY_LIMIT} bytes", status=status)
 
 
 async def _parse_piece(long: LongJson, piece: bytes, turns: Turns, status: int, *, is_last: bool = False) -> None:

@@ -99,7 +99,7 @@ class LimitedCalls:
                     await settle()
                 case "pause", [left, "rate", rate]:
                     limiter = self.rate_limiter
-                    assert (limiter.pause_left(), round(limiter.effective_rate, 6)) == (float(left), float(rate))
+                    assert (limiter.pause.left(), round(limiter.effective_rate, 6)) == (float(left), float(rate))
                 case _:
                     assert await self.at(float(word)) == paths, step
 
@@ -217,7 +217,7 @@ async def test_a_pause_that_was_not_asked_for_grows_twofold_up_to_a_minute_and_a
             await it.at(number * 100 + 99)
             # A Retry-After of 0 says as little as none.
             await it.play(f"429 /{number} 0" if number % 2 else f"429 /{number}")
-            pauses.append(it.rate_limiter.pause_left())
+            pauses.append(it.rate_limiter.pause.left())
         await it.at(1000)
         assert (pauses, it.rate_limiter.effective_rate) == ([1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0], 100 / 16)
         it.ask("/good")
@@ -225,7 +225,7 @@ async def test_a_pause_that_was_not_asked_for_grows_twofold_up_to_a_minute_and_a
         await it.play("answer /good | ask /bad /worse")
         await it.at(1200)
         await it.play("429 /bad | 429 /worse")
-        assert it.rate_limiter.pause_left() == 1.0
+        assert it.rate_limiter.pause.left() == 1.0
 
 
 async def test_a_call_that_is_of_no_use_after_the_pause_is_refused_at_once_and_leaves_its_place() -> None:
