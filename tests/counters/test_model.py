@@ -44,6 +44,7 @@ from exporter.platform.errors import NotFound
 from exporter.platform.http.client import Client
 from exporter.platform.http.credential import Credential
 from exporter.platform.http.rate_limiter import RateLimiter, Retry
+from exporter.platform.operation import ADDRESS
 from exporter.sandbox.app import create_app
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.dns import Chart, KeyFormat, Shape
@@ -449,7 +450,8 @@ class Redated(httpx.ASGITransport):
         self.days = 0
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Ask the application."""
+        """Ask the application, at the address that the client has prepared."""
+        request.url = httpx.URL(str(request.extensions[ADDRESS]))
         response = await super().handle_async_request(request)
         date = parsedate_to_datetime(response.headers["date"]) + timedelta(days=self.days)
         response.headers["date"] = format_datetime(date, usegmt=True)
