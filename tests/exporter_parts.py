@@ -41,8 +41,6 @@ from tests.turned_clock import TurnedClock
 
 START = datetime(2026, 2, 8, 12, 0, tzinfo=UTC).timestamp()
 
-Labels = Mapping[str, str]
-
 
 def only(*names: str) -> dict[str, object]:
     """Return settings of the collectors that disable all but these: a test counts the polls of what it names."""

@@ -145,9 +145,7 @@ def find_newer(part: str, program: str) -> str:
         program: its name there.
     """
     path = NEWER_PARTS / part / program
-    if path.exists():
-        return str(path)
-    return end_without(part, "make newer-parts")
+    return str(path) if path.exists() else end_without(part, "make newer-parts")
 
 
 def find_prometheus(release: Release = Release.INSTALLED) -> str:
@@ -157,23 +155,13 @@ def find_prometheus(release: Release = Release.INSTALLED) -> str:
 
 def find_promtool(release: Release = Release.INSTALLED) -> str:
     """Return Prometheus's own checker and importer, of a release."""
-    if release:
-        return find_newer(release, "promtool")
-    return find("promtool")
+    return find_newer(release, "promtool") if release else find("promtool")
 
 
 def create_blocks(history: Path, data: Path, release: Release = Release.INSTALLED) -> None:
     """Create a Prometheus's blocks from an OpenMetrics file with timestamps, with a release's promtool."""
-    subprocess.run(
-        [
-            find_promtool(release),
-            *("tsdb", "create-blocks-from", "--max-block-duration=1200h", "openmetrics"),
-            history,
-            data,
-        ],
-        check=True,
-        stdout=subprocess.DEVNULL,
-    )
+    words = ("tsdb", "create-blocks-from", "--max-block-duration=1200h", "openmetrics")
+    subprocess.run([find_promtool(release), *words, history, data], check=True, stdout=subprocess.DEVNULL)
 
 
 class Prometheus:
@@ -262,48 +250,30 @@ def victoria_metrics_running(data: Path) -> Iterator[Prometheus]:
 @contextmanager
 def _serving(program: str, *options: str, ready: str) -> Iterator[str]:
     process = subprocess.Popen([program, *options], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    log = _Log(process, ready)
+    log = process.stderr
+    assert log is not None
+    lines, addresses, serves = list[str](), list[str](), threading.Event()
+
+    def read() -> None:
+        """Read the output to its end: a full pipe would block the program."""
+        is_ready = False
+        for line in log:
+            lines.append(line)
+            # The two come in either order.
+            addresses.extend(_LISTENING.findall(line))
+            is_ready = is_ready or re.search(ready, line) is not None
+            if addresses and is_ready:
+                serves.set()
+        serves.set()
+
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
     try:
-        yield log.url()
+        serves.wait(PATIENCE)
+        assert addresses, f"{program} did not start: {''.join(lines[-3:])}"
+        yield f"http://{addresses[-1]}"
     finally:
         process.terminate()
         process.wait(timeout=PATIENCE)
-        log.end()
-
-
-class _Log:
-    """Reads the output of a program to its end: a full pipe would block the program."""
-
-    def __init__(self, process: subprocess.Popen[str], ready: str) -> None:
-        self._process = process
-        self._ready = re.compile(ready)
-        self._lines: list[str] = []
-        self._told = threading.Event()
-        self._url = ""
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
-
-    def url(self) -> str:
-        """Return the address of the program, when it is ready."""
-        self._told.wait(PATIENCE)
-        assert self._url, f"{self._process.args!r} did not start: {''.join(self._lines[-3:])}"
-        return self._url
-
-    def end(self) -> None:
-        """Read the rest of the output."""
-        self._reader.join()
-        assert self._process.stderr is not None
-        self._process.stderr.close()
-
-    def _read(self) -> None:
-        assert self._process.stderr is not None
-        is_ready = False
-        for line in self._process.stderr:
-            self._lines.append(line)
-            # The two come in either order.
-            if found := _LISTENING.search(line):
-                self._url = f"http://{found.group(1)}"
-            is_ready = is_ready or self._ready.search(line) is not None
-            if self._url and is_ready:
-                self._told.set()
-        self._told.set()
+        reader.join()
+        log.close()
