@@ -11,7 +11,6 @@ import pytest
 from exporter.sandbox.app import create_app
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.keys import API_KEY
-from exporter.sandbox.scans import ScanStatus
 from exporter.sandbox.search import ResourceIds, Search
 from exporter.sandbox.timestamps import parse_date_time
 from exporter.sandbox.world import World
@@ -83,14 +82,6 @@ async def statistics(client: httpx.AsyncClient, **window: str) -> dict[str, Any]
     return content
 
 
-async def test_charts_add_up_to_the_total(client: httpx.AsyncClient) -> None:
-    content = await statistics(client)
-    total = content["TotalQueriesServed"]
-    assert total == sum(content["QueriesServedChart"].values()) == sum(content["QueriesByTypeChart"].values())
-    normal, smart = content["NormalQueriesServedChart"], content["SmartQueriesServedChart"]
-    assert {key: normal[key] + smart[key] for key in normal} == content["QueriesServedChart"]
-
-
 @pytest.mark.parametrize("hours", [1, 6, 12, 24])
 async def test_buckets_add_up_to_the_true_days_of_which_the_oldest_is_clipped(
     client: httpx.AsyncClient, world: World, hours: int
@@ -106,13 +97,6 @@ async def test_buckets_add_up_to_the_true_days_of_which_the_oldest_is_clipped(
     assert days == true
 
 
-async def test_longer_buckets_hold_several_days(client: httpx.AsyncClient, world: World) -> None:
-    world.dns.set_bucket_hours(101, 48)
-    content = await statistics(client, dateFrom="2026-02-01", dateTo="2026-02-04")
-    true = [world.dns.true_queries(101, date(2026, 2, day)) for day in (1, 2, 3, 4)]
-    assert list(content["QueriesServedChart"].values()) == [true[0] + true[1], true[2] + true[3]]
-
-
 def test_the_seed_determines_the_world() -> None:
     first, same, other = (World(seed, WorldClock(1_770_379_200.0, speed=0.0)).dns.statistics(101) for seed in (7, 7, 8))
     assert first == same != other
@@ -122,10 +106,6 @@ def test_a_hundred_thousand_zones_have_traffic_four_hundred_days_back() -> None:
     world = World(clock=WorldClock(1_770_379_200.0, speed=0.0), dns_zones=100_000)
     assert len(world.dns.zones) == 100_000
     assert world.dns.true_queries(100_100, date(2025, 1, 1)) > 0
-
-
-def test_a_world_that_opens_shows_a_scan_in_each_state(world: World) -> None:
-    assert {world.scans.status(zone_id) for zone_id in world.dns.zones} == {None, *ScanStatus}
 
 
 @pytest.mark.parametrize(
@@ -187,15 +167,6 @@ async def test_the_list_is_paged_to_its_end(client: httpx.AsyncClient, world: Wo
     assert seen == [1, 2, 3]
 
 
-async def test_a_rate_limit_shows_each_breached_day_and_their_sum(client: httpx.AsyncClient, world: World) -> None:
-    data = (await client.get("/shield/metrics/rate-limit/7")).json()["data"]
-    days = [date.fromordinal(TODAY.toordinal() - ago) for ago in range(27, -1, -1)]
-    true = {day: world.rate_limits.true_breaches(7, day) for day in days}
-    expected = {f"{day:%d-%m-%Y}": breaches.answer() for day, breaches in true.items() if breaches.total}
-    assert data[DAYS] == expected
-    assert data["overview"] == {key: sum(day[key] for day in expected.values()) for key in data["overview"]}
-
-
 def test_no_action_ever_falls_within_a_day(world: World, clock: WorldClock) -> None:
     for limit_id, _, _ in world.rate_limit_ids():
         seen = []
@@ -204,12 +175,6 @@ def test_no_action_ever_falls_within_a_day(world: World, clock: WorldClock) -> N
             clock.advance(37)
         assert all(before <= after for pair in pairwise(seen) for before, after in zip(*pair, strict=True))
         clock.advance(-200 * 37)
-
-
-def test_bursts_leave_quiet_days_between_them(world: World) -> None:
-    days = [date.fromordinal(TODAY.toordinal() - n) for n in range(1, 200)]
-    totals = [world.rate_limits.true_breaches(7, day).total for day in days]
-    assert 0 < totals.count(0) < len(totals)
 
 
 async def test_the_form_of_the_days_is_a_tests_to_choose(client: httpx.AsyncClient, world: World) -> None:
