@@ -4,7 +4,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
-from operator import sub
+from functools import lru_cache
 from typing import Any, Final
 
 from exporter.sandbox.clock import WorldClock
@@ -45,7 +45,12 @@ class KeyFormat(StrEnum):
     FRACTION = "fraction"
 
 
-_KEY_PATTERNS: Final = {KeyFormat.MIDNIGHT: "{}T{}Z", KeyFormat.NAIVE: "{}T{}", KeyFormat.FRACTION: "{}T{}.0000000Z"}
+_KEY_PATTERNS: Final = {
+    KeyFormat.DATE: "{}",
+    KeyFormat.MIDNIGHT: "{}T{}Z",
+    KeyFormat.NAIVE: "{}T{}",
+    KeyFormat.FRACTION: "{}T{}.0000000Z",
+}
 
 _VARIETY: Final = 12
 
@@ -72,7 +77,6 @@ class DnsZones:
         self._clock = clock
         self._noise = noise
         self._changes: defaultdict[int, _Changes] = defaultdict(_Changes)
-        self._keys: tuple[tuple[KeyFormat, range], list[str]] = ((KeyFormat.MIDNIGHT, range(0)), [])
 
     def add_zone(
         self, name: str, zone_id: int | None = None, *, queries_a_day: float | None = None, routes_smartly: bool = True
@@ -150,8 +154,9 @@ class DnsZones:
         limit = min(now, end + DAY if end % DAY == 0 else end)
         last_day = day_number(min(end, now))
         begins = range(day_number(start) * DAY, (last_day + 1) * DAY, changes.bucket)
-        keys, totals, smarts = list[str](), list[int](), list[int]()
-        for key, begin in zip(self._keys_of(changes.key_format, begins), begins, strict=True):
+        # Key → queries, and those with smart routing.
+        buckets: dict[str, tuple[int, int]] = {}
+        for key, begin in zip(_keys(changes.key_format, begins), begins, strict=True):
             days = range(begin // DAY, min((begin + changes.bucket - 1) // DAY, last_day) + 1)
             shown = [day for day in days if day not in changes.dropped] if changes.dropped else days
             if not shown:
@@ -166,20 +171,10 @@ class DnsZones:
                 if upper > lower:
                     total += upper - lower
                     smart += smart_part(habits, upper) - smart_part(habits, lower)
-            keys.append(key)
-            totals.append(total)
-            smarts.append(smart)
-        return self._answer(changes, habits, keys, totals, smarts)
+            buckets[key] = total, smart
+        return self._answer(changes, habits, buckets)
 
-    def _keys_of(self, key_format: KeyFormat, begins: range) -> list[str]:
-        """Return the keys of buckets; they are cached, because all zones have the same ones on a day."""
-        if self._keys[0] != (key_format, begins):
-            self._keys = (key_format, begins), [_key(key_format, begin) for begin in begins]
-        return self._keys[1]
-
-    def _answer(
-        self, changes: _Changes, habits: Habits, keys: list[str], totals: list[int], smarts: list[int]
-    ) -> dict[str, Any]:
+    def _answer(self, changes: _Changes, habits: Habits, buckets: dict[str, tuple[int, int]]) -> dict[str, Any]:
         place = self.zones.place(habits.zone_id) % _VARIETY
         shapes = {**seed("dns", "shapes").get(place, {}), **changes.shapes}
 
@@ -192,14 +187,14 @@ class DnsZones:
                 return dict(content)
             return {key: float(value) if value else 0 for key, value in content.items()}
 
-        everything = sum(totals)
-        normals = map(sub, totals, smarts)
+        everything = sum(total for total, _ in buckets.values())
+        normal = {key: total - smart for key, (total, smart) in buckets.items()}
         return {
             "TotalQueriesServed": everything,
-            "QueriesServedChart": chart(Chart.QUERIES, dict(zip(keys, totals, strict=True))),
-            "NormalQueriesServedChart": chart(Chart.NORMAL, dict(zip(keys, normals, strict=True))),
-            "SmartQueriesServedChart": chart(Chart.SMART, dict(zip(keys, smarts, strict=True))),
-            "QueriesByTypeChart": chart(Chart.RECORD_TYPES, by_record_type(habits, everything) if keys else {}),
+            "QueriesServedChart": chart(Chart.QUERIES, {key: total for key, (total, _) in buckets.items()}),
+            "NormalQueriesServedChart": chart(Chart.NORMAL, normal),
+            "SmartQueriesServedChart": chart(Chart.SMART, {key: smart for key, (_, smart) in buckets.items()}),
+            "QueriesByTypeChart": chart(Chart.RECORD_TYPES, by_record_type(habits, everything) if buckets else {}),
         }
 
     def _character(self, zone_id: int) -> tuple[_Changes, Habits]:
@@ -220,8 +215,8 @@ def _counted(changes: _Changes, habits: Habits, day: int, moment: float) -> int:
     return max(0, queries + changes.added.get(day, 0)) if changes.added else queries
 
 
-def _key(key_format: KeyFormat, moment: int) -> str:
-    day, second = divmod(moment, DAY)
-    if key_format is KeyFormat.DATE:
-        return str(date_of(day))
-    return _KEY_PATTERNS[key_format].format(date_of(day), f"{second // 3600:02d}:00:00")
+@lru_cache(maxsize=1)
+def _keys(key_format: KeyFormat, begins: range) -> list[str]:
+    """Return the keys of buckets; they are cached, because all zones have the same ones on a day."""
+    moments = ((date_of(begin // DAY), begin % DAY // 3600) for begin in begins)
+    return [_KEY_PATTERNS[key_format].format(day, f"{hour:02d}:00:00") for day, hour in moments]

@@ -2,6 +2,7 @@
 
 from array import array
 from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 from exporter.sandbox.seed import seed
@@ -104,7 +105,6 @@ class ResourceIds:
 
 _DEEPEST: Final = 10_000
 _LARGEST_PAGE: Final = 1_000
-_REMEMBERED: Final = 64
 
 
 class Search:
@@ -115,29 +115,21 @@ class Search:
 
     def __init__(self, kinds: Sequence[tuple[str, ResourceIds]]) -> None:
         self._kinds = tuple(kinds)
-        self._matches: dict[str, tuple[int, array[int]]] = {}
+        self._matching = lru_cache(maxsize=64)(self._match)
 
     def answer(self, term: str, start: int, size: int) -> dict[str, Any]:
         """Return a page of results as the platform sends it."""
-        if not term:
-            places: Sequence[int] = range(sum(len(ids) for _, ids in self._kinds))
-        else:
-            places = self._matching(term.lower())
+        version = sum(ids.version for _, ids in self._kinds)
+        everything = range(sum(len(ids) for _, ids in self._kinds))
+        places = self._matching(term.lower(), version) if term else everything
         end = min(start + min(size, _LARGEST_PAGE), _DEEPEST)
         found = list(self._results(places[start : max(start, end)]))
         return {"Query": term, "Total": len(places), "From": start, "Size": size, "SearchResults": found}
 
-    def _matching(self, term: str) -> "array[int]":
-        version = sum(ids.version for _, ids in self._kinds)
-        known = self._matches.get(term)
-        if known is not None and known[0] == version:
-            return known[1]
+    def _match(self, term: str, _version: int) -> Sequence[int]:
+        """Return the places of the names that contain a term, in a version of all of them."""
         names = (ids.name(resource_id) for _, ids in self._kinds for resource_id in ids)
-        matches = array("q", (place for place, name in enumerate(names) if term in name.lower()))
-        if len(self._matches) >= _REMEMBERED:
-            self._matches.clear()
-        self._matches[term] = (version, matches)
-        return matches
+        return array("q", (place for place, name in enumerate(names) if term in name.lower()))
 
     def _results(self, places: Sequence[int]) -> Iterator[dict[str, Any]]:
         for place in places:
