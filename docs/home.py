@@ -29,6 +29,7 @@ PLACES: Final = (
     "tests/commands/test_assets.py",
     "tests/rules/*.test.yml",
     "tests/rules/test_rules.py",
+    "tests/web/page/pages/*.html",
 )
 # A repository of this name at any forge. An index's page has no owner in its path.
 _ADDRESS: Final = re.compile(r"https://(?!pypi\.org/)[\w.-]+(?:/[\w.-]+)+?/edge-exporter(?![\w-])")

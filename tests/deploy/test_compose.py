@@ -29,7 +29,6 @@ SERVICES: dict[str, Document] = document(COMPOSE)["services"]
 PROVISIONING = DEPLOY / "grafana" / "provisioning"
 SOURCES: list[Document] = document(PROVISIONING / "datasources" / "edge-exporter.yaml")["datasources"]
 (PROVIDER,) = document(PROVISIONING / "dashboards" / "edge-exporter.yaml")["providers"]
-GRAFANA = SERVICES["grafana"]
 PUBLISHED = {int(port.split(":")[-1]) for port in SERVICES["network"]["ports"]}
 
 
@@ -169,9 +168,9 @@ def test_the_sources_are_where_the_compose_file_has_them_and_know_the_scrape_int
 
 
 def test_the_dashboards_are_read_from_where_they_are_mounted() -> None:
-    mounts = {target: source for source, target in (mount.split(":")[:2] for mount in GRAFANA["volumes"])}
+    mounts = {target: source for source, target in (mount.split(":")[:2] for mount in SERVICES["grafana"]["volumes"])}
     path = PROVIDER["options"]["path"]
-    home = GRAFANA["environment"]["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"]
+    home = SERVICES["grafana"]["environment"]["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"]
     assert (DEPLOY / "compose" / mounts[path]).resolve() == DASHBOARDS
     assert (Path(home).parent, (DASHBOARDS / Path(home).name).exists()) == (Path(path), True)
     assert (DEPLOY / "compose" / mounts["/etc/grafana/provisioning"]).resolve() == PROVISIONING
