@@ -134,6 +134,14 @@ async def test_what_can_be_had_of_an_odd_answer_is_had(answer: object, lines: li
     assert sorted(line for line in text.splitlines() if not line.startswith("#")) == sorted(lines)
 
 
+@pytest.mark.parametrize(("answer", "counts"), [({"A": {}}, 1), ({"A": None, "B": None}, 1), ({"C": 1}, 0)])
+async def test_a_counter_begins_when_a_field_of_its_object_is_there(answer: object, counts: int) -> None:
+    declared = '{name: edge_things_total, help: A., days: "{a: A, b: B}", label: part}'
+    text = f"endpoints: [{{name: things, path: /things, metrics: [{declared}]}}]"
+    polled = await poll(collector(text), ACCOUNT, json.dumps(answer))
+    assert len(polled.outcomes[0].counts) == counts
+
+
 async def test_a_secret_of_an_answer_is_in_no_label_whatever_the_expression() -> None:
     text = """
 endpoints:

@@ -66,7 +66,31 @@ def test_a_text_over_the_bound_is_not_built() -> None:
     assert most < 10_000_000
 
 
-def test_a_plain_path_tells_null_from_missing() -> None:
-    assert compile_expression("Null").is_null(DOCUMENT)
-    assert not compile_expression("Missing").is_null(DOCUMENT)
-    assert not compile_expression("Chart.a").is_null(DOCUMENT)
+@pytest.mark.parametrize(
+    ("text", "is_null"),
+    [
+        ("Null", True),
+        ("Chart.b", True),
+        ("@.Chart.b", True),
+        ("Missing", False),
+        ("Chart.a", False),
+        ("b.Chart", False),
+    ],
+)
+def test_a_plain_path_tells_null_from_missing(text: str, *, is_null: bool) -> None:
+    assert compile_expression(text).is_null(DOCUMENT) == is_null
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[" * 41 + "a" + "]" * 41, "is nested more than 40 deep"),
+        ("a" * 1001, "is longer than 1000 characters"),
+        ("sums(a)", "there is no function sums()"),
+        ("abs(a, b)", "abs() takes 1 argument(s), found 2"),
+    ],
+)
+def test_an_expression_is_refused_when_it_is_compiled(text: str, message: str) -> None:
+    with pytest.raises(ExpressionError) as refused:
+        compile_expression(text)
+    assert str(refused.value) == message

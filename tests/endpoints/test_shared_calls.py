@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from exporter.collectors.endpoints import shared_calls
 from exporter.collectors.endpoints.shared_calls import SharedCalls
 from exporter.platform.api.document import Document
 from exporter.platform.errors import Forbidden
@@ -91,6 +92,15 @@ async def test_who_gives_up_waiting_leaves_the_call_to_the_others() -> None:
         await second
     calls.go.set()
     assert await first == 1
+
+
+async def test_answers_that_wait_for_others_take_so_much_memory_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared_calls, "MOST_WAITING", 1)
+    shared, calls = SharedCalls({"/things": 2}), Calls()
+    calls.go.set()
+    for account in ("main", "other"):
+        await shared.ask("a", "/things", (account, "/things"), now=NOW, interval=600, call=calls)
+    assert await ask(shared, "b", calls) == 3, "the oldest answer is given up"
 
 
 async def test_a_failure_is_not_kept() -> None:

@@ -21,8 +21,8 @@ from exporter.commands.output.progress import progress_bars
 from exporter.commands.output.table import lay_out
 from exporter.foreign.terminal import escape
 from exporter.platform.errors import one_line
-from exporter.settings.endpoint_files import with_endpoint_files
 from exporter.settings.flags import flags
+from exporter.settings.loading import with_endpoint_files
 from exporter.settings.model import Settings
 from exporter.settings.warnings import exposed, misnamed
 from exporter.validation.faults import ConfigurationError, Fault, written

@@ -30,9 +30,8 @@ from exporter.platform.http.client import Calls, Observer
 from exporter.platform.http.mask import mask_secrets
 from exporter.platform.operation import Answer, Request, address_of
 from exporter.settings.account import AccountSettings
-from exporter.settings.endpoint_files import read_endpoint_file
 from exporter.settings.flag import ACCOUNT_FLAGS
-from exporter.settings.loading import SettingsError, load_with_endpoints
+from exporter.settings.loading import SettingsError, load_with_endpoints, read_endpoint_file
 from exporter.settings.model import Settings
 from exporter.settings.warnings import misnamed
 from exporter.targets.registry import Registry
