@@ -1,57 +1,6 @@
 import pytest
 
-from exporter.responsive.slices import at_once
-from exporter.targets.sharding import Shard
-from exporter.web.status_models import LedgerView
-from tests.exporter_parts import START
 from tests.web.view_setup import SCANS, STATISTICS, endpoints_client, view_setup, zone
-
-
-async def test_the_targets_come_as_json() -> None:
-    async with view_setup() as setup, endpoints_client(setup) as client:
-        setup.succeed(zone(101, "shop.example"), chart=[1, 2.5], took=0.25)
-        setup.fail(zone(102), SCANS, reason="timeout", message="no answer")
-        setup.turn(5)
-        response = await client.get("/api/v1/targets")
-    assert response.headers["content-type"] == "application/json"
-    assert response.json() == {
-        "total": 2,
-        "matched": 2,
-        "offset": 0,
-        "limit": 1000,
-        "targets": [
-            {
-                "account": "main",
-                "collector": "dns_statistics",
-                "target": "dns_zone/101",
-                "name": "shop.example",
-                "zone": "",
-                "state": "ok",
-                "reason": "",
-                "message": "",
-                "last_success": START,
-                "last_poll": START,
-                "age": 5.0,
-                "duration": 0.25,
-                "chart": [1.0, 2.5],
-            },
-            {
-                "account": "main",
-                "collector": "dns_record_scans",
-                "target": "dns_zone/102",
-                "name": "",
-                "zone": "",
-                "state": "failing",
-                "reason": "timeout",
-                "message": "no answer",
-                "last_success": None,
-                "last_poll": START,
-                "age": None,
-                "duration": 0.2,
-                "chart": [],
-            },
-        ],
-    }
 
 
 async def test_no_name_makes_the_json_unreadable() -> None:
@@ -69,48 +18,6 @@ async def test_no_name_makes_the_json_unreadable() -> None:
         "x" * 1023 + "…",
         "</script>",
     ]
-
-
-async def test_the_status_comes_as_json() -> None:
-    async with view_setup() as setup, endpoints_client(setup) as client:
-        setup.ledger = LedgerView(durable=True, saves=False, set_aside=START - 5)
-        setup.faults = ("config.yml:3: wrong",)
-        at_once(setup.registry.resharding(Shard(1, 3)))
-        setup.fail(zone(1))
-        status = (await client.get("/api/v1/status")).json()
-    assert " ".join(status) == (
-        "version started now ready waits_for blocked healthy ailment shard shards held leases series config_loaded "
-        "config_faults unmatched_budgets ledger targets accounts collectors failures"
-    )
-    assert status["targets"] == {"ok": 0, "failing": 1, "stale": 0, "pending": 0}
-    assert status["ledger"] == {"durable": True, "saves": False, "set_aside": START - 5}
-    assert (status["version"], status["series"], status["shard"], status["shards"]) == ("1.2.3", 4321, 1, 3)
-    assert (status["started"], status["now"], status["config_loaded"]) == (START - 7200, START, START - 600)
-    assert status["config_faults"] == ["config.yml:3: wrong"]
-    assert status["accounts"] == [
-        {
-            "account": "main",
-            "up": True,
-            "reason": "",
-            "budget": 10.0,
-            "demand": 0.0,
-            "limits": {"requests_per_second": 10.0},
-            "paused": 0.0,
-            "max_in_flight": 4,
-            "targets": 1,
-            "failing": 1,
-        }
-    ]
-    assert status["collectors"][0] == {
-        "collector": "dns_statistics",
-        "interval": 300.0,
-        "effective_interval": 300.0,
-        "targets": 1,
-        "failing": 1,
-        "next_run": 0.0,
-        "last_duration": None,
-    }
-    assert status["failures"][0]["message"] == "it broke"
 
 
 async def test_the_api_describes_itself_and_what_it_describes_is_there() -> None:

@@ -1,45 +1,4 @@
-from exporter.collectors.causes import Cause
 from tests.web.view_setup import SCANS, STATISTICS, endpoints_client, view_setup, zone
-
-UNPOLLED = ("dns_zone/101", "dns_zone/102")
-
-
-async def test_an_absence_comes_as_json_with_its_cause_in_words() -> None:
-    async with view_setup() as setup, endpoints_client(setup) as client:
-        setup.fail(zone(101, "shop.example"), reason="timeout", message="no answer")
-        response = await client.get("/api/v1/explain?target=dns_zone/101&family=edge_dns_queries_total")
-    assert response.headers["content-type"] == "application/json"
-    answer = response.json()
-    (absence,) = answer.pop("absences")
-    assert answer == {
-        "now": answer["now"],
-        "series": 4321,
-        "absent_families": 1,
-        "summary": [
-            {
-                "collector": "dns_statistics",
-                "cause": "failing",
-                "text": Cause.FAILING.text,
-                "families": 1,
-                "targets": 1,
-            }
-        ],
-        "unknown_targets": [],
-        "matched": 1,
-        "offset": 0,
-        "limit": 1000,
-    }
-    assert absence == {
-        "account": "main",
-        "collector": "dns_statistics",
-        "target": "dns_zone/101",
-        "name": "",
-        "families": ["edge_dns_queries_total"],
-        "cause": "failing",
-        "text": Cause.FAILING.text,
-        "evidence": "since 2026-02-08 12:00:00 UTC; timeout: no answer; no success yet",
-        "advice": Cause.FAILING.advice,
-    }
 
 
 async def test_absences_are_filtered_by_collector_and_cause() -> None:

@@ -4,10 +4,9 @@ from exporter.collectors.collector import Outcome
 from exporter.exposition.status_board import HEALTH
 from exporter.metric import Family, Sample
 from exporter.targets.target import Target
-from exporter.web.status_models import FailureView, State
-from tests.exporter_parts import START
+from exporter.web.status_models import State
 from tests.polled import succeed
-from tests.web.view_setup import SCANS, STATISTICS, view_setup, zone
+from tests.web.view_setup import STATISTICS, view_setup, zone
 
 
 def _with_series(target: Target) -> Outcome:
@@ -31,21 +30,6 @@ async def test_queries_are_targets_of_their_database() -> None:
         assert [row.account for row in await setup.rows()] == ["database:orders"]
         assert len(await setup.rows(accounts=("database:orders",))) == 1
         assert (await setup.view().status()).accounts[0].targets == 1
-
-
-async def test_equal_failures_are_grouped_the_newest_first() -> None:
-    async with view_setup() as setup:
-        setup.fail(zone(1, "one"), message="first")
-        setup.turn(1)
-        setup.fail(zone(3, "three"), message="last")
-        setup.fail(zone(2, "two"), SCANS, reason="forbidden", message="not yours")
-        failures = (await setup.view().status()).failures
-    alike = FailureView("main", STATISTICS, "server_error", 2, "dns_zone/3", "three", "", "last", START + 1)
-    other = FailureView("main", SCANS, "forbidden", 1, "dns_zone/2", "two", "", "not yours", START + 1)
-    assert set(failures) == {alike, other}
-    setup.turn(1)
-    setup.fail(zone(2, "two"), SCANS, reason="forbidden", message="not yours")
-    assert [failure.reason for failure in (await setup.view().status()).failures] == ["forbidden", "server_error"]
 
 
 async def test_no_more_than_fifty_failures_are_shown() -> None:
@@ -88,23 +72,6 @@ async def test_a_database_is_up_while_one_of_its_targets_succeeds() -> None:
         assert await is_up()
         setup.fail(database, "database", reason="refused")
         assert not await is_up()
-
-
-async def test_a_collector_has_its_intervals_next_run_and_last_duration() -> None:
-    async with view_setup() as setup:
-        setup.schedule.stretch = 2.0
-        setup.schedule.next_due[STATISTICS] = setup.clock() + 7
-        setup.schedule.next_due[SCANS] = setup.clock() - 7
-        setup.schedule.durations[STATISTICS] = 0.5
-        setup.succeed(zone(1))
-        setup.fail(zone(2))
-        collectors = {seen.collector: seen for seen in (await setup.view().status()).collectors}
-    statistics = collectors[STATISTICS]
-    assert statistics.effective_interval == 2 * statistics.interval
-    assert (statistics.targets, statistics.failing) == (2, 1)
-    assert (statistics.next_run, statistics.last_duration) == (7.0, 0.5)
-    assert (collectors[SCANS].next_run, collectors[SCANS].last_duration) == (0.0, None)
-    assert list(collectors) == list(setup.schedule.plans)
 
 
 @pytest.mark.parametrize("is_discovered", [True, False])

@@ -1,5 +1,6 @@
-"""The pages: whole ones as golden files, and what a set-up or a query changes in them."""
+"""The pages and the API: whole answers as golden files, and what a set-up or a query changes in them."""
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -8,6 +9,8 @@ from typing import Any
 import pytest
 
 from exporter.assets.shipped import REPOSITORY
+from exporter.responsive.slices import at_once
+from exporter.targets.sharding import Shard
 from exporter.targets.target import Target, TargetKey
 from exporter.web.page.wording import foreign, named
 from exporter.web.status_models import LedgerView
@@ -69,7 +72,7 @@ def busy(setup: ViewSetup) -> None:
     setup.registry.remember({TargetKey.of("main", "shield_zone", "3"): "shop.example"})
     setup.succeed(Target("main", "image", "a/b"), "container_tags", note="not available", took=0.0002)
     setup.schedule.durations |= {STATISTICS: 0.0002, SCANS: 0.012}
-    setup.schedule.next_due = {STATISTICS: setup.clock() + 7}
+    setup.schedule.next_due = {STATISTICS: setup.clock() + 7, SCANS: setup.clock() - 7}
     setup.schedule.stretch = 3.0
     setup.schedule.last_tick = setup.clock()
     setup.faults = ("config.yml:3: no such key",)
@@ -82,7 +85,7 @@ def busy(setup: ViewSetup) -> None:
 @pytest.mark.parametrize(
     ("name", "path", "set_up"),
     [
-        ("empty", "/", lambda _: None),
+        ("empty_shard", "/", lambda setup: at_once(setup.registry.resharding(Shard(1, 3)))),
         ("busy", "/", busy),
         (
             "query",
@@ -93,7 +96,7 @@ def busy(setup: ViewSetup) -> None:
         ("absences_of_one", f"/explain?target=dns_zone/102&target=nothing&{FAMILIES}", busy),
     ],
 )
-async def test_a_whole_page(name: str, path: str, set_up: Callable[[ViewSetup], None]) -> None:
+async def test_a_whole_page(name: str, path: str, set_up: Callable[[ViewSetup], object]) -> None:
     async with view_setup("main", "other") as setup:
         setup.schedule.plans = {name: setup.schedule.plans[name] for name in (STATISTICS, SCANS)}
         set_up(setup)
@@ -109,6 +112,25 @@ async def test_a_whole_page(name: str, path: str, set_up: Callable[[ViewSetup], 
     assert len(ids) == len(set(ids))
     assert {own["aria-labelledby"] for _, own in page.tags if "aria-labelledby" in own} <= set(ids)
     assert {own["for"] for own in page.having("label")} <= set(ids)
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("index", ""),
+        ("status", "status"),
+        ("targets", "targets"),
+        ("explain", f"explain?{FAMILIES}&target=dns_zone/102&target=nothing"),
+    ],
+)
+async def test_a_whole_answer_of_the_api(name: str, path: str) -> None:
+    async with view_setup("main", "other") as setup:
+        setup.schedule.plans = {name: setup.schedule.plans[name] for name in (STATISTICS, SCANS)}
+        busy(setup)
+        async with endpoints_client(setup) as client:
+            answer = await client.get(f"/api/v1/{path}")
+    assert answer.headers["content-type"] == "application/json"
+    assert_golden(json.dumps(answer.json(), indent=1) + "\n", GOLDENS / f"{name}.json")
 
 
 @pytest.mark.parametrize("path", ["/", "/explain"])
