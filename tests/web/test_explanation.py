@@ -41,9 +41,9 @@ async def test_a_wrong_question_is_refused_in_a_line() -> None:
 async def test_a_target_of_which_nothing_is_known_is_named() -> None:
     async with view_setup() as setup, endpoints_client(setup) as client:
         setup.succeed(zone(101, "shop.example"))
-        known = (await client.get("/api/v1/explain?target=shop.example&family=edge_dns_record_scan_found")).json()
-        unknown = (await client.get("/api/v1/explain?target=shop.exmaple")).json()
-    assert known["unknown_targets"] == []
+        setup.registry.learn(zone(102), "unpolled.example")
+        asked = "target=shop.example&target=unpolled.example&target=shop.exmaple"
+        unknown = (await client.get(f"/api/v1/explain?{asked}&family=edge_dns_record_scan_found")).json()
     assert unknown["unknown_targets"] == ["shop.exmaple"]
 
 

@@ -225,6 +225,7 @@ def test_each_wrong_file_is_named_with_the_key_that_names_it(
         "no key": replace(settings, key_file=settings.cert_file),
         "another key": replace(settings, key_file=other.key_file),
         "encrypted": replace(settings, key_file=encrypted),
+        "long": replace(settings, cert_file=None, cert=f"{'a' * 65_536}CERTIFICATE-----"),
         "authority": replace(settings, client_auth_type="VerifyClientCertIfGiven", client_ca_file=broken),
     }
     reported = {}
@@ -240,5 +241,6 @@ def test_each_wrong_file_is_named_with_the_key_that_names_it(
         "no key": ("key_file", "server.crt holds no private key in PEM form"),
         "another key": ("key_file", "other.key is not the key of the certificate in server.crt"),
         "encrypted": ("key_file", "encrypted is encrypted; expected a key without a passphrase"),
+        "long": ("cert", "the text is over 64 KiB long; put it into a file"),
         "authority": ("client_ca_file", "broken holds a broken certificate"),
     }

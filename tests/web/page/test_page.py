@@ -63,9 +63,9 @@ def busy(setup: ViewSetup) -> None:
     setup.turn(5)
     setup.fail(zone(9, "nine", "other"), message="the platform answered 500")
     setup.fail(zone(102, "<b>"), SCANS, message="the platform answered 500")
-    for left in (30, 29):
+    for left, collector in ((30, STATISTICS), (29, SCANS)):
         message = f"the account is paused for another {left} s after a 429"
-        setup.fail(zone(left, account="other"), reason="rate_limited", message=message)
+        setup.fail(zone(left, account="other"), collector, reason="rate_limited", message=message)
         setup.turn(1)
     for number, zone_id in (("4", "3"), ("6", "9")):
         setup.succeed(Target("main", "rate_limit", number, "api", {"shield_zone_id": zone_id}), "shield_rate_limits")
