@@ -120,6 +120,10 @@ scale: $(VENV)/.test ## 100,000 zones on one, two, four and eight processes, wit
 chaos: $(VENV)/.test ## three exporters that share a PostgreSQL, under 300 random faults, compared with one without faults
 	$(BIN)/python -m tests.chaos.run
 
+.PHONY: guarantees
+guarantees: $(VENV)/.test ## the runs behind docs/guarantees.md, and their figures; MINUTES=30 SEED=1 RUN=
+	$(BIN)/python -m tests.guarantees --minutes $(or $(MINUTES),30) --seed $(or $(SEED),1) $(addprefix --run ,$(RUN))
+
 .PHONY: newer-parts
 newer-parts: ## newer releases of Prometheus, and VictoriaMetrics, for the tests: unpacked below ~/.cache
 	tests/newer_parts.sh

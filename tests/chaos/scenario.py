@@ -1,11 +1,12 @@
 """The scenario: replicas with random faults, and an exporter without faults."""
 
 import asyncio
+import math
 import random
 import signal
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,6 +49,11 @@ class Size:
     shields: int = 6
     interval: float = 10.0
     seed: int = 1
+
+
+def part(seconds: Sequence[float], share: float) -> float:
+    """Return the value that this share of the values does not exceed; 0 if there are none."""
+    return sorted(seconds)[math.ceil(share * len(seconds)) - 1] if seconds else 0.0
 
 
 class Scenario:
@@ -115,7 +121,7 @@ class Scenario:
             async with httpx.AsyncClient(trust_env=False) as client, self._beside(client):
                 await self._settled("the first polls")
                 calls, epochs = self._platform.calls.copy(), self._epochs()
-                self._witness.longest_gaps.clear()
+                self._witness.gaps.clear()
                 await self._events()
                 await self._settled("the last polls")
                 return self._report(self._platform.calls - calls, self._epochs() - epochs, began)
@@ -251,7 +257,9 @@ class Scenario:
             "call_ratio": calls.total() / single,
             "call_ratio_without_first_polls": (calls.total() - first_polls) / single,
             # Kind of event → the longest time in which no replica served a counter that was missed first since then.
-            "longest_gaps": witness.longest_gaps,
+            "longest_gaps": {event: max(gaps) for event, gaps in witness.gaps.items()},
+            # Of each counter after a kill: half of the gaps are at most this long, and 99 of 100.
+            "takeover_gaps": [part(witness.gaps["kill"], share) for share in (0.5, 0.99)],
             # Answers of replicas that were suspended when they were asked, and the counters in them.
             "suspended": (witness.suspended, witness.suspended_counters),
             # Rows that the fence refused; shards that another replica claimed while one held them.

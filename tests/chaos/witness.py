@@ -41,8 +41,8 @@ class Witness:
     Attributes:
         falls: what was served although a higher value had come before it can have been made.
         event: what happens at the moment.
-        longest_gaps: event → the longest time, in seconds, in which no replica served a series that had been served; by
-            what happened when it was missed first.
+        gaps: event → how long no replica served a series that had been served, in seconds, for each time; by what
+            happened when it was missed first.
         suspended: answers of processes that were suspended when they were asked.
         suspended_counters: counters in those answers.
         rounds: how many rounds there were.
@@ -50,7 +50,7 @@ class Witness:
 
     falls: list[str] = field(default_factory=list)
     event: str = ""
-    longest_gaps: dict[str, float] = field(default_factory=dict)
+    gaps: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     suspended: int = 0
     suspended_counters: int = 0
     rounds: int = 0
@@ -84,7 +84,7 @@ class Witness:
             self._missed.setdefault(series, self.event)
         for series in merged:
             if (event := self._missed.pop(series, None)) is not None:
-                self.longest_gaps[event] = max(self.longest_gaps.get(event, 0.0), now - self._seen[series])
+                self.gaps[event].append(now - self._seen[series])
             self._seen[series] = now
         self._latest = merged
 
