@@ -123,12 +123,10 @@ class Polling:
 
     async def save_lists(self) -> None:
         """Store the lists of resources that have changed: they are served after a restart, too."""
-        directory, kinds = self._registry.directory, self._registry.listed_kinds()
-        changed, directory.unsaved = directory.unsaved, set()
-        for account, kind in sorted(changed):
-            if kind in kinds:
-                packing = directory.packing((account, kind), self._registry.every(account, kind))
-                self._ledger.keep(account, kind, await in_slices(packing, self._clocks.monotonic))
+        directory = self._registry.directory
+        while directory.unsaved:
+            place = directory.unsaved.pop()
+            self._ledger.keep(*place, await in_slices(directory.packing(place), self._clocks.monotonic))
 
     async def keep_cleaning(self) -> None:
         """Delete counters of removed targets again and again, until it is cancelled."""

@@ -1,12 +1,9 @@
-"""Keeps what is known of resources that this process does not poll: those of other shards, and those of an earlier run.
-
-There may be many of them, so they are packed: a line of JSON each, compressed.
-"""
+"""Keeps what is known of all resources of an account, polled by this process or not, now and for the next start."""
 
 import json
 import zlib
 from collections.abc import Generator, Iterable, Iterator, Mapping
-from contextlib import suppress
+from typing import NamedTuple
 
 from exporter.targets.target import TargetKey
 
@@ -16,51 +13,59 @@ Place = tuple[str, str]
 Facts = Mapping[str, str]
 
 
+class Known(NamedTuple):
+    """A resource, its name (empty if not known), and its facts (None if its own answer has not come)."""
+
+    key: TargetKey
+    name: str
+    facts: Facts | None
+
+
 class Directory:
-    """The packed resources by account and kind, and the facts of all resources.
+    """The resources of each kind in an account. There can be many, so they are packed: compressed lines of JSON.
 
     Attributes:
-        whole: where a list has ever been complete, in an earlier run too.
-        unsaved: where something has changed since it was saved; whoever saves it empties this.
+        whole: the places where a list was ever complete, in an earlier run too.
+        unsaved: the places where something has changed since it was saved; whoever saves it empties this.
     """
 
     def __init__(self) -> None:
         self.whole: set[Place] = set()
         self.unsaved: set[Place] = set()
-        # The resources, and the ids of those that the last complete list did not contain.
-        self._packed: dict[Place, tuple[bytes, frozenset[str]]] = {}
+        self._packed: dict[Place, bytes] = {}
+        # The ids that the last complete list did not contain.
+        self._absent: dict[Place, set[str]] = {}
         self._facts: dict[TargetKey, Facts] = {}
 
-    def resources(self, place: Place) -> Iterator[tuple[str, str]]:
-        """Yield the ids and names of the packed resources."""
-        return _unpack(self._packed.get(place, (b"", ()))[0])
+    def resources(self, place: Place) -> Iterator[Known]:
+        """Yield each resource of a place."""
+        _, *lines = zlib.decompress(self._packed[place]).split(b"\n") if place in self._packed else [b""]
+        for line in lines:
+            resource_id, name, facts = json.loads(line)
+            key = TargetKey.of(*place, resource_id)
+            if facts is not None:
+                self._facts.setdefault(key, facts)
+            yield Known(key, name, self._facts.get(key))
 
-    def merge(
-        self, place: Place, others: dict[str, str], polled: set[str], *, complete: bool
-    ) -> Generator[None, None, None]:
-        """Take in a list; yields after each resource. What two complete lists in a row do not contain is removed.
+    def merge(self, place: Place, names: dict[str, str], *, complete: bool) -> Generator[None, None, None]:
+        """Take in a list, as id → name; yields after each resource.
 
-        Args:
-            place: the account and the kind.
-            others: id → name of the listed resources that are to be packed.
-            polled: the ids of the other listed ones.
-            complete: whether the list is complete; otherwise it removes nothing.
+        What two complete lists in a row do not contain is removed; an incomplete list removes nothing.
         """
-        packed, absent = self._packed.get(place, (b"", frozenset()))
+        before, absent = self._packed.get(place), self._absent.get(place, set())
         kept: dict[str, str] = {}
-        for resource_id, name in _unpack(packed):
+        for key, name, _ in self.resources(place):
             yield
-            if resource_id in others:
+            if key.id in names:
                 # A name that is left out stays.
-                others[resource_id] = others[resource_id] or name
-            elif resource_id not in polled and not (complete and resource_id in absent):
-                kept[resource_id] = name
-        merged = (yield from _pack((others | kept).items())) if others or kept else b""
-        self._packed[place] = merged, frozenset(kept) if complete else absent & kept.keys()
-        if merged != packed or (complete and place not in self.whole):
-            self.unsaved.add(place)
+                names[key.id] = names[key.id] or name
+            elif not (complete and key.id in absent):
+                kept[key.id] = name
+        self._absent[place] = set(kept) if complete else absent & kept.keys()
         if complete:
             self.whole.add(place)
+        if (yield from self._pack(place, (names | kept).items())) != before:
+            self.unsaved.add(place)
 
     def note(self, key: TargetKey, facts: Facts) -> None:
         """Record what a resource's own answer contains besides its name."""
@@ -69,36 +74,29 @@ class Directory:
             self.unsaved.add((key.account, key.kind))
 
     def facts(self, key: TargetKey) -> Facts | None:
-        """Return what was noted of a resource; None if it has not answered."""
+        """Return what was noted of a resource."""
         return self._facts.get(key)
 
-    def packing(self, place: Place, resources: Iterable[tuple[TargetKey, str]]) -> Generator[None, None, bytes]:
-        """Pack all resources of a kind for the state; yields after each, and returns the bytes."""
-        facts = {key.id: dict(its) for key, its in self._facts.items() if (key.account, key.kind) == place}
-        return (yield from _pack(((key.id, name) for key, name in resources), [place in self.whole, facts]))
+    def packing(self, place: Place) -> Generator[None, None, bytes]:
+        """Pack a place with the present facts; yields after each resource, and returns the bytes to be stored."""
+        return (yield from self._pack(place, ((key.id, name) for key, name, _ in self.resources(place))))
 
     def restore(self, place: Place, packed: bytes) -> None:
-        """Take in the resources of an earlier run; what is damaged is ignored."""
-        with suppress(ValueError, zlib.error):
-            is_whole, facts = json.loads(zlib.decompress(packed).partition(b"\n")[0])
-            self._packed[place] = packed, frozenset()
-            for resource_id, its in facts.items():
-                self._facts.setdefault(TargetKey.of(*place, resource_id), its)
-            if is_whole:
-                self.whole.add(place)
+        """Take in what was stored; what is damaged is ignored."""
+        try:
+            is_whole = json.loads(zlib.decompress(packed).partition(b"\n")[0])
+        except (ValueError, zlib.error):
+            return
+        self._packed[place] = packed
+        if is_whole:
+            self.whole.add(place)
 
-
-def _pack(resources: Iterable[tuple[str, str]], head: object = None) -> Generator[None, None, bytes]:
-    deflate = zlib.compressobj(1)
-    pieces = [deflate.compress(json.dumps(head).encode())]
-    for resource in resources:
-        pieces.append(deflate.compress(b"\n" + json.dumps(resource).encode()))
-        yield
-    return b"".join([*pieces, deflate.flush()])
-
-
-def _unpack(packed: bytes) -> Iterator[tuple[str, str]]:
-    _, *lines = zlib.decompress(packed).split(b"\n") if packed else [b""]
-    for line in lines:
-        resource_id, name = json.loads(line)
-        yield resource_id, name
+    def _pack(self, place: Place, names: Iterable[tuple[str, str]]) -> Generator[None, None, bytes]:
+        facts = {key.id: its for key, its in self._facts.items() if (key.account, key.kind) == place}
+        deflate = zlib.compressobj(1)
+        pieces = [deflate.compress(json.dumps(place in self.whole).encode())]
+        for resource_id, name in names:
+            pieces.append(deflate.compress(b"\n" + json.dumps([resource_id, name, facts.get(resource_id)]).encode()))
+            yield
+        self._packed[place] = b"".join([*pieces, deflate.flush()])
+        return self._packed[place]

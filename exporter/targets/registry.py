@@ -6,7 +6,7 @@ from itertools import islice
 
 from exporter.foreign.patterns import Pattern
 from exporter.responsive.slices import at_once
-from exporter.targets.directory import Directory
+from exporter.targets.directory import Directory, Known
 from exporter.targets.sharding import Share
 from exporter.targets.target import NAMED_BY_SEARCH, Inventory, Resource, ResourceList, Target, TargetKey
 
@@ -174,8 +174,11 @@ class Registry:
                 yield
                 if not target.name:
                     self.learn(target, names.get(target.id, ""))
-            for key in [target.key for target in self._unnamed(account, kind)]:
+            unnamed = [target.key for target in self._unnamed(account, kind)]
+            for key in unnamed:
                 self._rename(key, names.get(key.id, ""))
+            found = {key.id: names[key.id] for key in unnamed if key.id in names}
+            yield from self.directory.merge((account, kind), found, complete=False)
         if inventory.is_whole:
             self._searched.add(account)
         settled = frozenset(
@@ -189,16 +192,14 @@ class Registry:
         self._complete[account, kind] = resource_list.complete
         changed = False
         named: set[str] = set()
-        others: dict[str, str] = {}
         fixed = self._fixed.get((account, kind), {})
         for resource in resource_list.resources:
             yield
-            # Little is kept of resources of other shards. Pull zones ("cdn") are kept, because their names are used and
-            # no shard polls them.
+            # Of resources of other shards only the directory keeps something. Pull zones ("cdn") are kept here, because
+            # their names are used and no shard polls them.
             key = TargetKey.of(account, kind, resource.id)
             shard = self._owner_of(key, resource.parent)
             if kind != "cdn" and not self.share.may_change and shard not in self.share.held:
-                others[resource.id] = resource.name
                 if resource.id in fixed:
                     self._rename(key, resource.name)
                 continue
@@ -211,23 +212,22 @@ class Registry:
             changed = True
             listed[resource.id] = _Listed(resource, shard)
             self._rename(key, resource.name)
-        yield from self.directory.merge((account, kind), others, named, complete=resource_list.complete)
-        if resource_list.complete:
-            for resource_id in [known for known in listed if known not in named]:
-                listed[resource_id].absences += 1
-                if listed[resource_id].absences >= LISTINGS_UNTIL_GONE:
-                    changed = True
-                    del listed[resource_id]
-                    if resource_id not in fixed:
-                        self._known.pop(TargetKey.of(account, kind, resource_id), None)
-        if changed:
-            self.directory.unsaved.add((account, kind))
+        if kind != "cdn":
+            yield from self.directory.merge((account, kind), resource_list.names(), complete=resource_list.complete)
+        if not resource_list.complete:
+            return changed
+        for resource_id in [known for known in listed if known not in named]:
+            listed[resource_id].absences += 1
+            if listed[resource_id].absences >= LISTINGS_UNTIL_GONE:
+                changed = True
+                del listed[resource_id]
+                if resource_id not in fixed:
+                    self._known.pop(TargetKey.of(account, kind, resource_id), None)
         return changed
 
     def _rename(self, key: TargetKey, name: str) -> None:
-        if name and self._known.get(key) != name:
+        if name:
             self._known[key] = name
-            self.directory.unsaved.add((key.account, key.kind))
 
     def _rebuild(self, keys: set[tuple[str, str]]) -> Generator[None, None, Change]:
         added: list[Target] = []
@@ -341,40 +341,39 @@ class Registry:
 
     def elsewhere(self, account: str, kind: str, name: str) -> list[str]:
         """Return the ids of the resources with this name that are not configured and belong to other shards."""
-        others = (
-            key for key, its in self.every(account, kind) if its == name and self.shard_of(key) not in self.share.held
-        )
-        return [key.id for key in others if key.id not in self._fixed.get((account, kind), {})]
+        fixed, held = self._fixed.get((account, kind), {}), self.share.held
+        found = (one.key for one in self._every(account, kind) if one.name == name)
+        return [key.id for key in found if key.id not in fixed and self.shard_of(key) not in held]
 
-    def every(self, account: str, kind: str) -> Iterator[tuple[TargetKey, str]]:
-        """Yield the key and the name of each known resource, whichever shard polls it, and polled or not.
+    def selected(self, account: str, kind: str) -> Iterator[Known]:
+        """Yield each selected resource, whichever shard polls it: those that are configured, listed or remembered.
 
-        An incomplete list adds resources, and removes none. A name is empty if it is not known.
+        An incomplete list adds resources, and removes none.
         """
-        fixed = self._fixed.get((account, kind), {})
-        unnamed = {target.id for target in self._unnamed(account, kind)}
-        yield from ((one.key, one.name or self.name_of(one.key)) for one in fixed.values() if one.id not in unnamed)
-        # Copy the mapping, because a discovery may change it in between.
-        for entry in list(self._listed.get((account, kind), {}).values()):
-            key = TargetKey.of(account, kind, entry.resource.id)
-            if key.id not in fixed:
-                yield key, self.name_of(key)
-        for resource_id, name in self.directory.resources((account, kind)):
-            if resource_id in unnamed or resource_id not in fixed:
-                unnamed.discard(resource_id)
-                yield TargetKey.of(account, kind, resource_id), name
-        yield from ((TargetKey.of(account, kind, resource_id), "") for resource_id in unnamed)
+        selection = self._selections.get((account, kind))
+        if selection is not None:
+            fixed = self._fixed[account, kind]
+            for one in self._every(account, kind):
+                if one.key.id in fixed or selection.rejection(one.name) is None:
+                    yield one
+
+    def _every(self, account: str, kind: str) -> Iterator[Known]:
+        fixed = dict(self._fixed.get((account, kind), {}))
+        for known in self.directory.resources((account, kind)):
+            target = fixed.pop(known.key.id, None)
+            name = (target.name if target is not None else "") or known.name or self.name_of(known.key)
+            yield known if name == known.name else known._replace(name=name)
+        for target in fixed.values():
+            yield Known(target.key, target.name or self.name_of(target.key), self.directory.facts(target.key))
 
     def unread(self, account: str) -> list[Target]:
         """Return some scripts of other shards whose own answer is not known; any shard shows their host names."""
-        strange = (
-            Target(account, selection.kind, key.id, attributes=selection.attributes)
-            for selection in self.selections("script")
-            for key, name in self.every(account, selection.kind)
-            if selection.account == account and self.directory.facts(key) is None and not self.owns(key)
-            if key.id in self._fixed[account, selection.kind] or selection.rejection(name) is None
-        )
-        return list(islice(strange, MOST_READ)) if self.share.held else []
+        selection = self._selections.get((account, "script"))
+        if selection is None or not self.share.held:
+            return []
+        selected = self.selected(account, "script")
+        strange = (one.key.id for one in selected if one.facts is None and not self.owns(one.key))
+        return [Target(account, "script", one, attributes=selection.attributes) for one in islice(strange, MOST_READ)]
 
     def is_known_whole(self, account: str, kind: str) -> bool:
         """Return whether every selected resource of a kind is known, or was at the last complete list."""

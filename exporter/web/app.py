@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from exporter.assets.shipped import AssetError
 from exporter.exposition.renderer import Renderer
 from exporter.web import api
-from exporter.web.discovery import INCOMPLETE, discover
+from exporter.web.discovery import INCOMPLETE, discover, pieces
 from exporter.web.explanation import explain, parse_question
 from exporter.web.headers import PAGE_POLICY, accepts_gzip, secured
 from exporter.web.metrics import Fence, MetricsEndpoint
@@ -114,7 +114,7 @@ class _Endpoints:
         """`/sd/{kind}`."""
         async with self._turn:
             found = await discover(self._view, request.path_params["kind"], request.query_params)
-            body = await _joined(found.pieces())
+            body = await _joined(pieces(self._view, found))
         # An account's name may have any letters, and a header has none beyond ASCII.
         unknown = {INCOMPLETE: quote(",".join(found.unknown), safe=",")} if found.unknown else {}
         return await _answer(request, body, _JSON, unknown)

@@ -27,13 +27,13 @@ LISTINGS = {
 
 def names(made: Registry) -> str:
     """Return the names of the zones that an exporter knows, in the order of their ids."""
-    return "".join(name for _, name in sorted(made.every(*PLACE)))
+    return "".join(name for _, name, _ in sorted(made.selected(*PLACE)))
 
 
 def restored(made: Registry) -> Registry:
     """Return the registry of the next start."""
     after = registry(DISCOVERING, Shard(0, 1))
-    after.directory.restore(PLACE, at_once(made.directory.packing(PLACE, made.every(*PLACE))))
+    after.directory.restore(PLACE, at_once(made.directory.packing(PLACE)))
     return after
 
 
@@ -63,7 +63,7 @@ def test_what_is_restored_leaves_by_the_same_rule() -> None:
 
 def test_a_damaged_list_of_the_state_is_ignored() -> None:
     made = registry(DISCOVERING)
-    for damaged in (b"", b"x", at_once(made.directory.packing(PLACE, ()))[:-4]):
+    for damaged in (b"", b"x", at_once(made.directory.packing(PLACE))[:-4]):
         made.directory.restore(PLACE, damaged)
     assert (names(made), made.is_known_whole(*PLACE)) == ("", False)
 
