@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from exporter.targets.target import TargetKey
 
+# The version of the lines: [id, name, facts] below [version, whether the place is whole].
+_FORM = 1
 # an account and a kind
 Place = tuple[str, str]
 # label → value
@@ -82,10 +84,12 @@ class Directory:
         return (yield from self._pack(place, ((key.id, name) for key, name, _ in self.resources(place))))
 
     def restore(self, place: Place, packed: bytes) -> None:
-        """Take in what was stored; what is damaged is ignored."""
+        """Take in what was stored; what is damaged, or of another version, is ignored."""
         try:
-            is_whole = json.loads(zlib.decompress(packed).partition(b"\n")[0])
-        except (ValueError, zlib.error):
+            form, is_whole = json.loads(zlib.decompress(packed).partition(b"\n")[0])
+        except (ValueError, TypeError, zlib.error):
+            return
+        if form != _FORM:
             return
         self._packed[place] = packed
         if is_whole:
@@ -94,7 +98,7 @@ class Directory:
     def _pack(self, place: Place, names: Iterable[tuple[str, str]]) -> Generator[None, None, bytes]:
         facts = {key.id: its for key, its in self._facts.items() if (key.account, key.kind) == place}
         deflate = zlib.compressobj(1)
-        pieces = [deflate.compress(json.dumps(place in self.whole).encode())]
+        pieces = [deflate.compress(json.dumps([_FORM, place in self.whole]).encode())]
         for resource_id, name in names:
             pieces.append(deflate.compress(b"\n" + json.dumps([resource_id, name, facts.get(resource_id)]).encode()))
             yield

@@ -54,7 +54,7 @@ def takeovers(minutes: float, seed: int) -> Iterator[Figure]:
     yield Figure("samples lower than one before", str(len(report["falls"])), not report["falls"])
     yield Figure("shards taken over", str(report["takeovers"]), report["takeovers"] > 0)
     yield Figure("rows of a former holder that were refused", str(report["refused"]))
-    yield Figure("counters in answers of suspended exporters", str(report["suspended_counters"]))
+    yield Figure("counters in answers of suspended exporters", str(report["suspended"][1]))
     yield Figure("gap of a counter after a kill, p50 and p99 (lease of 5 s)", f"{half:.1f} s, {most:.1f} s")
 
 

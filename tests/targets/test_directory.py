@@ -1,5 +1,7 @@
 """What every exporter knows of the targets of all shards, from one list after another and from the state."""
 
+import zlib
+
 import pytest
 
 from exporter.responsive.slices import at_once
@@ -63,7 +65,8 @@ def test_what_is_restored_leaves_by_the_same_rule() -> None:
 
 def test_a_damaged_list_of_the_state_is_ignored() -> None:
     made = registry(DISCOVERING)
-    for damaged in (b"", b"x", at_once(made.directory.packing(PLACE))[:-4]):
+    later = zlib.compress(b'[2, true]\n["101", "a"]')
+    for damaged in (b"", b"x", later, zlib.compress(b"true"), at_once(made.directory.packing(PLACE))[:-4]):
         made.directory.restore(PLACE, damaged)
     assert (names(made), made.is_known_whole(*PLACE)) == ("", False)
 

@@ -115,7 +115,7 @@ def protected(folder: Path, sandboxed: SandboxedDaemons, port: int, authority: A
     (folder / "web.yml").write_text(json.dumps(web))
     return {
         "accounts": [{"name": "main", "base_url": sandboxed.sandbox.url, "api_key": keys.API_KEY}],
-        "state": {"path": "state.db"},
+        "state": {"path": str(folder / "state.db")},
         "web": {"listen": f"127.0.0.1:{port}", "config_file": "web.yml"},
         "collectors": {"discovery": {"interval": "1s"}},
         "log": {"format": "json"},
