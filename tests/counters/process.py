@@ -22,6 +22,16 @@ from tests.waiting import PATIENCE, wait_until
 ROOT = Path(__file__).parents[2]
 
 
+def samples_of(text: str, family: str, label: str) -> dict[str, float]:
+    """Return the values of a family in an exposition, by one of its labels."""
+    return {
+        sample.labels[label]: sample.value
+        for metric in text_string_to_metric_families(text)
+        for sample in metric.samples
+        if sample.name == family
+    }
+
+
 class Exporter:
     """`edge-exporter run` on a configuration file; the constructor returns when it serves.
 
@@ -108,13 +118,7 @@ class Exporter:
 
     def samples(self, family: str, label: str) -> dict[str, float]:
         """Return the values of a family, by one of its labels."""
-        text = self.text(f"/metrics?name[]={family}")
-        return {
-            sample.labels[label]: sample.value
-            for metric in text_string_to_metric_families(text)
-            for sample in metric.samples
-            if sample.name == family
-        }
+        return samples_of(self.text(f"/metrics?name[]={family}"), family, label)
 
     def text(self, path: str) -> str:
         """Return the body of a path."""

@@ -10,7 +10,6 @@ from typing import Any
 
 import httpx
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
 
 from exporter.clock import Clocks
 from exporter.counters.ledger import Ledger
@@ -22,6 +21,7 @@ from exporter.sandbox.faults import Faults
 from exporter.sandbox.server import SandboxServer
 from exporter.sandbox.world import World
 from exporter.settings.model import Settings
+from tests.counters.process import samples_of
 from tests.exporter_parts import START, flushed, poll_now
 from tests.waiting import until
 
@@ -51,13 +51,7 @@ class RunningDaemon:
 
     async def samples(self, family: str, label: str) -> dict[str, float]:
         """Return the values of a family on `/metrics`, by one of its labels."""
-        text = (await self.client.get("/metrics")).text
-        return {
-            sample.labels[label]: sample.value
-            for metric in text_string_to_metric_families(text)
-            for sample in metric.samples
-            if sample.name == family
-        }
+        return samples_of((await self.client.get("/metrics")).text, family, label)
 
 
 class SandboxedDaemons:

@@ -86,19 +86,6 @@ def test_a_disk_that_is_full_from_the_start_serves_no_counter_until_there_is_roo
         assert driver.poll(50) == 10
 
 
-def test_a_disk_that_is_full_at_the_end_loses_nothing_that_was_served(small_disk: Path) -> None:
-    path = small_disk / "state.db"
-    with LedgerDriver(path) as driver:
-        assert [driver.poll(count) for count in (40, 45)] == [0, 5]
-        fill(small_disk)
-        for count in range(400):
-            stood = driver.poll(50 + count)
-    (small_disk / "ballast").unlink()
-    with LedgerDriver(path) as driver:
-        assert driver.remembered_count() == stood
-        assert driver.poll(460) == 420
-
-
 def test_where_sqlite_finds_no_room_counters_stand(path: Path, connections: list[sqlite3.Connection]) -> None:
     """Like a full disk, for machines that cannot mount one."""
     with LedgerDriver(path) as driver:

@@ -23,7 +23,6 @@ from tests.counters.ledger_driver import (
     WALL,
     LedgerDriver,
     LedgerEvents,
-    Sources,
     key_of,
     poll_of,
     today,
@@ -47,16 +46,6 @@ def test_a_renamed_target_goes_on_under_its_new_name_after_a_restart(path: Path)
         assert driver.ledger.remembered()[key_of("102")].name == "shop.example"
         (families,) = driver.record(poll_of("102", today(50), FIRST_SIGHT + timedelta(hours=5), name="store.example"))
         assert families[0].samples == (Sample(("main", "102", "store.example"), 10.0, 1770379200.0),)
-
-
-def test_a_series_that_a_poll_does_not_tell_of_is_not_served_and_goes_on_later(path: Path) -> None:
-    both: Sources = {("normal",): DayBuckets({DAY_0: 5}), ("smart",): DayBuckets({DAY_0: 1})}
-    with LedgerDriver(path) as driver:
-        driver.record(poll_of("102", both, info=ROUTED))
-        (families,) = driver.record(poll_of("102", {("normal",): DayBuckets({DAY_0: 5})}, info=ROUTED))
-        assert [sample.values[-1] for sample in families[0].samples] == ["normal"]
-        (families,) = driver.record(poll_of("102", {("smart",): DayBuckets({DAY_0: 4})}, info=ROUTED))
-        assert [(sample.values[-1], sample.value) for sample in families[0].samples] == [("smart", 3)]
 
 
 def test_without_a_state_file_counters_start_anew_with_the_process() -> None:

@@ -514,27 +514,6 @@ def test_the_date_of_an_answer_that_cannot_be_counted_is_believed_all_the_same()
         machine.turn_the_clock_back(hours=24, then=(0, {"zone"}))
 
 
-def test_a_first_sight_counts_nothing_of_days_after_the_time_that_is_believed() -> None:
-    """As after a long time without an answer, on a platform whose clock differs by more than a day."""
-    with driven() as machine:
-        machine.poll(then=(0, {"limit"}))
-        machine.turn_the_clock_back(hours=36, then=(15 * 24 * 60, set()))
-        machine.serve_queries(queries=7, then=(0, set()))
-        machine.restart(then=(0, {"zone"}))
-        assert machine.watched["zone"].served[("edge_dns_queries_total", ())] == 0
-        machine.serve_queries(queries=5, then=(0, {"zone"}))
-        assert machine.watched["zone"].served[("edge_dns_queries_total", ())] == 5
-
-
-def test_the_oldest_day_of_a_chart_is_cut_by_its_newest_day_and_not_by_an_older_time_that_is_believed() -> None:
-    with driven() as machine:
-        machine.turn_the_clock_back(hours=36, then=(15 * 24 * 60, {"script"}))
-        machine.restart(then=(-1, {"zone", "limit", "script"}))
-        machine.poll(then=(-1, set()))
-        machine.serve_queries(queries=306, then=(30 * 24 * 60, set()))
-        machine.restart(then=(0, {"zone"}))
-
-
 def test_counters_are_served_while_a_map_that_has_changed_its_shape_cannot_be_saved() -> None:
     with driven() as machine:
         machine.breach(logged=4, blocked=2, back=0, then=(0, {"limit"}))

@@ -10,9 +10,9 @@ from textwrap import indent
 
 import httpx
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
 
 from tests.commands.shell import Process, process
+from tests.counters.process import samples_of
 from tests.polling.platform import Platform, running
 from tests.waiting import PATIENCE, wait_until
 
@@ -55,13 +55,7 @@ class Exporter:
 
     def samples(self, name: str, label: str) -> dict[str, float]:
         """Return the values of a family on `/metrics`, by one of its labels."""
-        text = httpx.get(self._url, timeout=PATIENCE, trust_env=False).text
-        return {
-            sample.labels[label]: sample.value
-            for family in text_string_to_metric_families(text)
-            for sample in family.samples
-            if sample.name == name
-        }
+        return samples_of(httpx.get(self._url, timeout=PATIENCE, trust_env=False).text, name, label)
 
 
 @contextmanager
