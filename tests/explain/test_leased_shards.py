@@ -14,14 +14,16 @@ HOLDERS = {0: "edge-a/1/aa", 1: "edge-b/7/bb"}
 ZONES = tuple(Target("main", "dns_zone", str(number)) for number in range(101, 131))
 
 
-def evidence(share: Share) -> dict[int, set[str]]:
-    """Return the evidence for zones that are not polled here, by their shard."""
+def evidence(share: Share, waits: str = "") -> dict[int, set[str]]:
+    """Return the evidence for zones that are not polled here, by their shard; `waits` is why no shard can be held."""
     registry = Registry(share)
     registry.configure([Selection("main", "dns_zone", ZONES, setting="dns_zones")])
     board = StatusBoard(lambda: 0.0)
     scope = Scope((), frozenset(), lambda _family: None)
     unused: Any = None
-    sources = Sources(lambda: scope, registry, board, unused, unused, unused, unused, SYSTEM, lambda: HOLDERS)
+    sources = Sources(
+        lambda: scope, registry, board, unused, unused, unused, unused, SYSTEM, lambda: HOLDERS, lambda: waits
+    )
     said: dict[int, set[str]] = {}
     for found in Candidates(sources).of_kind(scope, "dns_zone"):
         if found.cause is not None:
@@ -35,6 +37,11 @@ def test_the_exporter_that_holds_the_shard_is_named() -> None:
         1: {"shard 1 of 3 polls it; edge-b/7/bb holds it"},
         2: {"shard 2 of 3 polls it; no exporter holds it at the moment"},
     }
+
+
+def test_an_exporter_that_cannot_hold_a_shard_says_why() -> None:
+    said = evidence(Share(frozenset(), 1, may_change=True), "its clock differs")
+    assert said == {0: {"shard 0 of 1 polls it; this exporter waits: its clock differs"}}
 
 
 def test_with_fixed_shards_the_own_number_is_named() -> None:
