@@ -89,15 +89,13 @@ class CollectorsSettings(create_model("_Sections", __base__=Section, **_FIELDS))
 
     def by_name(self, endpoints: Iterable[Endpoint] = ()) -> dict[str, CollectorSettings]:
         """Return the settings of all collectors and endpoints, by the collector's `section`."""
-        return {name: getattr(self, name) for name in SECTIONS} | {
-            endpoint.name: self._of_endpoint(endpoint) for endpoint in endpoints
-        }
-
-    def _of_endpoint(self, endpoint: Endpoint) -> CollectorSettings:
-        given = (self.__pydantic_extra__ or {}).get(endpoint.name, EndpointCollectorSettings())
-        return CollectorSettings(
-            enabled=given.enabled, interval=given.interval or endpoint.interval, stale_after=given.stale_after
-        )
+        found = {name: getattr(self, name) for name in SECTIONS}
+        for endpoint in endpoints:
+            given = (self.__pydantic_extra__ or {}).get(endpoint.name, EndpointCollectorSettings())
+            found[endpoint.name] = CollectorSettings(
+                enabled=given.enabled, interval=given.interval or endpoint.interval, stale_after=given.stale_after
+            )
+        return found
 
     @model_validator(mode="before")
     @classmethod

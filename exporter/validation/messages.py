@@ -73,7 +73,7 @@ def _kind_of(value: object) -> str:
 
 def _message(details: ErrorDetails, path: KeyPath, model: Model) -> str:
     kind, context, value = details["type"], details.get("ctx", {}), details["input"]
-    field = _field_at(model, path)
+    _, field = _declared(model, path)
     found = "" if field is not None and _is_secret(field) else f"found {_shown(value)}, "
     message = details["msg"]
     if kind in (REFUSED, ELSEWHERE):
@@ -103,7 +103,7 @@ def _message(details: ErrorDetails, path: KeyPath, model: Model) -> str:
 
 def _unknown(path: KeyPath, model: Model) -> str:
     """Return the message for an unknown key, with a similar key, or one of the same name on a lower level."""
-    section = _annotation_at(model, path[:-1])
+    section, _ = _declared(model, path[:-1])
     name = str(path[-1])
     deeper = next((".".join(found) for found in _paths(model) if found[-1] == name), "")
     return unknown_key(name, section.model_fields if _is_model(section) else (), deeper=deeper)
@@ -122,29 +122,22 @@ def _is_secret(field: FieldInfo) -> bool:
     return _bare(field.annotation) is SecretStr or (isinstance(extra, dict) and bool(extra.get("secret")))
 
 
-def _field_at(model: Model, path: KeyPath) -> FieldInfo | None:
-    if not path:
-        return None
-    section = _annotation_at(model, path[:-1])
-    return section.model_fields.get(str(path[-1])) if _is_model(section) else None
-
-
 def _is_model(annotation: object) -> TypeGuard[Model]:
     return isinstance(annotation, type) and issubclass(annotation, BaseModel)
 
 
-def _annotation_at(model: Model, path: KeyPath) -> object:
-    """Return the declared type of the value at a path."""
+def _declared(model: Model, path: KeyPath) -> tuple[object, FieldInfo | None]:
+    """Return the declared type of the value at a path, and its field, if it is the value of a section's key."""
     annotation: object = model
+    field: FieldInfo | None = None
     for step in path:
-        annotation = _bare(annotation)
         if _is_model(annotation):
             field = annotation.model_fields.get(str(step))
-            annotation = None if field is None else field.annotation
+            annotation = None if field is None else _bare(field.annotation)
         else:
             arguments = get_args(annotation)
-            annotation = arguments[0 if isinstance(step, int) else -1] if arguments else None
-    return _bare(annotation)
+            field, annotation = None, _bare(arguments[0 if isinstance(step, int) else -1]) if arguments else None
+    return annotation, field
 
 
 def _bare(annotation: object) -> object:

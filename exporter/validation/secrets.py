@@ -66,10 +66,9 @@ def parse_secret(value: object) -> SecretStr | None:
     text = value.get_secret_value() if isinstance(value, SecretStr) else value
     if not isinstance(text, str):
         raise refused("expected text")
-    text = text.strip()
-    if problem := _problem(text):
+    if problem := _problem(text.strip()):
         raise refused(problem)
-    return SecretStr(text)
+    return SecretStr(text.strip())
 
 
 def parse_secret_file(value: object) -> Path | None:

@@ -20,10 +20,8 @@ def evidence(share: Share, waits: str = "") -> dict[int, set[str]]:
     registry.configure([Selection("main", "dns_zone", ZONES, setting="dns_zones")])
     board = StatusBoard(lambda: 0.0)
     scope = Scope((), frozenset(), lambda _family: None)
-    unused: Any = None
-    sources = Sources(
-        lambda: scope, registry, board, unused, unused, unused, unused, SYSTEM, lambda: HOLDERS, lambda: waits
-    )
+    none: Any = None
+    sources = Sources(lambda: scope, registry, board, none, none, none, none, SYSTEM, lambda: HOLDERS, lambda: waits)
     said: dict[int, set[str]] = {}
     for found in Candidates(sources).of_kind(scope, "dns_zone"):
         if found.cause is not None:
