@@ -89,14 +89,11 @@ def test_a_state_that_holds_rows_is_not_written_over(file: Path, address: str) -
         assert (again.exit_code, "holds 301 rows already; expected an empty state" in again.output) == (1, True)
 
 
-def test_a_file_that_an_exporter_uses_is_not_copied(file: Path, address: str) -> None:
+def test_a_state_that_an_exporter_uses_is_not_copied(file: Path, address: str, tmp_path: Path) -> None:
     lock = StateLock(file)
     refused = copy(file, address)
     lock.release()
     assert (refused.exit_code, "another exporter" in refused.output) == (1, True)
-
-
-def test_a_database_that_an_exporter_uses_is_not_copied(file: Path, address: str, tmp_path: Path) -> None:
     copy(file, address)
     place = DatabaseLocation(Path(address[1:]).read_text().strip())
     place.execute(
@@ -117,23 +114,20 @@ def test_a_file_that_is_not_there_or_damaged_is_left_as_it_is(address: str, tmp_
 
 
 @pytest.mark.parametrize(
-    "argument",
+    ("argument", "said"),
     [
-        "postgresql://edge:PASSWORD@db/edge",
-        "postgresql://db/edge?password=PASSWORD",
-        "postgresql://edge:1/PASSWORD@db/edge",
+        ("postgresql://edge:PASSWORD@db/edge", "TO: contains a password"),
+        ("postgresql://db/edge?password=PASSWORD", "TO: contains a password"),
+        ("postgresql://edge:1/PASSWORD@db/edge", "TO: contains a password"),
+        ("@FOLDER/other", "TO: FOLDER/other does not contain the address of"),
+        ("@FOLDER/absent", "TO: FOLDER/absent does not exist"),
     ],
 )
-def test_a_password_among_the_arguments_is_refused_without_repeating_it(file: Path, argument: str) -> None:
-    refused = copy(file, argument.replace("PASSWORD", PASSWORD))
-    assert refused.exit_code == 2
-    assert "TO: contains a password" in refused.output
-    assert PASSWORD not in refused.output
-
-
-def test_a_wrong_argument_is_named(file: Path, tmp_path: Path) -> None:
+def test_a_wrong_argument_is_refused_without_repeating_a_password(
+    file: Path, tmp_path: Path, argument: str, said: str
+) -> None:
     (tmp_path / "other").write_text(PASSWORD)
-    refused = copy(file, f"@{tmp_path}/other")
-    assert (refused.exit_code, f"TO: {tmp_path}/other does not contain the address of" in refused.output) == (2, True)
+    refused = copy(file, argument.replace("PASSWORD", PASSWORD).replace("FOLDER", str(tmp_path)))
+    assert refused.exit_code == 2
+    assert said.replace("FOLDER", str(tmp_path)) in refused.output
     assert PASSWORD not in refused.output
-    assert copy(file, f"@{tmp_path}/absent").exit_code == 2

@@ -178,16 +178,6 @@ def test_a_reader_of_the_first_line_alone_does_not_change_the_exit_code(
     assert ended.stderr == "ended with 0\n"
 
 
-def test_a_key_whose_file_has_gone_says_so(platform: Platform, configure: Configure) -> None:
-    path = configure(ACCOUNT.replace("api_key: {key}", "api_key_file: key"), url=platform.url)
-    (path.parent / "key").write_text("sandbox-api-key\n")
-    assert invoke("check", "--config", path).code == 0
-    (path.parent / "key").unlink()
-    ended = invoke("check", "--config", path)
-    assert (ended.out, ended.code) == ("", 1)
-    assert ended.err == f"{path}:4: accounts[0].api_key_file: {path.parent}/key does not exist\n"
-
-
 def test_zones_that_fail_leave_the_others_well_and_their_answers_are_masked_and_escaped(
     platform: Platform, configure: Configure
 ) -> None:
@@ -260,21 +250,6 @@ def test_offline_contacts_nothing(unused_address: UnusedAddress, configure: Conf
         main: the targets need 2 requests/s, the budget allows 2000
         """)
     assert (ended.err, ended.code, unused_address.is_called()) == ("", 0, False)
-
-
-@pytest.mark.parametrize("offline", [[], ["--offline"]])
-def test_a_wrong_configuration_is_told_whole_and_nothing_is_contacted(
-    unused_address: UnusedAddress, configure: Configure, offline: list[str]
-) -> None:
-    path = configure(ACCOUNT + "    timeuot: 3\nweb: {config_file: web.yml}\n", url=unused_address.url, key="any")
-    (path.parent / "web.yml").write_text("basic_auth_users: {alice: secret}\nuser: alice\n")
-    ended = invoke("check", "--config", path, *offline)
-    assert ended.err.replace(f"{path.parent}/", "") == dedent("""\
-        config.yml:7: accounts[0].timeuot: unknown key; did you mean 'timeout'?
-        web.yml:1: basic_auth_users.alice: is not a bcrypt hash; expected one such as $2y$10$…, as 'htpasswd -nBC 10' prints it
-        web.yml:2: user: unknown key
-        """)  # noqa: E501 - as it is printed
-    assert (ended.out, ended.code, unused_address.is_called()) == ("", 1, False)
 
 
 def test_a_person_gets_a_table_that_fits_the_terminal_once_the_bar_is_gone(

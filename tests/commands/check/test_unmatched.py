@@ -13,7 +13,7 @@ from exporter.settings.loading import load
 from exporter.targets.target import PollKey
 from exporter.wiring import from_settings
 from tests.commands.check.test_check import ACCOUNT, FIXED
-from tests.commands.conftest import Configure, UnusedAddress
+from tests.commands.conftest import Configure
 from tests.commands.platform import Platform, running
 from tests.commands.shell import Ended, invoke
 from tests.counters.ledger_driver import FIRST_SIGHT, WALL, LedgerDriver
@@ -43,13 +43,13 @@ def without_suggestions(lines: list[str]) -> list[str]:
     return [line if "allow[0]" in line else line.partition(";")[0] for line in lines]
 
 
-def test_families_that_do_not_exist_are_told_without_contacting_anybody(
-    unused_address: UnusedAddress, configure: Configure
-) -> None:
-    path = configure(ACCOUNT + SERIES, url=unused_address.url, key="any", token="t")
-    ended = invoke("check", "--offline", "--config", path)
+@pytest.mark.parametrize("offline", [["--offline"], []])
+def test_families_that_do_not_exist_are_told(platform: Platform, configure: Configure, offline: list[str]) -> None:
+    path = configure(ACCOUNT + SERIES, url=platform.url, key=keys.API_KEY, token=keys.DATABASE_TOKEN_READ_ONLY)
+    ended = invoke("check", "--config", path, *offline)
     assert without_suggestions(warnings(ended, path)) == OF_SERIES
-    assert (ended.err, ended.code, unused_address.is_called()) == ("", 0, False)
+    assert (ended.err, ended.code, bool(platform.requests)) == ("", 0, not offline)
+    assert offline or ended.out.endswith(" 0 faults, 3 warnings.\n")
 
 
 @pytest.mark.parametrize(
@@ -82,15 +82,6 @@ def test_a_selection_that_selects_nothing_is_a_warning_with_its_place(
     assert all(line.startswith(place) and said in line for line, said in zip(found, configured, strict=True))
     assert ended.out.endswith(f" 0 faults{', 1 warning' if configured else ''}.\n")
     assert ended.code == 0
-
-
-def test_the_series_lists_are_held_against_the_families_in_a_whole_check_too(
-    platform: Platform, configure: Configure
-) -> None:
-    path = configure(ACCOUNT + SERIES, url=platform.url, key=keys.API_KEY, token=keys.DATABASE_TOKEN_READ_ONLY)
-    ended = invoke("check", "--config", path)
-    assert without_suggestions(warnings(ended, path)) == OF_SERIES
-    assert ended.out.endswith(" 0 faults, 3 warnings.\n")
 
 
 @pytest.mark.parametrize("path", ["/search", "/compute/script/7"])
