@@ -22,7 +22,7 @@ import click
 from pydantic import ValidationError
 
 from exporter.collectors.causes import Cause
-from exporter.commands.health_check import LOOPBACK
+from exporter.commands.health_check import host_of
 from exporter.commands.loading import loading
 from exporter.commands.options import form_option
 from exporter.commands.output.help import Command
@@ -143,9 +143,7 @@ def _url_of(config: Path | None) -> str:
         problem = problem or str(error)
     if problem:
         complain(f"{problem}\nGive --url to name the exporter's address.")
-    host = LOOPBACK.get(web.listen.host, web.listen.host)
-    host = f"[{host}]" if ":" in host and not host.startswith("[") else host
-    return f"{'https' if is_encrypted else 'http'}://{host}:{web.listen.port}{web.route_prefix.rstrip('/')}"
+    return f"{'https' if is_encrypted else 'http'}://{host_of(web.listen.host)}:{web.listen.port}{web.route_prefix.rstrip('/')}"
 
 
 def _checked(url: str) -> str:

@@ -19,6 +19,12 @@ LOOPBACK = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "[::1]", "[::]": "[::
 TIMEOUT_SECONDS = 4
 
 
+def host_of(listen: str) -> str:
+    """Return the host of a URL for the host of an address to listen on."""
+    host = LOOPBACK.get(listen, listen)
+    return f"[{host}]" if ":" in host and not host.startswith("[") else host
+
+
 def health_url(words: Sequence[str], environ: Mapping[str, str]) -> str:
     """Return the URL of the exporter's health endpoint.
 
@@ -35,7 +41,7 @@ def health_url(words: Sequence[str], environ: Mapping[str, str]) -> str:
         if flag in LISTEN_FLAGS:
             listen = value if is_joined else following
     host, _, port = listen.strip().rpartition(":")
-    return f"http://{LOOPBACK.get(host, host)}:{port}/-/healthy"
+    return f"http://{host_of(host)}:{port}/-/healthy"
 
 
 def main() -> None:

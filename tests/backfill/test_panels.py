@@ -1,17 +1,14 @@
 """Panels whose texts promise a backfilled past, on a Prometheus with backfilled data only."""
 
-import asyncio
-import time
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dashboards.generator.inventory import PAGES, Kind, Use, filled_in, queries
-from tests.backfill.backfill_setup import backfill_setup
+from dashboards.generator.inventory import PAGES, Kind, filled_in, queries
+from tests.backfill.backfill_setup import written
 from tests.real_parts import Prometheus, Release, create_blocks, prometheus_running
 
 pytestmark = pytest.mark.real
@@ -19,6 +16,7 @@ DAY = 86400.0
 DAYS = 30
 
 
+@dataclass(frozen=True)
 class Past:
     """A Prometheus with 30 days of backfilled counters that end with yesterday.
 
@@ -27,20 +25,17 @@ class Past:
         totals: the queries of all zones of each day, yesterday's last.
     """
 
-    def __init__(self, server: Prometheus, midnight: float, totals: list[int]) -> None:
-        self._server = server
-        self.midnight = midnight
-        self.totals = totals
+    server: Prometheus
+    midnight: float
+    totals: list[int]
 
     def ask(self, title: str, query: int, *, start: float, step: float) -> dict[float, float]:
         """Return what a panel of the DNS page shows from a time to the end of the history."""
         uses = [use for use in queries() if (use.page, use.kind, use.place) == ("edge-dns", Kind.PANEL, title)]
-        return self.range(filled_in(uses[query]), uses[query], start, step)
-
-    def range(self, expr: str, use: Use, start: float, step: float) -> dict[float, float]:
-        """Return the points of a range query with one series at most."""
-        assert step >= _seconds(use.step), "Grafana takes no finer step"
-        found: list[dict[str, Any]] = self._server.ask_range(expr, start=start, end=self.midnight, step=step)
+        assert step >= _seconds(uses[query].step), "Grafana takes no finer step"
+        found: list[dict[str, Any]] = self.server.ask_range(
+            filled_in(uses[query]), start=start, end=self.midnight, step=step
+        )
         assert len(found) <= 1
         return {float(at): float(value) for series in found for at, value in series["values"]}
 
@@ -59,20 +54,10 @@ def past(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     """A month, on a Prometheus of either kind."""
     release, step = request.param
     home = tmp_path_factory.mktemp("past")
-
-    async def write() -> tuple[Path, float, list[int]]:
-        async with backfill_setup(home, start=time.time()) as where:
-            today = datetime.fromtimestamp(where.world.clock.now(), UTC).date()
-            days = [today - timedelta(days=number) for number in range(DAYS, 0, -1)]
-            await where.backfill(days[0], days[-1], labels={"job": "edge"}, state=False, step=step)
-            dns = where.world.dns
-            midnight = datetime(today.year, today.month, today.day, tzinfo=UTC).timestamp()
-            return where.output, midnight, [sum(dns.true_queries(zone, day) for zone in dns.zones) for day in days]
-
-    output, midnight, totals = asyncio.run(write())
-    create_blocks(output, home / "data", release)
+    month = written(home, step)
+    create_blocks(month.output, home / "data", release)
     with prometheus_running(home, release=release) as server:
-        yield Past(server, midnight, totals)
+        yield Past(server, month.end, [sum(day) for day in zip(*month.truth.values(), strict=True)])
 
 
 def test_queries_a_day_are_the_platforms(past: Past) -> None:

@@ -4,7 +4,6 @@ import asyncio
 import time
 import urllib.request
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from http import HTTPStatus
 from itertools import pairwise
@@ -21,7 +20,7 @@ from exporter.counters.rows import Families, unpack
 from exporter.daemon.daemon import Daemon
 from exporter.sandbox import keys
 from exporter.settings.model import Settings
-from tests.backfill.backfill_setup import BackfillSetup, Samples, backfill_setup, grown
+from tests.backfill.backfill_setup import BackfillSetup, Samples, Written, backfill_setup, grown, written
 from tests.deploy.files import DEPLOY
 from tests.real_parts import (
     Prometheus,
@@ -64,30 +63,6 @@ def baseline(families: Families, day: date) -> float:
     series = families["edge_dns_queries_total"][()]
     assert isinstance(series, DaySeries)
     return series.uncounted(day.toordinal()) or 0.0
-
-
-@dataclass(frozen=True)
-class Written:
-    """A written month, and the true queries of each zone on each day, the last day last."""
-
-    output: Path
-    end: float
-    truth: dict[str, list[int]]
-
-
-def written(home: Path, step: str) -> Written:
-    """Write the 30 days that end with yesterday."""
-
-    async def write() -> Written:
-        async with backfill_setup(home, start=time.time()) as where:
-            today = datetime.fromtimestamp(where.world.clock.now(), UTC).date()
-            await where.backfill(today - 30 * DAY, today - DAY, labels={"job": "edge"}, state=False, step=step)
-            days = [today - number * DAY for number in range(30, 0, -1)]
-            truth = {str(zone): [where.world.dns.true_queries(zone, day) for day in days] for zone in ZONES}
-            end = datetime(today.year, today.month, today.day, tzinfo=UTC).timestamp()
-            return Written(where.output, end, truth)
-
-    return asyncio.run(write())
 
 
 @pytest.fixture(scope="module", params=STEPS)

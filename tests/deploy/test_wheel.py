@@ -33,7 +33,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
-@pytest.mark.parametrize("name", ["alertmanager", "dashboards", "prometheus", "runbooks"])
+@pytest.mark.parametrize("name", ["alertmanager", "dashboards", "endpoints", "prometheus", "runbooks"])
 def test_an_installed_package_has_what_the_repository_ships(unpacked: Path, name: str) -> None:
     code = "import sys; from exporter.assets.shipped import find_folder; print(find_folder(sys.argv[1]))"
     # The copy comes first on the path, and the repository is not on it.
@@ -65,6 +65,8 @@ def test_it_holds_the_package_and_no_other(unpacked: Path) -> None:
     held = {name: content for name, content in contents(unpacked / "exporter").items() if "assets/" not in name}
     ours = {name: content for name, content in contents(REPOSITORY / "exporter").items() if "assets/" not in name}
     assert held == ours
+    example = "edge-exporter.yml"
+    assert (unpacked / "exporter" / "assets" / example).read_bytes() == (DEPLOY / example).read_bytes()
     assert sorted(path.name.partition("-")[0] for path in unpacked.iterdir()) == ["edge_exporter", "exporter"]
 
 
