@@ -3,7 +3,7 @@
 The flags are loaded only if a command line holds one of them.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -49,17 +49,28 @@ class SettingOption(click.Option):
 
     def __init__(self, flag: Flag) -> None:
         default = f"  [default: {flag.default}]" if flag.default not in {"", "null"} else ""
-        names = [flag.name, *_TOOLKIT_NAMES.get(flag.name, ()), _parameter(flag)]
+        parameter = flag.name.lstrip("-").replace(".", "__").replace("-", "_")
+        names = [flag.name, *_TOOLKIT_NAMES.get(flag.name, ()), parameter]
         super().__init__(names, metavar=flag.metavar, default=None, help=f"{flag.help}{default}")
         self.section = "Account" if flag.is_of_account else str(flag.path[0]).capitalize()
 
 
 class AccountCommand(Command):
-    """A command that takes the flags of an account, which have their own section in its help."""
+    """A command that takes the flags of an account, which have their own section in its help.
+
+    The function of the command receives the given flags as `flags`: their names → their texts.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - click's
         super().__init__(*args, **kwargs)
         self.params += map(SettingOption, ACCOUNT_FLAGS)
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Call the command."""
+        options = [parameter for parameter in self.params if isinstance(parameter, SettingOption)]
+        given = {option.opts[0]: ctx.params.pop(option.name or "", None) for option in options}
+        ctx.params["flags"] = {flag: text for flag, text in given.items() if text is not None}
+        return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the command's own options, then the flags by the section of the settings."""
@@ -138,12 +149,3 @@ class SettingsCommand(AccountCommand):
 
     def format_others(self, formatter: click.HelpFormatter) -> None:
         """Write nothing more of the other flags."""
-
-
-def flag_values(given: Mapping[str, Any], known: Iterable[Flag]) -> dict[str, str]:
-    """Return the values of the given flags by their names."""
-    return {flag.name: given[_parameter(flag)] for flag in known if given.get(_parameter(flag)) is not None}
-
-
-def _parameter(flag: Flag) -> str:
-    return flag.name.lstrip("-").replace(".", "__").replace("-", "_")

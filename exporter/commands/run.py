@@ -1,13 +1,13 @@
 """`run`: runs the daemon. In: flags, environment and file. Out: a process that serves until SIGTERM or SIGINT."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import click
 
 from exporter.commands.loading import loading
-from exporter.commands.options import SettingsCommand, config_option, flag_values
+from exporter.commands.options import SettingsCommand, config_option
 from exporter.commands.output.printing import complain
 
 
@@ -28,7 +28,7 @@ class RunCommand(SettingsCommand):
 
 @click.command("run", cls=RunCommand)
 @config_option
-def command(config: Path | None, **given: Any) -> None:  # noqa: ANN401 - the flags' texts
+def command(config: Path | None, flags: Mapping[str, str]) -> None:
     """Run the daemon.
 
     EDGE_EXPORTER_BASE_URL and EDGE_EXPORTER_API_KEY (or EDGE_EXPORTER_API_KEY_FILE) suffice. Flags go before variables,
@@ -45,13 +45,12 @@ def command(config: Path | None, **given: Any) -> None:  # noqa: ANN401 - the fl
         from exporter.commands.output.serving import listening, serve  # noqa: PLC0415
         from exporter.daemon.daemon import Daemon, run  # noqa: PLC0415
         from exporter.log import configure, logger  # noqa: PLC0415
-        from exporter.settings.flags import flags  # noqa: PLC0415
         from exporter.settings.loading import configuration_file  # noqa: PLC0415
         from exporter.settings.model import Settings  # noqa: PLC0415
         from exporter.validation.faults import ConfigurationError  # noqa: PLC0415
 
     def read() -> Settings:
-        return read_configuration(config, flag_values(given, flags()), os.environ)[0]
+        return read_configuration(config, flags, os.environ)[0]
 
     try:
         settings = read()

@@ -1,8 +1,8 @@
 """`backfill`: writes history from the charts. In: days and settings. Out: an OpenMetrics file with timestamps."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -73,7 +73,7 @@ def command(
     step: str,
     accounts: tuple[str, ...],
     zones: tuple[str, ...],
-    **given: Any,  # noqa: ANN401 - the flags' texts
+    flags: Mapping[str, str],
 ) -> None:
     """Write the history of DNS queries, rate-limit breaches and endpoints' charts as OpenMetrics with timestamps.
 
@@ -92,4 +92,4 @@ def command(
         from exporter.backfill.job import Selected  # noqa: PLC0415 - not for the help
         from exporter.commands.backfill.writing import Job, backfill, parse_labels  # noqa: PLC0415
     selected = Selected(frozenset(accounts), frozenset(zones))
-    backfill(config, Job(first, last, output, parse_labels(labels), step, selected), given)
+    backfill(config, Job(first, last, output, parse_labels(labels), step, selected), flags)

@@ -11,7 +11,6 @@ from contextlib import AsyncExitStack, closing, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -24,13 +23,11 @@ from exporter.clock import SYSTEM
 from exporter.collectors.collector import TargetCollector
 from exporter.collectors.endpoints.listing import EndpointListCollector
 from exporter.commands.configuration import read_configuration
-from exporter.commands.options import flag_values
 from exporter.commands.output import interruptible
 from exporter.commands.output.printing import FAULT, MISUSE, complain, echo
 from exporter.commands.output.progress import progress_bars
 from exporter.foreign.terminal import escape
 from exporter.platform.http.client import Observer
-from exporter.settings.flags import flags
 from exporter.settings.model import Settings
 from exporter.targets.registry import Registry
 from exporter.validation.faults import ConfigurationError, suggestion
@@ -73,10 +70,10 @@ def parse_labels(values: Iterable[str]) -> dict[str, str]:
     return labels
 
 
-def backfill(config: Path | None, job: "Job", given: Mapping[str, Any]) -> None:
+def backfill(config: Path | None, job: "Job", flags: Mapping[str, str]) -> None:
     """Write a history, and print the result."""
     try:
-        settings = read_configuration(config, flag_values(given, flags()), os.environ)[0]
+        settings = read_configuration(config, flags, os.environ)[0]
     except ConfigurationError as error:
         complain(str(error), MISUSE)
     if refusal := job.refusal(settings):

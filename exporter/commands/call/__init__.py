@@ -55,7 +55,7 @@ def command(
     lists: bool,
     form: str,
     helps: bool,
-    **given: Any,  # noqa: ANN401 - the other options, and the flags' texts
+    **given: Any,  # noqa: ANN401 - the other options
 ) -> None:
     """Carry out one documented operation, and print what it answers as JSON.
 

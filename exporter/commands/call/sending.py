@@ -18,7 +18,6 @@ from exporter.collectors.database import is_single, leads_with_reading
 from exporter.commands.call import operations
 from exporter.commands.call.arguments import Sources, WrongValueError, parse, stands_for_something
 from exporter.commands.loading import loading
-from exporter.commands.options import flag_values
 from exporter.commands.output.printing import FAULT, MISUSE, MisuseError, complain, echo
 from exporter.foreign.terminal import escape
 from exporter.platform.api import database as database_api
@@ -37,7 +36,6 @@ from exporter.platform.errors import (
 from exporter.platform.http.mask import Mask, mask_secrets
 from exporter.platform.operation import Caller, Request, address_of, headers_of
 from exporter.settings.account import AccountSettings, DatabaseSettings
-from exporter.settings.flag import ACCOUNT_FLAGS
 from exporter.settings.loading import SettingsError, load
 from exporter.settings.model import Settings
 from exporter.validation.secrets import SecretFileError
@@ -111,12 +109,12 @@ def call(
     yes: bool,
     dry_run: bool,
     compact: bool,
-    **given: Any,  # noqa: ANN401 - the flags' texts
+    flags: Mapping[str, str],
 ) -> None:
     """Carry out one operation, as the options of `call` say, and print what it answers."""
     try:
         task = prepare(operation, arguments, Sources())
-        settings = load(config, flag_values(given, ACCOUNT_FLAGS), os.environ)
+        settings = load(config, flags, os.environ)
     except SettingsError as error:
         complain(str(error), MISUSE)
     except click.Abort:

@@ -4,8 +4,8 @@ In: the configuration. Out: a table of what answers and what does not, and exit 
 It polls with the collectors of the daemon and writes neither state nor metrics.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -17,7 +17,7 @@ from exporter.commands.options import SettingsCommand, config_option, form_optio
 @click.option("--offline", is_flag=True, help="Only validate the configuration; contact nothing.")
 @form_option("text", "json")
 @config_option
-def command(config: Path | None, *, offline: bool, form: str, **given: Any) -> None:  # noqa: ANN401 - the flags' texts
+def command(config: Path | None, *, offline: bool, form: str, flags: Mapping[str, str]) -> None:
     """Validate the configuration, then try every credential and every target once.
 
     It polls as the daemon would, within the budget of each account: ten thousand targets at ten requests a second
@@ -31,4 +31,4 @@ def command(config: Path | None, *, offline: bool, form: str, **given: Any) -> N
     """
     with loading():
         from exporter.commands.check.findings import check  # noqa: PLC0415 - not for the help
-    check(config, given, offline=offline, is_json=form == "json")
+    check(config, flags, offline=offline, is_json=form == "json")

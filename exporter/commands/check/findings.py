@@ -5,7 +5,6 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -15,13 +14,11 @@ from exporter.commands.check.results import AccountResult, foresee
 from exporter.commands.check.unmatched import changed_counters, idle
 from exporter.commands.configuration import read_configuration
 from exporter.commands.loading import loading
-from exporter.commands.options import flag_values
 from exporter.commands.output.printing import FAULT, complain, counted, terminal_width
 from exporter.commands.output.progress import progress_bars
 from exporter.commands.output.table import lay_out
 from exporter.foreign.terminal import escape
 from exporter.platform.errors import one_line
-from exporter.settings.flags import flags
 from exporter.settings.loading import with_endpoint_files
 from exporter.settings.model import Settings
 from exporter.settings.warnings import exposed, misnamed
@@ -31,10 +28,10 @@ from exporter.validation.yaml_file import MarkedFile
 _COLOURS = {report.OK: "green", report.FAILED: "red"}
 
 
-def check(config: Path | None, given: Mapping[str, Any], *, offline: bool, is_json: bool) -> None:
+def check(config: Path | None, flags: Mapping[str, str], *, offline: bool, is_json: bool) -> None:
     """Check a configuration, print the findings, and exit with code 1 if anything is wrong."""
     try:
-        settings, file = read_configuration(config, flag_values(given, flags()), os.environ)
+        settings, file = read_configuration(config, flags, os.environ)
     except ConfigurationError as error:
         if is_json:
             click.echo(as_json(error.faults))

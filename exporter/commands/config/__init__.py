@@ -3,8 +3,8 @@
 In: flags, environment and file. Out: YAML with comments, or JSON; secrets are masked.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -29,7 +29,7 @@ def command() -> None:
     help="The file to write, which must not exist yet; standard output by default.",
 )
 @config_option
-def init(config: Path | None, output: Path | None, **given: Any) -> None:  # noqa: ANN401 - the flags' texts
+def init(config: Path | None, output: Path | None, flags: Mapping[str, str]) -> None:
     """Write a configuration file for what the key can see.
 
     It discovers zones, scripts, shield zones and rate limits; what is found now is in comments, one line each. To stop
@@ -41,17 +41,17 @@ def init(config: Path | None, output: Path | None, **given: Any) -> None:  # noq
     """  # noqa: D301 - click reads the \b
     with loading():
         from exporter.commands.config.init import init as write  # noqa: PLC0415 - not for the help
-    write(config, output, given)
+    write(config, output, flags)
 
 
 @command.command("show", cls=SettingsCommand, short_help="Show the merged settings and what set each of them.")
 @form_option("text", "json")
 @config_option
-def show(config: Path | None, *, form: str, **given: Any) -> None:  # noqa: ANN401 - the flags' texts
+def show(config: Path | None, *, form: str, flags: Mapping[str, str]) -> None:
     """Show the merged settings, each with what set it: a flag, a variable, a line of the file, or the default.
 
     Secrets are masked. Files that the configuration names are opened only to validate it.
     """
     with loading():
         from exporter.commands.config.show import show as write  # noqa: PLC0415 - not for the help
-    write(config, given, is_json=form == "json")
+    write(config, flags, is_json=form == "json")

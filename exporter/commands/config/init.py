@@ -7,22 +7,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import aclosing
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import click
 
 from exporter.clock import SYSTEM
 from exporter.collectors.collector import Context
 from exporter.collectors.discovery import COLLECTOR
-from exporter.commands.options import flag_values
 from exporter.commands.output import interruptible
 from exporter.commands.output.printing import FAULT, MISUSE, complain
 from exporter.foreign.terminal import escape
 from exporter.platform.errors import PlatformError
 from exporter.platform.http.client import Observer
 from exporter.settings.account import AccountSettings
-from exporter.settings.flag import ACCOUNT_FLAGS
-from exporter.settings.flags import flags
+from exporter.settings.flags import flags as every_flag
 from exporter.settings.loading import load
 from exporter.targets.registry import Registry
 from exporter.targets.sharding import Shard
@@ -45,12 +42,12 @@ _KINDS = {
 Found = tuple[AccountSettings, Mapping[str, ResourceList]]
 
 
-def init(config: Path | None, output: Path | None, given: Mapping[str, Any]) -> None:
+def init(config: Path | None, output: Path | None, flags: Mapping[str, str]) -> None:
     """Ask each account what it has, and write the file."""
     if output is not None and output.exists():
         complain(f"{output} is there already: remove it, or name another --output", MISUSE)
     try:
-        settings = load(config, flag_values(given, ACCOUNT_FLAGS), os.environ)
+        settings = load(config, flags, os.environ)
     except ConfigurationError as error:
         complain(str(error))
     if not settings.accounts:
@@ -152,7 +149,7 @@ def _found(items: Iterable[str]) -> Iterator[str]:
 
 def _defaults() -> Iterator[str]:
     written: set[tuple[str, ...]] = set()
-    for flag in flags():
+    for flag in every_flag():
         if flag.is_of_account:
             continue
         *sections, key = map(str, flag.path)

@@ -5,19 +5,16 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import click
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
-from exporter.commands.options import flag_values
 from exporter.commands.output.printing import complain
 from exporter.foreign.patterns import Pattern
 from exporter.foreign.terminal import escape
 from exporter.platform.errors import MASK
 from exporter.settings.account import IdsFile
-from exporter.settings.flags import flags
 from exporter.settings.loading import load_with_origins, read_file
 from exporter.validation.faults import ConfigurationError, KeyPath, written
 from exporter.validation.section import Section
@@ -33,10 +30,10 @@ _WORDS_OF_YAML = frozenset({"true", "false", "null", "yes", "no", "on", "off", "
 Value = tuple[KeyPath, object, str]
 
 
-def show(config: Path | None, given: Mapping[str, Any], *, is_json: bool) -> None:
+def show(config: Path | None, flags: Mapping[str, str], *, is_json: bool) -> None:
     """Print the merged settings."""
     try:
-        settings, origins = load_with_origins(read_file(config, os.environ), flag_values(given, flags()), os.environ)
+        settings, origins = load_with_origins(read_file(config, os.environ), flags, os.environ)
     except ConfigurationError as error:
         complain(str(error))
     values = list(_values(settings, (), origins.origin))

@@ -4,8 +4,8 @@ In: a file of endpoints, or an answer. Out: the call, the answer shortened, what
 exposition; or a file of endpoints to begin with. Nothing is written, and no secret is printed.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -42,7 +42,7 @@ def try_endpoints(
     account: str | None,
     answer: str | None,
     name: str,
-    **given: Any,  # noqa: ANN401 - the flags' texts
+    flags: Mapping[str, str],
 ) -> None:
     """Ask the platform once for each endpoint in FILE, and print the answer, what is read, and the metrics.
 
@@ -63,4 +63,4 @@ def try_endpoints(
             echo("--target does nothing with --from-answer, which contacts nothing", err=True)
         attempt.propose_metrics(answer, name)
     elif file is not None:
-        attempt.try_file(file, config, given, account=account, target=target)
+        attempt.try_file(file, config, flags, account=account, target=target)

@@ -19,7 +19,6 @@ from exporter.collectors.endpoints.endpoint import ACCOUNT_KIND, Endpoint, Endpo
 from exporter.collectors.endpoints.expression import Expression, ExpressionError
 from exporter.commands.call.sending import choose_account
 from exporter.commands.endpoint.proposal import propose
-from exporter.commands.options import flag_values
 from exporter.commands.output import interruptible
 from exporter.commands.output.printing import FAULT, MISUSE, complain, echo
 from exporter.exposition.encoding import Format, header, render
@@ -30,7 +29,6 @@ from exporter.platform.http.client import Calls, Observer
 from exporter.platform.http.mask import mask_secrets
 from exporter.platform.operation import Answer, Request, address_of
 from exporter.settings.account import AccountSettings
-from exporter.settings.flag import ACCOUNT_FLAGS
 from exporter.settings.loading import SettingsError, load_with_endpoints, read_endpoint_file
 from exporter.settings.model import Settings
 from exporter.settings.warnings import misnamed
@@ -49,10 +47,10 @@ SHOWN_ITEMS = 3
 _MOST_BYTES = 16 * 1024 * 1024
 
 
-def try_file(file: Path, config: Path | None, given: Mapping[str, Any], *, account: str | None, target: str) -> None:
+def try_file(file: Path, config: Path | None, flags: Mapping[str, str], *, account: str | None, target: str) -> None:
     """Ask the platform once for each endpoint of a file; ends with exit code 1 where one fails, 2 where it is wrong."""
     try:
-        settings = load_with_endpoints([file], config, flag_values(given, ACCOUNT_FLAGS), os.environ)
+        settings = load_with_endpoints([file], config, flags, os.environ)
     except SettingsError as error:
         complain(str(error), MISUSE)
     chosen = choose_account(settings, account)
