@@ -87,25 +87,13 @@ def parse_changes(assignments: Iterable[str]) -> RuleChanges:
                 alerts.setdefault(alert, {}).setdefault(_KINDS[kind], {})[item] = value
             case _:
                 raise RuleChangeError(f"{assignment}: {_GRAMMAR}")
-    overrides = {alert: AlertChange(**changes) for alert, changes in alerts.items()}
-    return RuleChanges(
-        severities=named["severity"],
-        labels=named["label"],
-        disabled=frozenset(disabled),
-        overrides=overrides,
-        **whole,
-    )
+    own = {alert: AlertChange(**changes) for alert, changes in alerts.items()}
+    leave_out = frozenset(disabled)
+    return RuleChanges(severities=named["severity"], labels=named["label"], disabled=leave_out, overrides=own, **whole)
 
 
 def render(files: Mapping[str, str], changes: RuleChanges) -> dict[str, str]:
-    """Apply changes to rule files.
-
-    Args:
-        files: a file's name → its text, of all shipped rule files.
-        changes: the changes. If there are none, the texts are returned unchanged, with their comments.
-
-    Returns:
-        The file's name → its new text.
+    """Apply changes to all shipped rule files (name → text); without any, the texts keep their comments.
 
     Raises:
         RuleChangeError: a change names an alert, a severity or a threshold that does not exist, or its value is wrong.

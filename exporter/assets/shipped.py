@@ -19,10 +19,7 @@ class AssetError(Exception):
 
 
 def find_folder(name: str) -> Path:
-    """Find a shipped folder: inside the installed package, or next to the package in the repository.
-
-    Args:
-        name: `alertmanager`, `dashboards`, `endpoints`, `prometheus` or `runbooks`.
+    """Find a shipped folder, such as `runbooks`: in the installed package, or next to it in the repository.
 
     Raises:
         AssetError: this installation does not contain it.
@@ -65,14 +62,12 @@ def alertmanager(assignments: Iterable[str]) -> dict[str, str]:
         AssetError: a change does not concern a severity of the rules.
     """
     severities = _severities(assignments, "the Alertmanager configuration")
-    texts = _texts(find_folder("alertmanager"), "*.yml")
-    return {name: _replaced(text, 'severity="{}"', severities) for name, text in texts.items()}
+    shipped = _texts(find_folder("alertmanager"), "*.yml").items()
+    return {name: _replaced(text, 'severity="{}"', severities) for name, text in shipped}
 
 
 def runbooks(assignments: Iterable[str]) -> dict[str, str]:
-    """Return the runbooks, whose index has the new names of severities: a page's name → its text.
-
-    Links to other files of the repository become links to its website.
+    """Return the runbooks, a page's name → its text; the index has the severities' new names, links are to the website.
 
     Raises:
         AssetError: a change does not concern a severity of the rules.

@@ -99,16 +99,7 @@ class Spool:
             file.seek(offsets[name])
 
     def add(self, mark: str, parts: Mapping[str, str], samples: int) -> None:
-        """Add all lines of a target.
-
-        Args:
-            mark: identifies the target when the work is resumed.
-            parts: family → its lines.
-            samples: the number of lines.
-
-        Raises:
-            OSError: they cannot be written.
-        """
+        """Add a target: its lines by family, their number, and what identifies it on resuming; raises OSError."""
         for name, text in parts.items():
             self._files[name].write(text.encode())
             self._files[name].flush()
@@ -119,14 +110,7 @@ class Spool:
         self.samples += samples
 
     def finish(self, *, keep: bool) -> None:
-        """Make the output from all parts.
-
-        Args:
-            keep: whether to keep the parts, because a later run may add more.
-
-        Raises:
-            OSError: it cannot be written.
-        """
+        """Make the output from all parts, and keep these if a later run may add more; raises OSError."""
         fresh = self.output.with_name(self.output.name + ".new")
         with fresh.open("wb") as whole:
             for info in self._families:

@@ -117,14 +117,7 @@ def _cut(made: list[Point], span: Span) -> list[Point]:
 
 
 def lines(info: FamilyInfo, labels: Mapping[str, str], values: LabelValues, samples: list[Point]) -> Iterator[str]:
-    """Yield the lines of a series in OpenMetrics.
-
-    Args:
-        info: the family.
-        labels: labels of all series, which come before the family's own.
-        values: the values of the family's labels.
-        samples: unix milliseconds and value of each sample.
-    """
+    """Yield the lines of a series in OpenMetrics, with labels of all series before the values of the family's own."""
     pairs = (*labels.items(), *zip(info.labels, values, strict=True))
     series = info.name + "{" + ",".join(f'{name}="{escape(value)}"' for name, value in pairs) + "}"
     for at, value in samples:
