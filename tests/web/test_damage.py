@@ -13,11 +13,12 @@ from tests.web.view_setup import SCANS, view_setup, zone
 
 METHODS = st.sampled_from(["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "get", "X"])
 PATHS = st.sampled_from(
-    ["/", "/metrics", "/-/healthy", "/-/ready", "/-/reload", "/api/v1/", "/api/v1/targets", "/api/v1/status"]
-) | st.tuples(st.sampled_from(["/", "/static/", "/api/v1/"]), st.text(max_size=12)).map("".join)  # fmt: skip
+    ["/", "/metrics", "/-/healthy", "/-/ready", "/-/reload", "/api/v1/", "/api/v1/targets", "/api/v1/status",
+     "/explain", "/api/v1/explain", "/runbooks/", "/sd/dns_zone", "/favicon.ico"]
+) | st.tuples(st.sampled_from(["/", "/static/", "/runbooks/"]), st.text(max_size=12)).map("".join)  # fmt: skip
 NAMES = st.sampled_from(
     ["name[]", "collect[]", "target", "search", "q", "collector", "account", "state", "sort", "order", "offset",
-     "limit", "v"]
+     "limit", "v", "family", "cause", "shard"]
 ) | st.text(max_size=4)  # fmt: skip
 VALUES = st.sampled_from(
     ["edge_target_up", "dns_zone/102", "dns_statistics", "failing", "-age", "0", "-1", "1e9", "99999999999999999999"]
