@@ -17,12 +17,7 @@ _WEB_CONFIG_FLAG = "--web.config-file"
 def read_configuration(
     config: Path | None, flags: Mapping[str, str], environ: Mapping[str, str]
 ) -> tuple[Settings, MarkedFile]:
-    """Read the settings, and check them and the files that they name.
-
-    Args:
-        config: the configuration file.
-        flags: the values of flags by their names.
-        environ: the environment.
+    """Read the settings from a file, flags (name → text) and environment, and check them and the files that they name.
 
     Returns:
         The settings, and the file with its lines.

@@ -33,12 +33,7 @@ def config_option(function: C) -> C:
 
 
 def form_option(*forms: str, names: Sequence[str] = ("-o", "--output")) -> Callable[[C], C]:
-    """Add the option of the output format to a command; its value is the parameter `form`.
-
-    Args:
-        forms: the formats; the first is the default.
-        names: the option's names.
-    """
+    """Add the option of the output format, the parameter `form`, to a command; the first format is the default."""
     return click.option(
         *names, "form", type=click.Choice(forms), default=forms[0], show_default=True, help="The output format."
     )

@@ -43,17 +43,12 @@ _SCAN_FOUND = "edge_dns_record_scan_found"
 # Retries end after this many timeouts: calls that fail fast are retried; calls that time out take too long for that.
 _RETRY_TIMEOUTS = 2
 
+# Receives an account's name, how many of its polls have ended, and how many there are.
 Progress = Callable[[str, int, int], None]
 
 
 async def check_all(settings: Settings, clocks: Clocks, progressed: Progress) -> list[AccountResult]:
-    """Poll every target of a configuration once, as the daemon would: all accounts at once, each within its budget.
-
-    Args:
-        settings: the configuration.
-        clocks: the clocks.
-        progressed: receives an account's name, how many of its polls have ended, and how many there are.
-    """
+    """Poll every target of a configuration once, as the daemon would: all accounts at once, each within its budget."""
     plans, registry = from_settings.plans(settings), configured_registry(settings)
 
     async def of(name: str, asked: AccountSettings | DatabaseSettings) -> AccountResult:

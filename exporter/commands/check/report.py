@@ -205,13 +205,7 @@ def _number(value: float) -> str:
 
 
 def as_json(wrong: Iterable[Fault], verdicts: Iterable[AccountResult] = (), warnings: Iterable[str] = ()) -> str:
-    """Return the findings: `ok`, the faults of the configuration, the accounts with their results, and the warnings.
-
-    Args:
-        wrong: the faults of the configuration.
-        verdicts: the results of the accounts and databases.
-        warnings: settings that expose a credential or select nothing.
-    """
+    """Return `ok`, the faults of the configuration, the accounts with their results, and the warnings."""
     configuration, tried = [asdict(fault) for fault in wrong], list(verdicts)
     found = {
         "ok": not configuration and faults(tried) == 0,

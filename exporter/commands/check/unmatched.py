@@ -25,10 +25,7 @@ Finding = tuple[KeyPath, str]
 def idle(settings: Settings, verdicts: Iterable[AccountResult], file: MarkedFile) -> list[Fault]:
     """Return the settings that select nothing or whose targets have no names, in the order of the configuration.
 
-    Args:
-        settings: the configuration.
-        verdicts: the results of a check; accounts whose resources are not known are skipped.
-        file: the configuration file, which alone can contain such settings.
+    Accounts whose resources are not known are skipped. Only the file can contain such settings.
     """
     by_name = {verdict.name: verdict for verdict in verdicts}
     found: list[Finding] = []

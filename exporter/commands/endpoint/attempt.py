@@ -106,13 +106,7 @@ class _Listening:
 
 
 class Attempt:
-    """Tries the endpoints of a file.
-
-    Args:
-        settings: the account, and the endpoints of the file alone.
-        account: the account to call.
-        target_id: the target to poll; empty for the first one.
-    """
+    """Tries the endpoints of a file, the only ones of the settings, on the target of this id, or on the first one."""
 
     def __init__(self, settings: Settings, account: AccountSettings, target_id: str) -> None:
         self.failed = False  # whether any endpoint failed

@@ -55,12 +55,7 @@ class Proposal:
 
 
 def propose(answer: object, name: str) -> Iterator[str]:
-    """Return the lines of a file with one endpoint for an answer.
-
-    Args:
-        answer: the parsed answer of the platform.
-        name: the endpoint's name, which metrics' names begin with.
-    """
+    """Return the lines of a file with one endpoint for a parsed answer; its name begins the metrics' names."""
     if lists := list(_lists(answer, ())):
         yield f"# Lists of objects, which could name targets under each: {', '.join(map(_path, lists))}"
     yield "endpoints:"

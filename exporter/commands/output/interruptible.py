@@ -9,13 +9,10 @@ T = TypeVar("T")
 
 
 def run(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end; Ctrl-C cancels it.
+    """Run a coroutine to its end; Ctrl-C cancels it, and raises KeyboardInterrupt.
 
     `asyncio.run` would cancel it inside the signal's handler, which may interrupt asyncio itself; asyncio then reports
     errors. Here, the event loop cancels it.
-
-    Raises:
-        KeyboardInterrupt: Ctrl-C ended it.
     """
 
     async def interruptible() -> T:

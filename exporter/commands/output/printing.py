@@ -23,11 +23,9 @@ class MisuseError(click.ClickException):
 
 
 def echo(message: str, *, err: bool = False) -> None:
-    """Print a message of one or more lines; every other control character in it is escaped.
+    """Print a message of one or more lines on standard output or error; other control characters are escaped.
 
-    Args:
-        message: what to print. Foreign text that may hold line breaks is escaped by the caller.
-        err: print on standard error instead of standard output.
+    Foreign text that may hold line breaks is escaped by the caller.
     """
     click.echo(escape(message, keep="\n"), err=err)
 
