@@ -11,7 +11,7 @@ from starlette.types import Receive, Scope, Send
 from uvicorn.server import ServerState
 
 from exporter.http_server.connections import Connections
-from exporter.http_server.protocol import LARGEST_HEAD, REQUEST_SECONDS, TimeLimitedProtocol
+from exporter.http_server.protocol import REQUEST_SECONDS, TimeLimitedProtocol
 from exporter.http_server.server import KEEPALIVE_SECONDS
 from tests.waiting import until
 
@@ -146,28 +146,3 @@ async def test_a_second_request_that_does_not_end_is_closed_too(connection: Conn
     assert connection.is_open()
     time.advance(REQUEST_SECONDS)
     await connection.until_closed()
-
-
-@pytest.mark.parametrize(
-    "head",
-    [
-        b"GET / HTTP/1.1\r\nX: " + b"a" * (LARGEST_HEAD * 2),
-        b"GET / HTTP/1.1\r\nHost: here\r\nX: " + b"a" * 17_000 + b"\r\n\r\n",
-        b"GET /" + b"a" * 17_000 + b" HTTP/1.1\r\nHost: here\r\n\r\n",
-        b"GET / HTTP/1.1\r\nHost: here\r\n" + b"X:\r\n" * 5_000 + b"\r\n",
-    ],
-    ids=["without an end", "header", "target", "headers"],
-)
-async def test_a_head_that_is_too_large_is_refused(connection: Connection, head: bytes) -> None:
-    await connection.send(head)
-    assert (await connection.reader.read()).endswith(b"The head of the request is too large.")
-
-
-async def test_a_large_head_right_after_another_request_is_not_answered(connection: Connection) -> None:
-    await connection.send(REQUEST + REQUEST[:-2] + b"X: " + b"a" * 17_000 + b"\r\n\r\n")
-    assert (await connection.reader.read()).count(b"HTTP/1.1") == 1
-
-
-async def test_a_large_head_within_the_limit_is_answered(connection: Connection) -> None:
-    await connection.send(REQUEST[:-2] + b"X: " + b"a" * 16_000 + b"\r\n\r\n")
-    assert (await connection.reader.readline()).startswith(b"HTTP/1.1 200")

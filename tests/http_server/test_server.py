@@ -12,6 +12,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from exporter.http_server.connections import Connections
+from exporter.http_server.protocol import LARGEST_HEAD
 from exporter.http_server.server import LoopServer, bind
 from tests.waiting import PATIENCE, until
 
@@ -115,28 +116,43 @@ async def test_the_oldest_connection_without_a_request_is_closed_for_a_new_one()
             writer.close()
 
 
-@pytest.mark.parametrize(
-    ("target", "answered"),
-    [
-        (b"http://there/metrics?name[]=a", b"/metrics name[]=a there"),
-        (b"HTTPS://there:9877/a%20b", b"/a b  there:9877"),
-        (b"http://[::1]:80", b"/  [::1]:80"),
-        (b"http://there?a=b", b"/ a=b there"),
-    ],
-)
-async def test_a_target_in_absolute_form_names_the_host(target: bytes, answered: bytes) -> None:
-    async with serving(named) as (_, port):
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        writer.write(b"GET " + target + b" HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n")
-        head, _, body = (await reader.read()).partition(b"\r\n\r\n")
-        writer.close()
-    assert (head.split(b"\r\n")[0], body) == (b"HTTP/1.1 200 OK", answered)
+def asking(target: bytes = b"/", more: bytes = b"Connection: close\r\n") -> bytes:
+    return b"GET " + target + b" HTTP/1.1\r\nHost: here\r\n" + more + b"\r\n"
 
 
-@pytest.mark.parametrize("target", [b"ftp://there/", b"http:///metrics", b"http://user@there/", b"http://[::1/", b"a"])
-async def test_another_target_is_refused(target: bytes) -> None:
+LONG = b"a" * 17_000
+TOO_LARGE = b"The head of the request is too large."
+# What a connection sends, and the status and the end of the only answer.
+EXCHANGES = {
+    "absolute form": (asking(b"http://there/metrics?name[]=a"), 200, b"/metrics name[]=a there"),
+    "absolute form, a port": (asking(b"HTTPS://there:9877/a%20b"), 200, b"/a b  there:9877"),
+    "absolute form, no path": (asking(b"http://[::1]:80"), 200, b"/  [::1]:80"),
+    "absolute form, a query alone": (asking(b"http://there?a=b"), 200, b"/ a=b there"),
+    **{
+        f"no target: {target.decode()}": (asking(target), 400, b"Invalid HTTP request received.")
+        for target in (b"ftp://there/", b"http:///metrics", b"http://user@there/", b"http://[::1/", b"a")
+    },
+    "a head without an end": (b"GET / HTTP/1.1\r\nX: " + b"a" * (LARGEST_HEAD * 2), 400, TOO_LARGE),
+    "a large header": (asking(more=b"X: " + LONG + b"\r\n"), 400, TOO_LARGE),
+    "a large target": (asking(b"/" + LONG), 400, TOO_LARGE),
+    "many headers": (asking(more=b"X:\r\n" * 5_000), 400, TOO_LARGE),
+    "a large head right after another request": (
+        asking(more=b"") + asking(more=b"X: " + LONG + b"\r\n"),
+        200,
+        b"/  here",
+    ),
+    "a large head within the limit": (asking(more=b"X: %s\r\nConnection: close\r\n" % LONG[:16_000]), 200, b"/  here"),
+}
+
+
+@pytest.mark.parametrize(("request_", "status", "end"), EXCHANGES.values(), ids=EXCHANGES)
+async def test_a_request_is_answered_or_refused_and_the_connection_closed(
+    request_: bytes, status: int, end: bytes
+) -> None:
     async with serving(named) as (_, port):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        writer.write(b"GET " + target + b" HTTP/1.1\r\nHost: here\r\n\r\n")
-        assert (await reader.read()).startswith(b"HTTP/1.1 400 ")
+        writer.write(request_)
+        answer = await reader.read()
         writer.close()
+    assert answer.startswith(b"HTTP/1.1 %d " % status)
+    assert (answer.count(b"HTTP/1.1"), answer.endswith(b"\r\n\r\n" + end)) == (1, True)
