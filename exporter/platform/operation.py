@@ -126,7 +126,6 @@ class LastAnswer:
     Attributes:
         fingerprint: of the last answer; empty if its result is not what is served.
         asked: everything else on which the result of a poll depends.
-        clocks: the clocks.
     """
 
     fingerprint: bytes
@@ -146,11 +145,7 @@ class LastAnswer:
 
 
 class UnchangedError(Exception):
-    """Raised instead of returning an answer that equals the last one.
-
-    Attributes:
-        date: the platform's time, as in an answer.
-    """
+    """Raised instead of returning an answer that equals the last one; `date` is the platform's time, as in answers."""
 
     def __init__(self, date: datetime | None) -> None:
         super().__init__("the answer equals the last one")
@@ -159,13 +154,9 @@ class UnchangedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Request(Generic[T]):
-    """A request to the platform.
+    """A request to the platform, with the parameters of its path, its query and its JSON body.
 
-    Attributes:
-        operation: the operation.
-        path: parameters of the path.
-        query: parameters of the query.
-        body: the JSON body; without one, operations other than GET send an empty object.
+    Without a body, operations other than GET send an empty object.
     """
 
     operation: Operation[T]
@@ -189,11 +180,7 @@ class Caller(Protocol):
 
 
 def address_of(base_url: str, request: Request[Any]) -> str:
-    """Return the URL of a request, with its query.
-
-    Args:
-        base_url: the management API, or a database's endpoint.
-        request: the request.
+    """Return the URL of a request, with its query; `base_url` is the management API, or a database's endpoint.
 
     Raises:
         KeyError: a parameter of the path is missing.

@@ -101,12 +101,7 @@ class Client:
         await self.transport.aclose()
 
     def until(self, moment: float | None, last: LastAnswer | None = None) -> "Calls":
-        """Return the caller of one poll.
-
-        Args:
-            moment: when answers become useless, on the monotonic clock; None for never.
-            last: what the answer is compared with.
-        """
+        """Return the caller of one poll, whose answers are useless after `moment` and are compared with `last`."""
         return Calls(self, moment, last)
 
     def present(self) -> datetime:

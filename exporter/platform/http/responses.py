@@ -206,13 +206,7 @@ def status_error(status: int, raw: bytes, retry_after: float | None) -> StatusEr
 
 
 def payload(operation: Operation[T], raw: bytes, status: int, parsed: LongJson | None = None) -> T:
-    """Return the payload of a success status.
-
-    Args:
-        operation: the operation.
-        raw: the body.
-        status: the HTTP status.
-        parsed: the document, if the body was parsed while it arrived.
+    """Return the payload of a body with a success status; `parsed` is the body, if it was parsed while it arrived.
 
     Raises:
         NotJson, WrongShape: the body cannot be used.
