@@ -3,7 +3,7 @@
 import json
 import re
 import socket
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -13,15 +13,15 @@ import pytest
 from pydantic import TypeAdapter
 
 from exporter.collectors.endpoints.path import parse_path
-from exporter.platform.api import containers, database, dns, search, shield
+from exporter.platform.api import containers, database, dns, search
 from exporter.platform.api.catalogue import OPERATIONS
 from exporter.platform.api.document import Document
-from exporter.platform.errors import CredentialError, PlatformError
-from exporter.platform.operation import Operation, Request
-from tests.platform.clients import NOW, client_of
-from tests.platform.raw_server import Line, RawRequest, raw_server, reply, saying
+from exporter.platform.errors import PlatformError
+from exporter.platform.http.client import Calls
+from exporter.platform.operation import ADDRESS, Operation, Request
+from tests.platform.clients import NOW, answered, client_of, good
+from tests.platform.raw_server import raw_server, reply, saying
 
-PLANS = reply('{"data": [], "error": null}')
 GOLDEN = Path(__file__).parent / "requests.http"
 _, *_PARTS = re.split(rb"^### (.+)\n", GOLDEN.read_bytes(), flags=re.MULTILINE)
 REQUESTS: dict[str, bytes] = {
@@ -67,81 +67,54 @@ async def test_a_request_is_sent_byte_by_byte_as_recorded(case: str) -> None:
 
 
 async def test_a_path_without_its_parameter_is_not_sent() -> None:
-    async with raw_server(saying(reply("{}"))) as server, client_of(server.url) as kit:
+    async with answered(good("{}")) as (kit, platform):
         with pytest.raises(KeyError, match="zoneId"):
             await kit.calls.call(Request(dns.RECORD_SCAN))
-    assert server.requests == []
+    assert platform.sent == []
 
 
-async def test_statistics_take_their_window_in_utc() -> None:
-    east = timezone(timedelta(hours=2))
-    async with raw_server(saying(reply('{"TotalQueriesServed": 1}'))) as server, client_of(server.url) as kit:
-        await dns.statistics(kit.calls, 102)
-        await dns.statistics(
-            kit.calls, 102, datetime(2026, 1, 8, 1, tzinfo=east), datetime(2026, 2, 8, 12, 30, 5, 999, tzinfo=UTC)
-        )
-    assert [sent.target for sent in server.requests] == [
-        "/dnszone/102/statistics",
-        "/dnszone/102/statistics?dateFrom=2026-01-07T23:00:00Z&dateTo=2026-02-08T12:30:05Z",
+EAST = datetime(2026, 1, 8, 1, tzinfo=timezone(timedelta(hours=2))), datetime(2026, 2, 8, 12, 30, 5, 999, tzinfo=UTC)
+REFUSED = '{"type": "error", "error": {"message": "no"}}'
+TAGS = b'{"registryId":"dockerhub","imageName":"nginx","imageNamespace":"library"}'
+PIPELINE = (
+    b'{"baton":null,"requests":[{"type":"execute","stmt":{"sql":"SELECT 1"}},'
+    b'{"type":"execute","stmt":{"sql":"SELECT \'\\u00e9\'"}},{"type":"close"}]}'
+)
+Function = Callable[[Calls], Awaitable[object]]
+FUNCTIONS: dict[str, tuple[Function, str, bytes, str]] = {
+    "statistics": (lambda it: dns.statistics(it, 7), "/dnszone/7/statistics", b"", '{"TotalQueriesServed": 1}'),
+    "statistics, in UTC": (
+        lambda it: dns.statistics(it, 7, *EAST),
+        "/dnszone/7/statistics?dateFrom=2026-01-07T23:00:00Z&dateTo=2026-02-08T12:30:05Z",
+        *(b"", '{"TotalQueriesServed": 1}'),
+    ),
+    "tags": (lambda it: containers.tags(it, "dockerhub", "library", "nginx"), "/mc/registries/tags", TAGS, "[]"),
+    "count": (lambda it: search.count(it, "prod"), "/search?search=prod&from=0&size=1", b"", '{"Total": 3}'),
+    "execute": (
+        lambda it: database.execute(it, ["SELECT 1", "SELECT 'é'"]),
+        *("/v2/pipeline", PIPELINE, f'{{"results": [{REFUSED}, {REFUSED}]}}'),
+    ),
+}
+
+
+@pytest.mark.parametrize(("function", "target", "body", "answer"), FUNCTIONS.values(), ids=FUNCTIONS)
+async def test_a_function_sends_what_its_arguments_say(
+    function: Function, target: str, body: bytes, answer: str
+) -> None:
+    async with answered(good(answer)) as (kit, platform):
+        await function(kit.calls)
+    assert [(one.extensions[ADDRESS], one.read()) for one in platform.sent] == [
+        (f"http://platform.example{target}", body)
     ]
 
 
-async def test_the_endpoint_functions_send_what_their_arguments_say() -> None:
-    refused = '{"type": "error", "error": {"message": "no"}}'
-    answers = {
-        "/mc/registries/tags": reply('[{"name": "1.27"}]'),
-        "/search?search=prod&from=0&size=1": reply('{"Total": 3}'),
-        "/v2/pipeline": reply(f'{{"results": [{refused}, {refused}]}}'),
-    }
-
-    async def answer(request: RawRequest, line: Line) -> None:
-        await line.send(answers[request.target])
-
-    async with raw_server(answer) as server, client_of(server.url) as kit:
-        caller = kit.calls
-        await containers.tags(caller, "dockerhub", "library", "nginx")
-        await search.count(caller, "prod")
-        await database.execute(caller, ["SELECT 1", "SELECT 'é'"])
-    assert [(sent.method, sent.target, sent.body) for sent in server.requests] == [
-        (
-            "POST",
-            "/mc/registries/tags",
-            b'{"registryId":"dockerhub","imageName":"nginx","imageNamespace":"library"}',
-        ),
-        ("GET", "/search?search=prod&from=0&size=1", b""),
-        (
-            "POST",
-            "/v2/pipeline",
-            (
-                b'{"baton":null,"requests":[{"type":"execute","stmt":{"sql":"SELECT 1"}},'
-                b'{"type":"execute","stmt":{"sql":"SELECT \'\\u00e9\'"}},{"type":"close"}]}'
-            ),
-        ),
-    ]
-
-
-async def test_a_rotated_key_is_used_from_the_next_call_on() -> None:
-    keys = ["first", "second"]
-    async with raw_server(saying(PLANS)) as server, client_of(server.url, read=lambda: keys[0]) as kit:
-        await kit.calls.call(Request(shield.PLAN_SEGMENTATION))
-        keys.pop(0)
-        await kit.calls.call(Request(shield.PLAN_SEGMENTATION))
-    assert [sent.header("AccessKey") for sent in server.requests] == ["first", "second"]
-
-
-@pytest.mark.parametrize("key", ["", "two\r\nlines", "caf\u00e9", "nul\0", "tab\t"])
-async def test_a_key_that_cannot_stand_in_a_header_is_not_sent(key: str) -> None:
-    async with raw_server(saying(reply("{}"))) as server, client_of(server.url, read=lambda: key) as kit:
-        with pytest.raises(CredentialError) as caught:
-            await kit.calls.call(Request(shield.PLAN_SEGMENTATION))
-    assert (server.requests, str(caught.value)) == (
-        [],
-        "the key is empty, or holds characters that are not allowed in a header",
-    )
-
-
-async def test_calls_one_after_another_share_a_connection() -> None:
-    async with raw_server(saying(reply('{"Total": 3}'))) as server, client_of(server.url) as kit:
-        for _ in range(5):
-            await search.count(kit.calls, "prod")
-    assert (len(server.requests), server.connections) == (5, 1)
+async def test_a_rotated_key_is_used_from_the_next_call_on_and_one_that_is_no_header_is_not_sent() -> None:
+    keys = ["first", "second", "", "two\r\nlines", "caf\u00e9", "nul\0", "tab\t"]
+    said: list[str] = []
+    async with answered(good("{}"), read=lambda: keys.pop(0)) as (kit, platform):
+        for _ in range(len(keys)):
+            with pytest.raises(PlatformError) as caught:
+                await kit.calls.call(Request(dns.STATISTICS, {"id": 7}))
+            said.append(str(caught.value))
+    assert [one.headers["AccessKey"] for one in platform.sent] == ["first", "second"]
+    assert said[2:] == ["the key is empty, or holds characters that are not allowed in a header"] * 5
