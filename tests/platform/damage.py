@@ -1,92 +1,57 @@
 """Damages a good answer: parts become missing, null, doubled, of another type, huge, deep, or invalid text."""
 
 import json
-from collections.abc import Callable
-from typing import Any
+import re
 
 from hypothesis import strategies as st
 
 from tests.platform.payloads import GOOD
 
 # Python writes no integer of more than 4,300 digits; the wire may well carry one.
-_GIANT = "a number of 5,000 digits"
-_NUMBERS = [0, -1, 2**31, 2**63, -(2**63) - 1, 10**40, 1.5, 28.0, -0.0, 1e308, 5e-324, True, False, _GIANT]
+_NUMBERS = [
+    "0", "-1", "2147483648", "9223372036854775808", "-9223372036854775809", "1e40", "1.5", "28.0", "-0.0", "1e308",
+    "5e-324", "1e999", "true", "false", "null", "NaN", "7" * 5000,
+]  # fmt: skip
 _TEXTS = [
     "", "\0", "\ud800", "\udfff\ud800", 'a"b\\c\nd', "\u202e", "x" * 20_000, "2026-02-08", "0001-01-01", "9999-12-31",
     "9999-12-31T23:59:59.9999999-14:00", "1e400", "NaN", "-1", "00", "08-02-2026", "31-12-9999",
 ]  # fmt: skip
-
-
-def _nested(depth: int) -> Any:
-    value: Any = 1
-    for level in range(depth):
-        value = [value] if level % 2 else {"a": value}
-    return value
-
-
-_LEAVES = st.one_of(
-    st.none(),
-    st.booleans(),
-    st.sampled_from(_NUMBERS),
-    st.integers(),
-    st.floats(allow_nan=False, allow_infinity=False),
-    st.sampled_from(_TEXTS),
-    st.text(max_size=20),
-)
-_VALUES = st.one_of(
-    _LEAVES,
-    st.builds(_nested, st.sampled_from([1, 2, 40, 150, 250, 900])),
-    st.recursive(
+_NESTED = [f"{'[' * depth}1{']' * depth}" for depth in (1, 40, 900)] + ['{"a":' * 250 + "1" + "}" * 250]
+_LEAVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20)
+_NAMES = st.sampled_from(_TEXTS).map(json.dumps)
+_VALUES = (
+    st.sampled_from(_NUMBERS)
+    | _NAMES
+    | st.sampled_from(_NESTED)
+    | st.recursive(
         _LEAVES,
         lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
         max_leaves=6,
-    ),
+    ).map(json.dumps)
 )
-
-# A part and another value → what stands in the part's place: nothing, one value, or more of them.
-_CHANGES: list[Callable[[Any, Any], list[Any]]] = [
-    lambda _part, other: [other],
-    lambda _part, _other: [],
-    lambda _part, _other: [None],
-    lambda part, _other: [part, part],
-    lambda part, _other: [[part]],
-    lambda _part, other: [{"a": other}],
-    lambda part, other: [part, other],
-    lambda part, _other: [str(part)],
-]
-
-
-def _places(value: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Return the paths of every part of a JSON value, including the whole."""
-    found = [place]
-    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, part in parts:
-        found += _places(part, (*place, key))
-    return found
-
-
-def _changed(value: Any, place: tuple[Any, ...], change: Callable[[Any], list[Any]]) -> Any:
-    """Return a JSON value in which one part is changed."""
-    if not place:
-        return (change(value) or [None])[0]
-    step, *rest = place
-    parts = [_changed(value[step], tuple(rest), change)] if rest else change(value[step])
-    if isinstance(value, dict):
-        others = {key: part for key, part in value.items() if key != step}
-        return others | {f"{step}{'_' * number}": part for number, part in enumerate(parts)}
-    return [*value[:step], *parts, *value[step + 1 :]]
+# What stands in the place of a value; the last ones in an array alone. In the place of a name there is another one.
+_CHANGES = ("{other}", "{other}", "null", "[{part}]", '{{"a": {other}}}')
+_IN_ARRAYS = (*_CHANGES, "{part}, {part}", "{part}, {other}")
+_PART = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{]|-?[0-9][0-9.]*|true|false|null')
+_SCAN = json.JSONDecoder().raw_decode
 
 
 @st.composite
 def damaged(draw: st.DrawFn, name: str) -> bytes:
     """Return the body of an operation's good answer, damaged several times or not at all."""
-    value = GOOD[name]
-    for _ in range(draw(st.integers(0, 3))):
-        place = draw(st.sampled_from(_places(value)))
-        other = draw(_VALUES)
-        change = draw(st.sampled_from(_CHANGES))
-        value = _changed(value, place, lambda part, change=change, other=other: change(part, other))  # type: ignore[misc]
-    return draw(_spoilt(json.dumps(value).replace(f'"{_GIANT}"', "7" * 5000).encode()))
+    text = json.dumps(GOOD[name])
+    ends = {part.start(): _SCAN(text, part.start())[1] for part in _PART.finditer(text)}
+    changed = len(text)
+    # From the end on, so that the earlier places stay as they are.
+    for begin in sorted(draw(st.lists(st.sampled_from(list(ends)), max_size=3, unique=True)), reverse=True):
+        end = ends[begin]
+        if end <= changed:
+            other = draw(_NAMES if text[end : end + 1] == ":" else _VALUES)
+            changes = ["{other}"] if text[end : end + 1] == ":" else _IN_ARRAYS if text[begin - 1] == "[" else _CHANGES
+            change = draw(st.sampled_from(changes))
+            text = text[:begin] + change.format(part=text[begin:end], other=other) + text[end:]
+            changed = begin
+    return draw(_spoilt(text.encode("utf-8", "surrogatepass")))
 
 
 @st.composite
