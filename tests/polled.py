@@ -1,4 +1,4 @@
-"""Records polls without a collector: on the status board and in the store, like `exporter.polling.results`."""
+"""Records polls without a collector: on the status board and in the store, as `exporter.polling.poll` does."""
 
 from collections.abc import Iterable
 from dataclasses import replace
