@@ -12,6 +12,9 @@ Number = float | int | bool | None
 # A larger value is not a count: it does not fit into 64 bits, and sums of it would overflow.
 LARGEST_COUNT = 2.0**63
 LabelValues = tuple[str, ...]
+BASE_UNITS = frozenset(
+    ("seconds", "bytes", "dollars", "ratio", "celsius", "joules", "volts", "amperes", "meters", "grams")
+)
 
 
 class Kind(StrEnum):
@@ -77,7 +80,6 @@ class Metric(Generic[T_contra]):
         counted: for counters, in place of `value`: payload → the source that the ledger counts from, or a mapping
             of label values to sources, or None.
         labels: the names of the labels that come after the target's.
-        unit: the base unit with which the name ends, for OpenMetrics.
         source: the fields of the answer that it is read from, if the help does not name them.
         declared: for counters of the configuration: account → what is counted, as `Count.declared` says.
         complete: whether every answer has all label values, so that one that comes later began at 0.
@@ -88,7 +90,6 @@ class Metric(Generic[T_contra]):
     value: "Callable[[T_contra], Number | Mapping[str, Number] | Mapping[LabelValues, Number]] | None" = None
     counted: "Callable[[T_contra], Source | Mapping[str, Source] | None] | None" = None
     labels: tuple[str, ...] = ()
-    unit: str = ""
     source: str = ""
     declared: Callable[[str], bytes] = lambda _account: b""
     complete: bool = True
@@ -97,6 +98,12 @@ class Metric(Generic[T_contra]):
     def kind(self) -> Kind:
         """`counter` for metrics that the ledger counts, `gauge` for all others."""
         return Kind.COUNTER if self.counted is not None else Kind.GAUGE
+
+    @property
+    def unit(self) -> str:
+        """The base unit of OpenMetrics with which the name ends; empty if there is none."""
+        last = self.name.removesuffix("_total").rpartition("_")[2]
+        return last if last in BASE_UNITS else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,13 +51,11 @@ COLLECTOR: TargetCollector[Scan] = TargetCollector(
         Metric(
             "edge_dns_record_scan_created_timestamp_seconds",
             "When the latest record scan was created (CreatedAt), polled.",
-            unit="seconds",
             value=lambda scan: timestamp((scan or _NEVER).created_at),
         ),
         Metric(
             "edge_dns_record_scan_completed_timestamp_seconds",
             "When the latest record scan ended (CompletedAt), polled.",
-            unit="seconds",
             value=lambda scan: timestamp((scan or _NEVER).completed_at),
         ),
         Metric(

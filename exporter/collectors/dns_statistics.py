@@ -106,7 +106,6 @@ COLLECTOR: TargetCollector[ZoneTraffic] = TargetCollector(
         Metric(
             "edge_dns_day_start_timestamp_seconds",
             "Start of the newest UTC day of QueriesServedChart, polled.",
-            unit="seconds",
             value=lambda zone: _newest_start(zone.queries),
         ),
         Metric(

@@ -69,7 +69,6 @@ COLLECTOR: TargetCollector[EdgeScript] = TargetCollector(
         Metric(
             "edge_script_monthly_cost_dollars",
             "Cost of the script in the UTC month to date (MonthlyCost), polled.",
-            unit="dollars",
             value=lambda script: script.monthly_cost,
         ),
         Metric(
@@ -80,13 +79,11 @@ COLLECTOR: TargetCollector[EdgeScript] = TargetCollector(
         Metric(
             "edge_script_monthly_cpu_seconds",
             "CPU time of the script in the UTC month to date (MonthlyCpuTime), polled.",
-            unit="seconds",
             value=_cpu_seconds,
         ),
         Metric(
             "edge_script_cost_dollars_total",
             "Cost of the script since the exporter first saw it, counted from MonthlyCost, polled.",
-            unit="dollars",
             counted=lambda script: _month(script.monthly_cost),
         ),
         Metric(
@@ -97,7 +94,6 @@ COLLECTOR: TargetCollector[EdgeScript] = TargetCollector(
         Metric(
             "edge_script_cpu_seconds_total",
             "CPU time of the script since the exporter first saw it, counted from MonthlyCpuTime, polled.",
-            unit="seconds",
             counted=lambda script: _month(_cpu_seconds(script)),
         ),
         Metric(
@@ -110,7 +106,6 @@ COLLECTOR: TargetCollector[EdgeScript] = TargetCollector(
         Metric(
             "edge_script_last_modified_timestamp_seconds",
             "When the script was last changed (LastModified), polled.",
-            unit="seconds",
             value=lambda script: timestamp(script.last_modified),
         ),
         Metric(

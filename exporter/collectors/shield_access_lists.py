@@ -28,7 +28,6 @@ COLLECTOR: TargetCollector[CustomAccessList] = TargetCollector(
         Metric(
             "edge_shield_access_list_last_modified_timestamp_seconds",
             "When the access list was last changed (lastModified), polled.",
-            unit="seconds",
             value=lambda entries: timestamp(entries.last_modified),
         ),
         Metric(

@@ -91,7 +91,6 @@ COLLECTOR: TargetCollector[ApiGuardian] = TargetCollector(
         Metric(
             "edge_shield_api_guardian_updated_timestamp_seconds",
             "When the API guardian's configuration was last changed (configuration.updatedAt), polled.",
-            unit="seconds",
             value=lambda guardian: (
                 timestamp(guardian.configuration.updated_at) if guardian.configuration is not None else None
             ),

@@ -73,7 +73,6 @@ _ZONE_METRICS: tuple[Metric[NamedZone], ...] = (
     Metric(
         "edge_shield_zone_learning_mode_until_timestamp_seconds",
         "When learning mode ends (learningModeUntil), polled.",
-        unit="seconds",
         value=lambda named: timestamp(named.zone.learning_mode_until),
     ),
     Metric(

@@ -30,8 +30,6 @@ KIND_LABELS: Mapping[str, tuple[Label[Any], ...]] = {
         shield_access_lists.COLLECTOR,
     )
 }
-# Base units of OpenMetrics, with which a metric's name may end.
-_UNITS = ("seconds", "bytes", "dollars", "ratio", "celsius", "joules", "volts", "amperes", "meters", "grams")
 LONGEST_ID = 200
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}", re.ASCII)
 _METRIC_NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*", re.ASCII)
@@ -171,12 +169,6 @@ class EndpointMetric(Section):
         """The text of its expressions."""
         own = self.value or self.days or self.month
         return ", ".join(part.text for part in ([own] if own is not None else self.info.values()))
-
-    @property
-    def unit(self) -> str:
-        """The base unit at the end of the name; empty if there is none."""
-        stem = self.name.removesuffix("_total")
-        return next((unit for unit in _UNITS if stem.endswith(f"_{unit}")), "")
 
     @classmethod
     def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:

@@ -46,7 +46,6 @@ def metric_of(declared: EndpointMetric, path: Path, addresses: Mapping[str, str]
         value=None if source else lambda document: _value(declared, document.value),
         counted=(lambda document: _counted(declared, source, document.value)) if source else None,
         labels=declared.labels,
-        unit=declared.unit,
         source=declared.source,
         declared=cache(declared_for),
         complete=declared.complete,
@@ -193,16 +192,12 @@ def _text(found: object) -> str:
 
 
 def _kind(found: object) -> str:
-    match found:
-        case None:
-            return "nothing"
-        case bool():
-            return "a boolean"
-        case int() | float():
-            return "a number"
-        case str():
-            return "a text"
-        case list():
-            return "a list"
-        case _:
-            return "an object"
+    names = {
+        type(None): "nothing",
+        bool: "a boolean",
+        int: "a number",
+        float: "a number",
+        str: "a text",
+        list: "a list",
+    }
+    return names.get(type(found), "an object")
