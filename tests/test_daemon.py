@@ -431,7 +431,7 @@ async def test_a_daemon_that_has_the_process_to_itself_keeps_the_collector_from_
 async def test_a_renamed_script_keeps_its_budget_over_a_restart_and_one_without_a_script_is_reported(
     configured: ConfiguredSandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("exporter.polling.script_budgets.SHOWN_EVERY_SECONDS", 0.01)
+    monkeypatch.setattr("exporter.daemon.daemon.BUDGETS_EVERY_SECONDS", 0.01)
     script_id = next(iter(configured.world.scripts.scripts))
     name = configured.world.scripts.scripts.name(script_id)
     budgets = f"scripts: {{{{monthly_budget_dollars: {{{{{name}: 20, gone: 5}}}}}}}}\n    budget:"

@@ -73,9 +73,11 @@ class Leases:
 
     Attributes:
         group: as in the arguments.
+        held: the shards for which this process may write, as far as it knows, with the epochs of their leases. It is
+            replaced as a whole, so that any thread may read it.
         holdings: all leases of the installation at the last renewal.
         has_answered: whether the database has answered a renewal.
-        configuration: the fingerprint of this process's configuration, for the other exporters; any thread may set it.
+        configuration: digests of this process's configuration, for the other exporters; any thread may set it.
         waits: why this process holds no shard, and since when in unix seconds; None if nothing prevents it.
     """
 
@@ -88,12 +90,10 @@ class Leases:
         *,
         only: int | None = None,
         clock: Callable[[], float] = boot_time,
-        wall: Callable[[], float] = time.time,
     ) -> None:
         self.group = group
         self.configuration = "{}"
         self.waits: tuple[str, float] | None = None
-        self._wall = wall
         self._different = frozenset[str]()
         self.holdings: tuple[Holding, ...] = ()
         self.has_answered = False
@@ -104,8 +104,7 @@ class Leases:
         self._clock = clock
         self._log = logger()
         self._guard = threading.Lock()
-        # Replaced as a whole, so that any thread may read it.
-        self._held: Mapping[int, int] = {}
+        self.held: Mapping[int, int] = {}
         self._has_lost = False
         self._until = 0.0
         self._is_failing = False
@@ -113,15 +112,10 @@ class Leases:
         self._ending = threading.Event()
         self._thread: threading.Thread | None = None
 
-    @property
-    def held(self) -> Mapping[int, int]:
-        """The shards for which this process may write, as far as it knows, with the epochs of their leases."""
-        return self._held
-
     def are_certain(self) -> bool:
         """Return whether it is certain now that no other exporter holds any of the held shards."""
         with self._guard:
-            return bool(self._held) and self._clock() < self._until
+            return bool(self.held) and self._clock() < self._until
 
     def take(self, database: StateDatabase) -> None:
         """Claim the only shard, and start to renew its lease.
@@ -131,7 +125,7 @@ class Leases:
             LeaseLostError: this process held it, and another exporter has claimed it since.
             StorageError: the database cannot be used.
         """
-        if self._held:
+        if self.held:
             return
         if self._only is None or self._has_lost:
             raise LeaseLostError(_LOST)
@@ -161,7 +155,7 @@ class Leases:
         self._ending.set()
         if self._thread is not None:
             self._thread.join(timeout=_LAST_ROUND_SECONDS)
-        held = self._held
+        held = self.held
         for shard, epoch in held.items():
             self._drop(shard, epoch)
         if not held and self._only is not None:
@@ -177,7 +171,7 @@ class Leases:
             report(self._log.warning, "waiting for another exporter", reason=reason)
         elif self.waits is not None and not reason:
             report(self._log.info, "no longer waiting for another exporter", reason=self.waits[0])
-        self.waits = (reason, self._wall() if self.waits is None else self.waits[1]) if reason else None
+        self.waits = (reason, time.time() if self.waits is None else self.waits[1]) if reason else None
 
     def _show_different(self, different: frozenset[str]) -> None:
         """Log when the configurations of the exporters begin to differ, and when they no longer do."""
@@ -190,17 +184,17 @@ class Leases:
 
     def _add(self, claimed: Mapping[int, int], asked: float) -> None:
         with self._guard:
-            if not self._held:
+            if not self.held:
                 self._until = asked + self._seconds * _RELIABLE
-            self._held = {**self._held, **claimed}
+            self.held = {**self.held, **claimed}
         for shard in claimed:
             self._observer.claimed(shard)
 
     def _drop(self, shard: int, epoch: int) -> bool:
         with self._guard:
-            is_held = self._held.get(shard) == epoch
+            is_held = self.held.get(shard) == epoch
             if is_held:
-                self._held = {other: own for other, own in self._held.items() if other != shard}
+                self.held = {other: own for other, own in self.held.items() if other != shard}
                 self._has_lost = True
         return is_held
 
@@ -229,7 +223,7 @@ class Leases:
 
     def _round(self, table: LeaseTable) -> None:
         """Renew the leases; then claim missing shards, or hand over those that exceed the share."""
-        held, asked = self._held, self._clock()
+        held, asked = self.held, self._clock()
         if 0 < self._until <= asked:
             self._shares_from = asked + self._seconds * _RETURN
         shares = self._only is None and asked >= self._shares_from
@@ -248,7 +242,7 @@ class Leases:
             self._balance(table, fair_share(renewal, self.group))
 
     def _balance(self, table: LeaseTable, share: int) -> None:
-        held, asked = self._held, self._clock()
+        held, asked = self.held, self._clock()
         if len(held) < share:
             claimed = table.claim_free(share - len(held), held)
             if claimed and not self._ending.is_set():

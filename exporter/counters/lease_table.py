@@ -51,7 +51,7 @@ class LeaseTable:
     Args:
         database: a connection.
         group: this process, and the exporters with which it shares the shards.
-        configuration: the fingerprint of its configuration, from `exporter.wiring.from_settings.fingerprint`.
+        configuration: digests of its configuration, from `exporter.wiring.from_settings.digests`.
 
     Raises:
         StorageError: by all methods: the database cannot be used.

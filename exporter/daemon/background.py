@@ -1,7 +1,7 @@
 """Background tasks of the daemon."""
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 from exporter.log import logger
@@ -32,3 +32,12 @@ class Background:
         error = None if task.cancelled() else task.exception()
         if error is not None:
             self._log.error("background task failed", work=task.get_name(), error=repr(error), exc_info=error)
+
+
+async def repeated(seconds: float, work: Callable[[], Awaitable[object] | None]) -> None:
+    """Do work again and again, each time after a number of seconds, until it is cancelled."""
+    while True:
+        await asyncio.sleep(seconds)
+        doing = work()
+        if doing is not None:
+            await doing

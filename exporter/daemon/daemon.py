@@ -13,7 +13,7 @@ from exporter.clock import SYSTEM, Clocks
 from exporter.collectors.catalogue import families
 from exporter.counters.rows import StateRow
 from exporter.counters.storage import LeaseLostError, StateLockedError
-from exporter.daemon.background import Background
+from exporter.daemon.background import Background, repeated
 from exporter.daemon.polling import Polling
 from exporter.daemon.shards import Shards
 from exporter.explain.candidates import Sources
@@ -39,6 +39,10 @@ from exporter.web.status_models import LedgerView
 from exporter.wiring import from_settings
 
 STOP_SECONDS = 4.5
+CLEANED_EVERY_SECONDS = 3600.0
+SAVED_EVERY_SECONDS = 5.0
+# A script's name comes with its first poll, and can change with any poll.
+BUDGETS_EVERY_SECONDS = 10.0
 # At the start, a lease that another process holds is tried at this interval, for this many lengths of a lease.
 HELD_SECONDS = 1.0
 LEASES_AWAITED = 1.3
@@ -153,9 +157,9 @@ class Daemon:
         explainer, telemetry, monotonic = self._explainer(), self._telemetry, self._clocks.monotonic
         works = {
             "renderer": self.renderer.run(),
-            "cleaning": self.polling.keep_cleaning(),
-            "budgets": self.polling.budgets.keep_showing(),
-            "lists": self.polling.keep_saving(),
+            "cleaning": repeated(CLEANED_EVERY_SECONDS, self.polling.forget_removed),
+            "budgets": repeated(BUDGETS_EVERY_SECONDS, self.polling.budgets.show),
+            "lists": repeated(SAVED_EVERY_SECONDS, self.polling.save_lists),
             "absence counting": keep_counting(explainer, telemetry.show_absent, monotonic),
             "loop lag": watch_lag(telemetry.loop_lag.observe, monotonic),
         }

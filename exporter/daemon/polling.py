@@ -1,6 +1,5 @@
 """Polls the targets of the settings in force and of the shards that this process holds."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
 from exporter.clock import Clocks
@@ -20,9 +19,6 @@ from exporter.targets.sharding import Share
 from exporter.targets.target import PollKey, Target
 from exporter.telemetry import Telemetry
 from exporter.wiring import from_settings
-
-SAVED_EVERY_SECONDS = 5.0
-CLEANED_EVERY_SECONDS = 3600.0
 
 
 class Polling:
@@ -115,24 +111,12 @@ class Polling:
         # The rate limits of a new shield zone are unknown before the next discovery.
         await self.schedule.targets_changed(zones)
 
-    async def keep_saving(self) -> None:
-        """Store the lists of resources again and again, until it is cancelled."""
-        while True:
-            await asyncio.sleep(SAVED_EVERY_SECONDS)
-            await self.save_lists()
-
     async def save_lists(self) -> None:
         """Store the lists of resources that have changed: they are served after a restart, too."""
         directory = self._registry.directory
         while directory.unsaved:
             place = directory.unsaved.pop()
             self._ledger.keep(*place, await in_slices(directory.packing(place), self._clocks.monotonic))
-
-    async def keep_cleaning(self) -> None:
-        """Delete counters of removed targets again and again, until it is cancelled."""
-        while True:
-            await asyncio.sleep(CLEANED_EVERY_SECONDS)
-            self.forget_removed()
 
     def forget_removed(self) -> None:
         """Delete the counters of targets that have not been polled for longer than their retention."""

@@ -14,7 +14,7 @@ from exporter.targets.registry import Change, Registry
 from exporter.targets.sharding import Share
 from exporter.targets.target import PollKey
 from exporter.telemetry import Telemetry
-from exporter.wiring.from_settings import fingerprint
+from exporter.wiring.from_settings import digests
 from exporter.wiring.state_storage import database_storage, file_storage
 
 
@@ -68,7 +68,7 @@ class Shards:
     def configure(self, settings: Settings) -> None:
         """Let the other exporters compare their configuration with these settings."""
         if self.database is not None:
-            self.database.leases.configuration = fingerprint(settings)
+            self.database.leases.configuration = digests(settings)
 
     def waits(self) -> str:
         """Return why this process holds no shard, and since when; empty if nothing prevents it."""

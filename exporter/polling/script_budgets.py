@@ -1,6 +1,5 @@
 """Assigns the configured monthly budgets to scripts, and keeps a budget when its script is renamed."""
 
-import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -12,8 +11,6 @@ from exporter.targets.registry import Change, Registry
 from exporter.targets.target import PollKey, Target
 from exporter.telemetry import Telemetry
 
-# A script's name comes with its first poll, and can change with any poll.
-SHOWN_EVERY_SECONDS = 10.0
 # The collector name of rows in the state that store, instead of a script's name, the configured name of its budget.
 BUDGET_ROWS = "script_budget"
 
@@ -74,12 +71,6 @@ class ScriptBudgets:
         """Serve the budgets of the scripts that are polled now."""
         self._listed |= {account for account, kind in change.settled if kind == "script"}
         self.show()
-
-    async def keep_showing(self) -> None:
-        """Serve the budgets again and again, until it is cancelled."""
-        while True:
-            await asyncio.sleep(SHOWN_EVERY_SECONDS)
-            self.show()
 
     def show(self) -> None:
         """Assign the budgets again, serve them, and log the names that match no script."""

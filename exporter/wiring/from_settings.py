@@ -28,7 +28,7 @@ def named(settings: Settings) -> dict[str, AccountSettings | DatabaseSettings]:
     }
 
 
-def fingerprint(settings: Settings) -> str:
+def digests(settings: Settings) -> str:
     """Return digests of the accounts' addresses, and of where targets come from, to be compared by other exporters."""
     accounts = {account.name: _digest(str(account.base_url)) for account in settings.accounts}
     sources = [
