@@ -61,10 +61,6 @@ class Way:
         if event == "call" and code.co_filename.startswith(PACKAGE) and not code.co_name.startswith("<"):
             self.parts[_part()][code.co_filename.removeprefix(PACKAGE)].add(f"{code.co_qualname}:{code.co_firstlineno}")
 
-    def functions(self) -> int:
-        """Return how many functions ran in any part."""
-        return len({(file, name) for files in self.parts.values() for file, names in files.items() for name in names})
-
 
 def _part() -> str:
     thread = threading.current_thread()
@@ -97,11 +93,8 @@ async def follow(polls: int, folder: Path) -> Mapping[str, Mapping[str, set[str]
     with running(Growing(zones=range(1, 2))) as platform:
         account = {"name": "main", "base_url": platform.url, "api_key": "k" * 20, "scripts": off, "shield_zones": off}
         account["dns_zones"] = {**off, "ids": [1]}
-        only = {
-            "dns_statistics": {"interval": 1},
-            "dns_record_scans": {"enabled": False},
-            "discovery": {"enabled": False},
-        }
+        disabled = {name: {"enabled": False} for name in ("dns_record_scans", "discovery")}
+        only = {"dns_statistics": {"interval": 1}, **disabled}
         web, state, log = {"listen": "127.0.0.1:0"}, {"path": folder / "state.db"}, {"level": "error"}
         given = {"accounts": [account], "collectors": only, "web": web, "state": state, "log": log}
         settings = Settings.model_validate(given)
@@ -132,9 +125,8 @@ def main() -> None:
     for part, files in parts.items():
         sys.stdout.write(f"{part}: {sum(map(len, files.values()))} functions in {len(files)} files\n")
         for file, names in sorted(files.items()):
-            sys.stdout.write(
-                f"  {file:45s} {len(names):3d}  {' '.join(sorted(name.partition(':')[0] for name in names))}\n"
-            )
+            shown = " ".join(sorted(name.partition(":")[0] for name in names))
+            sys.stdout.write(f"  {file:45s} {len(names):3d}  {shown}\n")
     both = {(file, name) for files in parts.values() for file, names in files.items() for name in names}
     sys.stdout.write(f"all: {len(both)} functions in {len({file for file, _ in both})} files\n")
 

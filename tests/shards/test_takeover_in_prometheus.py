@@ -28,7 +28,16 @@ HELD = "sum(edge_exporter_shard_held)"
 FAIR = "min(sum by (instance) (edge_exporter_shard_held))"
 SERIES = "count by (instance) ({__name__=~'edge_(dns|script|shield)_.*_total'})"
 
-Labels = tuple[tuple[str, str], ...]
+# The counters of the platform's resources, and the labels that identify their series.
+COUNTERS = {
+    "edge_dns_queries_total": ("zone_id",),
+    "edge_dns_routed_queries_total": ("zone_id", "routing"),
+    "edge_shield_rate_limit_breaches_total": ("rate_limit_id", "action"),
+    "edge_script_requests_total": ("script_id",),
+}
+# A family and the values of these labels → a value, or its samples in order of time.
+Values = dict[tuple[str, ...], float]
+Samples = dict[tuple[str, ...], list[float]]
 
 
 @pytest.fixture
@@ -37,10 +46,11 @@ async def sandboxed(tmp_path: Path) -> AsyncIterator[SandboxedDaemons]:
         yield made
 
 
-def samples(prometheus: Prometheus, family: str, *names: str) -> dict[Labels, list[float]]:
-    """Return the raw samples of each series of a family, in order of time; some labels identify the series."""
+def samples_in(prometheus: Prometheus) -> Samples:
+    """Return the raw samples of every counter."""
     series = [
-        (tuple((name, found["metric"][name]) for name in names), [float(value) for _, value in found["values"]])
+        ((family, *(found["metric"][name] for name in names)), [float(value) for _, value in found["values"]])
+        for family, names in COUNTERS.items()
         for found in prometheus.ask(f"{family}[1h]")
     ]
     assert len(dict(series)) == len(series), "a series changed its labels"
@@ -79,54 +89,37 @@ class Truth:
         self._from = datetime.fromtimestamp(sandboxed.world.clock.now(), UTC).date()
         self._before = self._now()
 
-    def _now(self) -> dict[str, dict[Labels, float]]:
+    def _now(self) -> Values:
         world = self._world
         last = datetime.fromtimestamp(world.clock.now(), UTC).date()
         days = [self._from + timedelta(days=day) for day in range((last - self._from).days + 1)]
-        queries: dict[Labels, float] = {}
-        routed: dict[Labels, float] = {}
-        breaches: dict[Labels, float] = {}
-        for zone in (101, 102, 103):
-            queries[("zone_id", str(zone)),] = sum(world.dns.true_queries(zone, day) for day in days)
-            for location, routing in enumerate(("normal", "smart")):
-                key = (("zone_id", str(zone)), ("routing", routing))
-                routed[key] = sum(world.dns.true_routed(zone, day)[location] for day in days)
+        found: Values = {("edge_script_requests_total", "7"): world.scripts.true_month(7).requests}
+        for zone in ZONES:
+            normal, smart = (
+                sum(part) for part in zip(*(world.dns.true_routed(zone, day) for day in days), strict=True)
+            )
+            found["edge_dns_queries_total", str(zone)] = normal + smart
+            found["edge_dns_routed_queries_total", str(zone), "normal"] = normal
+            found["edge_dns_routed_queries_total", str(zone), "smart"] = smart
         for limit, _, _ in world.rate_limit_ids():
+            breaches = [world.rate_limits.true_breaches(limit, day) for day in days]
             for action in ("logged", "challenged", "blocked"):
-                key = (("rate_limit_id", str(limit)), ("action", action))
-                breaches[key] = sum(getattr(world.rate_limits.true_breaches(limit, day), action) for day in days)
-        requests: dict[Labels, float] = {(("script_id", "7"),): world.scripts.true_month(7).requests}
-        return {
-            "edge_dns_queries_total": queries,
-            "edge_dns_routed_queries_total": routed,
-            "edge_shield_rate_limit_breaches_total": breaches,
-            "edge_script_requests_total": requests,
-        }
+                family = "edge_shield_rate_limit_breaches_total"
+                found[family, str(limit), action] = sum(getattr(each, action) for each in breaches)
+        return found
 
-    def since(self) -> dict[str, dict[Labels, float]]:
-        """Return family → series → the total served since the beginning."""
-        return {
-            family: {labels: value - self._before[family][labels] for labels, value in values.items()}
-            for family, values in self._now().items()
-        }
+    def since(self) -> Values:
+        """Return the totals served since the beginning."""
+        return {series: value - self._before[series] for series, value in self._now().items()}
 
 
-def held_by(prometheus: Prometheus, truth: Truth) -> dict[str, dict[Labels, list[float]]]:
-    """Return the raw samples of every resource of the platform."""
-    return {
-        family: samples(prometheus, family, *(name for name, _ in next(iter(series))))
-        for family, series in truth.since().items()
-    }
-
-
-async def caught_up(prometheus: Prometheus, truth: Truth) -> dict[str, dict[Labels, list[float]]]:
+async def caught_up(prometheus: Prometheus, truth: Truth) -> Samples:
     """Wait until Prometheus has the platform's present values; return all samples."""
     wanted = truth.since()
-    held: dict[str, dict[Labels, list[float]]] = {}
+    held: Samples = {}
     for _ in range(3000):
-        held = await asyncio.to_thread(held_by, prometheus, truth)
-        latest = {family: {labels: values[-1] for labels, values in series.items()} for family, series in held.items()}
-        if latest == wanted:
+        held = await asyncio.to_thread(samples_in, prometheus)
+        if {series: values[-1] for series, values in held.items()} == wanted:
             break
         await asyncio.sleep(0.1)
     return held
@@ -196,9 +189,7 @@ async def test_across_takeovers_prometheus_holds_every_query_once(
         await live(sandboxed, chance, began)
         held = await caught_up(prometheus, truth)
 
-        assert {
-            family: {labels: increase(values) for labels, values in series.items()} for family, series in held.items()
-        } == truth.since()
-        assert all(values == sorted(values) for series in held.values() for values in series.values())
+        assert {series: increase(values) for series, values in held.items()} == truth.since()
+        assert all(values == sorted(values) for values in held.values())
         identities = await asyncio.to_thread(prometheus.ask, SERIES)
         assert [found["metric"] for found in identities] == [{"instance": "edge-exporter"}]
