@@ -68,3 +68,13 @@ def test_what_may_be_worth_an_alert_begins_at_0() -> None:
     assert lines(telemetry, "edge_exporter_collector_missed_runs_total{") == [
         'edge_exporter_collector_missed_runs_total{collector="search"} 0.0'
     ]
+
+
+def test_units_are_those_of_the_names_and_calls_have_longer_buckets() -> None:
+    telemetry = Telemetry(CollectorRegistry(), "1")
+    units = {info.name: info.unit for info in telemetry.families()}
+    assert {unit for name, unit in units.items() if name.removesuffix("_total").endswith("_seconds")} == {"seconds"}
+    assert [name for name, unit in units.items() if unit == "dollars"] == ["edge_script_monthly_budget_dollars"]
+    telemetry.declare_calls("main", ["search"])
+    bounds = [line.split('"')[3] for line in lines(telemetry, "edge_api_request_duration_seconds_bucket")]
+    assert (bounds[0], bounds[-2:]) == ("0.01", ["30.0", "+Inf"])

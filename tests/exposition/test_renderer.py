@@ -98,8 +98,11 @@ async def rendering(cap: int = 1_000_000, grown: Callable[[], None] = lambda: No
         ("publish step publish wait:0.99 step wait:0.01 step", [True, False, True]),
         # Its own metrics are rendered every five seconds, of which one has passed; each second after an event.
         ("wait:3.99 step wait:0.01 step wait:4.99 step", [False, True, False]),
+        ("publish wait:2 step wait:1.99 step wait:0.01 step", [True, False, True]),
         ("eager step wait:1 step wait:0.99 step", [True, True, False]),
         ("eager wait:30 step wait:1 step", [True, False]),
+        # After one that took long, the next one waits longer.
+        ("publish slow:0.02 step slow:0 publish wait:1 step wait:3 step", [True, False, True]),
     ],
 )
 async def test_a_generation_is_rendered_when_something_changed_or_its_own_metrics_are_due(
@@ -109,7 +112,10 @@ async def test_a_generation_is_rendered_when_something_changed_or_its_own_metric
         seen = []
         for step in steps.split():
             word, _, seconds = step.partition(":")
-            setup.clock.now += float(seconds or 0)
+            if word == "slow":
+                setup.clock.step = float(seconds)
+            else:
+                setup.clock.now += float(seconds or 0)
             before = setup.renderer.current
             if word == "publish":
                 setup.publish(101, 1)

@@ -55,6 +55,7 @@ class StoreSetup:
         run: dict[str, Callable[[float], object]] = {
             "ok": lambda lifetime: self.succeed(lifetime=lifetime),
             "other": lambda lifetime: self.succeed(OTHER, lifetime=lifetime),
+            "none": lambda lifetime: succeed(self.store, "dns_statistics", Outcome(ZONE), lifetime=lifetime),
             "same": self._unchanged,
             "fail": lambda _: self._fail(),
             "fail-with-zero": lambda _: self._fail((Family(QUERIES, (Sample(("101",), 0.0),)),)),
@@ -122,6 +123,7 @@ def test_polls_change_what_is_exposed_of_a_target(steps: str, families: Mapping[
         ("interval:6 fail-with-zero interval:57 wait:6 expire wait:51 expire", [[], ["101"]]),
         ("ok:100 wait:90 same:100 wait:99 expire wait:1 expire", [[], ["101"]]),
         ("ok:1 wait:10 expire wait:10 expire", [["101"], []]),
+        ("ok:10 none wait:10 expire", [[]]),
         ("ok:100 other:300 wait:90 ok:100 wait:50 expire wait:50 expire wait:110 expire", [[], ["101"], ["102"]]),
         ("ok:900 wall:1000000 expire", [[]]),
         ("fail wait:10 expire same wait:10 expire", [[], []]),
