@@ -234,42 +234,34 @@ async def test_a_wrong_filter_is_refused_with_its_reason(query: str, status: int
     assert (answer.status_code, words in answer.text, len(answer.text) < 400) == (status, True, True)
 
 
-async def test_scrapes_at_once_are_sent_the_same_bytes() -> None:
+async def test_scrapes_at_once_are_sent_the_same_bytes_and_the_loop_turns_meanwhile() -> None:
     async with site(zones=LARGE // 100, parts=100) as large:
         sent: list[list[bytes]] = []
+        turns = 0
+
+        async def others() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
 
         async def scrape() -> None:
             pieces: list[bytes] = []
             sent.append(pieces)
 
             async def send(message: Message) -> None:
-                await asyncio.sleep(0)
+                # Everything is accepted at once, as by a socket with room.
                 if message.get("body"):
                     pieces.append(message["body"])
 
             await large.app(SCRAPE, receive, send)
 
+        task = asyncio.create_task(others())
         await asyncio.gather(*(scrape() for _ in range(4)))
+        task.cancel()
     assert b"".join(sent[0]) == large.text()
     assert {tuple(map(id, pieces)) for pieces in sent} == {tuple(map(id, sent[0]))}
-
-
-async def test_the_loop_turns_while_a_large_body_is_sent() -> None:
-    async with site(zones=LARGE // 100, parts=100) as large:
-        turns: list[int] = []
-
-        async def others() -> None:
-            while True:
-                turns.append(1)
-                await asyncio.sleep(0)
-
-        async def send(message: Message) -> None:
-            """Accept everything at once, as a socket with room does."""
-
-        task = asyncio.create_task(others())
-        await large.app(SCRAPE, receive, send)
-        task.cancel()
-    assert len(turns) >= len(large.text()) // (1024 * 1024)
+    assert turns >= len(large.text()) // (1024 * 1024)
 
 
 async def test_a_large_body_comes_whole_over_a_socket() -> None:
@@ -288,10 +280,18 @@ async def test_a_large_body_comes_whole_over_a_socket() -> None:
     assert (reader.eof, reader.unused_data) == (True, b""), "more than one gzip member"
 
 
-async def test_a_client_that_reads_slowly_does_not_delay_others() -> None:
+async def test_clients_that_read_slowly_or_go_away_delay_no_others_and_are_no_event(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    request = b"GET /metrics HTTP/1.1\r\nHost: here\r\n"
     async with site(zones=LARGE // 100, parts=100) as large, serving(large.app) as server:
+        for _ in range(5):
+            reader, writer = await asyncio.open_connection("127.0.0.1", server.port, limit=1024)
+            writer.write((request + b"\r\n") * 3)
+            await reader.readline()
+            writer.transport.abort()
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port, limit=1024)
-        writer.write(b"GET /metrics HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n")
+        writer.write(request + b"Connection: close\r\n\r\n")
         await reader.readline()
         async with httpx.AsyncClient() as client:
             assert (await client.get(f"{server.url}/-/healthy")).text == "healthy\n"
@@ -299,17 +299,6 @@ async def test_a_client_that_reads_slowly_does_not_delay_others() -> None:
         answer = await reader.read()
         writer.close()
     assert answer.endswith(large.text())
-
-
-async def test_a_client_that_goes_away_in_the_middle_is_no_event(caplog: pytest.LogCaptureFixture) -> None:
-    async with site(zones=LARGE // 100, parts=100) as large, serving(large.app) as server:
-        for _ in range(5):
-            reader, writer = await asyncio.open_connection("127.0.0.1", server.port, limit=1024)
-            writer.write(b"GET /metrics HTTP/1.1\r\nHost: here\r\n\r\n" * 3)
-            await reader.readline()
-            writer.transport.abort()
-        async with httpx.AsyncClient() as client:
-            assert (await client.get(f"{server.url}/metrics")).content == large.text()
     assert [record.message for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 

@@ -1,14 +1,8 @@
 import pytest
 
-from exporter.web.status_models import State
-from exporter.web.target_query import FilterValues, QueryError, TargetQuery, parse_query
+from exporter.web.target_query import FilterValues, QueryError, parse_query
 
 KNOWN = FilterValues(("dns_statistics", "scripts"), ("main", "database:orders"))
-
-
-def parsed(*fields: tuple[str, str]) -> TargetQuery:
-    """Parse a query from a URL's fields."""
-    return parse_query(fields, KNOWN, default_limit=100)
 
 
 @pytest.mark.parametrize(
@@ -33,22 +27,5 @@ def parsed(*fields: tuple[str, str]) -> TargetQuery:
 )
 def test_what_cannot_be_understood_is_said(fields: list[tuple[str, str]], words: str) -> None:
     with pytest.raises(QueryError) as raised:
-        parsed(*fields)
+        parse_query(fields, KNOWN, default_limit=100)
     assert str(raised.value).startswith(words)
-
-
-def test_a_query_is_read_back_from_the_link_that_it_makes() -> None:
-    query = TargetQuery(
-        search="a&b <c>",
-        collectors=("scripts",),
-        accounts=("database:orders",),
-        states=(State.OK,),
-        sort="name",
-        descending=True,
-        offset=200,
-        limit=1000,
-    )
-    assert query.encoded(100) == (
-        "search=a%26b+%3Cc%3E&collector=scripts&account=database%3Aorders&state=ok&sort=name&order=desc"
-        "&limit=1000&offset=200"
-    )

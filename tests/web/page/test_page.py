@@ -89,7 +89,7 @@ def busy(setup: ViewSetup) -> None:
         ("busy", "/", busy),
         (
             "query",
-            "/?search=a%26b+%3Cc&collector=dns_statistics&state=ok&sort=age&order=desc&limit=1000&offset=2",
+            f"/?search=%3CB%3E+a%26b&collector={SCANS}&account=main&state=ok&sort=age&order=desc&limit=1000&offset=2",
             busy,
         ),
         ("absences", f"/explain?{FAMILIES}", busy),
