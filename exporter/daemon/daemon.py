@@ -116,7 +116,6 @@ class Daemon:
             WebConfigError: the web configuration file is wrong.
         """
         server = WebServer(settings.web.listen.host, settings.web.listen.port, settings.web.config_file)
-        server.bind()
         loop, telemetry = asyncio.get_running_loop(), Telemetry(CollectorRegistry(), __version__)
         ending = ending or asyncio.Event()
         shards = Shards(

@@ -1,7 +1,6 @@
 """The exporter's HTTP server: the endpoints behind access control, within the limit of open files."""
 
 import asyncio
-import socket
 from pathlib import Path
 
 from starlette.types import ASGIApp
@@ -20,40 +19,32 @@ RESERVED_FILES = 96
 
 
 class WebServer:
-    """Serves the exporter's endpoints.
+    """Serves the exporter's endpoints. It binds the address at once, so that a second daemon does nothing.
 
     Args:
         host: the address to listen on; empty for every address of the machine.
         port: 0 for a free one.
         config_file: the web configuration file; None for plain HTTP without passwords.
+
+    Raises:
+        OSError: the address cannot be used.
+        WebConfigError: the web configuration file is wrong.
     """
 
     def __init__(self, host: str, port: int, config_file: Path | None) -> None:
         self._host = host
-        self._port = port
         self._config_file = config_file
-        self._socket: socket.socket | None = None
-        self._server: LoopServer | None = None
+        self._config = WebConfig() if config_file is None else load_web_config(config_file)
+        self._socket = bind(host, port)
         self._connections = Connections(LEAST_CONNECTIONS)
+        self._server: LoopServer | None = None
         self._access: AccessControl | None = None
         self._tls: ServerTls | None = None
-        self._config = WebConfig()
-
-    def bind(self) -> None:
-        """Bind the address, so that a second daemon ends before it does anything.
-
-        Raises:
-            OSError: the address cannot be used.
-            WebConfigError: the web configuration file is wrong.
-        """
-        if self._config_file is not None:
-            self._config = load_web_config(self._config_file)
-        self._socket = bind(self._host, self._port)
 
     @property
     def port(self) -> int:
         """The port that is in use, also if the configured one is 0."""
-        return self._port if self._socket is None else int(self._socket.getsockname()[1])
+        return int(self._socket.getsockname()[1])
 
     @property
     def url(self) -> str:
@@ -82,8 +73,6 @@ class WebServer:
             self._tls = ServerTls(settings, on_error=_tls_file_unusable)
         _report(self._config)
         self._server = LoopServer(self._access, self._connections, None if self._tls is None else self._tls.latest)
-        if self._socket is None:
-            self._socket = bind(self._host, self._port)
         await self._server.start(self._socket)
 
     async def reload(self) -> None:
@@ -109,7 +98,7 @@ class WebServer:
         """Stop serving; answers under way have one second to end."""
         if self._server is not None:
             await self._server.stop()
-        elif self._socket is not None:
+        else:
             self._socket.close()
         if self._tls is not None:
             self._tls.close()

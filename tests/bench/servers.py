@@ -78,7 +78,6 @@ async def serve(series: int, seconds: float) -> None:
         publish(store, target, 0)
     await renderer.render()
     server = WebServer("127.0.0.1", 0, None)
-    server.bind()
     endpoint = MetricsEndpoint(renderer, lambda: (COLLECTOR.name,), lambda _: True)
     await server.start(endpoint)
     _say(f"{server.url}/metrics")

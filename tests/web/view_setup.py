@@ -221,7 +221,6 @@ async def view_setup(*accounts: str) -> AsyncIterator[ViewSetup]:
 async def serving(app: ASGIApp, prefix: str = "/") -> AsyncIterator[WebServer]:
     """Serve an application on a port of the loopback interface, without access control."""
     server = WebServer("127.0.0.1", 0, None)
-    server.bind()
     await server.start(app, prefix)
     try:
         yield server

@@ -304,7 +304,6 @@ async def test_the_real_server_applies_the_file_and_reads_it_again_at_a_reload(t
     headers = "http_server_config: {headers: {X-Content-Type-Options: nosniff}}\n"
     path.write_text(f"{tls}{headers}basic_auth_users: {{prometheus: {HASH}}}\n")
     server = WebServer("127.0.0.1", 0, path)
-    server.bind()
     await server.start(served())
     url = server.url.replace("127.0.0.1", "localhost")
     try:
