@@ -66,7 +66,8 @@ class Directory:
         self._absent[place] = set(kept) if complete else absent & kept.keys()
         if complete:
             self.whole.add(place)
-        if (yield from self._pack(place, (names | kept).items())) != before:
+        self._packed[place] = yield from self._pack(place, (names | kept).items())
+        if self._packed[place] != before:
             self.unsaved.add(place)
 
     def note(self, key: TargetKey, facts: Facts) -> None:
@@ -102,5 +103,4 @@ class Directory:
         for resource_id, name in names:
             pieces.append(deflate.compress(b"\n" + json.dumps([resource_id, name, facts.get(resource_id)]).encode()))
             yield
-        self._packed[place] = b"".join([*pieces, deflate.flush()])
-        return self._packed[place]
+        return b"".join([*pieces, deflate.flush()])

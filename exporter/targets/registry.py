@@ -178,7 +178,8 @@ class Registry:
             for key in unnamed:
                 self._rename(key, names.get(key.id, ""))
             found = {key.id: names[key.id] for key in unnamed if key.id in names}
-            yield from self.directory.merge((account, kind), found, complete=False)
+            if found:
+                yield from self.directory.merge((account, kind), found, complete=False)
         if inventory.is_whole:
             self._searched.add(account)
         settled = frozenset(
@@ -280,10 +281,6 @@ class Registry:
         if target.id in polled and polled[target.id].name != name:
             polled[target.id] = replace(polled[target.id], name=name)
         return target if target.name == name else replace(target, name=name)
-
-    def note(self, key: TargetKey, facts: Mapping[str, str]) -> None:
-        """Record what else is known of a resource from its own answer, as label → value."""
-        self.directory.note(key, facts)
 
     def current(self, target: Target) -> Target:
         """Return a target as it is polled now, with a name that was learnt since; the same if it is not polled."""

@@ -113,11 +113,11 @@ class _Endpoints:
     async def discovery(self, request: Request) -> Response:
         """`/sd/{kind}`."""
         async with self._turn:
-            found = await discover(self._view, request.path_params["kind"], request.query_params)
+            found, unknown = await discover(self._view, request.path_params["kind"], request.query_params)
             body = await _joined(pieces(self._view, found))
         # An account's name may have any letters, and a header has none beyond ASCII.
-        unknown = {INCOMPLETE: quote(",".join(found.unknown), safe=",")} if found.unknown else {}
-        return await _answer(request, body, _JSON, unknown)
+        headers = {INCOMPLETE: quote(",".join(unknown), safe=",")} if unknown else {}
+        return await _answer(request, body, _JSON, headers)
 
     def json(self, endpoint: api.Endpoint) -> Route:
         """Return the route of an endpoint below `/api/v1/`."""

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from heapq import heappop, heappush
-from typing import NamedTuple
 
 from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
@@ -21,15 +20,11 @@ INCOMPLETE = "X-Edge-Incomplete"
 _ADDRESSES = {"script": "default_hostname"}
 
 
-class Discovered(NamedTuple):
-    """The resources that have an address, as a heap, and the accounts of which nothing is known."""
-
-    resources: list[Known]
-    unknown: list[str]
-
-
-async def discover(view: View, kind: str, query: QueryParams) -> Discovered:
+async def discover(view: View, kind: str, query: QueryParams) -> tuple[list[Known], list[str]]:
     """Find the resources of a kind; it causes no platform call.
+
+    Returns:
+        The resources that have an address, as a heap, and the accounts of which nothing is known.
 
     Raises:
         HTTPException: nothing lists such a kind (404), or nothing is known of it yet (503).
@@ -43,7 +38,8 @@ async def discover(view: View, kind: str, query: QueryParams) -> Discovered:
     is_own = bool(check("shard", given.get("shard", ()), ("own",)))
     configured = [selection.account for selection in registry.selections(kind)]
     accounts = check("account", given.get("account", ()), configured) or configured
-    found = Discovered([], [])
+    found: list[Known] = []
+    unknown: list[str] = []
     for account in accounts:
         # Prometheus drops every target for an empty answer, so it must be true: all are known, none gets one.
         is_known, is_complete = False, registry.is_known_whole(account, kind)
@@ -55,18 +51,18 @@ async def discover(view: View, kind: str, query: QueryParams) -> Discovered:
             may_get_one = one.facts is None if kind in _ADDRESSES else kind in NAMED_BY_SEARCH
             is_complete = is_complete and (has_address or not may_get_one)
             if has_address and (not is_own or registry.owns(one.key)):
-                heappush(found.resources, one)
+                heappush(found, one)
         if not (is_known or is_complete):
-            found.unknown.append(account)
-    if found.unknown and len(found.unknown) == len(accounts):
-        names = label_value(", ".join(found.unknown))
+            unknown.append(account)
+    if unknown and len(unknown) == len(accounts):
+        names = label_value(", ".join(unknown))
         raise HTTPException(503, f"no {kind} has been listed yet, or none has an address yet; accounts: {names}")
-    return found
+    return found, unknown
 
 
-async def pieces(view: View, found: Discovered) -> AsyncIterator[str]:
+async def pieces(view: View, heap: list[Known]) -> AsyncIterator[str]:
     """Encode the answer, ordered by account and id, so that all exporters of an installation answer alike."""
-    heap, begin = found.resources, "["
+    begin = "["
     async for one in unhurried((heappop(heap) for _ in range(len(heap))), view.clocks.monotonic):
         facts = {"account": one.key.account, "kind": one.key.kind, "id": one.key.id, "name": one.name}
         facts |= one.facts or {}

@@ -89,6 +89,6 @@ def test_a_script_of_another_shard_is_to_be_read_until_its_host_names_are_known(
     while unread := made.unread("main"):
         assert len(unread) <= 100
         for script in unread:
-            made.note(script.key, {})
+            made.directory.note(script.key, {})
             read.append(script.key)
     assert len(read) == len(set(read)) == 300 - len(list(made.targets("script")))
