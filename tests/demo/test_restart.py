@@ -73,10 +73,15 @@ class Watcher:
 @contextmanager
 def sandbox_running(*words: str) -> Iterator[Served]:
     """Run a sandbox in a separate process."""
-    port = free_port()
-    with process("sandbox", "--port", str(port), *words) as started:
-        started.read_until("Stop with Ctrl-C")
-        yield Served(f"http://127.0.0.1:{port}")
+    with process("sandbox", "--port", "0", *words) as started:
+        yield Served(started.read_addresses()["sandbox"])
+
+
+def write_config(folder: Path, sandbox: Served, port: int, script: str) -> Path:
+    """Write the exporter's configuration."""
+    config, state = folder / "config.yml", folder / "state.db"
+    config.write_text(CONFIG.format(url=sandbox.url, key=keys.API_KEY, port=port, state=state, script=script))
+    return config
 
 
 @contextmanager
@@ -142,48 +147,46 @@ def wait_for_all(watchers: Sequence[Watcher], holds: Callable[[Watcher], object]
 
 @pytest.mark.real
 def test_changes_are_reported_in_the_first_minutes_and_a_restart_of_the_exporter_sends_nothing(tmp_path: Path) -> None:
-    port, config = free_port(), tmp_path / "config.yml"
+    port = free_port()
     with sandbox_running("--zones", "1") as sandbox, watching(tmp_path, port, IN_SECONDS) as watchers:
         script = sandbox.get("/sandbox/world").json()["scripts"]["first"][0]
-        config.write_text(
-            CONFIG.format(
-                url=sandbox.url, key=keys.API_KEY, port=port, state=tmp_path / "state.db", script=script["name"]
-            )
-        )
-        on = {"wafEnabled": True, "wafExecutionMode": 1}
+        config = write_config(tmp_path, sandbox, port, script["name"])
+        named = f'edge_script_monthly_budget_dollars{{script_id="{script["id"]}",script="renamed"}}'
+
+        def settled(awaited: str) -> None:
+            wait_for_all(watchers, lambda watcher: scraped(watcher, SETTLED_SECONDS), awaited)
+
+        def renamed() -> None:
+            wait_for_all(watchers, lambda watcher: watcher.prometheus.ask(named), "the budget under the new name")
+
         for zone in (1, 2):
+            on = {"wafEnabled": True, "wafExecutionMode": 1}
             sandbox.happen("shield_zone_fields", shield_zone_id=zone, fields=on)
         with exporter_running(config, port):
-            wait_for_all(watchers, lambda watcher: scraped(watcher, SETTLED_SECONDS), "zones whose WAF is on")
+            settled("zones whose WAF is on")
             wait_for_all(watchers, lambda watcher: watcher.webhook.always, "the alert that always fires")
             sandbox.happen("shield_zone_fields", shield_zone_id=1, fields={"wafEnabled": False})
             sandbox.happen("shield_zone_fields", shield_zone_id=2, fields={"wafExecutionMode": 0})
             sandbox.happen("scan_failed", zone_id=101)
             sandbox.happen("script_renamed", script_id=script["id"], name="renamed")
-            named = f'edge_script_monthly_budget_dollars{{script_id="{script["id"]}",script="renamed"}}'
-            wait_for_all(watchers, lambda watcher: watcher.prometheus.ask(named), "the budget under the new name")
+            renamed()
             sandbox.happen("script_cost", script_id=script["id"], cost=600.0)
             expected = {"EdgeWafSwitchedOff", "EdgeShieldSetToLog", "EdgeDnsScanFailed", "EdgeScriptOverBudget"}
-            wait_for_all(
-                watchers,
-                lambda watcher: {labels["alertname"] for _, labels in watcher.sent()} >= expected,
-                "the alerts",
-            )
+
+            def is_told(watcher: Watcher) -> bool:
+                return {labels["alertname"] for _, labels in watcher.sent()} >= expected
+
+            wait_for_all(watchers, is_told, "the alerts")
             for watcher in watchers:
-                (_, waf), (_, budget) = (
-                    watcher.sent(name)[0] for name in ("EdgeWafSwitchedOff", "EdgeScriptOverBudget")
-                )
-                assert (waf["shield_zone_id"], bool(waf["pull_zone"])) == ("1", True)
-                assert budget["script"] == "renamed"
-            wait_for_all(watchers, lambda watcher: scraped(watcher, SETTLED_SECONDS), "a calm while")
+                (_, waf), (_, budget) = watcher.sent("EdgeWafSwitchedOff")[0], watcher.sent("EdgeScriptOverBudget")[0]
+                assert (waf["shield_zone_id"], bool(waf["pull_zone"]), budget["script"]) == ("1", True, "renamed")
+            settled("a calm while")
         before = [watcher.sent() for watcher in watchers]
         gone = "absent(edge_shield_zone_waf_enabled)"
         wait_for_all(watchers, lambda watcher: watcher.prometheus.ask(gone), "the silence")
         with exporter_running(config, port):
-            wait_for_all(
-                watchers, lambda watcher: scraped(watcher, SETTLED_SECONDS), "the alerts' own time after the restart"
-            )
-            wait_for_all(watchers, lambda watcher: watcher.prometheus.ask(named), "the budget under the new name")
+            settled("the alerts' own time after the restart")
+            renamed()
             firing = f'ALERTS{{alertname=~"{"|".join(expected)}",alertstate="firing"}}'
             for watcher, sent in zip(watchers, before, strict=True):
                 assert {one["metric"]["alertname"] for one in watcher.prometheus.ask(firing)} == expected
@@ -193,25 +196,21 @@ def test_changes_are_reported_in_the_first_minutes_and_a_restart_of_the_exporter
 
 @pytest.mark.real
 def test_a_zone_whose_traffic_falls_to_less_than_half_is_reported_and_so_is_its_end(tmp_path: Path) -> None:
-    port, config = free_port(), tmp_path / "config.yml"
+    port, name = free_port(), "EdgeDnsQueriesHalved"
     rules = (*HOURS_IN_SECONDS, ("keep_firing_for: 45m\n", "keep_firing_for: 3s\n"))
     with sandbox_running("--zones", "0") as sandbox, watching(tmp_path, port, rules) as watchers:
         sandbox.happen("zone_added", name="shop.example", zone_id=500, queries_a_day=0)
-        config.write_text(
-            CONFIG.format(url=sandbox.url, key=keys.API_KEY, port=port, state=tmp_path / "state.db", script="router")
-        )
+        config = write_config(tmp_path, sandbox, port, "router")
         with exporter_running(config, port), traffic(sandbox, 500) as set_rate:
             set_rate(200)
             yesterday = 'zone:edge_dns_queries:rate1h{zone_id="500"} offset 30s > 100'
             wait_for_all(watchers, lambda watcher: watcher.prometheus.ask(yesterday), "a day to compare with")
-            assert [watcher.sent("EdgeDnsQueriesHalved") for watcher in watchers] == [[], []]
+            assert [watcher.sent(name) for watcher in watchers] == [[], []]
             set_rate(40)
-            wait_for_all(watchers, lambda watcher: watcher.sent("EdgeDnsQueriesHalved"), "the alert")
+            wait_for_all(watchers, lambda watcher: watcher.sent(name), "the alert")
             set_rate(200)
-            wait_for_all(
-                watchers, lambda watcher: len(watcher.sent("EdgeDnsQueriesHalved")) > 1, "the end of the alert"
-            )
+            wait_for_all(watchers, lambda watcher: len(watcher.sent(name)) > 1, "the end of the alert")
             for watcher in watchers:
-                (began, labels), (ended, _) = watcher.sent("EdgeDnsQueriesHalved")
+                (began, labels), (ended, _) = watcher.sent(name)
                 assert (began, ended, labels["domain"]) == ("firing", "resolved", "shop.example")
                 assert watcher.sent("EdgeDnsQueriesDropped") == []
