@@ -53,53 +53,42 @@ def ends_in_time(seconds: float = SECONDS) -> Iterator[None]:
     each on to the handler that is installed for it.
     """
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
-    watch = _Watch(seconds)
-    watch.start()
-    try:
-        yield
-    finally:
-        watch.stop()
-        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+    is_over = False
 
-
-class _Watch(threading.Thread):
-    """Waits for a signal to end, and ends the process a number of seconds later."""
-
-    _is_over = False
-    _is_counting = False
-
-    def __init__(self, seconds: float) -> None:
-        super().__init__(name="deadline", daemon=True)
-        self._seconds = seconds
-
-    def run(self) -> None:
-        """Wait for signals."""
+    def watch() -> None:
+        is_counting = False
         while True:
             received = signal.sigwait(SIGNALS)
-            if self._is_over:
+            if is_over:
                 return
-            if not self._is_counting:
-                self._is_counting = True
-                threading.Thread(target=self._count, name="countdown", daemon=True).start()
+            if not is_counting:
+                is_counting = True
+                threading.Thread(target=_end_after, args=(seconds,), name="countdown", daemon=True).start()
             # Pass the signal on to the installed handler.
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {received})
             signal.raise_signal(received)
             signal.pthread_sigmask(signal.SIG_BLOCK, {received})
 
-    def stop(self) -> None:
-        """Stop waiting for signals; a count that has begun continues, because Python still has to end its threads."""
-        self._is_over = True
-        if self.ident is not None and self.is_alive():
-            signal.pthread_kill(self.ident, signal.SIGTERM)
-            self.join()
+    watcher = threading.Thread(target=watch, name="deadline", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        # A count that has begun continues, because Python still has to end its threads.
+        is_over = True
+        if watcher.ident is not None and watcher.is_alive():
+            signal.pthread_kill(watcher.ident, signal.SIGTERM)
+            watcher.join()
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
-    def _count(self) -> None:
-        threading.Event().wait(self._seconds)
-        # Writing to the log may hang, too.
-        saying = threading.Thread(target=_say_what_hangs, daemon=True)
-        saying.start()
-        saying.join(LOG_SECONDS)
-        os._exit(0)
+
+def _end_after(seconds: float) -> None:
+    threading.Event().wait(seconds)
+    # Writing to the log may hang, too.
+    saying = threading.Thread(target=_say_what_hangs, daemon=True)
+    saying.start()
+    saying.join(LOG_SECONDS)
+    os._exit(0)
 
 
 def _say_what_hangs() -> None:
