@@ -218,6 +218,7 @@ async def test_every_link_between_runbooks_leads_to_one_and_every_alert_has_one(
     async with view_setup() as setup, endpoints_client(setup) as client:
         index = Page((await client.get("/runbooks/")).text)
         links = {own["href"] for own in index.having("a") if re.fullmatch(r"Edge\w+\.md", own["href"])}
+        assert ">Edge<wbr>Target<wbr>Stale</a>" in index.html
         assert links >= {path.name for path in find_folder("runbooks").glob("Edge*.md")}
         for link in links:
             own = Page((await client.get(f"/runbooks/{link}")).text).having("a")
