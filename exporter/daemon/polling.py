@@ -1,5 +1,6 @@
 """Polls the targets of the settings in force and of the shards that this process holds."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
 from exporter.clock import Clocks
@@ -116,7 +117,13 @@ class Polling:
         directory = self._registry.directory
         while directory.unsaved:
             place = directory.unsaved.pop()
-            self._ledger.keep(*place, await in_slices(directory.packing(place), self._clocks.monotonic))
+            try:
+                packed = await in_slices(directory.packing(place), self._clocks.monotonic)
+            except asyncio.CancelledError:
+                # The end of the process saves it.
+                directory.unsaved.add(place)
+                raise
+            self._ledger.keep(*place, packed)
 
     def forget_removed(self) -> None:
         """Delete the counters of targets that have not been polled for longer than their retention."""

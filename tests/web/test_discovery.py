@@ -12,7 +12,7 @@ import pytest
 from exporter.daemon.daemon import Daemon
 from exporter.sandbox import keys
 from exporter.targets.registry import Selection
-from exporter.targets.target import Inventory, Resource, ResourceList
+from exporter.targets.target import Inventory, Resource, ResourceList, TargetKey
 from exporter.web.discovery import INCOMPLETE
 from tests.counters.sandboxed_daemons import sandboxed_daemons
 from tests.shards.sharded_daemons import ShardedDaemons, sharded_daemons
@@ -209,3 +209,15 @@ async def test_the_kinds_of_configured_lists_are_there_too_without_those_that_ha
         setup.registry.apply("main", Inventory(lists))
         listed = await client.get("/sd/pull_zone")
         assert (unknown.status_code, [group["targets"] for group in listed.json()]) == (503, [["shop"]])
+
+
+async def test_a_script_whose_host_name_may_still_come_is_no_reason_for_an_empty_answer() -> None:
+    async with view_setup() as setup, endpoints_client(setup) as client:
+        setup.registry.configure([Selection("main", "script", discover=True)])
+        setup.registry.apply("main", Inventory({"script": ResourceList((Resource("7", "router"),), complete=True)}))
+        answers = [await client.get("/sd/script")]
+        for facts in ({}, {"default_hostname": "router.example"}):
+            setup.registry.directory.note(TargetKey.of("main", "script", "7"), facts)
+            answers.append(await client.get("/sd/script"))
+    assert [answer.status_code for answer in answers] == [503, 200, 200]
+    assert [[group["targets"] for group in answer.json()] for answer in answers[1:]] == [[], [["router.example"]]]
