@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import bcrypt
+import httpx
 import pytest
 import yaml
 
@@ -146,6 +147,8 @@ async def test_zones_are_probed_as_they_come_and_go_and_an_outage_changes_nothin
             settings = protected(tmp_path, sandboxed, port, authority)
             exporter = await asyncio.to_thread(Exporter, settings, tmp_path)
             stack.callback(lambda: exporter.is_running() and exporter.end())
+            async with httpx.AsyncClient(verify=authority.client(), trust_env=False) as stranger:
+                assert (await stranger.get(f"{exporter.url}/sd/dns_zone")).status_code == 401
             config = shipped(sites, blackbox, port, authority)
             prometheus = stack.enter_context(prometheus_running(tmp_path, config, release))
             await until_probed(prometheus, 3)
