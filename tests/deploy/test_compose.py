@@ -16,6 +16,7 @@ from tests.deploy.files import (
     STATE_FOLDER,
     Document,
     document,
+    documents,
     known_variables,
     named_variables,
     settings_from,
@@ -44,22 +45,19 @@ def _ports_of(text: str) -> set[int]:
 
 @pytest.mark.real
 def test_an_account_takes_the_sandbox_s_place_if_its_address_is_given(tmp_path: Path) -> None:
-    key = tmp_path / "key"
-    key.write_text("made-up-key")
-    given = {"EDGE_EXPORTER_BASE_URL": "https://api.example.net", "EDGE_EXPORTER_API_KEY_FILE": str(key)}
+    key = "/run/keys/edge"
+    given = {"EDGE_EXPORTER_BASE_URL": "https://api.example.net", "EDGE_EXPORTER_API_KEY_FILE": key}
     call = ("podman-compose", "--file", str(COMPOSE), "--file", str(ACCOUNT), "config")
     refused = run(*call, environ={**given, "EDGE_EXPORTER_BASE_URL": ""})
     assert (refused.returncode, "EDGE_EXPORTER_BASE_URL" in refused.stderr) == (1, True)
     done = run(*call, environ=given)
     assert done.returncode == 0, done.stderr
-    found = tmp_path / "found.yaml"
-    found.write_text(done.stdout)
-    merged = document(found)
+    (merged,) = documents(done.stdout)
     exporter = merged["services"]["exporter"]
     (secret,) = exporter["secrets"]
     assert exporter["command"] == ["run"]
     assert exporter["environment"]["EDGE_EXPORTER_API_KEY_FILE"] == f"/run/secrets/{secret}"
-    assert merged["secrets"][secret]["file"] == str(key)
+    assert merged["secrets"][secret]["file"] == key
     (account,) = settings_from(exporter["environment"], tmp_path).accounts
     assert account.base_url == given["EDGE_EXPORTER_BASE_URL"]
     assert merged["services"].keys() == SERVICES.keys()
