@@ -83,6 +83,8 @@ async def test_what_is_written_stays_for_the_next_request(full: Pipeline, reader
     assert (inserted["affected_row_count"], inserted["last_insert_rowid"], inserted["rows_written"]) == (2, "2", 2)
     assert await reader.row("SELECT count(*) FROM notes") == ["2"]
     assert await full.row("UPDATE notes SET text = 'new' WHERE id = 2 RETURNING text") == ["new"]
+    removed, _ = await full.results(execute("WITH x AS (SELECT 2 AS i) DELETE FROM notes WHERE id IN x"))
+    assert removed["response"]["result"]["affected_row_count"] == 1
 
 
 async def test_a_stream_goes_on_under_its_baton_and_a_transaction_with_it(full: Pipeline, reader: Pipeline) -> None:
