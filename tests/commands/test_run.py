@@ -2,6 +2,8 @@
 
 import signal
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from exporter.settings.flags import flags
 from tests.commands.conftest import Configure, UnusedAddress
 from tests.commands.platform import Platform
 from tests.commands.shell import Ended, invoke, process
+from tests.waiting import PATIENCE
 from tests.web.certificates import Authority
 
 ACCOUNT = """\
@@ -225,3 +228,15 @@ def test_the_variable_of_a_flag_follows_from_its_name() -> None:
     for flag in flags():
         by_rule = flag.name.removeprefix("--").replace("-", "_").replace(".", "__").upper()
         assert flag.variable == f"EDGE_EXPORTER_{by_rule}"
+
+
+def test_a_process_whose_threads_hang_is_ended_some_seconds_after_a_signal() -> None:
+    code = (
+        "import os, signal, threading; from exporter.commands.output.serving import ends_in_time\n"
+        "signal.signal(signal.SIGTERM, lambda *_: None)\n"
+        "with ends_in_time(0.2):\n"
+        "    threading.Thread(target=threading.Event().wait, name='stuck').start()\n"
+        "    os.kill(os.getpid(), signal.SIGTERM)\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE)
+    assert "ended without waiting for threads that hang" in ended.stdout + ended.stderr
