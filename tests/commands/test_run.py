@@ -16,7 +16,7 @@ from exporter.settings.flags import flags
 from tests.commands.conftest import Configure, UnusedAddress
 from tests.commands.platform import Platform
 from tests.commands.shell import Ended, invoke, process
-from tests.waiting import PATIENCE
+from tests.waiting import END_SECONDS
 from tests.web.certificates import Authority
 
 ACCOUNT = """\
@@ -233,10 +233,13 @@ def test_the_variable_of_a_flag_follows_from_its_name() -> None:
 def test_a_process_whose_threads_hang_is_ended_some_seconds_after_a_signal() -> None:
     code = (
         "import os, signal, threading; from exporter.commands.output.serving import ends_in_time\n"
-        "signal.signal(signal.SIGTERM, lambda *_: None)\n"
+        "told = threading.Event(); signal.signal(signal.SIGTERM, lambda *_: told.set())\n"
         "with ends_in_time(0.2):\n"
         "    threading.Thread(target=threading.Event().wait, name='stuck').start()\n"
         "    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "    while not told.wait(0.01): pass\n"
     )
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE)
+    ended = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=END_SECONDS
+    )
     assert "ended without waiting for threads that hang" in ended.stdout + ended.stderr
