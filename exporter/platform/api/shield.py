@@ -203,6 +203,6 @@ def _next_page(number: int, seen: int, answer: ShieldZonePage) -> int | None:
         return None
     if page.next_page is not None and page.next_page > number:
         return page.next_page
-    has_more = page.total_count is not None and seen < page.total_count and bool(answer.data)
+    has_more = page.total_count is not None and seen < page.total_count
     has_more = has_more or (page.total_pages is not None and number < page.total_pages)
     return number + 1 if has_more else None
