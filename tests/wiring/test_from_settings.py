@@ -43,3 +43,17 @@ def test_each_collector_is_polled_as_often_as_it_is_told() -> None:
     settings = configured(collectors={"scripts": {"interval": "7m", "stale_after": "1h"}})
     plan = next(plan for plan in from_settings.plans(settings) if plan.collector.name == "scripts")
     assert (plan.interval, plan.stale_after) == (420.0, 3600.0)
+
+
+@pytest.mark.parametrize(("interval", "listed"), [("10m", 3600.0), ("3h", 10_800.0)])
+def test_a_list_of_an_endpoint_is_read_at_most_as_often_as_discovery_runs(interval: str, listed: float) -> None:
+    endpoint = {
+        "name": "pull_zones",
+        "path": "/statistics?pullZone={id}",
+        "each": {"list": "/pullzone", "items": "Items", "id": "Id"},
+        "interval": interval,
+        "label": "pull_zone",
+        "metrics": [{"name": "edge_pull_zone_hits", "help": "Hits.", "value": "Hits"}],
+    }
+    settings = configured(endpoints=[endpoint], collectors={"discovery": {"interval": "1h"}})
+    assert {plan.collector.name: plan.interval for plan in from_settings.plans(settings)}["pull_zones_list"] == listed
