@@ -19,7 +19,6 @@ from exporter.targets.target import PollKey
 
 # family → label values beyond the target's → the series' state
 Families = dict[str, dict[LabelValues, Series]]
-_WRONG_FORM = "a series of the state does not have the form that this version writes"
 _NO_NUMBER = "a series of the state holds a value that is not a number"
 
 
@@ -177,7 +176,7 @@ def from_plain(plain: object) -> Series:
             days = DaySeries(_number(created), first, _number(closed), int(_number(shut)), is_whole=bool(whole))
             days.highs, days.baselines, days.lasts = (_days(column, first) for column in (highs, baselines, lasts))
             return days
-    raise ValueError(_WRONG_FORM)
+    raise ValueError("a series of the state does not have the form that this version writes")
 
 
 def _number(value: object) -> float:
@@ -212,4 +211,4 @@ def _days(column: object, first_day: int) -> dict[int, float]:
                     return dict(zip(_ordinals(tuple(offsets), first_day), held, strict=True))
             except (TypeError, ValueError, OverflowError) as error:
                 raise ValueError(_NO_NUMBER) from error
-    raise ValueError(_WRONG_FORM)
+    raise ValueError("a series of the state has days in another form than this version writes")
