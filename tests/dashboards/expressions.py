@@ -38,6 +38,11 @@ class Selected:
         return self.selector.name or ""
 
     @property
+    def labels(self) -> frozenset[str]:
+        """The labels that it asks for."""
+        return frozenset(matcher.name for matcher in self.selector.matchers.matchers)
+
+    @property
     def call(self) -> str:
         """The function whose argument the selector is; empty if there is none."""
         for expr in self.around:
@@ -96,9 +101,10 @@ def walk(expr: Expr, around: tuple[Expr, ...] = ()) -> Iterator[tuple[Expr, tupl
         yield from walk(part, (expr, *around))
 
 
-def selected(use: Use) -> list[Selected]:
+def selected(query: Use | str) -> list[Selected]:
     """Return every selector of a query."""
-    return [Selected(part, around) for part, around in walk(parse(use)) if isinstance(part, VectorSelector)]
+    expr = promql_parser.parse(query) if isinstance(query, str) else parse(query)
+    return [Selected(part, around) for part, around in walk(expr) if isinstance(part, VectorSelector)]
 
 
 def labels_kept(expr: Expr) -> frozenset[str]:
@@ -110,3 +116,8 @@ def labels_kept(expr: Expr) -> frozenset[str]:
         if isinstance(part, BinaryExpr) and part.modifier and part.modifier.matching:
             labels.update(part.modifier.matching.labels)
     return frozenset(labels)
+
+
+def seconds(duration: str) -> float:
+    """Return the seconds of a duration in Prometheus' notation, such as 9d2h."""
+    return promql_parser.parse_duration(duration).total_seconds()

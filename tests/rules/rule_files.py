@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,11 +9,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-import promql_parser
 import yaml
-from promql_parser import MatrixSelector, VectorSelector
 
-from tests.dashboards.expressions import walk
+from tests.dashboards.expressions import selected
 from tests.waiting import PATIENCE
 
 DEPLOY: Final = Path(__file__).parents[2] / "deploy"
@@ -25,12 +22,7 @@ CASES: Final = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """An alert or a recording rule.
-
-    Attributes:
-        name: the name of the alert or of the recorded series.
-        alerting: whether it is an alert.
-    """
+    """An alert or a recording rule; its name is that of the alert or of the recorded series."""
 
     file: str
     name: str
@@ -38,21 +30,7 @@ class Rule:
     expr: str
     labels: dict[str, str]
     annotations: dict[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class Selected:
-    """A selector of an expression.
-
-    Attributes:
-        call: the function whose argument it is, directly or by its range; empty if there is none.
-        seconds: the length of its range, 0 without one.
-    """
-
-    name: str
-    labels: frozenset[str]
-    call: str
-    seconds: float
+    keep_firing_for: str
 
 
 @cache
@@ -73,6 +51,7 @@ def load_rules() -> tuple[Rule, ...]:
             expr=rule["expr"],
             labels=rule.get("labels", {}),
             annotations=rule.get("annotations", {}),
+            keep_firing_for=rule.get("keep_firing_for", ""),
         )
         for path in sorted(RULES.glob("*.yml"))
         for group in read_rules(path)["groups"]
@@ -90,24 +69,6 @@ def load_recordings() -> list[Rule]:
     return [rule for rule in load_rules() if not rule.alerting]
 
 
-def selected(expr: str) -> list[Selected]:
-    """Return every selector of an expression."""
-    found = []
-    for part, around in walk(promql_parser.parse(expr)):
-        if isinstance(part, VectorSelector):
-            ranges = [outer.range.total_seconds() for outer in around[:1] if isinstance(outer, MatrixSelector)]
-            caller = around[len(ranges)] if len(around) > len(ranges) else None
-            found.append(
-                Selected(
-                    name=part.name or "",
-                    labels=frozenset(matcher.name for matcher in part.matchers.matchers),
-                    call=getattr(getattr(caller, "func", None), "name", ""),
-                    seconds=ranges[0] if ranges else 0,
-                )
-            )
-    return found
-
-
 @cache
 def load_case(name: str) -> dict[str, Any]:
     """Load a promtool file by the name of its alert."""
@@ -115,15 +76,14 @@ def load_case(name: str) -> dict[str, Any]:
     return case
 
 
+def run(*command: object, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run a program, and return its exit status and what it printed."""
+    return subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False, **options)
+
+
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A promtool file, and its evaluated contents.
-
-    Attributes:
-        name: its name, under which a failure is reported.
-        content: the file's, as `load_case` returns it.
-        alerts: the names of the alerts that it tests.
-    """
+    """A promtool file: its name, its content as `load_case` returns it, and the alerts that it tests."""
 
     name: str
     content: dict[str, Any]
@@ -133,27 +93,15 @@ class Case:
 def run_cases(promtool: str, cases: Iterable[Case], folder: Path) -> None:
     """Run promtool once for all cases, on the shipped rules; it evaluates every rule of a case's files at each step.
 
-    Args:
-        promtool: the program.
-        cases: they share the folder.
-        folder: where the files for promtool are written.
-
     Raises:
         AssertionError: results differ; it has the output of each case that failed.
     """
     files = [write_case(case, folder) for case in cases]
     assert files
     # promtool allocates much memory and keeps little, so fewer collections are faster.
-    run = subprocess.run(
-        [promtool, "test", "rules", *files],
-        env={**os.environ, "GOGC": "800"},
-        timeout=3 * PATIENCE,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    failed = [part for part in run.stdout.split("Unit Testing:") if "SUCCESS" not in part]
-    assert run.returncode == 0, "".join(failed) + run.stderr
+    tested = run(promtool, "test", "rules", *files, env={**os.environ, "GOGC": "800"}, timeout=3 * PATIENCE)
+    failed = [part for part in tested.stdout.split("Unit Testing:") if "SUCCESS" not in part]
+    assert tested.returncode == 0, "".join(failed) + tested.stderr
 
 
 def write_case(case: Case, folder: Path) -> Path:
@@ -179,9 +127,3 @@ def needed_for(alerts: frozenset[str]) -> frozenset[str]:
     read = {part.name for rule in load_rules() if rule.name in alerts for part in selected(rule.expr)}
     recorded = frozenset(rule.name for rule in load_recordings() if rule.name in read)
     return alerts if recorded <= alerts else needed_for(alerts | recorded)
-
-
-def seconds(duration: str) -> float:
-    """Return the seconds of a duration in Prometheus' notation, such as 9d2h."""
-    unit = {"w": 604_800, "d": 86_400, "h": 3_600, "m": 60, "s": 1}
-    return sum(int(number) * unit[letter] for number, letter in re.findall(r"(\d+)([wdhms])", duration))

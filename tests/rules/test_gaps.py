@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.dashboards.expressions import seconds
 from tests.for_each import for_each
-from tests.rules.rule_files import RULES, Case, load_alerts, load_case, read_rules, run_cases, seconds
+from tests.rules.rule_files import Case, Rule, load_alerts, load_case, run_cases
 
 GAP_SECONDS = 4 * 60
 # Prometheus makes their series itself, or they have no state.
@@ -16,15 +17,7 @@ NOT_HELD = {"EdgeExporterDown", "EdgeExporterAbsent", "EdgeShardMissing", "EdgeW
 FIRST_ROUND = 35 * 60
 # Metrics of an account, also recorded ones; a database has its own budget.
 OF_ACCOUNT = re.compile(r"edge_(dns|script|shield|container)_|collector!~|account_collector:")
-DEFINED = {
-    rule["alert"]: rule
-    for path in RULES.glob("*.yml")
-    for group in read_rules(path)["groups"]
-    for rule in group["rules"]
-    if "alert" in rule
-}
-HELD = [alert.name for alert in load_alerts() if alert.name not in NOT_HELD]
-BY_NAME = for_each("name", HELD, name=str)
+HELD = [alert for alert in load_alerts() if alert.name not in NOT_HELD]
 
 
 def expanded(values: str) -> list[str]:
@@ -50,27 +43,23 @@ def with_gap(values: str, start: float, step: float) -> str:
     return " ".join(samples)
 
 
-@BY_NAME
-def test_a_state_is_held_for_as_long_as_the_first_round_of_polls_may_take(name: str) -> None:
-    rule = DEFINED[name]
-    least = FIRST_ROUND if OF_ACCOUNT.search(rule["expr"]) else 600
-    assert seconds(rule["keep_firing_for"]) >= least
+@for_each("alert", HELD, name=lambda alert: alert.name)
+def test_a_state_is_held_for_as_long_as_the_first_round_of_polls_may_take(alert: Rule) -> None:
+    assert seconds(alert.keep_firing_for) >= (FIRST_ROUND if OF_ACCOUNT.search(alert.expr) else 600)
 
 
-def case_of(name: str) -> Case:
+def case_of(alert: Rule) -> Case:
     """Return the first test of an alert in which it fires, up to a gap after the evaluation at which it does."""
-    case = load_case(name)
-    test = next(
-        one for one in case["tests"] if any(check.get("exp_alerts") for check in one.get("alert_rule_test", []))
-    )
-    check = next(one for one in test["alert_rule_test"] if one.get("exp_alerts"))
+    case = load_case(alert.name)
+    checked = [(test, check) for test in case["tests"] for check in test.get("alert_rule_test", [])]
+    test, check = next(one for one in checked if one[1].get("exp_alerts"))
     every = seconds(case["evaluation_interval"])
     # The last evaluation that promtool has made at that time.
     at = seconds(check["eval_time"]) // every * every
     step = seconds(test["interval"])
     # The evaluation before the gap and all within it, of which the first finds no sample.
     evaluations = [at + number * every for number in range(1 + math.ceil(GAP_SECONDS / every))]
-    firing = f'count(ALERTS{{alertname="{name}",alertstate="firing"}})'
+    firing = f'count(ALERTS{{alertname="{alert.name}",alertstate="firing"}})'
     expected = [{"value": len(check["exp_alerts"]), "labels": "{}"}]
     with_a_gap = {
         "interval": test["interval"],
@@ -79,7 +68,7 @@ def case_of(name: str) -> Case:
             {"expr": firing, "eval_time": f"{time:.0f}s", "exp_samples": expected} for time in evaluations
         ],
     }
-    return Case(name, {**case, "tests": [with_a_gap]}, frozenset({name}))
+    return Case(alert.name, {**case, "tests": [with_a_gap]}, frozenset({alert.name}))
 
 
 @pytest.mark.timeout(1800)  # it evaluates days of rules for every alert

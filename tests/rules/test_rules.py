@@ -1,9 +1,9 @@
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 
+from tests.dashboards.expressions import selected
 from tests.dashboards.families import SCRAPE_LABELS, family_of, known_families
 from tests.for_each import for_each
 from tests.rules.rule_files import (
@@ -15,8 +15,8 @@ from tests.rules.rule_files import (
     load_case,
     load_recordings,
     load_rules,
+    run,
     run_cases,
-    selected,
 )
 
 BASE_URL = "https://github.com/edge-exporter/edge-exporter/blob/main/deploy/runbooks"
@@ -28,12 +28,7 @@ BY_RULE = for_each("rule", load_rules(), name=lambda rule: rule.name)
 
 @pytest.mark.real
 def test_promtool_accepts_the_configuration_and_every_rule(promtool: str) -> None:
-    checked = subprocess.run(
-        [promtool, "check", "config", str(DEPLOY / "prometheus" / "prometheus.yml")],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    checked = run(promtool, "check", "config", DEPLOY / "prometheus" / "prometheus.yml")
     found = [int(count) for count in re.findall(r"SUCCESS: (\d+) rules found", checked.stdout)]
     assert (checked.returncode, checked.stderr, sum(found)) == (0, "", len(ALERTS) + len(RECORDINGS))
 
@@ -84,7 +79,8 @@ def test_counters_are_read_as_rates_over_at_least_four_polls(rule: Rule) -> None
         if family is None or not (family.counter or family.histogram):
             continue
         assert part.call in {"rate", "increase"}, part.name
-        assert part.seconds >= 4 * family.polled_every, part.name
+        assert part.range
+        assert part.range.total_seconds() >= 4 * family.polled_every, part.name
 
 
 @for_each("rule", RECORDINGS, name=lambda rule: rule.name)

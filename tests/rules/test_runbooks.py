@@ -1,14 +1,14 @@
 import json
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from exporter.platform import errors
+from tests.dashboards.expressions import selected
 from tests.dashboards.families import SCRAPE_LABELS, family_of, known_families
 from tests.for_each import for_each
-from tests.rules.rule_files import RUNBOOKS, Rule, load_alerts, load_recordings, selected
+from tests.rules.rule_files import RUNBOOKS, Rule, load_alerts, load_recordings, run
 
 ALERTS = load_alerts()
 PAGES = sorted(path for path in RUNBOOKS.glob("*.md") if path.name != "README.md")
@@ -96,5 +96,5 @@ def test_prometheus_parses_every_query(promtool: str, tmp_path: Path) -> None:
     # JSON is valid YAML.
     file = tmp_path / "queries.yml"
     file.write_text(json.dumps({"groups": [{"name": "runbooks", "rules": rules}]}))
-    run = subprocess.run([promtool, "check", "rules", str(file)], capture_output=True, text=True, check=False)
-    assert (run.returncode, f"{len(asked)} rules found" in run.stdout) == (0, True), run.stdout + run.stderr
+    checked = run(promtool, "check", "rules", file)
+    assert (checked.returncode, f"{len(asked)} rules found" in checked.stdout) == (0, True), checked.stdout

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.rules.rule_files import Case, load_case, run_cases, seconds
+from tests.dashboards.expressions import seconds
+from tests.rules.rule_files import Case, load_case, run_cases
 
 ALERTS = (
     "EdgeDnsQueriesDropped",
