@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from dashboards.generator.queries.subject import PARTS
-from tests.dashboards.families import HEALTH, OTHERS, family_of, platform_families
+from tests.dashboards.families import HEALTH, OTHERS, platform_families
 
 Labels = Mapping[str, str]
 
@@ -23,19 +23,15 @@ INSTANCES = ("exporter-0:9877", "exporter-1:9877")
 # Queries a second of each zone.
 ZONES = (
     ({"account": "main", "zone_id": "101", "domain": "a.example"}, 1.0),
-    (
-        {"account": "main", "zone_id": "102", "domain": "b.example"},
-        2.0,
-    ),
+    ({"account": "main", "zone_id": "102", "domain": "b.example"}, 2.0),
     ({"account": "eu", "zone_id": "201", "domain": "c.example"}, 3.0),
 )
 RATE = {labels["zone_id"]: rate for labels, rate in ZONES}
 COST = {"7": 29.0, "8": 14.5}
 
-_ALERT: Labels = {
-    **dict.fromkeys(("alertname", "severity", "area", "account"), ""),
-    **{label: "" for part in PARTS for label in part.labels},
-}
+_ALERT: Labels = dict.fromkeys(
+    ("alertname", "severity", "area", "account", *(label for part in PARTS for label in part.labels)), ""
+)
 _SCAN_FAILED = {"alertname": "EdgeDnsScanFailed", "severity": "critical", "area": "dns", "zone_id": "101"}
 
 
@@ -70,24 +66,18 @@ THINGS: tuple[tuple[Labels, ...], ...] = (
     ({"account": "main"}, {"account": "eu"}),
     ({},),
 )
-# A healthy thing has the first value of an enum.
+# A healthy thing has the first value of an enum; a label that is not here has its own name as its value.
 VALUES: Mapping[str, tuple[str, ...]] = {
     "alertstate": ("firing", "pending"),
     "action": ("logged", "challenged", "blocked"),
-    "branch": ("main",),
     "check": ("request_schema", "authorization"),
-    "checksum": ("5e88",),
     "code": ("200", "404"),
     "collector": ("dns_statistics", "database"),
-    "default_hostname": ("router.example",),
     "enabled": ("true", "false"),
     "operation": ("GET /dnszone/{id}/statistics", "GET /search"),
     "engine": ("waf", "ddos"),
-    "family": ("edge_dns_queries_total",),
     "feature": ("realtime_threat_intelligence", "whitelabel_response_pages"),
-    "field": ("planType",),
     "generation": ("0", "1", "2"),
-    "job_id": ("3f2504e0",),
     "level": ("medium", "off"),
     # Limits of an API guardian, and of an account's budget.
     "limit": (
@@ -95,29 +85,16 @@ VALUES: Mapping[str, tuple[str, ...]] = {
         *("requests_per_second", "max_in_flight"),
     ),
     "mode": ("block", "log"),
-    "plan": ("business",),
-    "pull_zone": ("shop",),
-    "pull_zone_id": ("9",),
-    "reason": ("timeout",),
     "record_type": ("A", "AAAA"),
-    "release_id": ("1",),
-    "repository": ("acme/router",),
     "required": ("true", "false"),
     "resource_type": ("dns", "script"),
     "routing": ("normal", "smart"),
     "rule_kind": ("rate_limit", "custom_waf"),
-    "ruleset": ("core",),
-    "script_type": ("cdn",),
-    "severity": ("critical",),
     "shard": ("0",),
     "shards": ("2",),
     "signal": ("ip_address", "browser_fingerprint"),
     "state": ("custom", "disabled", "log_only"),
     "status": ("completed", "pending", "in_progress", "failed", "unknown"),
-    "system_hostname": ("r1.example",),
-    "tag": ("stable",),
-    "title": ("shop API",),
-    "version": ("1.0.0",),
 }
 ONE_HOT = {
     "edge_dns_record_scan_status": "status",
@@ -127,33 +104,17 @@ ONE_HOT = {
 }
 BUCKETS = ("0.1", "1", "+Inf")
 # Counters of problems begin at 0 with the process.
-COUNTED_TROUBLES = frozenset(
-    {
-        "edge_api_request_failures_total",
-        "edge_api_retries_total",
-        "edge_exporter_collector_missed_runs_total",
-        "edge_exporter_ledger_corrections_total",
-    }
-)
+COUNTED_TROUBLES = {
+    *("edge_api_request_failures_total", "edge_api_retries_total"),
+    *("edge_exporter_collector_missed_runs_total", "edge_exporter_ledger_corrections_total"),
+}
 # Counters that begin with their first event do not exist while all is well.
-TROUBLES = frozenset(
-    {
-        "ALERTS",
-        "ALERTS_FOR_STATE",
-        "edge_api_unexpected_values_total",
-        "edge_exporter_series_dropped",
-    }
-)
-DAILY = frozenset(
-    {
-        "edge_dns_day_queries",
-        "edge_dns_day_start_timestamp_seconds",
-        "edge_dns_queries_total",
-        "edge_dns_routed_queries_total",
-        "edge_dns_window_queries",
-        "edge_script_monthly_cost_dollars",
-    }
-)
+TROUBLES = {"ALERTS", "ALERTS_FOR_STATE", "edge_api_unexpected_values_total", "edge_exporter_series_dropped"}
+# Families that are compared with their past.
+DAILY = {
+    *("edge_dns_day_queries", "edge_dns_day_start_timestamp_seconds", "edge_dns_window_queries"),
+    *("edge_dns_queries_total", "edge_dns_routed_queries_total", "edge_script_monthly_cost_dollars"),
+}
 
 
 def sample(family: str, labels: Labels, moment: datetime) -> float | None:
@@ -171,37 +132,32 @@ def sample(family: str, labels: Labels, moment: datetime) -> float | None:
     if hot := ONE_HOT.get(family):
         failed = hot == "status" and trouble and labels["zone_id"] == "101"
         return float(labels[hot] == ("failed" if failed else VALUES[hot][0]))
+    rate, restarted = RATE.get(labels.get("zone_id", ""), 0.0), END - timedelta(minutes=20) if trouble else BEGIN
     special = {
-        "edge_dns_day_queries": lambda: RATE[labels["zone_id"]] * (polled - midnight),
-        "edge_dns_day_start_timestamp_seconds": lambda: midnight,
-        "edge_dns_window_queries": lambda: RATE[labels["zone_id"]] * (30 * 86400 + polled - midnight),
-        "edge_dns_queries_total": lambda: RATE[labels["zone_id"]] * running,
-        "edge_dns_routed_queries_total": lambda: RATE[labels["zone_id"]] * running / 2,
-        "edge_dns_record_scan_found": lambda: float(not (trouble and labels["zone_id"] == "201")),
-        "edge_dns_record_scan_created_timestamp_seconds": lambda: midnight - 600,
-        "edge_dns_record_scan_completed_timestamp_seconds": lambda: midnight,
-        "edge_script_monthly_cost_dollars": lambda: COST[labels["script_id"]],
-        "edge_script_monthly_requests": lambda: 1e6,
-        "edge_script_monthly_budget_dollars": lambda: 40.0,
-        "edge_script_last_modified_timestamp_seconds": lambda: midnight,
-        "edge_shield_zone_learning_mode": lambda: float(trouble or labels["shield_zone_id"] == "4"),
-        "edge_shield_zone_learning_mode_until_timestamp_seconds": lambda: at + 86400,
+        "edge_dns_day_queries": rate * (polled - midnight),
+        "edge_dns_day_start_timestamp_seconds": midnight,
+        "edge_dns_window_queries": rate * (30 * 86400 + polled - midnight),
+        "edge_dns_queries_total": rate * running,
+        "edge_dns_routed_queries_total": rate * running / 2,
+        "edge_dns_record_scan_found": float(not (trouble and labels.get("zone_id") == "201")),
+        "edge_dns_record_scan_created_timestamp_seconds": midnight - 600,
+        "edge_script_monthly_cost_dollars": COST.get(labels.get("script_id", ""), 0.0),
+        "edge_script_monthly_requests": 1e6,
+        "edge_script_monthly_budget_dollars": 40.0,
+        "edge_shield_zone_learning_mode": float(trouble or labels.get("shield_zone_id") == "4"),
+        "edge_shield_zone_learning_mode_until_timestamp_seconds": at + 86400,
         # As many in 15 minutes as in its counters.
-        "edge_shield_rate_limit_window_breaches_overall": lambda: 28 * 96 * 45.0,
-        "edge_target_up": lambda: float(not (trouble and labels["target"] == "dns_zone/101")),
-        "edge_target_last_success_timestamp_seconds": lambda: at - 60,
-        "edge_exporter_shard_waiting": lambda: float(trouble),
-        "edge_exporter_ledger_set_aside_timestamp_seconds": lambda: midnight if trouble else 0.0,
-        "edge_exporter_config_last_reload_success_timestamp_seconds": lambda: (
-            (END - timedelta(minutes=20)).timestamp() if trouble else BEGIN.timestamp()
-        ),
-        "process_start_time_seconds": lambda: (
-            (END - timedelta(minutes=20)).timestamp() if trouble else BEGIN.timestamp()
-        ),
-        "process_max_fds": lambda: 1024.0,
-    }.get(family_of(family))
-    if special:
-        return special()
+        "edge_shield_rate_limit_window_breaches_overall": 28 * 96 * 45.0,
+        "edge_target_up": float(not (trouble and labels.get("target") == "dns_zone/101")),
+        "edge_target_last_success_timestamp_seconds": at - 60,
+        "edge_exporter_shard_waiting": float(trouble),
+        "edge_exporter_ledger_set_aside_timestamp_seconds": midnight if trouble else 0.0,
+        "edge_exporter_config_last_reload_success_timestamp_seconds": restarted.timestamp(),
+        "process_start_time_seconds": restarted.timestamp(),
+        "process_max_fds": 1024.0,
+    }
+    if family in special:
+        return special[family]
     if family.endswith(("_total", "_bucket", "_sum", "_count")):
         return running / 60
     return midnight if family.endswith("_timestamp_seconds") else 1.0
@@ -242,14 +198,9 @@ class Scene:
 SMALL = Scene(THINGS, VALUES, sample, renamed, BUCKETS, INSTANCES, BEGIN)
 
 
-def things_of(labels: frozenset[str], scene: Scene) -> tuple[Labels, ...]:
-    """Return the resources that a family with these labels describes: those with the most of these labels."""
-    return next(things for things in scene.things if set(things[0]) <= labels)
-
-
 def series_of(labels: frozenset[str], scene: Scene) -> Iterator[dict[str, str]]:
-    """Return all label sets of a family."""
-    for thing in things_of(labels, scene):
+    """Return all label sets of a family: those of the resources with the most of its labels, with every other value."""
+    for thing in next(things for things in scene.things if set(things[0]) <= labels):
         more = sorted(labels - thing.keys())
         for values in itertools.product(*(scene.values.get(name, (name,)) for name in more)):
             yield {**thing, **dict(zip(more, values, strict=True))}

@@ -134,6 +134,7 @@ LABELS: Mapping[str, tuple[str, ...]] = {
     "release_id": ("41",),
     "resource_type": ("dns", "cdn", "script", "storage"),
     "ruleset": ("core", "bots", "known exploits"),
+    "script_type": ("cdn",),
     "shards": ("1",),
     "tag": ("stable", "latest"),
     "title": ("Shop API",),
