@@ -10,6 +10,7 @@ from dashboards.generator.queries.subject import PARTS
 from exporter.collectors.catalogue import CATALOGUE
 from exporter.exposition.status_board import HEALTH as OF_TARGETS
 from exporter.metric import Kind
+from exporter.platform.errors import PlatformError
 from exporter.telemetry import Telemetry
 
 # Labels that the scrape adds.
@@ -35,18 +36,18 @@ class Known:
     of_process: bool = False
 
 
-def _own(*labels: str, counter: bool = False, histogram: bool = False) -> Known:
-    return Known(frozenset(labels), counter=counter, histogram=histogram, of_process=True)
+def _own(*labels: str, counter: bool = False) -> Known:
+    return Known(frozenset(labels), counter=counter, of_process=True)
 
 
 def _exporters() -> dict[str, Known]:
     """Return the health families of targets, which replicas share, and the telemetry of a process."""
     known = {info.name: Known(frozenset(info.labels)) for info in OF_TARGETS}
     for info in Telemetry(CollectorRegistry(), "0").families():
-        kind = {Kind.COUNTER: {"counter": True}, Kind.HISTOGRAM: {"histogram": True}}.get(info.kind, {})
+        counter, histogram = (info.kind is kind for kind in (Kind.COUNTER, Kind.HISTOGRAM))
         # The budget of a script is in the configuration, which replicas share, too.
         shared = info.name.startswith("edge_script_")
-        known[info.name] = Known(frozenset(info.labels), of_process=not shared, **kind)
+        known[info.name] = Known(frozenset(info.labels), counter, histogram, of_process=not shared)
     return known
 
 
@@ -58,13 +59,9 @@ _OF_ALERTS = ("alertname", "severity", "area", "account", *(label for part in PA
 OTHERS: Mapping[str, Known] = MappingProxyType(
     {
         "process_cpu_seconds_total": _own(counter=True),
-        "process_max_fds": _own(),
-        "process_open_fds": _own(),
-        "process_resident_memory_bytes": _own(),
-        "process_start_time_seconds": _own(),
-        "scrape_duration_seconds": _own(),
-        "scrape_samples_scraped": _own(),
-        "up": _own(),
+        **{f"process_{name}": _own() for name in ("max_fds", "open_fds")},
+        **{f"process_{name}": _own() for name in ("resident_memory_bytes", "start_time_seconds")},
+        **{name: _own() for name in ("scrape_duration_seconds", "scrape_samples_scraped", "up")},
         "ALERTS": _own("alertstate", *_OF_ALERTS),
         "ALERTS_FOR_STATE": _own(*_OF_ALERTS),
         "account:edge_up:answering": _own("account"),
@@ -95,3 +92,11 @@ def family_of(name: str) -> str:
         if stem != name and stem in HEALTH and HEALTH[stem].histogram:
             return stem
     return name
+
+
+def reasons() -> set[str]:
+    """Return the value of the label `reason` of every error of a call."""
+    tree: list[type[PlatformError]] = [PlatformError]
+    for kind in tree:
+        tree += kind.__subclasses__()
+    return {kind.reason for kind in tree}

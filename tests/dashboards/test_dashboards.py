@@ -1,5 +1,6 @@
 """The dashboards' JSON, by the rules of Grafana's public linter and by those of this project."""
 
+import itertools
 import json
 import re
 import subprocess
@@ -21,6 +22,7 @@ from dashboards.generator.page import Colour, Numbers, Page, Panel, Table
 from dashboards.generator.queries import alerts, subject, truth
 from dashboards.generator.sdk import JSONEncoder, dashboard
 from tests.for_each import for_each
+from tests.rules.rule_files import DEPLOY, RULES, load_alerts
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)
@@ -30,24 +32,10 @@ REPOSITORY = Path(__file__).parents[2]
 COMMITTED = REPOSITORY / "dashboards"
 
 # The ids of the value formats of @grafana/data that the dashboards use.
-UNITS = frozenset(
-    {
-        "bytes",
-        "currencyUSD",
-        "dateTimeAsIso",
-        "dateTimeFromNow",
-        "none",
-        "ops",
-        "percentunit",
-        "reqps",
-        "s",
-        "short",
-        "string",
-        "suffix: intervals",
-        "suffix: times",
-        "suffix: per min",
-    }
-)
+UNITS = {
+    *("bytes", "currencyUSD", "dateTimeAsIso", "dateTimeFromNow", "none", "ops", "percentunit", "reqps", "s", "short"),
+    *("string", "suffix: intervals", "suffix: per min", "suffix: times"),
+}
 
 # Addresses in bookmarks and in links from alerts: they never change.
 UIDS = ("edge-overview", "edge-dns", "edge-zone", "edge-scripts", "edge-shield", "edge-database", "edge-exporter")
@@ -64,16 +52,13 @@ def loaded(page: Page) -> dict[str, Any]:
 
 def drawn(page: Page) -> list[dict[str, Any]]:
     """Return all panels of the page's JSON, also those in folded rows, without headings."""
-    flat: list[dict[str, Any]] = []
-    for panel in loaded(page)["panels"]:
-        flat.extend(panel["panels"] if panel["type"] == "row" else [panel])
-    return flat
+    every = [inner for panel in loaded(page)["panels"] for inner in (panel, *panel.get("panels", ()))]
+    return [panel for panel in every if panel["type"] != "row"]
 
 
 def test_committed_is_what_the_code_generates() -> None:
     """`make generate` changes nothing, and nothing else is committed."""
     checked = CliRunner().invoke(main, ["--check"])
-
     assert (checked.exit_code, checked.output) == (0, "")
     assert {path.name for path in COMMITTED.glob("*.json")} == {f"{uid}.json" for uid in UIDS}
     assert tuple(page.uid for page in PAGES) == UIDS
@@ -92,7 +77,6 @@ def test_is_read_whole_by_the_sdk(page: Page) -> None:
     """
     register_default_plugins()
     raw = loaded(page)
-
     assert json.loads(JSONEncoder().encode(dashboard.Dashboard.from_json(raw))) == raw
     assert raw["editable"] is False
     assert generate(page) == json.dumps(raw, sort_keys=True, indent=2) + "\n"
@@ -100,13 +84,9 @@ def test_is_read_whole_by_the_sdk(page: Page) -> None:
 
 @every_page
 def test_has_a_templated_data_source(page: Page) -> None:
-    """The data source is a variable of the page, and every panel uses it."""
     raw = loaded(page)
-    chosen = [variable for variable in raw["templating"]["list"] if variable["type"] == "datasource"]
-
-    assert [(variable["name"], variable["label"], variable["query"]) for variable in chosen] == [
-        ("datasource", "Data source", "prometheus")
-    ]
+    (chosen,) = (variable for variable in raw["templating"]["list"] if variable["type"] == "datasource")
+    assert (chosen["name"], chosen["label"], chosen["query"]) == ("datasource", "Data source", "prometheus")
     assert set(re.findall(r'"uid": "([^"]+)"', generate(page))) == {page.uid, "${datasource}"}
 
 
@@ -114,7 +94,6 @@ def test_has_a_templated_data_source(page: Page) -> None:
 def test_choices_take_several_values_and_all(page: Page) -> None:
     """A choice may be several values or All, whose expression does not grow with their number; one zone is one."""
     chosen = [variable for variable in loaded(page)["templating"]["list"] if variable["type"] == "query"]
-
     assert chosen
     for variable in chosen:
         several = (page.uid, variable["name"]) != ("edge-zone", "zone")
@@ -140,23 +119,15 @@ def test_choices_take_several_values_and_all(page: Page) -> None:
     ],
 )
 def test_things_are_chosen_by_id_and_shown_by_name(name: str, series: str, expected: tuple[str | None, str]) -> None:
-    """A choice shows a name if there is one, and otherwise the id."""
-    regex = next(
-        variable["regex"]
-        for page in PAGES
-        for variable in loaded(page)["templating"]["list"]
-        if variable["name"] == name
-    )
-    pattern = re.compile(regex.strip("/").replace("(?<", "(?P<"))
-    found = pattern.search(series)
-
-    assert found is not None
-    assert (found.group("text"), found.group("value")) == expected
+    variables = [variable for page in PAGES for variable in loaded(page)["templating"]["list"]]
+    regex = next(variable["regex"] for variable in variables if variable["name"] == name)
+    found = re.search(regex.strip("/").replace("(?<", "(?P<"), series)
+    assert found
+    assert (found["text"], found["value"]) == expected
 
 
 @every_page
 def test_panels_have_titles_words_sources_and_queries(page: Page) -> None:
-    """Every panel has a title, a description, and queries to the chosen data source."""
     for panel in drawn(page):
         assert panel["title"]
         assert len(panel["description"]) > 80, panel["title"]
@@ -171,16 +142,10 @@ def test_panels_have_titles_words_sources_and_queries(page: Page) -> None:
 
 @every_page
 def test_units_are_grafanas(page: Page) -> None:
-    """Every panel and every column of a table has a unit that Grafana knows."""
     for panel in drawn(page):
-        units = {panel["fieldConfig"]["defaults"]["unit"]}
-        units |= {
-            override["value"]
-            for group in panel["fieldConfig"]["overrides"]
-            for override in group["properties"]
-            if override["id"] == "unit"
-        }
-
+        config = panel["fieldConfig"]
+        changed = [override for group in config["overrides"] for override in group["properties"]]
+        units = {config["defaults"]["unit"], *(override["value"] for override in changed if override["id"] == "unit")}
         assert units - UNITS == set(), panel["title"]
 
 
@@ -188,7 +153,6 @@ def test_units_are_grafanas(page: Page) -> None:
 def test_words_say_what_to_do(panel: Panel) -> None:
     """A panel that can turn red says what to do then, and any other what to do when it looks wrong."""
     heading = "**When it is red:**" if Colour.BAD in panel.colours else "**When it looks wrong:**"
-
     assert panel.description.count(heading) == 1
     assert panel.shows.endswith(".")
     assert panel.act.endswith(".")
@@ -196,17 +160,14 @@ def test_words_say_what_to_do(panel: Panel) -> None:
 
 @every_page
 def test_panels_do_not_overlap_and_leave_no_holes(page: Page) -> None:
-    """The panels of a row fill the grid from edge to edge, each cell once."""
     cells: Counter[tuple[int, int]] = Counter()
     height = 0
     for panel in loaded(page)["panels"]:
         for box in [panel["gridPos"], *(inner["gridPos"] for inner in panel.get("panels", []))]:
             assert 0 <= box["x"] < box["x"] + box["w"] <= GRID, panel["title"]
-            cells.update(
-                (x, y) for x in range(box["x"], box["x"] + box["w"]) for y in range(box["y"], box["y"] + box["h"])
-            )
-            height = max(height, box["y"] + box["h"])
-
+            columns, rows = range(box["x"], box["x"] + box["w"]), range(box["y"], box["y"] + box["h"])
+            cells.update(itertools.product(columns, rows))
+            height = max(height, rows.stop)
     assert {cell: count for cell, count in cells.items() if count > 1} == {}
     empty = {(x, y) for x in range(GRID) for y in range(height)} - cells.keys()
     assert empty == set(), f"the widths of the panels beside each other do not add up to {GRID}"
@@ -218,29 +179,20 @@ def test_panels_are_known_by_their_titles(page: Page) -> None:
     titles = [panel.title for panel in page.panels]
     ids = [panel["id"] for panel in loaded(page)["panels"]] + [panel["id"] for panel in drawn(page)]
     rows = len(page.rows)
-
     assert len(titles) == len(set(titles))
     assert len(set(ids)) == len(titles) + rows
 
 
 @every_page
 def test_pages_link_to_each_other(page: Page) -> None:
-    """Each page has a menu of all pages, which keeps the time range and the choices."""
     raw = loaded(page)
     menu = raw["links"][0]
-
-    assert raw["tags"] == [links.TAG]
-    assert (menu["type"], menu["tags"], menu["includeVars"], menu["keepTime"]) == (
-        "dashboards",
-        [links.TAG],
-        True,
-        True,
-    )
+    assert (raw["tags"], menu["type"], menu["tags"]) == ([links.TAG], "dashboards", [links.TAG])
+    assert (menu["includeVars"], menu["keepTime"]) == (True, True)
 
 
 @every_page
 def test_links_of_rows_lead_to_choices_that_exist(page: Page) -> None:
-    """A link leads to an existing page, with choices that it has and columns of the row."""
     choices = {other.uid: {variable.name for variable in other.variables} for other in PAGES}
     for panel in page.panels:
         if not isinstance(panel.view, Table):
@@ -252,7 +204,6 @@ def test_links_of_rows_lead_to_choices_that_exist(page: Page) -> None:
             # A row of alerts or findings names its own page.
             uid = re.match(r"(?:/d/([a-z-]+|\$\{__data\.fields\.page\})\?|\$\{runbooks:raw\}/)", column.link)
             named = {name for name, _ in re.findall(r"var-([a-z_]+)=\$\{__data\.fields\.(\w+)\}", column.link)}
-
             assert uid is not None
             assert set(re.findall(r"fields\.(\w+)", column.link)) <= titles, panel.title
             assert named <= choices.get(uid.group(1), set().union(*choices.values()))
@@ -260,7 +211,6 @@ def test_links_of_rows_lead_to_choices_that_exist(page: Page) -> None:
 
 @every_panel
 def test_no_tile_is_green_while_its_figure_is_not_known(panel: Panel) -> None:
-    """A tile that can be green has words for a silent exporter and for old values."""
     if isinstance(panel.view, Numbers) and Colour.GOOD in (panel.steps.colours if panel.steps else ()):
         assert set(truth.WORDS) <= set(panel.words)
         assert all("absent(edge_exporter_shard_info" in query.expr for query in panel.queries)
@@ -268,50 +218,38 @@ def test_no_tile_is_green_while_its_figure_is_not_known(panel: Panel) -> None:
 
 def test_alerts_and_findings_lead_to_pages_that_exist() -> None:
     """Each area of the shipped rules has its page."""
-    rules = [yaml.safe_load(file.read_text()) for file in (REPOSITORY / "deploy/prometheus/rules").glob("*.yml")]
-    areas = {
-        rule["labels"]["area"]
-        for file in rules
-        for group in file["groups"]
-        for rule in group["rules"]
-        if "alert" in rule
-    }
-
+    areas = {alert.labels["area"] for alert in load_alerts()}
     assert areas == {name for names, _ in subject.AREAS for name in names.split("|")}
     assert {page for _, page in subject.AREAS} <= {page.uid for page in PAGES}
 
 
 def test_the_table_of_alerts_says_what_their_own_words_say() -> None:
     """Every label that an alert's summary or description names is in the table, so that no two rows look the same."""
-    texts = [file.read_text() for file in (REPOSITORY / "deploy/prometheus/rules").glob("*.yml")]
+    texts = [file.read_text() for file in RULES.glob("*.yml")]
     named = {label for text in texts for label in re.findall(r"\$labels\.(\w+)", text)}
-
     assert named - {label for part in subject.PARTS for label in part.labels} == {"account", "job"}
 
 
 def test_alerts_follow_from_others_as_alertmanager_has_it() -> None:
     """The table marks the alerts that the shipped Alertmanager configuration inhibits."""
-    shipped = yaml.safe_load((REPOSITORY / "deploy/alertmanager/alertmanager.yml").read_text())["inhibit_rules"]
+    shipped = yaml.safe_load((DEPLOY / "alertmanager/alertmanager.yml").read_text())["inhibit_rules"]
 
     def matched(matchers: list[str]) -> list[str]:
         return [re.sub(r'^alertname(?:=|=~|!~|!=)"(.*)"$', r"\1", matcher) for matcher in matchers]
 
-    assert [
+    read = [
         (matched(rule["source_matchers"]), matched(rule["target_matchers"]), tuple(rule["equal"])) for rule in shipped
-    ] == [
-        ([rule.cause], [rule.follows, rule.unless] if rule.unless else [rule.follows], rule.equal)
-        for rule in alerts.INHIBITIONS
     ]
+    marked = alerts.INHIBITIONS
+    assert read == [([one.cause], [name for name in (one.follows, one.unless) if name], one.equal) for one in marked]
 
 
 @every_panel
 def test_tables_show_what_their_queries_give(panel: Panel) -> None:
-    """Each column without a label has a query, the sorted column is shown, and no two headings are alike."""
     if not isinstance(panel.view, Table) or not panel.view.columns:
         return
     titles = [column.title for column in panel.view.columns]
     values = [column for column in panel.view.columns if not column.label]
-
     assert len(values) <= len(panel.queries)
     assert panel.view.sort in titles
     assert len(titles) == len(set(titles))
@@ -319,21 +257,18 @@ def test_tables_show_what_their_queries_give(panel: Panel) -> None:
 
 @every_panel
 def test_legends_name_labels_that_the_query_keeps(panel: Panel) -> None:
-    """A legend contains only labels that its query groups or selects by."""
     for query in panel.queries:
         for label in re.findall(r"\{\{(\w+)\}\}", query.legend):
             assert re.search(rf"\b{label}\b", query.expr) or label in {"le", "instance", "measured"}, query.legend
 
 
 def test_check_names_the_files_that_differ(tmp_path: Path) -> None:
-    """A changed, a missing and an unknown file are each named, and nothing is written."""
     CliRunner().invoke(main, ["--output", str(tmp_path)])
     (tmp_path / "edge-dns.json").write_text("{}\n")
     (tmp_path / "edge-shield.json").unlink()
     (tmp_path / "mine.json").write_text("{}\n")
 
     checked = CliRunner().invoke(main, ["--check", "--output", str(tmp_path)])
-
     assert checked.exit_code == 1
     assert checked.output.splitlines() == [
         f"{tmp_path}/edge-dns.json is not what the code generates",
@@ -344,59 +279,31 @@ def test_check_names_the_files_that_differ(tmp_path: Path) -> None:
 
 
 def test_without_the_sdk_one_line_says_what_installs_it() -> None:
-    """Without the optional library, the message names what installs it."""
     code = (
         "import runpy, sys; sys.modules['grafana_foundation_sdk'] = None; sys.argv = ['generator', '--check'];"
         "runpy.run_module('dashboards.generator', run_name='__main__')"
     )
     ended = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=False)
-
     assert (ended.returncode, ended.stdout) == (1, "")
     assert ended.stderr == "grafana_foundation_sdk is missing: pip install '.[dashboards]' installs it\n"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.uid)
-def test_titles_fit_into_their_panels_on_a_screen_of_ordinary_width(page: Page) -> None:
-    """A letter of a title takes at most eight points, and a panel's frame and information mark forty."""
-    long = [panel.title for panel in page.panels if len(panel.title) * 8 + 40 > panel.width * 1432 / 24]
-
-    assert long == []
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.uid)
-def test_columns_fit_into_their_tables_on_a_screen_of_ordinary_width(page: Page) -> None:
-    """A table scrolls up and down, but no column is out of sight."""
-    wide = {
-        panel.title: sum(column.width or 60 for column in panel.view.columns if not column.hidden)
-        for panel in page.panels
-        if isinstance(panel.view, Table)
-        if sum(column.width or 60 for column in panel.view.columns if not column.hidden) > panel.width * 1432 / 24 - 10
-    }
-
-    assert wide == {}
-
-
 @every_panel
-def test_headings_of_columns_are_not_cut(panel: Panel) -> None:
-    """A letter takes at most eight points, and the edges of a cell 32, with room for the arrow of a sorted column."""
+def test_titles_columns_and_headings_fit_on_a_screen_of_ordinary_width(panel: Panel) -> None:
+    """A letter takes at most eight points, a panel's frame and information mark 40, the edges of a cell 32."""
+    room = panel.width * 1432 / GRID
+    assert len(panel.title) * 8 + 40 <= room
     if not isinstance(panel.view, Table):
         return
     shown = [column for column in panel.view.columns if not column.hidden]
+    # A table scrolls up and down, but no column is out of sight.
+    assert sum(column.width or 60 for column in shown) <= room - 10
     free = [column for column in shown if column.width is None]
-    room = panel.width * 1432 / 24 - 10 - sum(column.width or 0 for column in shown)
-    share = room / len(free) if free else 0
-
+    share = (room - 10 - sum(column.width or 0 for column in shown)) / max(1, len(free))
     assert [column.title for column in shown if len(column.title) * 8 + 32 > (column.width or share)] == []
 
 
 def test_bars_begin_at_nothing() -> None:
     """Without a least value Grafana would draw the shortest bar without a length."""
-    gauges = [
-        panel
-        for page in PAGES
-        for outer in json.loads(generate(page))["panels"]
-        for panel in (outer, *outer.get("panels", ()))
-        if panel["type"] == "bargauge"
-    ]
-
+    gauges = [panel for page in PAGES for panel in drawn(page) if panel["type"] == "bargauge"]
     assert {panel["fieldConfig"]["defaults"]["min"] for panel in gauges} == {0}

@@ -49,15 +49,12 @@ def found(month: Month, title: str) -> list[dict[str, str]]:
 
 @pytest.mark.parametrize("name", INCIDENTS)
 def test_an_incident_is_named_on_the_overview(tmp_path: Path, name: str) -> None:
-    """The table of findings has the incident and nothing else."""
     with served(tmp_path, INCIDENTS[name]) as month:
         rows = found(month, "What stands out now")
-
     assert {(row["what"], row.get("about", "")) for row in rows} == INCIDENTS[name].finds
 
 
 def test_a_calm_hour_is_calm(tmp_path: Path) -> None:
-    """There are no findings, and every tile is a known 0."""
     titles = ("WAF switched off", "Zones fallen", "Scans failed", "Rate limits in a burst", "Alerts firing")
     with served(tmp_path, CALM, rules=True) as month:
         assert found(month, "What stands out now") == []
@@ -82,7 +79,6 @@ def test_a_refused_key_is_one_alert_that_a_person_sees(tmp_path: Path) -> None:
     with served(tmp_path, refused, rules=True) as month:
         rows = found(month, "Alerts")
         assert tile(month, "Alerts firing") == 1
-
     assert len(rows) == len(refused.alerts) == 129
     assert rows[0]["alertname"] == "EdgeCredentialRefused"
     assert len({(row["alertname"], row["about"]) for row in rows}) == len(rows)

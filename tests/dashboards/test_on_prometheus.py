@@ -72,7 +72,6 @@ def month(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Month]:
 
 @every_query
 def test_finds_something_where_all_is_well(month: Month, use: Use) -> None:
-    """On a healthy platform, exactly the panels about problems are empty."""
     found = month.ask(use, world.HEALTHY_UNTIL)
 
     if use.quiet and not use.quiet.startswith(OF_HISTORY):
@@ -83,13 +82,11 @@ def test_finds_something_where_all_is_well(month: Month, use: Use) -> None:
 
 @every_query
 def test_finds_something_in_trouble(month: Month, use: Use) -> None:
-    """With every kind of problem at once, every panel has data."""
     assert month.ask(use, world.END)
 
 
 @for_each("shown", [(page, panel) for page in PAGES for panel in page.panels], name=lambda shown: shown[1].title)
 def test_answers_carry_the_labels_that_are_shown(month: Month, shown: tuple[Page, Panel]) -> None:
-    """Legends and columns name labels that the results have."""
     page, panel = shown
     uses = [use for use in USES if (use.page, use.kind, use.place) == (page.uid, Kind.PANEL, panel.title)]
     answers = [month.ask(use, world.END) for use in uses]
@@ -98,7 +95,6 @@ def test_answers_carry_the_labels_that_are_shown(month: Month, shown: tuple[Page
             assert all(label in series["metric"] for series in answer), query.legend
     if isinstance(panel.view, Table) and panel.view.columns:
         found = {label for answer in answers for series in answer for label in series["metric"]}
-
         assert {column.label for column in panel.view.columns if column.label} - found == set()
 
 
@@ -141,9 +137,7 @@ def test_answers_carry_the_labels_that_are_shown(month: Month, shown: tuple[Page
 def test_what_two_exporters_serve_is_counted_once(  # noqa: PLR0917 - a table of cases
     month: Month, page: str, place: str, query: int, labels: dict[str, str], expected: float
 ) -> None:
-    """Figures are those of the platform, although two exporters serve each of them."""
     found = month.value(page, place, world.END, query=query, **labels)
-
     assert found == pytest.approx(expected, rel=0.01)
 
 
@@ -151,5 +145,4 @@ def test_what_two_exporters_serve_is_counted_once(  # noqa: PLR0917 - a table of
 def test_a_months_first_hour_is_not_extrapolated(month: Month, hours: float, factor: float) -> None:
     """The last poll still has the old month's sum, and the factor would be about a thousand."""
     moment = datetime(2026, 2, 1, tzinfo=UTC) + timedelta(hours=hours)
-
     assert month.value("edge-scripts", "Projected month end", moment) == pytest.approx(43.5 * factor)

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from exporter.platform import errors
 from tests.dashboards.expressions import selected
-from tests.dashboards.families import SCRAPE_LABELS, family_of, known_families
+from tests.dashboards.families import SCRAPE_LABELS, family_of, known_families, reasons
 from tests.for_each import for_each
 from tests.rules.rule_files import RUNBOOKS, Rule, load_alerts, load_recordings, run
 
@@ -58,14 +57,6 @@ def test_a_page_links_what_exists(page: Path) -> None:
 def test_the_index_has_the_alert_with_its_severity(alert: Rule) -> None:
     row = f"| [{alert.name}]({alert.name}.md) | {alert.labels['severity']} |"
     assert (RUNBOOKS / "README.md").read_text().count(row) == 1
-
-
-def reasons() -> set[str]:
-    """Return every reason of a failed call."""
-    tree = [errors.PlatformError]
-    for kind in tree:
-        tree += kind.__subclasses__()
-    return {kind.reason for kind in tree}
 
 
 def test_the_page_of_a_failing_target_has_every_reason_once() -> None:
