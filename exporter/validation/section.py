@@ -37,6 +37,11 @@ def at(path: KeyPath, error: PydanticCustomError) -> InitErrorDetails:
     return InitErrorDetails(type=error, loc=path, input=None)
 
 
+def broken(*rules: tuple[object, str, str]) -> Iterator[InitErrorDetails]:
+    """Yield an error for each rule that is broken; a rule is whether it is broken, the key, and the message."""
+    return (at((key,), refused(message)) for is_broken, key, message in rules if is_broken)
+
+
 def peek(item: object, key: str) -> object:
     """Return a value of raw data or of a finished section; None if it has none."""
     return item.get(key) if isinstance(item, Mapping) else getattr(item, key, None)

@@ -15,7 +15,7 @@ from exporter.collectors.endpoints.path import Path, parse_path
 from exporter.platform.api.catalogue import OPERATIONS
 from exporter.platform.http.mask import is_secret_name
 from exporter.validation.faults import KeyPath
-from exporter.validation.section import Section, at, duplicates, expected, items, named, peek, refused
+from exporter.validation.section import Section, at, broken, duplicates, expected, items, named, peek, refused
 from exporter.validation.types import Interval, Text, parse_label_name, parse_text
 
 ACCOUNT_KIND = "account"
@@ -38,6 +38,9 @@ LONGEST_METRIC_NAME = 200
 _RESERVED_ENDS = ("_bucket", "_created")
 _SOURCES = ("value", "days", "month", "info")
 _TARGETS = ("each", "ids", "kind")
+_NEEDS_PAGE = "needs page, the query parameter of the page's number"
+_HAS_ID = "contains {id}; a list is requested once for each account"
+_WITH_INFO = "set together with info, which takes neither a label nor a scale"
 # Prometheus, histograms or the exporter's own series already use these labels.
 _TAKEN_LABELS = frozenset({"account", "le", "quantile", "job", "instance"})
 _TAKEN_NAMES = frozenset(
@@ -55,10 +58,6 @@ def _parse_expression(value: object) -> Expression:
         return compile_expression(value.strip())
     except ExpressionError as error:
         raise expected(f"a JMESPath expression ({error})") from None
-
-
-def _parse_label_expression(value: object) -> Expression:
-    return _without_secret(_parse_expression(value))
 
 
 def _without_secret(expression: Expression) -> Expression:
@@ -116,7 +115,7 @@ def _field(parse: Callable[[object], object]) -> tuple[PlainValidator, PlainSeri
 
 
 ExpressionField = Annotated[Expression, *_field(_parse_expression)]
-LabelExpression = Annotated[Expression, *_field(_parse_label_expression)]
+LabelExpression = Annotated[Expression, *_field(lambda value: _without_secret(_parse_expression(value)))]
 PathField = Annotated[Path, *_field(_parse_path)]
 LabelName = Annotated[str, BeforeValidator(_parse_label)]
 
@@ -135,11 +134,11 @@ class TargetList(Section):
     @classmethod
     def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
         """Require `page` if other keys depend on it, and a path that is the same for the whole account."""
-        for key in ("size", "more"):
-            if raw.get(key) is not None and raw.get("page") is None:
-                yield at((key,), refused("needs page, the query parameter of the page's number"))
-        if isinstance(raw.get("list"), str) and "{id}" in str(raw["list"]):
-            yield at(("list",), refused("contains {id}; a list is requested once for each account"))
+        lacks_page, path = raw.get("page") is None, raw.get("list")
+        yield from broken(
+            *((lacks_page and raw.get(key) is not None, key, _NEEDS_PAGE) for key in ("size", "more")),
+            (isinstance(path, str) and "{id}" in path, "list", _HAS_ID),
+        )
 
 
 class EndpointMetric(Section):
@@ -179,25 +178,21 @@ class EndpointMetric(Section):
             yield at((given[1] if given else "name",), refused(f"found {found}, expected one of {', '.join(_SOURCES)}"))
             return
         source, name = given[0], str(raw.get("name", ""))
-        for suffix, kinds in (("_total", ("days", "month")), ("_info", ("info",))):
-            if source in kinds and not name.endswith(suffix):
-                yield at(("name",), refused(f"'{name[:60]}' uses {source}, so the name must end with {suffix}"))
-            if source not in kinds and name.endswith(suffix):
-                yield at(("name",), refused(f"'{name[:60]}' ends with {suffix}, which is for {' and '.join(kinds)}"))
-        if raw.get("complete") is not None and (source not in ("days", "month") or raw.get("label") is None):
-            yield at(("complete",), refused("is for counters with a label"))
-        if source == "info":
-            yield from _info_faults(raw)
-        elif isinstance(raw.get("label"), str) and isinstance(raw.get(source), str):
+        is_info, is_counter = source == "info", source in ("days", "month")
+        for suffix, is_due, kinds in (("_total", is_counter, "days and month"), ("_info", is_info, "info")):
+            has_suffix = name.endswith(suffix)
+            yield from broken(
+                (is_due and not has_suffix, "name", f"'{name[:60]}' uses {source}, so the name must end with {suffix}"),
+                (has_suffix and not is_due, "name", f"'{name[:60]}' ends with {suffix}, which is for {kinds}"),
+            )
+        is_misplaced = raw.get("complete") is not None and (not is_counter or raw.get("label") is None)
+        yield from broken(
+            (is_misplaced, "complete", "is for counters with a label"),
+            *((is_info and raw.get(key) is not None, key, _WITH_INFO) for key in ("label", "scale")),
+            (is_info and raw["info"] == {}, "info", "is empty; expected labels and expressions"),
+        )
+        if not is_info and isinstance(raw.get("label"), str) and isinstance(raw.get(source), str):
             yield from _secret_label(source, str(raw[source]))
-
-
-def _info_faults(raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
-    for key in ("label", "scale"):
-        if raw.get(key) is not None:
-            yield at((key,), refused("set together with info, which takes neither a label nor a scale"))
-    if isinstance(raw.get("info"), Mapping) and not raw["info"]:
-        yield at(("info",), refused("is empty; expected labels and expressions"))
 
 
 def _secret_label(source: str, text: str) -> Iterator[InitErrorDetails]:
@@ -244,53 +239,36 @@ class Endpoint(Section):
     def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
         """Require one source of targets, and a path that fits it."""
         given = [key for key in _TARGETS if raw.get(key) is not None]
-        if len(given) > 1:
-            yield at((given[1],), refused(f"set together with {given[0]}; expected one of {', '.join(_TARGETS)}"))
-        yield from _path_faults(raw.get("path"), given)
+        first, second = (*given, "", "")[:2]
+        label, stem = raw.get("label"), str(raw.get("label") or raw.get("name", ""))
+        path = raw.get("path")
+        names_id = "{id}" in path if isinstance(path, str) else bool(given)
+        is_own, kind_key = bool(given) and given != ["kind"], "name" if label is None else "label"
+        same = f"contains no {{id}}, so that all targets of {first} would be the same"
+        taken = f"'{stem}' is already a kind of target; expected another label, or kind: {stem}"
+        unused = "is for targets of each or ids; other targets already have their labels"
+        yield from broken(
+            (second, second, f"set together with {first}; expected one of {', '.join(_TARGETS)}"),
+            (given and not names_id, "path", same),
+            (not given and names_id, "path", "contains {id}; expected each, ids or kind"),
+            *((raw.get(key) == [], key, f"is empty; expected {key}") for key in ("ids", "metrics")),
+            (label is not None and not is_own, "label", unused),
+            (is_own and stem in _TAKEN_KINDS, kind_key, taken),
+        )
         if isinstance(raw.get("ids"), list):
             yield from duplicates((("ids", place), text) for place, text in enumerate(items(raw["ids"])))
-        for key in ("ids", "metrics"):
-            if raw.get(key) == []:
-                yield at((key,), refused(f"is empty; expected {key}"))
-        yield from _kind_faults(raw, given)
-        yield from label_clashes(raw.get("metrics"), _own_labels(raw, given))
+        own = (stem, f"{stem}_id") if is_own else tuple(one.name for one in KIND_LABELS.get(str(raw.get("kind")), ()))
+        yield from label_clashes(raw.get("metrics"), own)
         yield from duplicates(named(raw, "metrics", "name"), "name")
-
-
-def _path_faults(path: object, given: list[str]) -> Iterator[InitErrorDetails]:
-    if not isinstance(path, str):
-        return
-    if given and "{id}" not in path:
-        yield at(("path",), refused(f"contains no {{id}}, so that all targets of {given[0]} would be the same"))
-    if not given and "{id}" in path:
-        yield at(("path",), refused("contains {id}; expected each, ids or kind"))
-
-
-def _kind_faults(raw: Mapping[str, object], given: list[str]) -> Iterator[InitErrorDetails]:
-    label = raw.get("label")
-    if label is not None and (not given or given == ["kind"]):
-        yield at(("label",), refused("is for targets of each or ids; other targets already have their labels"))
-    stem = str(label or raw.get("name", ""))
-    if given and given != ["kind"] and stem in _TAKEN_KINDS:
-        key = "label" if label is not None else "name"
-        yield at((key,), refused(f"'{stem}' is already a kind of target; expected another label, or kind: {stem}"))
-
-
-def _own_labels(raw: Mapping[str, object], given: list[str]) -> tuple[str, ...]:
-    """Return the labels that the endpoint's targets already have."""
-    if given == ["kind"]:
-        return tuple(label.name for label in KIND_LABELS.get(str(raw["kind"]), ()))
-    stem = str(raw.get("label") or raw.get("name", ""))
-    return (stem, f"{stem}_id") if given else ()
 
 
 def label_clashes(metrics: object, own: tuple[str, ...]) -> Iterator[InitErrorDetails]:
     """Refuse labels of an endpoint's metrics that its targets already have."""
     for place, metric in enumerate(items(metrics)):
         info, label = peek(metric, "info"), peek(metric, "label")
-        paths: list[KeyPath] = [("info", key) for key in (info if isinstance(info, Mapping) else ()) if key in own]
-        if label in own:
-            paths.append(("label",))
-        for path in paths:
-            name = label if path == ("label",) else path[-1]
-            yield at(("metrics", place, *path), refused(f"'{name}' is already a label of the target"))
+        paths: list[tuple[object, KeyPath]] = (
+            [(key, ("info", key)) for key in info] if isinstance(info, Mapping) else []
+        )
+        for name, path in (*paths, (label, ("label",))):
+            if name in own:
+                yield at(("metrics", place, *path), refused(f"'{name}' is already a label of the target"))
