@@ -3,8 +3,9 @@
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import groupby
+from typing import NamedTuple
 
 from exporter.collectors.catalogue import CATALOGUE
 from exporter.collectors.causes import Cause, cause_of
@@ -33,13 +34,21 @@ MOST_WELL = 5
 MOST_ALIKE = 10
 _ORDER = (OK, NEVER_SCANNED, NOT_AVAILABLE, FAILED)
 _WORDS = {"dns": "DNS", "waf": "WAF"}
+# The kinds of errors that concern a whole account, and what is said of them; the first that fits is used.
+_BARRIERS: tuple[tuple[type[PlatformError], str], ...] = (
+    (Unauthorized, "the {credential} is not accepted: {barrier}"),
+    (Forbidden, "the {credential} is not permitted to make any of the polls: {barrier}"),
+    (CredentialError, "{barrier}"),
+    (TransportError, "the {place} cannot be reached: {barrier}"),
+    (NotFound, "every poll fails: {barrier}; check the path of {setting}"),
+    (PlatformError, "every poll fails: {barrier}"),
+)
 
 
 COLUMNS = ("ACCOUNT", "COLLECTOR", "TARGET", "NAME", "RESULT", "DETAIL")
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """A row of the table."""
 
     account: str
@@ -51,8 +60,7 @@ class Row:
 
     def cells(self) -> tuple[str, ...]:
         """The row's cells in the order of `COLUMNS`, each on one line and of a length that can be read."""
-        cells = (self.account, self.collector, self.target, self.name, self.result, self.detail)
-        return tuple(escape(cell if len(cell) <= MESSAGE_LIMIT else cell[: MESSAGE_LIMIT - 1] + "…") for cell in cells)
+        return tuple(escape(cell if len(cell) <= MESSAGE_LIMIT else cell[: MESSAGE_LIMIT - 1] + "…") for cell in self)
 
 
 def rows(verdicts: Iterable[AccountResult]) -> list[Row]:
@@ -156,21 +164,9 @@ def _found(found: Mapping[str, int]) -> str:
 
 def _barrier_row(verdict: AccountResult, barrier: PlatformError) -> Row:
     is_database = verdict.name.startswith(DATABASE_PREFIX)
-    credential = "token" if is_database else "key"
-    match barrier:
-        case Unauthorized():
-            words = f"the {credential} is not accepted: {barrier}"
-        case Forbidden():
-            words = f"the {credential} is not permitted to make any of the polls: {barrier}"
-        case CredentialError():
-            words = str(barrier)
-        case TransportError():
-            words = f"the {'database' if is_database else 'platform'} cannot be reached: {barrier}"
-        case NotFound():
-            setting = "url" if is_database else "base_url"
-            words = f"every poll fails: {barrier}; check the path of {setting}"
-        case _:
-            words = f"every poll fails: {barrier}"
+    place, credential, setting = ("database", "token", "url") if is_database else ("platform", "key", "base_url")
+    words = next(words for kind, words in _BARRIERS if isinstance(barrier, kind))
+    words = words.format(barrier=barrier, place=place, credential=credential, setting=setting)
     untried = sum(verdict.untried.values())
     rest = f"; {counted(untried, 'more poll was', 'more polls were')} not tried" if untried else ""
     target = verdict.name.replace(":", "/", 1) if is_database else f"account/{verdict.name}"
@@ -221,7 +217,7 @@ def as_json(wrong: Iterable[Fault], verdicts: Iterable[AccountResult] = (), warn
             }
             for verdict in tried
         ],
-        "results": [asdict(row) for row in rows(tried)] if any(verdict.tried for verdict in tried) else [],
+        "results": [row._asdict() for row in rows(tried)] if any(verdict.tried for verdict in tried) else [],
         "warnings": list(warnings),
     }
     return json.dumps(found, indent=2, ensure_ascii=False)
