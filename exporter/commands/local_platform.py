@@ -48,18 +48,14 @@ def demo_settings(world: World, url: str, listen: str, log_level: Level = "warni
         ],
         "searches": world.search_terms(),
     }
-    query: dict[str, object] = {
-        "name": "orders_open",
-        "help": "Orders not yet shipped.",
-        "sql": QUERY,
-        "value": "value",
-    }
-    query |= {"labels": ["region"], "interval": "10s"}
+    query = {"name": "orders_open", "help": "Orders not yet shipped.", "sql": QUERY, "interval": "10s"}
     token = keys.DATABASE_TOKEN_READ_ONLY
     return Settings.model_validate(
         {
             "accounts": [account],
-            "databases": [{"name": "orders", "url": url, "auth_token": token, "queries": [query]}],
+            "databases": [
+                {"name": "orders", "url": url, "auth_token": token, "queries": [{**query, "labels": ["region"]}]}
+            ],
             "collectors": {
                 collector.section: {"interval": max(SHORTEST_INTERVAL, collector.interval / SPEED_UP)}
                 for collector in CATALOGUE
@@ -96,14 +92,14 @@ async def _run_demo(
     settings = demo_settings(world, sandbox.url, listen, log_level)
     async with AsyncExitStack() as beside:
         beside.push_async_callback(sandbox.stop)
-        watcher = None
+        watcher, scrape = "", None
         if prometheus_port is not None:
-            watcher = await beside.enter_async_context(prometheus.running(prometheus_port))
+            watcher, scrape = await beside.enter_async_context(prometheus.running(prometheus_port))
 
         def started(daemon: Daemon) -> None:
-            if watcher is not None:
-                watcher.scrape(daemon.server.url.removeprefix("http://"))
-            _print_urls(daemon.server.url, sandbox.url, watcher.url if watcher is not None else "", world)
+            if scrape is not None:
+                scrape(daemon.server.url.removeprefix("http://"))
+            _print_urls(daemon.server.url, sandbox.url, watcher, world)
 
         with listening(listen, "--listen"):
             await run(settings, lambda: settings, started)

@@ -5,9 +5,8 @@ import os
 import re
 import shutil
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -40,24 +39,11 @@ def configuration(folder: Path, target: str) -> str:
     return text
 
 
-@dataclass(frozen=True, slots=True)
-class Prometheus:
-    """A running Prometheus that scrapes nothing yet."""
-
-    url: str
-    _process: asyncio.subprocess.Process
-    _config: Path
-    _folder: Path
-
-    def scrape(self, target: str) -> None:
-        """Load the shipped configuration and rules, and start to scrape an exporter."""
-        self._config.write_text(configuration(self._folder, target), encoding="utf-8")
-        _signal(self._process, signal.SIGHUP)
-
-
 @asynccontextmanager
-async def running(port: int) -> AsyncIterator[Prometheus]:
+async def running(port: int) -> AsyncIterator[tuple[str, Callable[[str], None]]]:
     """Run a Prometheus until the block ends; then delete its data.
+
+    Yields its URL, and a function that makes it scrape the exporter at an address; it scrapes nothing before.
 
     Raises:
         PrometheusError: there is none, or it does not start.
@@ -90,7 +76,12 @@ async def running(port: int) -> AsyncIterator[Prometheus]:
                 raise PrometheusError("prometheus has no log output")
             address = await _ready(lines)
             drained = asyncio.create_task(_drain(lines), name="prometheus log")
-            yield Prometheus(f"http://{address}", process, config, folder)
+
+            def scrape(target: str) -> None:
+                config.write_text(configuration(folder, target), encoding="utf-8")
+                _signal(process, signal.SIGHUP)
+
+            yield f"http://{address}", scrape
         finally:
             await _end(process)
             if drained is not None:
@@ -130,10 +121,7 @@ async def _end(process: asyncio.subprocess.Process) -> None:
 
 
 def _signal(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
-    """Send a signal to a process that may have ended.
-
-    The process's own method would collect the exit code before asyncio does, and asyncio would log a warning.
-    """
+    # The process's own method would collect the exit code before asyncio does, and asyncio would log a warning.
     if process.returncode is None:
         with suppress(ProcessLookupError):
             os.kill(process.pid, number)
