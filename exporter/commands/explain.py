@@ -61,9 +61,6 @@ _CAUSES = [cause.value for cause in Cause]
 def command(
     things: tuple[str, ...],
     *,
-    collector: tuple[str, ...],
-    account: tuple[str, ...],
-    cause: tuple[str, ...],
     limit: int,
     config: Path | None,
     url: str | None,
@@ -73,6 +70,7 @@ def command(
     cert_file: Path | None,
     key_file: Path | None,
     form: str,
+    **filters: tuple[str, ...],
 ) -> None:
     """Ask a running exporter why families have no series: one cause each, its evidence, and what to do.
 
@@ -92,7 +90,6 @@ def command(
         headers["Authorization"] = f"Basic {b64encode(f'{username}:{password}'.encode()).decode()}"
     targets = [thing for thing in things if not thing.startswith(_FAMILY)]
     fields = [("family" if thing.startswith(_FAMILY) else "target", thing) for thing in things]
-    filters = {"collector": collector, "account": account, "cause": cause}
     fields += [(field, value) for field, values in filters.items() for value in values]
     answer = _ask(url, [*fields, ("limit", str(limit))], headers, context)
     if form == "json":
