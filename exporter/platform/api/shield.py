@@ -6,21 +6,7 @@ from typing import TypeVar, cast
 
 from pydantic import TypeAdapter
 
-from exporter.platform.api.shield_models import (
-    BOT_ACTION,
-    BOT_CATEGORY,
-    AccessListConfiguration,
-    ApiGuardian,
-    BotCategoryAction,
-    BotDetectionConfiguration,
-    CustomAccessList,
-    CustomWafRule,
-    GuardianEndpoint,
-    PlanSegment,
-    RateLimitMetrics,
-    ShieldZone,
-    ShieldZonePage,
-)
+from exporter.platform.api import shield_models as models
 from exporter.platform.long_json import Items
 from exporter.platform.operation import Answer, Caller, Operation, Parameter, Request
 from exporter.platform.wire import Each, Envelope, Unusable
@@ -43,8 +29,8 @@ ZONES = Operation(
     method="GET",
     path="/shield/shield-zones",
     help="The account's shield zones, a page at a time.",
-    answer=TypeAdapter(ShieldZonePage),
-    items=Items(("data",), TypeAdapter(Each[ShieldZone]).validate_python),
+    answer=TypeAdapter(models.ShieldZonePage),
+    items=Items(("data",), TypeAdapter(Each[models.ShieldZone]).validate_python),
     parameters=(
         Parameter("page", "query", "integer", "Page, from 1.", required=False),
         Parameter("perPage", "query", "integer", "Zones a page, 1 to 1,000.", required=False),
@@ -56,7 +42,7 @@ RATE_LIMIT = Operation(
     method="GET",
     path="/shield/metrics/rate-limit/{id}",
     help="Breaches of a rate limit over the last 28 days.",
-    answer=_enveloped(RateLimitMetrics),
+    answer=_enveloped(models.RateLimitMetrics),
     parameters=(Parameter("id", "path", "integer", "Rate limit id."),),
 )
 
@@ -65,8 +51,8 @@ ZONE_RATE_LIMITS = Operation(
     method="GET",
     path="/shield/metrics/rate-limits/{shieldZoneId}",
     help="Breaches of every rate limit of a shield zone.",
-    answer=cast("TypeAdapter[list[RateLimitMetrics] | None]", _enveloped(list[Each[RateLimitMetrics]])),
-    items=Items(("data",), TypeAdapter(Each[RateLimitMetrics]).validate_python),
+    answer=cast("TypeAdapter[list[models.RateLimitMetrics] | None]", _enveloped(list[Each[models.RateLimitMetrics]])),
+    items=Items(("data",), TypeAdapter(Each[models.RateLimitMetrics]).validate_python),
     parameters=(_ZONE,),
     absent=frozenset({404}),
     documented=False,
@@ -77,7 +63,7 @@ ACCESS_LIST = Operation(
     method="GET",
     path="/shield/shield-zone/{shieldZoneId}/access-lists/{id}",
     help="A custom access list.",
-    answer=_enveloped(CustomAccessList),
+    answer=_enveloped(models.CustomAccessList),
     parameters=(_ZONE, Parameter("id", "path", "integer", "Custom access list id.")),
 )
 
@@ -86,8 +72,8 @@ API_GUARDIAN = Operation(
     method="GET",
     path="/shield/shield-zone/{shieldZoneId}/api-guardian",
     help="The API guardian's configuration and endpoints.",
-    answer=_enveloped(ApiGuardian),
-    items=Items(("data", "endpoints"), TypeAdapter(GuardianEndpoint).validate_python),
+    answer=_enveloped(models.ApiGuardian),
+    items=Items(("data", "endpoints"), TypeAdapter(models.GuardianEndpoint).validate_python),
     parameters=(_ZONE,),
 )
 
@@ -96,7 +82,7 @@ BOT_DETECTION = Operation(
     method="GET",
     path="/shield/shield-zone/{shieldZoneId}/bot-detection",
     help="The bot-detection configuration.",
-    answer=_enveloped(BotDetectionConfiguration),
+    answer=_enveloped(models.BotDetectionConfiguration),
     parameters=(_ZONE,),
 )
 
@@ -105,7 +91,7 @@ CUSTOM_RULE = Operation(
     method="GET",
     path="/shield/waf/custom-rule/{id}",
     help="A custom WAF rule.",
-    answer=TypeAdapter(CustomWafRule),
+    answer=TypeAdapter(models.CustomWafRule),
     parameters=(Parameter("id", "path", "integer", "Custom WAF rule id."),),
 )
 
@@ -114,23 +100,23 @@ PLAN_SEGMENTATION = Operation(
     method="GET",
     path="/shield/waf/rules/plan-segmentation",
     help="WAF rules by the plan that includes them.",
-    answer=_enveloped(list[PlanSegment]),
-    items=Items(("data",), TypeAdapter(PlanSegment).validate_python),
+    answer=_enveloped(list[models.PlanSegment]),
+    items=Items(("data",), TypeAdapter(models.PlanSegment).validate_python),
 )
 
 # The interface document defines the categories 0 to 7; a platform may have others.
-_SETTABLE = {number: name for number, name in BOT_CATEGORY.items() if number in range(8)}
+_SETTABLE = {number: name for number, name in models.BOT_CATEGORY.items() if number in range(8)}
 
 SET_BOT_ACTION = Operation(
     name="shield_bot_category_action",
     method="PUT",
     path="/shield/shield-zone/{shieldZoneId}/bot-categorization/categories/{category}",
     help="Sets the action for a category of bots.",
-    answer=_enveloped(BotCategoryAction),
+    answer=_enveloped(models.BotCategoryAction),
     parameters=(
         _ZONE,
         Parameter("category", "path", "integer", "Category of bots.", allowed=_SETTABLE),
-        Parameter("action", "body", "integer", "The action for the category.", allowed=BOT_ACTION),
+        Parameter("action", "body", "integer", "The action for the category.", allowed=models.BOT_ACTION),
     ),
     writes=True,
 )
@@ -140,7 +126,7 @@ SWITCH_ACCESS_LIST = Operation(
     method="PATCH",
     path="/shield/shield-zone/{shieldZoneId}/access-lists/configurations/{id}",
     help="Switches an access-list configuration on or off.",
-    answer=_enveloped(AccessListConfiguration),
+    answer=_enveloped(models.AccessListConfiguration),
     parameters=(
         _ZONE,
         Parameter("id", "path", "integer", "Access-list configuration id."),
@@ -161,7 +147,7 @@ class ZoneListing:
         complete: whether the number of distinct zones equals the platform's count.
     """
 
-    zones: Mapping[int, ShieldZone]
+    zones: Mapping[int, models.ShieldZone]
     unusable: Mapping[int, str] = field(default_factory=dict)
     total: int | None = None
     complete: bool = False
@@ -173,7 +159,7 @@ async def zones(caller: Caller) -> Answer[ZoneListing]:
     Raises:
         PlatformError: a page gave no usable answer.
     """
-    found: dict[int, ShieldZone] = {}
+    found: dict[int, models.ShieldZone] = {}
     unusable: dict[int, str] = {}
     nameless, seen, number = 0, 0, 1
     for _ in range(MOST_PAGES):
@@ -197,7 +183,7 @@ async def zones(caller: Caller) -> Answer[ZoneListing]:
     return Answer(listing, answer.date, answer.raw)
 
 
-def _next_page(number: int, seen: int, answer: ShieldZonePage) -> int | None:
+def _next_page(number: int, seen: int, answer: models.ShieldZonePage) -> int | None:
     page = answer.page
     if page is None:
         return None

@@ -7,18 +7,8 @@ from typing import Any, TypeVar
 import httpx
 from pydantic import TypeAdapter, ValidationError
 
-from exporter.platform.errors import (
-    BodyTooLarge,
-    EnvelopeError,
-    NotAvailable,
-    NotJson,
-    OutOfRange,
-    PlatformError,
-    StatusError,
-    WrongShape,
-    error_for_status,
-    one_line,
-)
+from exporter.platform import errors
+from exporter.platform.errors import PlatformError, StatusError, error_for_status, one_line
 from exporter.platform.http.mask import Mask
 from exporter.platform.long_json import Items, LongJson, NotWholeJsonError, TooManyValuesError, without_surrogates
 from exporter.platform.operation import Operation
@@ -94,7 +84,7 @@ async def read_body(
     announced = response.headers.get("content-length", "")
     too_large = f"the body is over {BODY_LIMIT} bytes"
     if is_success and announced.isdecimal() and int(announced) > BODY_LIMIT:
-        raise BodyTooLarge(too_large, status=status)
+        raise errors.BodyTooLarge(too_large, status=status)
     body = Body(mask)
     long: LongJson | None = None
     async for piece in stream:
@@ -102,7 +92,7 @@ async def read_body(
         if not is_success and body.size > ERROR_BODY_LIMIT:
             break
         if body.size > BODY_LIMIT:
-            raise BodyTooLarge(too_large, status=status)
+            raise errors.BodyTooLarge(too_large, status=status)
         if long is None and is_success and body.size > LONG_BODY:
             long, taken = LongJson(items), body.so_far()
         if long is not None:
@@ -123,13 +113,13 @@ async def _parse_piece(long: LongJson, piece: bytes, turns: Turns, status: int, 
     except NotWholeJsonError:
         raise _no_json(long.begin, status) from None
     except TooManyValuesError as error:
-        raise WrongShape(f"the body holds {error}", status=status) from None
+        raise errors.WrongShape(f"the body holds {error}", status=status) from None
     await turns.take()
 
 
-def _no_json(begin: str, status: int) -> NotJson:
+def _no_json(begin: str, status: int) -> errors.NotJson:
     looks = "HTML" if begin.startswith("<") else "not whole JSON"
-    return NotJson(f"the platform answered {status} with a body that is {looks}", status=status)
+    return errors.NotJson(f"the platform answered {status} with a body that is {looks}", status=status)
 
 
 # Error keys that mean that this zone does not have the resource: its plan lacks it, or it was never set up.
@@ -151,7 +141,8 @@ def failure_in(raw: bytes) -> Failure:
     try:
         body = json.loads(raw)
     except (ValueError, RecursionError):
-        return Failure(message=_plain_text(raw))
+        text = raw[:1000].decode("utf-8", "replace").strip()
+        return Failure("" if text.startswith("<") else one_line(text))
     return _failure_of(body)
 
 
@@ -187,11 +178,6 @@ def _string(body: dict[str, Any], name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _plain_text(raw: bytes) -> str:
-    text = raw[:1000].decode("utf-8", "replace").strip()
-    return "" if text.startswith("<") else one_line(text)
-
-
 def status_error(status: int, raw: bytes, retry_after: float | None) -> StatusError:
     """Return the error for a failure status, with the content of the body."""
     failure = failure_in(raw)
@@ -214,7 +200,7 @@ def payload(operation: Operation[T], raw: bytes, status: int, parsed: LongJson |
     """
     value: Any
     if parsed is None and not raw.strip():
-        raise NotJson(f"the platform answered {status} with an empty body", status=status)
+        raise errors.NotJson(f"the platform answered {status} with an empty body", status=status)
     try:
         value = _parse(operation.answer, raw, parsed)
     except ValidationError as error:
@@ -224,7 +210,7 @@ def payload(operation: Operation[T], raw: bytes, status: int, parsed: LongJson |
         value = value.payload()
     elif isinstance(value, Wire):
         if not value.model_fields_set:
-            fault = WrongShape("the body has none of the documented fields", status=status)
+            fault = errors.WrongShape("the body has none of the documented fields", status=status)
             raise _reported_failure(raw, parsed, status) or fault
         failed = value.failure()
         if failed is not None:
@@ -259,8 +245,10 @@ def _why_unparsed(error: ValidationError, raw: bytes, parsed: LongJson | None, s
         return _no_json(raw.lstrip()[:1].decode("latin-1"), status)
     reported = _reported_failure(raw, parsed, status)
     if reported is None and is_out_of_range(error):
-        return OutOfRange(f"a number of the body is out of range: {describe(error)}", status=status)
-    return reported or WrongShape(f"the body has another shape than documented: {describe(error)}", status=status)
+        return errors.OutOfRange(f"a number of the body is out of range: {describe(error)}", status=status)
+    return reported or errors.WrongShape(
+        f"the body has another shape than documented: {describe(error)}", status=status
+    )
 
 
 def _reported_failure(raw: bytes, parsed: LongJson | None, status: int) -> PlatformError | None:
@@ -288,7 +276,7 @@ def _check_envelope(envelope: Envelope[Any], status: int) -> None:
             raise _refusal(reported, "", "", status)
         if envelope.is_empty():
             return
-        raise WrongShape(f"the platform answered {status} with neither data nor an error", status=status)
+        raise errors.WrongShape(f"the platform answered {status} with neither data nor an error", status=status)
 
 
 def _refusal(reported: int, message: str, key: str, status: int) -> PlatformError:
@@ -299,4 +287,6 @@ def _refusal(reported: int, message: str, key: str, status: int) -> PlatformErro
     if not key and not message and reported and reported != 404:  # noqa: PLR2004
         return error_for_status(reported)(words, status=reported)
     unavailable = key.startswith(_PLAN_KEY) or key.endswith(_UNCONFIGURED_KEY)
-    return (NotAvailable if unavailable else EnvelopeError)(words, status=reported or status, error_key=key)
+    return (errors.NotAvailable if unavailable else errors.EnvelopeError)(
+        words, status=reported or status, error_key=key
+    )
