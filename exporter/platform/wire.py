@@ -22,6 +22,8 @@ from pydantic import (
 from pydantic.alias_generators import to_camel, to_pascal
 from pydantic_core import PydanticCustomError
 
+from exporter.metric import as_count
+
 T = TypeVar("T")
 
 UNKNOWN = "unknown"
@@ -45,16 +47,19 @@ class Wire(BaseModel):
 
     # Field name → its known values.
     enums: ClassVar[Mapping[str, Mapping[int, str]]] = {}
+    # The fields that are counts; a negative one is left out.
+    counts: ClassVar[tuple[str, ...]] = ()
 
     def failure(self) -> "EnvelopeFault | None":
         """Return the failure that this payload reports; None if its shape cannot report one."""
         return None
 
     def unexpected(self) -> Iterator[str]:
-        """Return the wire names of fields that hold an unknown value."""
-        for field, known in self.enums.items():
+        """Return the wire names of fields that hold an unknown value, or a number that is no count."""
+        for field in (*self.enums, *self.counts):
             value = getattr(self, field)
-            if value is not None and value not in known:
+            is_known = as_count(value) is not None if field in self.counts else value in self.enums[field]
+            if value is not None and not is_known:
                 yield type(self).model_fields[field].alias or field
 
 
@@ -98,12 +103,10 @@ Identity = Annotated[Int64, Field(ge=1)]
 Number = Annotated[float, Field(strict=True)]
 
 
-def _none_where_blank(value: object) -> object:
-    return None if value == "" else value
-
-
 # A date-time of the interface; without a zone it means UTC. An empty text counts as null.
-Moment = Annotated[Annotated[datetime, AfterValidator(_as_utc)] | None, BeforeValidator(_none_where_blank)]
+Moment = Annotated[
+    Annotated[datetime, AfterValidator(_as_utc)] | None, BeforeValidator(lambda value: None if value == "" else value)
+]
 
 
 def timestamp(moment: datetime | None) -> float | None:

@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 from exporter.metric import as_count
 from exporter.platform.api.charts import count_unusable
 from exporter.platform.long_json import Items
-from exporter.platform.operation import Answer, Caller, Operation, Parameter, Request, Scalar
+from exporter.platform.operation import Answer, Caller, Operation, Parameter, Request
 from exporter.platform.wire import Integer, Moment, Number, PascalWire
 
 SCAN_STATUS: Mapping[int, str] = {0: "pending", 1: "in_progress", 2: "completed", 3: "failed"}
@@ -57,6 +57,8 @@ def record_type(key: str) -> str:
 class DnsZoneStatistics(PascalWire):
     """The answer of `GET /dnszone/{id}/statistics`; the charts' keys are not converted."""
 
+    counts: ClassVar[tuple[str, ...]] = ("total_queries_served",)
+
     total_queries_served: Integer = None
     queries_served_chart: Chart = None
     normal_queries_served_chart: Chart = None
@@ -71,8 +73,7 @@ class DnsZoneStatistics(PascalWire):
         for value in (self.queries_by_type_chart or {}).values():
             if value is not None and as_count(value) is None:
                 yield "QueriesByTypeChart"
-        if self.total_queries_served is not None and as_count(self.total_queries_served) is None:
-            yield "TotalQueriesServed"
+        yield from super().unexpected()
 
 
 class ScanRecord(PascalWire):
@@ -155,13 +156,6 @@ async def statistics(
     Raises:
         PlatformError: there is no usable answer; NotFound if the zone does not exist.
     """
-    query: dict[str, Scalar] = {}
-    if date_from is not None:
-        query["dateFrom"] = _wire_time(date_from)
-    if date_to is not None:
-        query["dateTo"] = _wire_time(date_to)
+    window = {"dateFrom": date_from, "dateTo": date_to}
+    query = {name: f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}" for name, at in window.items() if at is not None}
     return await caller.call(Request(STATISTICS, path={"id": zone_id}, query=query))
-
-
-def _wire_time(moment: datetime) -> str:
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -105,17 +105,12 @@ class ShieldZonePage(Envelope[list[Each[ShieldZone]]]):
 class BreachCounts(CamelWire):
     """Numbers of breaches by action."""
 
+    counts: ClassVar[tuple[str, ...]] = ("total_breaches", "logged_breaches", "challenged_breaches", "blocked_breaches")
+
     total_breaches: Integer = None
     logged_breaches: Integer = None
     challenged_breaches: Integer = None
     blocked_breaches: Integer = None
-
-    def unexpected(self) -> Iterator[str]:
-        """Return the names of negative counts, which are left out."""
-        for field in ("total_breaches", "logged_breaches", "challenged_breaches", "blocked_breaches"):
-            value = getattr(self, field)
-            if value is not None and as_count(value) is None:
-                yield type(self).model_fields[field].alias or field
 
 
 class RateLimitMetrics(CamelWire):
