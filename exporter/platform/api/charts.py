@@ -2,11 +2,10 @@
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from itertools import pairwise
-from typing import TypeGuard, cast
+from typing import NamedTuple, TypeGuard, cast
 
 from exporter.metric import is_count
 from exporter.platform.errors import WrongShape
@@ -38,7 +37,7 @@ def bucket_time(key: str) -> datetime | None:
 
 @lru_cache(maxsize=1024)
 def calendar_day(key: str) -> int | None:
-    """The information about a chart's buckets that their keys give."""
+    """Return the ordinal of the UTC day of a bucket's key, which may be `08-02-2026`, too; None if it is not a date."""
     matched = _DAY_FIRST.fullmatch(key)
     try:
         if matched is not None:
@@ -49,19 +48,12 @@ def calendar_day(key: str) -> int | None:
     return None if moment is None else moment.date().toordinal()
 
 
-@dataclass(frozen=True, slots=True)
-class _Keys:
-    """The information that a chart's keys give about its buckets.
+class _Keys(NamedTuple):
+    """The information that a chart's keys give about its buckets."""
 
-    Attributes:
-        days: the ordinal of each bucket's UTC day; None if the key is not a date.
-        single_days: the same, if every key is a date and no two have the same day; else empty.
-        width: the length of the buckets in days, if it is regularly more than one; else 0.
-    """
-
-    days: tuple[int | None, ...]
-    single_days: tuple[int, ...]
-    width: float
+    days: tuple[int | None, ...]  # the ordinal of each bucket's UTC day; None if the key is not a date
+    single_days: tuple[int, ...]  # the same, if every key is a date and no two have the same day; else empty
+    width: float  # the length of the buckets in days, if it is regularly more than one; else 0
 
 
 @lru_cache(maxsize=256)

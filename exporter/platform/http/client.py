@@ -314,9 +314,7 @@ class Calls:
 
 
 # Parsing an address takes two thirds of the time of a request, and its headers most of the rest.
-@lru_cache
-def _parsed(base_url: str) -> httpx.URL:
-    return httpx.URL(base_url)
+_parsed = lru_cache(httpx.URL)
 
 
 @lru_cache
