@@ -5,7 +5,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, Final, TypeAlias, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
@@ -19,14 +19,14 @@ from exporter.sandbox.request_parsing import RequestError, body_bytes, reasons
 from exporter.sandbox.sql import ForbiddenError
 from exporter.sandbox.world import World
 
-_Body = TypeVar("_Body")
+_Body = TypeVar("_Body", hrana.Pipeline, hrana.Cursor)
 _Execute: TypeAlias = Callable[[Database, _Body, TokenKind], Awaitable[Response]]
 _LARGEST_PIPELINE: Final = 4 * 1024 * 1024
 _HOST: Final = re.compile(r"(?P<database>[a-z0-9-]+)\.lite\..+", re.IGNORECASE)
 
 
-async def _answer(request: Request, adapter: TypeAdapter[_Body], execute: _Execute[_Body]) -> Response:
-    """Answer a request whose body `adapter` reads and `execute` answers, or say what is wrong with it."""
+async def _answer(request: Request, model: type[_Body], execute: _Execute[_Body]) -> Response:
+    """Answer a request whose body is a `model`, which `execute` answers, or say what is wrong with it."""
     world: World = request.app.state.world
     kind = world.tokens.valid.get(bearer_token(request))
     if kind is None:
@@ -38,7 +38,7 @@ async def _answer(request: Request, adapter: TypeAdapter[_Body], execute: _Execu
         return PlainTextResponse("There is no such database", 404)
     status = 400
     try:
-        return await execute(database, adapter.validate_json(await body_bytes(request, _LARGEST_PIPELINE)), kind)
+        return await execute(database, model.model_validate_json(await body_bytes(request, _LARGEST_PIPELINE)), kind)
     except RequestError as error:
         wrong, status = str(error), error.status
     except ValidationError as error:
@@ -53,18 +53,19 @@ async def _answer(request: Request, adapter: TypeAdapter[_Body], execute: _Execu
 
 
 async def _on_pipeline(request: Request) -> Response:
-    async def execute(database: Database, body: hrana.Pipeline, kind: TokenKind) -> Response:
-        return payload(await database.answer(body, kind))
-
-    return await _answer(request, hrana.PIPELINE, execute)
+    return await _answer(request, hrana.Pipeline, _pipeline)
 
 
 async def _on_cursor(request: Request) -> Response:
-    return await _answer(request, hrana.CURSOR, _cursor)
+    return await _answer(request, hrana.Cursor, _cursor)
 
 
 async def _on_version(_request: Request) -> Response:
     return Response(status_code=200)
+
+
+async def _pipeline(database: Database, body: hrana.Pipeline, kind: TokenKind) -> Response:
+    return payload(await database.answer(body, kind))
 
 
 async def _cursor(database: Database, body: hrana.Cursor, kind: TokenKind) -> Response:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from exporter.sandbox.request_parsing import int64
 
@@ -180,10 +180,6 @@ class Cursor(_Message):
 
     baton: str | None = None
     batch: BatchSteps
-
-
-PIPELINE = TypeAdapter(Pipeline)
-CURSOR = TypeAdapter(Cursor)
 
 
 def holds(

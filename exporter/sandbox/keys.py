@@ -44,20 +44,20 @@ class TokenKind(StrEnum):
     READ_ONLY = "read_only"
 
 
+_FIRST_PAIR: Final = {DATABASE_TOKEN_FULL: TokenKind.FULL_ACCESS, DATABASE_TOKEN_READ_ONLY: TokenKind.READ_ONLY}
+
+
 class DatabaseTokens:
     """The tokens that are valid, for all databases of the account, with what each allows."""
 
     def __init__(self) -> None:
         self._pairs = 1
-        self.valid = {DATABASE_TOKEN_FULL: TokenKind.FULL_ACCESS, DATABASE_TOKEN_READ_ONLY: TokenKind.READ_ONLY}
+        self.valid = dict(_FIRST_PAIR)
 
     def generate(self) -> dict[TokenKind, str]:
         """Create a pair of tokens; those that exist stay valid."""
         self._pairs += 1
-        pair = {
-            TokenKind.FULL_ACCESS: f"{DATABASE_TOKEN_FULL}-{self._pairs}",
-            TokenKind.READ_ONLY: f"{DATABASE_TOKEN_READ_ONLY}-{self._pairs}",
-        }
+        pair = {kind: f"{token}-{self._pairs}" for token, kind in _FIRST_PAIR.items()}
         self.valid |= {token: kind for kind, token in pair.items()}
         return pair
 

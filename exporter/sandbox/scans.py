@@ -78,6 +78,7 @@ class RecordScans:
         write = iso_naive if zone_id % 2 else iso_long
         ended = status in (ScanStatus.COMPLETED, ScanStatus.FAILED)
         failed = status is ScanStatus.FAILED
+        size = self._noise.whole(4, 24, _COUNT, zone_id, job.number // 4)
         return {
             "JobId": self._noise.guid(zone_id, job.number),
             "ZoneId": zone_id,
@@ -86,7 +87,7 @@ class RecordScans:
             "Status": int(status),
             "CreatedAt": write(job.created),
             "CompletedAt": write(min(job.ends, now)) if ended else None,
-            "Records": self._records(zone_id, job) if status is ScanStatus.COMPLETED else None,
+            "Records": [self._record(zone_id, n) for n in range(size)] if status is ScanStatus.COMPLETED else None,
             "Error": self._noise.choice(seed("scans", "errors"), zone_id, job.number) if failed else None,
         }
 
@@ -118,10 +119,6 @@ class RecordScans:
             return started
         fails = not self._healthy and (place == _FAILING or noise.chance(0.1, _FAILS, zone_id, number))
         return _Job(number, created, created + pending, created + pending + working, fails)
-
-    def _records(self, zone_id: int, job: _Job) -> list[dict[str, Any]]:
-        count = self._noise.whole(4, 24, _COUNT, zone_id, job.number // 4)
-        return [self._record(zone_id, n) for n in range(count)]
 
     def _record(self, zone_id: int, n: int) -> dict[str, Any]:
         record_type = self._noise.choice(seed("scans", "record_types"), _TYPE, zone_id, n)

@@ -6,11 +6,7 @@ from typing import Any
 
 import yaml
 
-
-@cache
-def _areas() -> dict[str, Any]:
-    areas: dict[str, Any] = yaml.safe_load(files(__package__).joinpath("seed.yaml").read_text(encoding="utf-8"))
-    return areas
+_areas = cache(lambda: yaml.safe_load(files(__package__).joinpath("seed.yaml").read_text(encoding="utf-8")))
 
 
 def seed(area: str, part: str | None = None) -> Any:  # noqa: ANN401 - any YAML

@@ -148,11 +148,6 @@ class Statement:
         )
 
     @property
-    def changes_rows(self) -> bool:
-        """Whether the statement counts the rows that it changed."""
-        return self.inserts or self.verb in ("UPDATE", "DELETE")
-
-    @property
     def inserts(self) -> bool:
         """Whether the statement is an INSERT or a REPLACE."""
         return self.verb in ("INSERT", "REPLACE")

@@ -159,7 +159,7 @@ class Stream:
         except FAULTS as error:
             raise failure(error, statement.text) from error
         changed = 0
-        if statement.changes_rows:
+        if statement.inserts or statement.verb in ("UPDATE", "DELETE"):
             # sqlite3's own count does not include statements that begin with WITH.
             (changed,) = self._connection.execute("SELECT changes()").fetchone()
         return {
