@@ -10,7 +10,7 @@ from exporter.http_server.server import LoopServer, bind
 from exporter.log import logger
 from exporter.responsive import runtime
 from exporter.web.auth.access import AccessControl, WebConfig, load_web_config, slow_check
-from exporter.web.auth.tls import ServerTls, TlsFileError, prefers_curve_unset
+from exporter.web.auth.tls import ServerTls, prefers_curve_unset
 
 MOST_CONNECTIONS = 512
 LEAST_CONNECTIONS = 16
@@ -70,7 +70,7 @@ class WebServer:
         """Serve an application; requests are answered when this returns."""
         self._access = AccessControl(app, self._config, route_prefix=route_prefix)
         if (settings := self._config.tls()) is not None:
-            self._tls = ServerTls(settings, on_error=_tls_file_unusable)
+            self._tls = ServerTls(settings)
         _report(self._config)
         self._server = LoopServer(self._access, self._connections, None if self._tls is None else self._tls.latest)
         await self._server.start(self._socket)
@@ -111,7 +111,3 @@ def _report(config: WebConfig) -> None:
         logger().warning("this Python cannot exclude other curves, X25519 is preferred", key="curve_preferences")
     if slow is not None:
         logger().warning("a password is slow to check, the first request with it waits", cost=slow[0], seconds=slow[1])
-
-
-def _tls_file_unusable(error: TlsFileError) -> None:
-    logger().error("TLS file not usable, the old one stays in force", error=str(error))

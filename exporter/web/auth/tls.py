@@ -3,12 +3,13 @@
 import asyncio
 import os
 import ssl
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
 from exporter.foreign.regular_file import read_regular, unreadable
+from exporter.log import logger
 from exporter.web.auth.tls_settings import TlsSettings, openssl_ciphers
 
 _VERSIONS = {"TLS12": ssl.TLSVersion.TLSv1_2, "TLS13": ssl.TLSVersion.TLSv1_3}
@@ -78,9 +79,10 @@ def server_context(settings: TlsSettings) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     _set_protocol(context, settings)
     _load_certificate(context, settings)
-    if settings.verifies_clients:
+    if settings.client_auth_type != "NoClientCert":
         _load_authorities(context, settings)
-        context.verify_mode = ssl.CERT_REQUIRED if settings.requires_client_cert else ssl.CERT_OPTIONAL
+        is_required = settings.client_auth_type == "RequireAndVerifyClientCert"
+        context.verify_mode = ssl.CERT_REQUIRED if is_required else ssl.CERT_OPTIONAL
     if settings.client_allowed_sans:
         context.sslobject_class = _checking(frozenset(settings.client_allowed_sans))
     return context
@@ -165,12 +167,11 @@ def _checking(allowed: frozenset[str]) -> type[ssl.SSLObject]:
 class ServerTls:
     """The server's TLS: each new connection uses the current content of its files.
 
-    If a file cannot be used, the former context stays in force and `on_error` is called once.
+    If a file cannot be used, the former context stays in force, and this is logged once.
     """
 
-    def __init__(self, settings: TlsSettings, *, on_error: Callable[[TlsFileError], None]) -> None:
+    def __init__(self, settings: TlsSettings) -> None:
         self._settings = settings
-        self._on_error = on_error
         self._stamp = _stamp(settings)
         self._current = server_context(settings)
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="tls-files")
@@ -195,7 +196,7 @@ class ServerTls:
         try:
             self._current = server_context(self._settings)
         except TlsFileError as error:
-            self._on_error(error)
+            logger().error("TLS file not usable, the old one stays in force", error=str(error))
 
     async def latest(self) -> ssl.SSLContext:
         """Return the context for the next connection, from the files' current content.

@@ -114,16 +114,6 @@ class TlsSettings(Section):
     ] = ()
 
     @property
-    def verifies_clients(self) -> bool:
-        """Whether a client's certificate is verified, if it presents one."""
-        return self.client_auth_type != "NoClientCert"
-
-    @property
-    def requires_client_cert(self) -> bool:
-        """Whether a client must present a certificate."""
-        return self.client_auth_type == "RequireAndVerifyClientCert"
-
-    @property
     def curve(self) -> str | None:
         """The curve of the key exchange; None for those of OpenSSL."""
         return next(iter(self.curve_preferences), None)

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
 from exporter.http_server.connections import Acceptor, Connections
 from exporter.web.auth.tls import ServerTls, TlsFileError, prefers_curve_unset, server_context
@@ -64,11 +65,6 @@ async def is_let_in(port: int, client: ssl.SSLContext) -> bool:
     return received == GREETING
 
 
-def no_error(error: TlsFileError) -> None:
-    """Fail: no error is expected."""
-    raise AssertionError(str(error))
-
-
 @pytest.fixture
 def authority(tmp_path: Path) -> Authority:
     return Authority(tmp_path)
@@ -96,7 +92,7 @@ async def test_a_connection_has_the_newest_version_within_the_bounds(
 ) -> None:
     client = authority.client()
     client.maximum_version = ssl.TLSVersion.TLSv1_2
-    async with serving(ServerTls(replace(settings, **changes), on_error=no_error)) as port:
+    async with serving(ServerTls(replace(settings, **changes))) as port:
         assert (await connect(port, authority.client()))[:2] == (GREETING, newest)
         assert await is_let_in(port, client) == old
 
@@ -150,14 +146,14 @@ async def test_clients_certificates_are_verified(
         "foreign": authority.client(foreign.issue("prometheus.example.org", "foreign")),
     }
     verifying = replace(settings, client_ca_file=authority.file, **changes)
-    async with serving(ServerTls(verifying, on_error=no_error)) as port:
+    async with serving(ServerTls(verifying)) as port:
         assert {name for name, client in clients.items() if await is_let_in(port, client)} == let_in
 
 
 async def test_a_renewed_certificate_is_served_to_the_next_connection(
     authority: Authority, settings: TlsSettings
 ) -> None:
-    async with serving(ServerTls(settings, on_error=no_error)) as port:
+    async with serving(ServerTls(settings)) as port:
         before = await connect(port, authority.client())
         same = await connect(port, authority.client())
         authority.issue()
@@ -172,7 +168,7 @@ async def test_clients_of_a_removed_authority_are_refused(
     authorities.write_bytes(authority.file.read_bytes())
     client = authority.client(authority.issue("me@example.org", "ours"))
     verifying = replace(settings, client_auth_type="RequireAndVerifyClientCert", client_ca_file=authorities)
-    async with serving(ServerTls(verifying, on_error=no_error)) as port:
+    async with serving(ServerTls(verifying)) as port:
         before = await is_let_in(port, client)
         authorities.write_bytes(Authority(tmp_path, "another").file.read_bytes())
         assert (before, await is_let_in(port, client)) == (True, False)
@@ -181,15 +177,16 @@ async def test_clients_of_a_removed_authority_are_refused(
 async def test_a_broken_renewal_leaves_what_was_and_is_reported_once(
     tmp_path: Path, authority: Authority, settings: TlsSettings
 ) -> None:
-    reported: list[str] = []
-    async with serving(ServerTls(settings, on_error=lambda error: reported.append(str(error)))) as port:
-        (tmp_path / "server.crt").write_text("half a file")
-        greetings = [await is_let_in(port, authority.client()) for _ in range(3)]
-    assert (greetings, reported) == ([True] * 3, [f"{settings.cert_file} holds no certificate in PEM form"])
+    with capture_logs() as logs:
+        async with serving(ServerTls(settings)) as port:
+            (tmp_path / "server.crt").write_text("half a file")
+            greetings = [await is_let_in(port, authority.client()) for _ in range(3)]
+    said = ("TLS file not usable, the old one stays in force", f"{settings.cert_file} holds no certificate in PEM form")
+    assert (greetings, [(line["event"], line["error"]) for line in logs]) == ([True] * 3, [said])
 
 
 async def test_other_settings_apply_to_the_next_connection(authority: Authority, settings: TlsSettings) -> None:
-    tls = ServerTls(settings, on_error=no_error)
+    tls = ServerTls(settings)
     async with serving(tls) as port:
         before = (await connect(port, authority.client()))[1]
         tls.replace(replace(settings, max_version="TLS12"))
@@ -200,7 +197,7 @@ async def test_other_settings_apply_to_the_next_connection(authority: Authority,
 async def test_other_settings_that_are_wrong_change_nothing(
     authority: Authority, settings: TlsSettings, tmp_path: Path
 ) -> None:
-    tls = ServerTls(settings, on_error=no_error)
+    tls = ServerTls(settings)
     async with serving(tls) as port:
         with pytest.raises(TlsFileError):
             tls.replace(replace(settings, cert_file=tmp_path / "none", max_version="TLS12"))

@@ -56,7 +56,10 @@ def test_a_whole_file_is_understood(directory: Path) -> None:
     assert tls is not None
     assert [file.name for file in tls.files()] == ["server.crt", "server.key", "ca.pem"]
     assert {file.parent for file in tls.files()} == {directory}
-    assert (tls.requires_client_cert, tls.client_allowed_sans) == (True, ("prometheus.example.org",))
+    assert (tls.client_auth_type, tls.client_allowed_sans) == (
+        "RequireAndVerifyClientCert",
+        ("prometheus.example.org",),
+    )
     assert (tls.min_version, tls.max_version, tls.curve) == ("TLS12", "TLS13", "X25519")
     assert not tls.prefer_server_cipher_suites
     assert tls.cipher_suites == ("TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "TLS_AES_128_GCM_SHA256")
