@@ -65,11 +65,6 @@ class Filter:
         """Return whether a target's chunks of counters are selected."""
         return self.wants_key(key) and (self.counts is None or self.counts(key))
 
-    @property
-    def wants_own(self) -> bool:
-        """Return whether the program's own metrics are selected; they belong to no collector and no target."""
-        return not self.collectors and not self.targets
-
 
 @dataclass(slots=True)
 class _Block:
@@ -252,7 +247,8 @@ class Exposition:
             if chunks:
                 pieces.append(block.headers[form].plain)
                 pieces.extend(chunks)
-        if wanted.wants_own:
+        # The program's own metrics belong to no collector and no target.
+        if not wanted.collectors and not wanted.targets:
             registry = NamedFamilies(self._own, wanted.names) if wanted.names else self._own
             for headers, lines in encode_own(registry, self._admits):
                 pieces += (headers[form], lines)

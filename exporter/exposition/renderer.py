@@ -90,8 +90,7 @@ class Renderer:
             await self.render(own=is_own_due)
 
     async def _take(self) -> None:
-        if self._store.has_changes():
-            changes = self._store.changes()
+        if changes := self._store.changes():
             self._is_behind = True
             began = self._monotonic()
             await self.on_thread(self.exposition.take, changes, self._yield_to_others)

@@ -163,7 +163,3 @@ class Store:
             health = () if status is None else status.health()
             changes[key] = Update((*(families or ()), *health), whole=families is not None) if health else GONE
         return changes
-
-    def has_changes(self) -> bool:
-        """Return whether there are changes since the last call of `changes`."""
-        return bool(self._changed)

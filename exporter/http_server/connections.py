@@ -194,11 +194,7 @@ def _hang_up(accepted: socket.socket) -> None:
 
 
 class _Episode:
-    """Logs a fault once when it begins and once when it has ended, however often it occurs in between.
-
-    Args:
-        fault: the line to log.
-    """
+    """Logs a fault once when it begins and once when it has ended, however often it occurs in between."""
 
     def __init__(self, fault: str) -> None:
         self._fault = fault

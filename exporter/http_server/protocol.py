@@ -40,11 +40,7 @@ class TimeLimitedProtocol(HttpToolsProtocol):
     _answered: RequestResponseCycle | None = None
 
     def __init__(
-        self,
-        config: uvicorn.Config,
-        server_state: ServerState,
-        app_state: dict[str, Any],
-        connections: Connections,
+        self, config: uvicorn.Config, server_state: ServerState, app_state: dict[str, Any], connections: Connections
     ) -> None:
         super().__init__(config, server_state, app_state)
         self._connections = connections
@@ -225,11 +221,7 @@ class JoinedWriter(asyncio.Transport):
 
 
 def _origin_form(target: bytes) -> tuple[bytes, bytes]:
-    """Split a request target in absolute form (RFC 9112 section 3.2.2), as clients send it to a proxy.
-
-    Returns:
-        The path with the query, and the host, which replaces that of the `Host` header.
-    """
+    """Split a request target in absolute form (RFC 9112 section 3.2.2) into its path with the query, and its host."""
     try:
         scheme, host, path, query, _ = urlsplit(target)
     except ValueError:

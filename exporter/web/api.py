@@ -52,9 +52,7 @@ async def _explain(view: View, given: Fields) -> AsyncIterator[str]:
 
 
 async def _index(_view: View, _fields: Fields) -> AsyncIterator[str]:
-    listed = [endpoint._asdict() for endpoint in ENDPOINTS if endpoint.path]
-    for endpoint in listed:
-        del endpoint["answer"]
+    listed = [{"path": it.path, "description": it.description, "parameters": it.parameters} for it in ENDPOINTS[1:]]
     yield json.dumps({"endpoints": listed}, indent=2) + "\n"
 
 
@@ -81,10 +79,7 @@ async def _with_rows(
 ENDPOINTS = (
     Endpoint("", "the endpoints and their parameters", {}, _index),
     Endpoint(
-        "status",
-        "the exporter as a whole: readiness, configuration, accounts, collectors, failures",
-        {},
-        _status,
+        "status", "the exporter as a whole: readiness, configuration, accounts, collectors, failures", {}, _status
     ),
     Endpoint(
         "targets",

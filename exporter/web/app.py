@@ -196,12 +196,7 @@ async def _refusal(_request: Request, error: Exception) -> Response:
 
 
 def create_app(
-    view: View,
-    renderer: Renderer,
-    reload: Reload,
-    fence: Fence | None = None,
-    *,
-    route_prefix: str = "/",
+    view: View, renderer: Renderer, reload: Reload, fence: Fence | None = None, *, route_prefix: str = "/"
 ) -> ASGIApp:
     """Build the application that serves all endpoints.
 

@@ -100,15 +100,10 @@ def _proxy(base_url: str, configured: str | None) -> httpx.Proxy | None:
         return None
     try:
         proxy = httpx.Proxy(address if "://" in address else f"http://{address}")
+        is_usable = proxy.url.scheme in ("http", "https") and bool(proxy.url.host) and proxy.url.port != 0
     except (ValueError, httpx.InvalidURL):
-        proxy = None
-    if (
-        proxy is None
-        or is_ambiguous(address)
-        or proxy.url.scheme not in ("http", "https")
-        or not proxy.url.host
-        or proxy.url.port == 0
-    ):
+        is_usable = False
+    if not is_usable or is_ambiguous(address):
         raise errors.ProxyFault("the proxy that the environment names (HTTPS_PROXY, HTTP_PROXY) is not a URL")
     return proxy
 

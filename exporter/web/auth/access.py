@@ -108,7 +108,8 @@ class PasswordCheck:
     def replace(self, users: Mapping[str, SecretStr]) -> None:
         """Apply other users; passwords stay remembered where the user's hash is unchanged."""
         self._hashes = {user.encode(): secret.get_secret_value().encode() for user, secret in users.items()}
-        self._decoys = sorted({_decoy(known) for known in self._hashes.values()})
+        # Hashes of the same costs that no password matches.
+        self._decoys = sorted({b"$2b$" + known[4:6] + b"$" + b"." * 53 for known in self._hashes.values()})
 
     @property
     def has_users(self) -> bool:
@@ -161,11 +162,6 @@ def slow_check(users: Mapping[str, SecretStr]) -> tuple[int, float] | None:
     bcrypt.checkpw(b"", b"$2b$%02d$" % lowest + b"." * 53)
     # Each step of the cost doubles the time.
     return cost, round((time.perf_counter() - began) * 2.0 ** (cost - lowest), 1)
-
-
-def _decoy(known: bytes) -> bytes:
-    """Return a hash of the same cost that no password matches."""
-    return b"$2b$" + known[4:6] + b"$" + b"." * 53
 
 
 class RequestLimit:

@@ -101,20 +101,9 @@ def _fail(unwell: int, stale: int) -> str:
 
 
 _FILTERS = (
-    wording.ago,
-    wording.ahead,
-    wording.compact,
-    wording.count,
-    wording.foreign,
-    wording.instant,
-    wording.interval,
-    wording.lapse,
-    wording.named,
-    moment,
-    wording.plain,
-    wording.plural,
-    wording.rate,
-    sparkline,
+    *(wording.ago, wording.ahead, wording.instant, wording.interval, wording.lapse, moment),
+    *(wording.compact, wording.count, wording.plural, wording.rate, sparkline),
+    *(wording.foreign, wording.named, wording.plain),
 )
 _GLOBALS = {
     "MOST_FAILURES": 12,
