@@ -11,7 +11,6 @@ platform, and `grafana/` puts the answers into the published components of Grafa
 """
 
 import argparse
-import json
 import re
 import secrets
 import shutil
@@ -29,9 +28,10 @@ from typing import Any, Literal
 from playwright.sync_api import Browser, Error, FloatRect, Route, sync_playwright
 from playwright.sync_api import Page as Window
 
-from dashboards.generator.grafana import generate
 from dashboards.generator.inventory import PAGES, Kind, Use, filled_in
 from dashboards.generator.page import Page, Panel
+from tests.dashboards.expressions import seconds
+from tests.dashboards.test_dashboards import drawn
 from tests.dashboards.test_on_prometheus import USES, Month, month_served
 from tests.dashboards.world import END, Scene
 from tests.demo.running_demo import demo_running
@@ -46,7 +46,6 @@ HEAD, CELL_HEIGHT = 64, 38
 # Nothing is downloaded: requests of the page are answered from the components' files.
 SCHEMES: tuple[tuple[Literal["light", "dark"], str], ...] = (("light", "status-page"), ("dark", "status-page-dark"))
 ORIGIN = "http://dashboards.invalid/"
-UNITS = {"m": 60, "h": 3600, "d": 86_400}
 BUNDLE = (
     "--bundle",
     "--outfile=page.js",
@@ -63,11 +62,6 @@ HTML = (
     ".empty{display:flex;align-items:center;justify-content:center;text-align:center;opacity:.75}"
     "</style><div id=page></div><script src=page.js></script>"
 )
-
-
-def seconds(length: str) -> int:
-    """Return the seconds of a duration in Grafana's notation."""
-    return int(length[:-1]) * UNITS[length[-1]]
 
 
 def program(name: str) -> str:
@@ -87,24 +81,32 @@ def bundled(parts: Path) -> Path:
 def answers(month: Month, page: Page, panel: Panel) -> list[dict[str, Any]]:
     """Return the results of a panel's queries, named by its legends."""
     uses = [use for use in USES if (use.page, use.kind, use.place) == (page.uid, Kind.PANEL, panel.title)]
-    span = seconds(panel.since or page.since.removeprefix("now-"))
-    found = []
-    for letter, use, query in zip(ascii_uppercase, uses, panel.queries, strict=False):
-        series = [
-            {
-                "labels": {name: text for name, text in one["metric"].items() if name != "__name__"},
-                "name": named(query.legend, one["metric"]),
-                "points": [one["value"]] if "value" in one else one["values"],
-            }
-            for one in asked(month, use, span)
-        ]
-        found.append({"refId": letter, "step": step(use, span), "series": series})
-    return found
+    span = shown(panel.since or page.since)
+    return [
+        {
+            "refId": letter,
+            "step": step(use, span),
+            "series": [
+                {
+                    "labels": {name: text for name, text in one["metric"].items() if name != "__name__"},
+                    "name": named(query.legend, one["metric"]),
+                    "points": [one["value"]] if "value" in one else one["values"],
+                }
+                for one in asked(month, use, span)
+            ],
+        }
+        for letter, use, query in zip(ascii_uppercase, uses, panel.queries, strict=False)
+    ]
+
+
+def shown(since: str) -> int:
+    """Return the seconds of a page's or a panel's time range."""
+    return int(seconds(since.removeprefix("now-")))
 
 
 def step(use: Use, span: int) -> int:
     """Return the distance of two points: the query's own, or what a screen can show."""
-    return max(seconds(use.step), span // 800 // 60 * 60)
+    return max(int(seconds(use.step)), span // 800 // 60 * 60)
 
 
 def asked(month: Month, use: Use, span: int) -> list[Any]:
@@ -128,14 +130,12 @@ def laid_out(month: Month, page: Page, width: int) -> tuple[dict[str, Any], tupl
     declared = {panel.title: panel for panel in page.panels}
     placed_panels, lowest = [], 0
     # A folded row keeps its panels inside; the picture shows it open.
-    for placed in [
-        inner for outer in json.loads(generate(page))["panels"] for inner in (outer, *outer.get("panels", ()))
-    ]:
+    for placed in drawn(page, headings=True):
         lowest = max(lowest, placed["gridPos"]["y"] + placed["gridPos"]["h"])
         entry: dict[str, Any] = {"panel": placed}
         if placed["type"] != "row":
             panel = declared[placed["title"]]
-            until, span = MOMENT.timestamp(), seconds(panel.since or page.since.removeprefix("now-"))
+            until, span = MOMENT.timestamp(), shown(panel.since or page.since)
             entry |= {"answers": answers(month, page, panel), "range": [1000 * (until - span), 1000 * until]}
         placed_panels.append(entry)
     marks = [
@@ -143,7 +143,7 @@ def laid_out(month: Month, page: Page, width: int) -> tuple[dict[str, Any], tupl
         for mark in page.marks
         for use in USES
         if (use.page, use.kind, use.place) == (page.uid, Kind.MARKS, mark.name)
-        for points in [one["values"] for one in asked(month, use, seconds(page.since.removeprefix("now-")))]
+        for points in [one["values"] for one in asked(month, use, shown(page.since))]
     ]
     rows = [entry["panel"]["gridPos"]["y"] for entry in placed_panels if entry["panel"]["type"] == "row"]
     whole = {
@@ -176,13 +176,7 @@ def served(window: Window, parts: Path) -> None:
 
 
 class Painter:
-    """Draws pages in a browser.
-
-    Args:
-        browser: the browser.
-        parts: Grafana's components, bundled.
-        folder: where the pictures go.
-    """
+    """Draws pages in a browser, with Grafana's bundled components, into a folder."""
 
     def __init__(self, browser: Browser, parts: Path, folder: Path) -> None:
         self._browser = browser

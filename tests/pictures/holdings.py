@@ -1,6 +1,6 @@
 """Defines the resources on the platform of the pictures."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from exporter import __version__
 from tests.dashboards.world import VALUES, Labels
@@ -57,86 +57,73 @@ BOUNDS = ("0.05", "0.1", "0.25", "0.5", "1", "2.5", "5", "10", "+Inf")
 RECORD_TYPES = {"A": 0.61, "AAAA": 0.22, "HTTPS": 0.09, "TXT": 0.04, "MX": 0.03, "CNAME": 0.01}
 RECORDS = {"A": 14.0, "AAAA": 9.0, "CNAME": 11.0, "MX": 2.0, "TXT": 6.0, "HTTPS": 1.0}
 
-_TARGETS: tuple[Labels, ...] = (
-    *(
-        {"account": account, "collector": collector, "target": f"dns_zone/{zone}", "name": domain}
-        for collector in ("dns_statistics", "dns_record_scans")
-        for account, zone, domain, _ in ZONES
-    ),
-    *(
-        {"account": account, "collector": "scripts", "target": f"script/{script}", "name": name}
-        for account, script, name, *_ in SCRIPTS
-    ),
-    *(
-        {"account": account, "collector": "shield_rate_limits", "target": f"rate_limit/{limit}", "name": name}
-        for account, _, limit, name, _ in LIMITS
-    ),
-    {"account": "", "collector": "database", "target": "database/orders", "name": "orders"},
-    *(
-        {"account": "", "collector": "database_queries", "target": f"query/orders/{query}", "name": query}
-        for query in QUERIES
-    ),
-    *(
-        {"account": account, "collector": "shield_zones", "target": f"account/{account}", "name": account}
-        for account in ("main", "eu")
-    ),
-    {"account": "main", "collector": "container_tags", "target": "image/nginx", "name": "nginx"},
-)
+
+def _things(labels: str, *rows: Sequence[object]) -> tuple[Labels, ...]:
+    """Return things by the names and values of their labels; further values of a row are not labels."""
+    return tuple(dict(zip(labels.split(), map(str, row), strict=False)) for row in rows)
+
+
+# By the collector that polls them: the account, kind, id and name of each target.
+_TARGETS: Mapping[str, Sequence[tuple[str, str, str, str]]] = {
+    "dns_statistics": [(account, "dns_zone", zone, domain) for account, zone, domain, _ in ZONES],
+    "dns_record_scans": [(account, "dns_zone", zone, domain) for account, zone, domain, _ in ZONES],
+    "scripts": [(account, "script", script, name) for account, script, name, *_ in SCRIPTS],
+    "shield_rate_limits": [(account, "rate_limit", limit, name) for account, _, limit, name, _ in LIMITS],
+    "database": [("", "database", "orders", "orders")],
+    "database_queries": [("", "query", f"orders/{query}", query) for query in QUERIES],
+    "shield_zones": [(account, "account", account, account) for account in ("main", "eu")],
+    "container_tags": [("main", "image", "nginx", "nginx")],
+}
+_OF_TARGETS = [
+    (account, collector, f"{kind}/{number}", name)
+    for collector, targets in _TARGETS.items()
+    for account, kind, number, name in targets
+]
+_ACCESS_LISTS = (("main", "3", "11", "office"), ("main", "3", "12", "known bots"))
+_RULES = (("main", "3", "21", "no old TLS"), ("main", "3", "22", "admin from office only"))
 THINGS: tuple[tuple[Labels, ...], ...] = (
-    tuple({"account": account, "zone_id": zone, "domain": domain} for account, zone, domain, _ in ZONES),
-    tuple({"account": account, "script_id": script, "script": name} for account, script, name, *_ in SCRIPTS),
-    tuple(
-        {"account": account, "shield_zone_id": zone, "rate_limit_id": limit, "rate_limit": name}
-        for account, zone, limit, name, _ in LIMITS
+    _things("account zone_id domain", *ZONES),
+    _things("account script_id script", *SCRIPTS),
+    _things("account shield_zone_id rate_limit_id rate_limit", *LIMITS),
+    _things("account shield_zone_id access_list_id access_list", *_ACCESS_LISTS),
+    _things("account shield_zone_id rule_id rule", *_RULES),
+    _things("account shield_zone_id", *SHIELDS),
+    _things(
+        "account registry_id image_namespace image", *(("main", "dockerhub", "library", image) for image in IMAGES)
     ),
-    (
-        {"account": "main", "shield_zone_id": "3", "access_list_id": "11", "access_list": "office"},
-        {"account": "main", "shield_zone_id": "3", "access_list_id": "12", "access_list": "known bots"},
-    ),
-    (
-        {"account": "main", "shield_zone_id": "3", "rule_id": "21", "rule": "no old TLS"},
-        {"account": "main", "shield_zone_id": "3", "rule_id": "22", "rule": "admin from office only"},
-    ),
-    tuple({"account": account, "shield_zone_id": zone} for account, zone, _ in SHIELDS),
-    tuple(
-        {"account": "main", "registry_id": "dockerhub", "image_namespace": "library", "image": image}
-        for image in IMAGES
-    ),
-    ({"account": "main", "query": "prod"}, {"account": "main", "query": "staging"}),
-    _TARGETS,
-    tuple({"database": "orders", "query": query} for query in QUERIES),
-    ({"database": "orders"},),
-    ({"account": "main"}, {"account": "eu"}),
+    _things("account query", ("main", "prod"), ("main", "staging")),
+    _things("account collector target name", *_OF_TARGETS),
+    _things("database query", *(("orders", query) for query in QUERIES)),
+    _things("database", ("orders",)),
+    _things("account", ("main",), ("eu",)),
     ({},),
 )
 # Each value of a label belongs to a thing; `life` leaves out pairs that make no sense.
 LABELS: Mapping[str, tuple[str, ...]] = {
     **VALUES,
     "branch": ("main",),
+    "checksum": ("5e884898",),
+    "plan": ("business",),
+    "python": ("3.13.5",),
+    "release_id": ("41",),
+    "script_type": ("cdn",),
+    "shards": ("1",),
+    "title": ("Shop API",),
+    "version": (__version__,),
     "cause": ("never_scanned", "no_value"),
     "check": ("request_schema", "response_schema", "authorization", "xss", "sqli", "rate_limit"),
-    "checksum": ("5e884898",),
     "code": ("200", "401", "404"),
     "collector": tuple(POLLED),
     "operation": tuple(ENDPOINTS),
     "feature": (
-        "realtime_threat_intelligence",
-        "request_header_logging",
-        "request_body_logging",
-        "whitelabel_response_pages",
+        *("realtime_threat_intelligence", "request_header_logging"),
+        *("request_body_logging", "whitelabel_response_pages"),
     ),
     "level": ("off", "low", "medium", "high"),
-    "plan": ("business",),
-    "python": ("3.13.5",),
     "reason": ("timeout", "unauthorized"),
     "record_type": tuple(RECORD_TYPES),
     "region": ("eu", "us", "asia"),
-    "release_id": ("41",),
     "resource_type": ("dns", "cdn", "script", "storage"),
     "ruleset": ("core", "bots", "known exploits"),
-    "script_type": ("cdn",),
-    "shards": ("1",),
     "tag": ("stable", "latest"),
-    "title": ("Shop API",),
-    "version": (__version__,),
 }
