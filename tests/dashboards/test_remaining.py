@@ -32,11 +32,9 @@ NEW_COUNTER: Metric[Any] = Metric("edge_script_new_total", "Something counted (F
 def test_a_new_metric_has_a_panel_on_the_page_of_its_subject_without_any_written_for_it() -> None:
     page = page_with(scripts_with(NEW_GAUGE), "edge-scripts")
     row = page.rows[-1]
-    (panel,) = row.panels
+    ((panel,), (query,)) = row.panels, row.panels[0].queries
     assert (row.title, row.folded, panel.title, panel.width) == (TITLE, True, "edge_script_new", 24)
-    assert panel.shows == "Something new (Field), polled."
-    (query,) = panel.queries
-    assert (query.step, query.legend) == ("15m", "{{script_id}} {{script}}")
+    assert (panel.shows, query.step, query.legend) == (NEW_GAUGE.help, "15m", "{{script_id}} {{script}}")
     assert 'edge_script_new{job=~"$job", account=~"$account", script_id=~"$script"}' in query.expr
 
 
@@ -46,8 +44,7 @@ def test_a_new_counter_is_shown_by_its_rate() -> None:
 
 
 def test_a_metric_without_a_page_of_its_subject_stands_on_the_overview() -> None:
-    new: Metric[Any] = Metric("edge_container_new", "Something new (Field), polled.", value=lambda _: 1)
-    collector = replace(container_tags.COLLECTOR, metrics=(new,))
+    collector = replace(container_tags.COLLECTOR, metrics=(replace(NEW_GAUGE, name="edge_container_new"),))
     assert page_with(collector, "edge-overview").rows[-1].panels[0].title == "edge_container_new"
 
 

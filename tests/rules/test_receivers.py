@@ -4,6 +4,7 @@ import json
 import re
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from email import message_from_bytes, policy
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -49,19 +50,15 @@ class Services:
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         threading.Thread(target=self._http.serve_forever, daemon=True).start()
         self.url = f"http://127.0.0.1:{self._http.server_port}"
-        port = free_port()
-        self._smtp = Controller(
-            self,
-            hostname="127.0.0.1",
-            port=port,
-            ready_timeout=PATIENCE,
-            authenticator=self._log_in,
-            auth_require_tls=False,
-            # It asks for a user name in words that Alertmanager does not know.
-            auth_exclude_mechanism=["LOGIN"],
-        )
+        self.mail_port = free_port()
+        # The mechanism LOGIN asks for a user name in words that Alertmanager does not know.
+        login: dict[str, Any] = {
+            "authenticator": self._log_in,
+            "auth_require_tls": False,
+            "auth_exclude_mechanism": ["LOGIN"],
+        }
+        self._smtp = Controller(self, "127.0.0.1", self.mail_port, ready_timeout=PATIENCE, **login)
         self._smtp.start()
-        self.mail_address = f"127.0.0.1:{port}"
 
     @staticmethod
     def _log_in(_: SMTP, _session: Session, _envelope: Envelope, _mechanism: str, given: object) -> AuthResult:
@@ -84,9 +81,8 @@ class Services:
 
 @pytest.fixture
 def services() -> Iterator[Services]:
-    running = Services()
-    yield running
-    running.close()
+    with closing(Services()) as running:
+        yield running
 
 
 def documented(title: str) -> str:
@@ -111,7 +107,7 @@ def configuration(folder: Path, services: Services) -> str:
     (to_pagerduty,), (by_mail,) = receivers["critical"]["pagerduty_configs"], receivers["info"]["email_configs"]
     to_pagerduty["url"] = f"{services.url}/pagerduty"
     # The server is on this machine, and has no certificate.
-    by_mail |= {"smarthost": services.mail_address, "require_tls": False}
+    by_mail |= {"smarthost": f"127.0.0.1:{services.mail_port}", "require_tls": False}
     for route in (shipped["route"], *shipped["route"]["routes"]):
         route["group_wait"] = "0s"
     return yaml.safe_dump(shipped | {"receivers": list(receivers.values())}).replace(FOLDER, str(folder))

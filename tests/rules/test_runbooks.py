@@ -74,7 +74,7 @@ def test_a_page_that_goes_by_reasons_names_none_that_is_not_and_says_where_the_o
     assert "(EdgeTargetFailing.md) has them all" in text
 
 
-@for_each("page", PAGES, name=lambda path: path.stem)
+@BY_PAGE
 def test_a_query_that_selects_reasons_selects_ones_that_are(page: Path) -> None:
     chosen = {word for words in re.findall(r'reason=~?"([^"]+)"', page.read_text()) for word in words.split("|")}
     assert chosen - reasons() == set()

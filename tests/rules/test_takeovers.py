@@ -31,6 +31,11 @@ def alone(test: dict[str, Any]) -> list[dict[str, str]]:
     return [one for one in test["input_series"] if first[0] in one["series"]]
 
 
+def of_instance(series: str, instance: str) -> str:
+    """Return a series with another instance."""
+    return re.sub(r'instance="[^"]*"', f'instance="{instance}"', series)
+
+
 def taken_over(test: dict[str, Any], at: float) -> dict[str, Any]:
     """Return a case in which another replica takes over every target at a time."""
     step = seconds(test["interval"])
@@ -39,15 +44,14 @@ def taken_over(test: dict[str, Any], at: float) -> dict[str, Any]:
         series, values = one["series"], one["values"]
         if not series.startswith("edge_exporter_"):
             # Series of targets keep their identity.
-            given.append({"series": re.sub(r'instance="[^"]*"', f'instance="{IDENTITY}"', series), "values": values})
+            given.append({"series": of_instance(series, IDENTITY), "values": values})
             continue
-        constant = re.fullmatch(r"([0-9.]+)x(\d+)", values)
-        assert constant is not None, f"{series} is not constant"
-        value, count = constant[1], int(constant[2])
+        value, count = values.split("x")
         place = int(at // step)
         given.append({"series": series, "values": f"{value}x{place - 1} stale"})
-        other = re.sub(r'instance="[^"]*"', 'instance="another:9877"', series)
-        given.append({"series": other, "values": f"_x{place} {value}x{count - place}"})
+        given.append(
+            {"series": of_instance(series, "another:9877"), "values": f"_x{place} {value}x{int(count) - place}"}
+        )
     return {**test, "input_series": given}
 
 
