@@ -34,7 +34,7 @@ from exporter.platform.errors import (
     Unauthorized,
 )
 from exporter.platform.http.mask import Mask, mask_secrets
-from exporter.platform.operation import Caller, Request, address_of, headers_of
+from exporter.platform.operation import Request, address_of, headers_of
 from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.loading import SettingsError, load
 from exporter.settings.model import Settings
@@ -77,26 +77,6 @@ class Task:
     request: Request[Any]
     secrets: tuple[str, ...] = ()
     statements: Sequence[str] = ()
-
-    async def carry_out(self, caller: Caller) -> tuple[Any, list[str]]:
-        """Make the call; return JSON, and the statements that failed in an otherwise good answer.
-
-        Raises:
-            PlatformError: there is no good answer.
-        """
-        if self.statements:
-            writes = self.request.operation.writes
-            outcomes = (await database_api.execute(caller, self.statements, writes=writes)).value
-            failed = [
-                f"statement {number}: {outcome}" + (f" ({outcome.error_key})" if outcome.error_key else "")
-                for number, outcome in enumerate(outcomes, start=1)
-                if isinstance(outcome, StatementError)
-            ]
-            return [_plain(outcome) for outcome in outcomes], failed
-        answer = await caller.call(self.request)
-        if answer.value is None:
-            raise NotFound(f"the platform answered 404: {_ABSENT[self.name]}", status=404)
-        return json.loads(answer.raw.decode("utf-8", "replace")), []
 
 
 def call(
@@ -240,12 +220,26 @@ def _carry_out(task: Task, callee: Callee, *, compact: bool) -> None:
 
 
 async def _send(task: Task, callee: Callee) -> tuple[Any, list[str]]:
+    """Make the call; return JSON, and the statements that failed in an otherwise good answer."""
     with loading():
         from exporter.platform.http.client import Observer  # noqa: PLC0415
         from exporter.wiring.clients import client_of  # noqa: PLC0415 - see above
     # A single call has the whole budget.
     async with aclosing(client_of(callee, Observer(), 1)) as client:
-        return await task.carry_out(client.until(time.monotonic() + _MOST_ATTEMPTS * callee.timeout))
+        caller = client.until(time.monotonic() + _MOST_ATTEMPTS * callee.timeout)
+        if not task.statements:
+            answer = await caller.call(task.request)
+            if answer.value is None:
+                raise NotFound(f"the platform answered 404: {_ABSENT[task.name]}", status=404)
+            return json.loads(answer.raw.decode("utf-8", "replace")), []
+        writes = task.request.operation.writes
+        outcomes = (await database_api.execute(caller, task.statements, writes=writes)).value
+    failed = [
+        f"statement {number}: {outcome}" + (f" ({outcome.error_key})" if outcome.error_key else "")
+        for number, outcome in enumerate(outcomes, start=1)
+        if isinstance(outcome, StatementError)
+    ]
+    return [_plain(outcome) for outcome in outcomes], failed
 
 
 def exit_code(error: PlatformError) -> int:
