@@ -81,7 +81,9 @@ def load_with_origins(
         except ShardOrdinalError as error:
             faults.append(Fault(*origins.locate(("shard", "index")), "shard.index", str(error)))
     if faults or settings is None:
-        raise SettingsError(sorted(dict.fromkeys(faults), key=_reading_order))
+        # Files with their lines first, then flags and variables.
+        ordered = sorted(dict.fromkeys(faults), key=lambda fault: (fault.line is None, fault.source, fault.line or 0))
+        raise SettingsError(ordered)
     return settings, origins
 
 
@@ -102,11 +104,6 @@ def load_with_endpoints(
     kept["endpoint_files"] = [str(file.absolute()) for file in files]
     data = None if marked.data is None else kept
     return load_with_origins(MarkedFile(marked.source, data, marked.faults, marked.lines), flags, environ)[0]
-
-
-def _reading_order(fault: Fault) -> tuple[bool, str, int]:
-    """Sort key: files with their lines first, then flags and variables."""
-    return fault.line is None, fault.source, fault.line or 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,13 +165,13 @@ def read_endpoint_file(path: Path) -> MarkedFile:
     return MarkedFile(file.source, file.data, (*file.faults, *faults), file.lines)
 
 
+@dataclass(frozen=True, slots=True)
 class Origins:
     """Finds which source set a value, or which one could set a missing value."""
 
-    def __init__(self, file: MarkedFile, above: Mapping[KeyPath, str], endpoints: EndpointFiles) -> None:
-        self._file = file
-        self._above = above
-        self._endpoints = endpoints
+    _file: MarkedFile
+    _above: Mapping[KeyPath, str]
+    _endpoints: EndpointFiles
 
     def origin(self, path: KeyPath) -> str:
         """Return what set a value: a flag, a variable, or a file with its line; `default` if nothing did."""
