@@ -218,15 +218,7 @@ def _lack(query: SqlQuery, rows: Rows) -> Lack:
 
 
 async def _says_reading(context: Context, query: SqlQuery) -> bool:
-    """Check that SQL only reads: the database decides, or the leading keyword if the database cannot.
-
-    Returns:
-        Whether the database decided.
-
-    Raises:
-        StatementError: the SQL is more than one statement, or writes.
-        PlatformError: the database does not answer now.
-    """
+    """Refuse SQL that does not only read; return whether the database decided that, or else the leading keyword."""
     if not is_single(query.sql):
         raise StatementError("the query must be a single statement")
     try:

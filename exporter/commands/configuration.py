@@ -36,23 +36,17 @@ def read_configuration(
         faults.extend(error.faults)
         web_config = _named_web_config(file, flags, environ)
     if web_config is not None:
-        faults.extend(_of_web_config(web_config))
+        # Load the web server's modules only for such a file. A reload runs this function on a thread, so it does not
+        # use `loading`.
+        from exporter.web.auth.access import WebConfigError, load_web_config  # noqa: PLC0415
+
+        try:
+            load_web_config(web_config)
+        except WebConfigError as error:
+            faults.extend(error.faults)
     if faults or settings is None:
         raise ConfigurationError(faults)
     return settings, file
-
-
-def _of_web_config(path: Path) -> tuple[Fault, ...]:
-    """Return the faults of a web configuration file."""
-    # Load the web server's modules only for such a file. A reload runs this function on a thread, so it does not use
-    # `loading`.
-    from exporter.web.auth.access import WebConfigError, load_web_config  # noqa: PLC0415
-
-    try:
-        load_web_config(path)
-    except WebConfigError as error:
-        return error.faults
-    return ()
 
 
 def _untrustworthy(settings: Settings, file: MarkedFile) -> Iterator[Fault]:

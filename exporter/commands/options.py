@@ -84,13 +84,6 @@ class AccountCommand(Command):
         return self.get_params(ctx)
 
 
-def _print_all(context: click.Context, _parameter: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's
-    command = context.command
-    if value and isinstance(command, SettingsCommand) and not context.resilient_parsing:
-        click.echo(command.whole_help(context))
-        context.exit()
-
-
 class SettingsCommand(AccountCommand):
     """A command that takes every flag of the settings.
 
@@ -101,9 +94,14 @@ class SettingsCommand(AccountCommand):
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - click's
         super().__init__(*args, **kwargs)
         text = "Show this message with every flag of the settings, and exit."
-        options: Any = {"is_flag": True, "is_eager": True, "expose_value": False, "callback": _print_all}
+        options: Any = {"is_flag": True, "is_eager": True, "expose_value": False, "callback": self._print_all}
         self.params.append(click.Option(["--help-all"], help=text, **options))
         self._others: list[SettingOption] = []
+
+    def _print_all(self, ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's
+        if value and not ctx.resilient_parsing:
+            click.echo(self.whole_help(ctx))
+            ctx.exit()
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse a command line."""

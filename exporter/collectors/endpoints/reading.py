@@ -19,6 +19,7 @@ T = TypeVar("T")
 MOST_SAMPLES = 10_000
 _TIMESTAMP = "_timestamp_seconds"
 _PAIR = 2
+_KINDS = {type(None): "nothing", bool: "a boolean", int: "a number", float: "a number", str: "a text", list: "a list"}
 _MOMENT: TypeAdapter[datetime | None] = TypeAdapter(Moment)
 
 
@@ -192,12 +193,4 @@ def _text(found: object) -> str:
 
 
 def _kind(found: object) -> str:
-    names = {
-        type(None): "nothing",
-        bool: "a boolean",
-        int: "a number",
-        float: "a number",
-        str: "a text",
-        list: "a list",
-    }
-    return names.get(type(found), "an object")
+    return _KINDS.get(type(found), "an object")

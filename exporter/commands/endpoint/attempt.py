@@ -23,7 +23,6 @@ from exporter.commands.output import interruptible
 from exporter.commands.output.printing import FAULT, MISUSE, complain, echo
 from exporter.exposition.encoding import Format, header, render
 from exporter.metric import Family, Sample
-from exporter.platform.api.document import Document
 from exporter.platform.errors import PlatformError
 from exporter.platform.http.client import Calls, Observer
 from exporter.platform.http.mask import mask_secrets
@@ -139,7 +138,7 @@ class Attempt:
         polled = await collector.result(Context(caller, self._registry, SYSTEM.utc()), target)
         if caller.answer is None:
             raise polled.error or AttemptError("nothing was asked")
-        document = caller.answer.value
+        document = caller.answer.value.value
         size = len(caller.answer.raw)
         lines += [f"GET {caller.asked}", f"answered in {caller.answer.seconds:.2f} s, {size} bytes:", ""]
         lines += [f"    {line}" for line in shortened(document)]
@@ -180,8 +179,7 @@ class Attempt:
 
 def shortened(document: object) -> list[str]:
     """Return an answer as lines of JSON; long lists and lines are cut."""
-    value = document.value if isinstance(document, Document) else document
-    lines = json.dumps(_cut(value), indent=2, ensure_ascii=False).splitlines()
+    lines = json.dumps(_cut(document), indent=2, ensure_ascii=False).splitlines()
     left = len(lines) - ANSWER_LINES
     return [_line(line) for line in lines[:ANSWER_LINES]] + ([f"… {left} more lines"] if left > 0 else [])
 
@@ -200,11 +198,10 @@ def _line(text: str) -> str:
 
 
 def _picked(metric: EndpointMetric, document: object) -> Iterator[str]:
-    value = document.value if isinstance(document, Document) else document
     sources = {"value": metric.value, "days": metric.days, "month": metric.month, **metric.info}
     for source, expression in sources.items():
         if expression is not None:
-            yield _line(f"{metric.name}: {source} {expression.text} = {_read(expression, value)}")
+            yield _line(f"{metric.name}: {source} {expression.text} = {_read(expression, document)}")
 
 
 def _read(expression: Expression, value: object) -> str:

@@ -46,7 +46,8 @@ class Proposal:
 
     def line(self) -> str:
         """Return the metric as a line of YAML."""
-        keys = [f"name: {self.name}", f'help: "{_help(self.expression)}"', f"{self.source}: {_quoted(self.expression)}"]
+        words = f"{self.expression}, polled.".replace("\\", "").replace('"', "")
+        keys = [f"name: {self.name}", f'help: "{words}"', f"{self.source}: {_quoted(self.expression)}"]
         if self.label:
             keys.append(f"label: {self.label}")
         if self.scale != 1.0:
@@ -184,7 +185,3 @@ def _path(path: tuple[str, ...]) -> str:
 
 def _quoted(expression: str) -> str:
     return expression if re.fullmatch(r"[A-Za-z0-9_.]+", expression) else "'" + expression.replace("'", "''") + "'"
-
-
-def _help(expression: str) -> str:
-    return f"{expression}, polled.".replace("\\", "").replace('"', "")
