@@ -9,7 +9,7 @@ from exporter.collectors.endpoints.endpoint import KIND_LABELS, label_clashes
 from exporter.collectors.endpoints.listing import LIST_SUFFIX
 from exporter.metric import Kind
 from exporter.validation.faults import KeyPath, suggestion, unknown_key
-from exporter.validation.section import at, duplicates, items, named, peek, refused
+from exporter.validation.section import at, broken, duplicates, items, named, peek, refused
 from exporter.validation.types import stale_too_early
 
 # Prefixes that belong to the exporter's own metrics, its process, users' queries and Prometheus.
@@ -42,17 +42,18 @@ def _kinds(endpoints: list[object]) -> Iterator[InitErrorDetails]:
     stems: dict[str, int] = {}
     for place, endpoint in enumerate(endpoints):
         name, label = _text(endpoint, "name"), _text(endpoint, "label")
-        if name in lists:
-            yield at(("endpoints", place, "name"), refused(f"'{name}' is the name of another endpoint's list"))
         stem = (label or name) if peek(endpoint, "each") or peek(endpoint, "ids") else ""
-        if stem in stems:
-            message = (
-                f"'{stem}' is the kind of target of endpoints[{stems[stem]}]; expected another label, or "
-                f"'kind: {stem}' to poll the same targets"
-            )
-            yield at(("endpoints", place, "label" if label else "name"), refused(message))
-        elif stem:
-            stems[stem] = place
+        message = (
+            f"'{stem}' is the kind of target of endpoints[{stems.get(stem)}]; expected another label, or "
+            f"'kind: {stem}' to poll the same targets"
+        )
+        yield from broken(
+            (name in lists, "name", f"'{name}' is the name of another endpoint's list"),
+            (stem in stems, "label" if label else "name", message),
+            place=("endpoints", place),
+        )
+        if stem:
+            stems.setdefault(stem, place)
     known = {**dict.fromkeys(KIND_LABELS, 0), **stems}
     for place, endpoint in enumerate(endpoints):
         kind = _text(endpoint, "kind")
