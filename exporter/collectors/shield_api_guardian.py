@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from exporter.collectors.collector import TargetCollector, calling, identity, own_id
 from exporter.metric import Metric
 from exporter.platform.api import shield
-from exporter.platform.api.shield_models import ApiGuardian, GuardianEndpoint
+from exporter.platform.api.shield_models import ApiGuardian, GuardianConfiguration, GuardianEndpoint
 from exporter.platform.wire import timestamp
 
 _CHECKS: Mapping[str, Callable[[GuardianEndpoint], bool | None]] = {
@@ -16,12 +16,12 @@ _CHECKS: Mapping[str, Callable[[GuardianEndpoint], bool | None]] = {
     "sqli": lambda endpoint: endpoint.detect_parameter_sqli,
     "rate_limit": lambda endpoint: endpoint.rate_limiting_enabled,
 }
+# Stands for a configuration that the answer does not have.
+_NONE = GuardianConfiguration.model_construct()
 
 
-def _limits(guardian: ApiGuardian) -> dict[str, int | None] | None:
-    configuration = guardian.configuration
-    if configuration is None:
-        return None
+def _limits(guardian: ApiGuardian) -> dict[str, int | None]:
+    configuration = guardian.configuration or _NONE
     return {
         "endpoints": configuration.max_endpoints,
         "fields_per_type": configuration.max_fields_per_type,
@@ -61,7 +61,7 @@ COLLECTOR: TargetCollector[ApiGuardian] = TargetCollector(
         Metric(
             "edge_shield_api_guardian_enabled",
             "Whether the API guardian is on (configuration.isEnabled), polled.",
-            value=lambda guardian: guardian.configuration.is_enabled if guardian.configuration is not None else None,
+            value=lambda guardian: (guardian.configuration or _NONE).is_enabled,
         ),
         Metric(
             "edge_shield_api_guardian_info",
@@ -91,9 +91,7 @@ COLLECTOR: TargetCollector[ApiGuardian] = TargetCollector(
         Metric(
             "edge_shield_api_guardian_updated_timestamp_seconds",
             "When the API guardian's configuration was last changed (configuration.updatedAt), polled.",
-            value=lambda guardian: (
-                timestamp(guardian.configuration.updated_at) if guardian.configuration is not None else None
-            ),
+            value=lambda guardian: timestamp((guardian.configuration or _NONE).updated_at),
         ),
     ),
 )
