@@ -25,7 +25,6 @@ QUERY_PREFIX = "edge_database_"
 _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 _FAMILIES_OF_OUR_OWN = frozenset({"up", "query_duration_seconds", "query_rows"})
 
-
 UP = FamilyInfo(
     "edge_database_up",
     "Whether the database answered a statement, polled: 0 from the first failure on.",

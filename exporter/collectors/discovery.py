@@ -55,7 +55,6 @@ RESOURCES: Metric[SearchListing] = Metric(
     value=lambda listing: Counter(sorted(found.type for found in listing.names)),
 )
 
-
 _NOT_SEARCHED = Lack(Cause.NOT_CONFIGURED, "dns_zones.discover and scripts.discover are off, so nothing is searched")
 
 

@@ -17,7 +17,6 @@ ACTIONS: Mapping[str, Callable[[BreachCounts], int | None]] = {
     "blocked": lambda counts: counts.blocked_breaches,
 }
 
-
 # The `action` label for days that are plain numbers: the interface document does not define a day's shape.
 UNCLASSIFIED = "unclassified"
 

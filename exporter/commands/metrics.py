@@ -74,7 +74,6 @@ _NOTES = {
     ),
 }
 
-
 # A title, the collector (None for the exporter itself), and the families.
 Section = tuple[str, Collector | None, tuple[FamilyInfo, ...]]
 

@@ -21,15 +21,12 @@ _WHOLE = "exporter.options.whole"
 _TOOLKIT_NAMES = {"--web.listen": ("--web.listen-address",), "--web.config-file": ("--web.config.file",)}
 
 
-def config_option(function: C) -> C:
-    """Add `--config` to a command."""
-    return click.option(
-        "--config",
-        # A file that cannot be read is reported later, in the same way as a file from the variable.
-        type=click.Path(path_type=Path, readable=False),
-        default=None,
-        help="The configuration file (YAML); also EDGE_EXPORTER_CONFIG.",
-    )(function)
+# Adds `--config` to a command. A file that cannot be read is reported later, as a file from the variable is.
+config_option = click.option(
+    "--config",
+    type=click.Path(path_type=Path, readable=False),
+    help="The configuration file (YAML); also EDGE_EXPORTER_CONFIG.",
+)
 
 
 def form_option(*forms: str, names: Sequence[str] = ("-o", "--output")) -> Callable[[C], C]:

@@ -43,7 +43,6 @@ _TAKEN = {name for info in families(BUILT_IN) for name in info.labels}
 
 Progressed = Callable[[Report], None]
 
-
 # The labels that the shipped scrape configuration gives to the series of targets, whichever exporter serves them.
 SHIPPED_LABELS = dict.fromkeys(("job", "instance", "pod"), "edge-exporter")
 

@@ -44,7 +44,6 @@ _BARRIERS: tuple[tuple[type[PlatformError], str], ...] = (
     (PlatformError, "every poll fails: {barrier}"),
 )
 
-
 COLUMNS = ("ACCOUNT", "COLLECTOR", "TARGET", "NAME", "RESULT", "DETAIL")
 
 

@@ -25,7 +25,6 @@ _PASSWORD = re.compile(r"(?<=://)[^/@]*@")
 _PLAIN = re.compile(r"[A-Za-z/][A-Za-z0-9 ._/-]*")
 _WORDS_OF_YAML = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
 
-
 # A value of the settings: its path, the value, and its origin.
 Value = tuple[KeyPath, object, str]
 
