@@ -6,9 +6,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.parser import text_string_to_metric_families
+from starlette.applications import Starlette
 
 from exporter.clock import Clocks
 from exporter.collectors.catalogue import CATALOGUE, families
@@ -45,6 +47,45 @@ START = datetime(2026, 2, 8, 12, 0, tzinfo=UTC).timestamp()
 def only(*names: str) -> dict[str, object]:
     """Return settings of the collectors that disable all but these: a test counts the polls of what it names."""
     return {collector.section: {"enabled": False} for collector in CATALOGUE if collector.section not in names}
+
+
+def still(at: float = START, **sizes: Any) -> World:
+    """Make a world whose clock moves only when a test sets it."""
+    return World(seed=1, clock=WorldClock(at, speed=0), **sizes)
+
+
+@asynccontextmanager
+async def served(app: Starlette) -> AsyncIterator[str]:
+    """Serve a sandbox on a free port; yield its URL."""
+    server = SandboxServer(app)
+    await server.start()
+    try:
+        yield server.url
+    finally:
+        await server.stop()
+
+
+@dataclass(frozen=True)
+class Sandbox:
+    """A world that is served, and its scripted faults."""
+
+    url: str
+    world: World
+    faults: Faults
+
+
+def account_at(url: str, **more: object) -> dict[str, Any]:
+    """Return the settings of an account of a sandbox, with a budget that delays nothing."""
+    budget = {"requests_per_second": 10000, "max_in_flight": 8}
+    return {"name": "main", "base_url": url, "api_key": keys.API_KEY, "budget": budget, **more}
+
+
+@asynccontextmanager
+async def sandbox(world: World | None = None) -> AsyncIterator[Sandbox]:
+    """Serve a world; by default a small one that stands still."""
+    world, faults = world or still(), Faults()
+    async with served(create_app(world, faults)) as url:
+        yield Sandbox(url, world, faults)
 
 
 async def at_once(_seconds: float) -> None:
@@ -149,14 +190,7 @@ def configuration(
     url: str, collectors: Mapping[str, object], more: Mapping[str, object] | None = None, /, **account: object
 ) -> Settings:
     """Return settings for one account on the sandbox."""
-    reported = {
-        "name": "main",
-        "base_url": url,
-        "api_key": keys.API_KEY,
-        "timeout": 10.0,
-        "budget": {"requests_per_second": 10000, "max_in_flight": 8},
-        **account,
-    }
+    reported = account_at(url, **{"timeout": 10.0, **account})
     state = {"path": None}
     return Settings.model_validate({"accounts": [reported], "state": state, "collectors": collectors, **(more or {})})
 
@@ -187,86 +221,83 @@ async def exporter_parts(
         state: the ledger's file; None for memory.
         database: settings of a database on the sandbox; None for none.
     """
-    made = world or World(seed=1, clock=WorldClock(START, speed=0))
-    faults = Faults()
-    if fault is not None:
-        faults.add(fault)
-    server = SandboxServer(create_app(made, faults))
-    await server.start()
-    more = dict(more or {})
-    if database is not None:
-        more["databases"] = [{"name": "orders", "url": server.url, **database}]
-    settings = configuration(url or server.url, collectors or {}, more, **(account or {}))
-    clock = TurnedClock()
-    # Waits cost nothing here; the deadline of an attempt is real, for what stalls really stalls.
-    clocks = Clocks(made.clock.now, clock, at_once)
-    telemetry = Telemetry(CollectorRegistry(), "test")
-    storage = MemoryStorage() if state is None else FileStorage(state, made.clock.now, telemetry.set_aside)
-    ledger = Ledger(storage, telemetry, clocks=Clocks(made.clock.now), linger=0, retention=settings.state.retention)
-    ledger.open()
-    registry = Registry(shard or Shard())
+    async with sandbox(world) as platform:
+        made, faults = platform.world, platform.faults
+        if fault is not None:
+            faults.add(fault)
+        more = dict(more or {})
+        if database is not None:
+            more["databases"] = [{"name": "orders", "url": platform.url, **database}]
+        settings = configuration(url or platform.url, collectors or {}, more, **(account or {}))
+        clock = TurnedClock()
+        # Waits cost nothing here; the deadline of an attempt is real, for what stalls really stalls.
+        clocks = Clocks(made.clock.now, clock, at_once)
+        telemetry = Telemetry(CollectorRegistry(), "test")
+        storage = MemoryStorage() if state is None else FileStorage(state, made.clock.now, telemetry.set_aside)
+        ledger = Ledger(storage, telemetry, clocks=Clocks(made.clock.now), linger=0, retention=settings.state.retention)
+        ledger.open()
+        registry = Registry(shard or Shard())
 
-    def lifetime(collector: str, target: Target) -> float:
-        return schedule.due_times.lifetime(collector, target)
+        def lifetime(collector: str, target: Target) -> float:
+            return schedule.due_times.lifetime(collector, target)
 
-    store = Store(StatusBoard(clocks.wall), clock, lifetime)
-    series = settings.series
-    exposition = Exposition(telemetry.exposed(), cap=series.max_per_family, admits=series.serves)
-    plans = from_settings.plans(settings)
-    exposition.declare([*families([plan.collector for plan in plans]), *HEALTH])
-    renderer = Renderer(exposition, store, telemetry, clock)
-    observers = {account.name: AccountObserver(telemetry, account.name, clock) for account in settings.accounts}
-    accounts = {
-        account.name: Account.of(client_of(account, observers[account.name], 1, clocks))
-        for account in settings.accounts
-    }
-    for asked in settings.databases:
-        name = DATABASE_PREFIX + asked.name
-        observers[name] = AccountObserver(telemetry, name, clock)
-        accounts[name] = Account.of(client_of(asked, observers[name], clocks=clocks))
-    changes: list[Change] = []
+        store = Store(StatusBoard(clocks.wall), clock, lifetime)
+        series = settings.series
+        exposition = Exposition(telemetry.exposed(), cap=series.max_per_family, admits=series.serves)
+        plans = from_settings.plans(settings)
+        exposition.declare([*families([plan.collector for plan in plans]), *HEALTH])
+        renderer = Renderer(exposition, store, telemetry, clock)
+        observers = {account.name: AccountObserver(telemetry, account.name, clock) for account in settings.accounts}
+        accounts = {
+            account.name: Account.of(client_of(account, observers[account.name], 1, clocks))
+            for account in settings.accounts
+        }
+        for asked in settings.databases:
+            name = DATABASE_PREFIX + asked.name
+            observers[name] = AccountObserver(telemetry, name, clock)
+            accounts[name] = Account.of(client_of(asked, observers[name], clocks=clocks))
+        changes: list[Change] = []
 
-    def changed(change: Change) -> None:
-        changes.append(change)
-        for target in change.removed:
-            store.remove(target)
+        def changed(change: Change) -> None:
+            changes.append(change)
+            for target in change.removed:
+                store.remove(target)
 
-    registry.configure(from_settings.selections(settings))
-    schedule = Schedule(
-        plans,
-        accounts,
-        registry=registry,
-        store=store,
-        ledger=ledger,
-        telemetry=telemetry,
-        clocks=clocks,
-        changed=changed,
-    )
-    parts = ExporterParts(
-        made,
-        faults,
-        settings,
-        clock,
-        registry,
-        store,
-        ledger,
-        telemetry,
-        schedule,
-        renderer,
-        exposition,
-        observers,
-        changes,
-    )
-    schedule.open()
-    try:
-        if fault is None:
-            await parts.settle()
-        yield parts
-    finally:
-        await schedule.stop()
-        ledger.close()
-        await schedule.end()
-        renderer.close()
-        for entry in accounts.values():
-            await entry.client.aclose()
-        await server.stop()
+        registry.configure(from_settings.selections(settings))
+        schedule = Schedule(
+            plans,
+            accounts,
+            registry=registry,
+            store=store,
+            ledger=ledger,
+            telemetry=telemetry,
+            clocks=clocks,
+            changed=changed,
+        )
+        parts = ExporterParts(
+            made,
+            faults,
+            settings,
+            clock,
+            registry,
+            store,
+            ledger,
+            telemetry,
+            schedule,
+            renderer,
+            exposition,
+            observers,
+            changes,
+        )
+        schedule.open()
+        try:
+            if fault is None:
+                await parts.settle()
+            yield parts
+        finally:
+            await schedule.stop()
+            ledger.close()
+            await schedule.end()
+            renderer.close()
+            for entry in accounts.values():
+                await entry.client.aclose()

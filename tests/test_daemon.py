@@ -20,14 +20,9 @@ from exporter.daemon.daemon import Daemon, run
 from exporter.exposition.exposition import Exposition
 from exporter.responsive import runtime
 from exporter.sandbox import keys
-from exporter.sandbox.app import create_app
-from exporter.sandbox.clock import WorldClock
-from exporter.sandbox.faults import Faults
-from exporter.sandbox.server import SandboxServer
-from exporter.sandbox.world import World
 from exporter.settings.loading import load
 from exporter.settings.model import Settings
-from tests.exporter_parts import START, flushed, poll_now
+from tests.exporter_parts import Sandbox, flushed, poll_now, sandbox, still
 from tests.waiting import PATIENCE, until
 
 EXPORTER = str(Path(runtime.__file__).parent)
@@ -45,10 +40,10 @@ state: {{path: {state}}}
 class ConfiguredSandbox:
     """A sandbox, a configuration file for it, and the daemons of that configuration."""
 
-    def __init__(self, folder: Path, sandbox: SandboxServer, world: World, faults: Faults) -> None:
-        self.sandbox = sandbox
-        self.world = world
-        self.faults = faults
+    def __init__(self, folder: Path, platform: Sandbox) -> None:
+        self.sandbox = platform
+        self.world = platform.world
+        self.faults = platform.faults
         self.config = folder / "config.yml"
         self.key = folder / "key"
         self.state = folder / "state.db"
@@ -77,12 +72,8 @@ class ConfiguredSandbox:
 @pytest.fixture
 async def configured(tmp_path: Path) -> AsyncIterator[ConfiguredSandbox]:
     """A place with a sandbox whose time stands still."""
-    world = World(seed=1, clock=WorldClock(START, speed=0), dns_zones=3)
-    faults = Faults()
-    sandbox = SandboxServer(create_app(world, faults))
-    await sandbox.start()
-    yield ConfiguredSandbox(tmp_path, sandbox, world, faults)
-    await sandbox.stop()
+    async with sandbox(still(dns_zones=3)) as platform:
+        yield ConfiguredSandbox(tmp_path, platform)
 
 
 async def scraped(

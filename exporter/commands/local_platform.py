@@ -28,15 +28,9 @@ SHORTEST_INTERVAL = 5.0
 QUERY = "SELECT region, count(*) AS value FROM orders WHERE shipped IS NULL GROUP BY region"
 
 
-def demo_settings(world: World, url: str, listen: str, log_level: Level = "warning") -> Settings:
-    """Return settings that poll everything in a world."""
-    scripts = world.scripts.scripts
-    account = {
-        "name": "demo",
-        "base_url": url,
-        "api_key": keys.API_KEY,
-        "budget": {"requests_per_second": 50, "max_in_flight": 16},
-        "scripts": {"monthly_budget_dollars": {scripts.name(script): 500.0 for script in scripts}},
+def listed(world: World) -> dict[str, object]:
+    """Return settings of an account that list whatever in a world cannot be discovered."""
+    return {
         "rate_limits": [
             {"id": limit, "name": name, "shield_zone_id": zone} for limit, name, zone in world.rate_limit_ids()
         ],
@@ -47,6 +41,19 @@ def demo_settings(world: World, url: str, listen: str, log_level: Level = "warni
             for registry, namespace, name, tags in world.images()
         ],
         "searches": world.search_terms(),
+    }
+
+
+def demo_settings(world: World, url: str, listen: str, log_level: Level = "warning") -> Settings:
+    """Return settings that poll everything in a world."""
+    scripts = world.scripts.scripts
+    account = {
+        "name": "demo",
+        "base_url": url,
+        "api_key": keys.API_KEY,
+        "budget": {"requests_per_second": 50, "max_in_flight": 16},
+        "scripts": {"monthly_budget_dollars": {scripts.name(script): 500.0 for script in scripts}},
+        **listed(world),
     }
     query = {"name": "orders_open", "help": "Orders not yet shipped.", "sql": QUERY, "interval": "10s"}
     token = keys.DATABASE_TOKEN_READ_ONLY

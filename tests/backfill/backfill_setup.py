@@ -23,17 +23,14 @@ from exporter.counters.ledger import Entry, Ledger
 from exporter.counters.state_file import FileStorage
 from exporter.metric import Family
 from exporter.platform.http.client import Client, Observer
-from exporter.sandbox.app import create_app
-from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.faults import Faults
-from exporter.sandbox.server import SandboxServer
 from exporter.sandbox.world import World
 from exporter.targets.registry import Registry
 from exporter.targets.sharding import Shard
 from exporter.wiring import from_settings
 from exporter.wiring.clients import client_of
 from tests.counters.ledger_driver import LedgerEvents
-from tests.exporter_parts import START, at_once, configuration
+from tests.exporter_parts import START, at_once, configuration, sandbox, still
 
 TODAY = date(2026, 2, 8)
 DAY = 86_400.0
@@ -177,14 +174,8 @@ def _add(raw: Raw, families: tuple[Family, ...], at: float) -> None:
 @asynccontextmanager
 async def backfill_setup(folder: Path, *, start: float = START, **account: object) -> AsyncIterator[BackfillSetup]:
     """Run a sandbox whose clock moves only when a test sets it."""
-    world = World(seed=1, clock=WorldClock(start, speed=0), dns_zones=12)
-    faults = Faults()
-    server = SandboxServer(create_app(world, faults))
-    await server.start()
-    try:
-        yield BackfillSetup(world, faults, server.url, folder, account)
-    finally:
-        await server.stop()
+    async with sandbox(still(start)) as platform:
+        yield BackfillSetup(platform.world, platform.faults, platform.url, folder, account)
 
 
 @dataclass(frozen=True)

@@ -3,15 +3,14 @@
 import random
 from collections import Counter
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 from datetime import UTC, datetime, timedelta
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from exporter.sandbox.app import create_app
-from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.faults import Faults
-from exporter.sandbox.server import SandboxServer
-from exporter.sandbox.world import World
+from tests.exporter_parts import served, still
 
 # Two days before the end of a month.
 START = datetime(2026, 1, 29, 6, 0, tzinfo=UTC).timestamp()
@@ -44,25 +43,21 @@ class Platform:
     """
 
     def __init__(self, zones: int, scripts: int, shields: int, chance: random.Random) -> None:
-        self.world = World(1, WorldClock(START, speed=0), zones, scripts, shields, healthy=True)
+        self.world = still(START, dns_zones=zones, scripts=scripts, shield_zones=shields, healthy=True)
         self.calls: Counter[str] = Counter()
         self._chance = chance
         self._zones = list(self.world.dns.zones)
-        self._servers: list[SandboxServer] = []
+        self._servers = AsyncExitStack()
 
     async def url_for(self, exporter: str) -> str:
         """Begin to serve an exporter; return the address for it."""
         app = create_app(self.world, Faults())
         app.add_middleware(_Counted, exporter, self.calls)
-        server = SandboxServer(app)
-        await server.start()
-        self._servers.append(server)
-        return server.url
+        return await self._servers.enter_async_context(served(app))
 
     async def stop(self) -> None:
         """Stop all servers."""
-        for server in self._servers:
-            await server.stop()
+        await self._servers.aclose()
         self.world.close()
 
     def move(self) -> None:

@@ -33,13 +33,10 @@ class Replica:
         self.is_suspended = False
         self._settings = settings
         self._folder = folder
+        self._url = url
         self._process: Exporter | None = None
         self._pending: asyncio.Task[Answer] | None = None
         self._resumed = 0.0
-        folder.mkdir()
-        if url:
-            (folder / "url").write_text(url)
-            (folder / "url").chmod(0o600)
 
     @property
     def name(self) -> str:
@@ -48,7 +45,7 @@ class Replica:
 
     async def start(self) -> None:
         """Start its process, and wait until it serves."""
-        self._process = await asyncio.to_thread(Exporter, self._settings, self._folder)
+        self._process = await asyncio.to_thread(Exporter, self._settings, self._folder, database=self._url)
 
     async def end(self, number: signal.Signals) -> None:
         """End its process."""

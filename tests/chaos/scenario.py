@@ -15,11 +15,11 @@ from typing import Any
 import httpx
 import psycopg
 
-from exporter.sandbox import keys
 from tests.chaos.platform import Platform
 from tests.chaos.proxy import Proxy
 from tests.chaos.replica import Replica
 from tests.chaos.witness import LOSSES, REFUSED, Witness
+from tests.exporter_parts import account_at
 from tests.postgres import Postgres
 
 LEASE = 5.0
@@ -84,14 +84,9 @@ class Scenario:
         self._counts: Counter[str] = Counter()
 
     def _settings(self, url: str, *, is_single: bool = False) -> dict[str, Any]:
-        account = {
-            "name": "main",
-            # Exporters of one installation have one address; which of them calls shows at the end of the way.
-            "base_url": "http://platform.test",
-            "proxy": url,
-            "api_key": keys.API_KEY,
-            "budget": {"requests_per_second": 400, "max_in_flight": 16},
-        }
+        # Exporters of one installation have one address; which of them calls shows at the end of the way.
+        budget = {"requests_per_second": 400, "max_in_flight": 16}
+        account = account_at("http://platform.test", proxy=url, budget=budget)
         interval = f"{self._size.interval:g}s"
         shard = {"index": "lease", "total": self._size.shards}
         shared = {"state": {"url_file": "url", "lease": f"{LEASE:g}s"}, "shard": shard}

@@ -11,10 +11,9 @@ from typing import Any
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from exporter.sandbox.app import create_app
-from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.faults import Faults
-from exporter.sandbox.server import SandboxServer
 from exporter.sandbox.world import World
+from tests.exporter_parts import served, still
 
 NOON = 1_770_379_200.0  # 2026-02-06T12:00:00Z, a Friday
 
@@ -79,19 +78,17 @@ def running(*, is_present: bool = False, **sizes: Any) -> Iterator[Platform]:
     ends: list[Callable[[], object]] = []
 
     async def serve() -> None:
-        world = World(1, WorldClock() if is_present else WorldClock(NOON, speed=0.0), **sizes)
+        world = World(**sizes) if is_present else still(NOON, **sizes)
         app = create_app(world)
         noted: list[tuple[str, str, bytes]] = []
         app.add_middleware(Tally, noted=noted)
-        server = SandboxServer(app)
-        await server.start()
-        ended = asyncio.Event()
-        loop = asyncio.get_running_loop()
-        ends.append(lambda: loop.call_soon_threadsafe(ended.set))
-        made.append(Platform(server.url, app.state.faults, world, noted))
-        started.set()
-        await ended.wait()
-        await server.stop()
+        async with served(app) as url:
+            ended = asyncio.Event()
+            loop = asyncio.get_running_loop()
+            ends.append(lambda: loop.call_soon_threadsafe(ended.set))
+            made.append(Platform(url, app.state.faults, world, noted))
+            started.set()
+            await ended.wait()
 
     thread = threading.Thread(target=lambda: asyncio.run(serve()), name="platform")
     thread.start()

@@ -39,12 +39,19 @@ class Exporter:
         settings: the configuration.
         folder: where the configuration file is written.
         prefix: a command that starts it, such as `prlimit` with its arguments.
+        database: the address of a state database, which is written to the file `url`.
 
     Attributes:
         logs: the logged lines.
     """
 
-    def __init__(self, settings: Mapping[str, Any], folder: Path, prefix: Sequence[str] = ()) -> None:
+    def __init__(
+        self, settings: Mapping[str, Any], folder: Path, prefix: Sequence[str] = (), *, database: str = ""
+    ) -> None:
+        folder.mkdir(exist_ok=True)
+        if database:
+            (folder / "url").touch(0o600)
+            (folder / "url").write_text(database)
         config = folder / "exporter.yml"
         # Every JSON document is YAML too.
         config.write_text(json.dumps(settings))

@@ -14,15 +14,9 @@ import pytest
 from exporter.clock import Clocks
 from exporter.counters.ledger import Ledger
 from exporter.daemon.daemon import Daemon
-from exporter.sandbox import keys
-from exporter.sandbox.app import create_app
-from exporter.sandbox.clock import WorldClock
-from exporter.sandbox.faults import Faults
-from exporter.sandbox.server import SandboxServer
-from exporter.sandbox.world import World
 from exporter.settings.model import Settings
 from tests.counters.process import samples_of
-from tests.exporter_parts import START, flushed, poll_now
+from tests.exporter_parts import Sandbox, account_at, flushed, poll_now, sandbox, still
 from tests.waiting import until
 
 POLLED_BY_HAND = ("dns_statistics", "scripts", "shield_rate_limits", "discovery")
@@ -61,28 +55,20 @@ class SandboxedDaemons:
         later: seconds by which the daemons' wall clock is ahead of the machine's.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, platform: Sandbox) -> None:
         self.state = folder / "state.db"
-        self.world = World(seed=1, clock=WorldClock(START, speed=0), dns_zones=3, scripts=1, shield_zones=1)
-        self.faults = Faults()
-        self.sandbox = SandboxServer(create_app(self.world, self.faults))
+        self.world = platform.world
+        self.faults = platform.faults
+        self.sandbox = platform
         self.account: dict[str, Any] = {}
         self.retention = "30d"
         self.later = 0.0
 
     def settings(self) -> Settings:
         """Return the present settings."""
-        account = {
-            "name": "main",
-            "base_url": self.sandbox.url,
-            "api_key": keys.API_KEY,
-            "timeout": "30s",
-            "budget": {"requests_per_second": 5000, "max_in_flight": 8},
-            **self.account,
-        }
         return Settings.model_validate(
             {
-                "accounts": [account],
+                "accounts": [account_at(self.sandbox.url, **{"timeout": "30s", **self.account})],
                 "web": {"listen": "127.0.0.1:0"},
                 "state": {"path": str(self.state), "retention": self.retention},
                 "collectors": {name: {"interval": "3600s"} for name in POLLED_BY_HAND},
@@ -113,9 +99,5 @@ class SandboxedDaemons:
 @asynccontextmanager
 async def sandboxed_daemons(folder: Path) -> AsyncIterator[SandboxedDaemons]:
     """Run a sandbox for daemons that keep their state in a folder."""
-    sandboxed = SandboxedDaemons(folder)
-    await sandboxed.sandbox.start()
-    try:
-        yield sandboxed
-    finally:
-        await sandboxed.sandbox.stop()
+    async with sandbox(still(dns_zones=3, scripts=1, shield_zones=1)) as platform:
+        yield SandboxedDaemons(folder, platform)

@@ -2,14 +2,13 @@
 
 import asyncio
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
-from exporter.sandbox import keys
 from tests.counters.process import Exporter
 from tests.counters.sandboxed_daemons import SandboxedDaemons, sandboxed_daemons
+from tests.exporter_parts import account_at
 from tests.postgres import Postgres
 from tests.waiting import PATIENCE
 
@@ -27,29 +26,24 @@ class SharingProcesses:
 
     @asynccontextmanager
     async def exporter(
-        self, name: str, *, lease: str = "5s", own: Mapping[str, object] | None = None, **shard: int | str
+        self,
+        name: str,
+        *,
+        lease: str = "5s",
+        own: Mapping[str, object] | None = None,
+        polls: Sequence[str] = ("dns_statistics",),
+        **shard: int | str,
     ) -> AsyncIterator[Exporter]:
         """Start a process that polls every second; `own` has settings of its account that differ."""
-        folder = self._folder / name
-        folder.mkdir()
-        (folder / "url").write_text(self.url)
-        (folder / "url").chmod(0o600)
-        account = {
-            "name": "main",
-            "base_url": self.sandboxed.sandbox.url,
-            "api_key": keys.API_KEY,
-            "budget": {"requests_per_second": 500, "max_in_flight": 8},
-            **(own or {}),
-        }
-        settings: dict[str, Any] = {
-            "accounts": [account],
+        settings = {
+            "accounts": [account_at(self.sandboxed.sandbox.url, **(own or {}))],
             "web": {"listen": "127.0.0.1:0"},
             "state": {"url_file": "url", "lease": lease},
             "shard": shard or {"index": 0, "total": 1},
-            "collectors": {"dns_statistics": {"interval": "1s"}},
+            "collectors": {collector: {"interval": "1s"} for collector in polls},
             "log": {"format": "json"},
         }
-        exporter = await asyncio.to_thread(Exporter, settings, folder)
+        exporter = await asyncio.to_thread(Exporter, settings, self._folder / name, database=self.url)
         try:
             yield exporter
         finally:

@@ -9,16 +9,14 @@ from typing import Any
 
 import httpx
 
+from exporter.commands.local_platform import listed
 from exporter.counters.state_file import StateFile
 from exporter.daemon.daemon import Daemon
 from exporter.sandbox import keys
-from exporter.sandbox.app import create_app
-from exporter.sandbox.clock import WorldClock
-from exporter.sandbox.server import SandboxServer
 from exporter.sandbox.world import World
 from exporter.settings.model import Settings
 from exporter.targets.target import PollKey
-from tests.exporter_parts import START, flushed, poll_now
+from tests.exporter_parts import account_at, flushed, poll_now, sandbox, still
 from tests.waiting import PATIENCE, until
 
 # Each process tells these of itself.
@@ -37,21 +35,8 @@ class ShardedDaemons:
 
     def settings(self, index: int, total: int) -> Settings:
         """Return the settings of one shard."""
-        world = self.world
-        account = {
-            "name": "main",
-            "base_url": self.url,
-            "api_key": keys.API_KEY,
-            "budget": {"requests_per_second": 4000, "max_in_flight": 8},
-            "searches": ["prod", "shop"],
-            "rate_limits": [{"id": 3, "name": "login"}],
-            "access_lists": [{"shield_zone_id": zone, "id": list_id} for zone, list_id in world.access_list_ids()],
-            "waf_custom_rules": [{"id": rule_id} for rule_id in world.custom_rule_ids()],
-            "images": [
-                {"registry_id": registry, "namespace": namespace, "name": name, "watch_tags": tags[:1]}
-                for registry, namespace, name, tags in world.images()
-            ],
-        }
+        named = {"searches": ["prod", "shop"], "rate_limits": [{"id": 3, "name": "login"}]}
+        account = account_at(self.url, **(listed(self.world) | named))
         queries = [{"name": f"orders_{number}", "sql": "SELECT 1 AS value", "value": "value"} for number in range(3)]
         database = {"name": "orders", "url": self.url, "auth_token": keys.DATABASE_TOKEN_READ_ONLY, "queries": queries}
         return Settings.model_validate(
@@ -128,10 +113,5 @@ async def sharded_daemons(
     folder: Path, *, zones: int = 20, shield_zones: int = 6, **more: object
 ) -> AsyncIterator[ShardedDaemons]:
     """Daemons on a sandbox whose time moves only when a test sets it."""
-    world = World(seed=1, clock=WorldClock(START, speed=0), dns_zones=zones, shield_zones=shield_zones)
-    server = SandboxServer(create_app(world))
-    await server.start()
-    try:
-        yield ShardedDaemons(server.url, world, folder, more)
-    finally:
-        await server.stop()
+    async with sandbox(still(dns_zones=zones, shield_zones=shield_zones)) as platform:
+        yield ShardedDaemons(platform.url, platform.world, folder, more)

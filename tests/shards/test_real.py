@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from exporter.sandbox import keys
 from tests.backfill.backfill_setup import grown
 from tests.counters.process import Exporter, exporter_running
+from tests.exporter_parts import account_at
 from tests.ports import free_port
 from tests.real_parts import prometheus_running, scraping
 from tests.shards.sharded_daemons import sharded_daemons
@@ -26,15 +26,13 @@ async def test_sums_stay_exact_while_one_of_four_is_killed_and_comes_back(tmp_pa
     async with sharded_daemons(tmp_path, zones=60, shield_zones=0) as shared:
         dns = shared.world.dns
         zones = list(dns.zones)
-        budget = {"requests_per_second": 2000, "max_in_flight": 16}
-        account = {"name": "main", "base_url": shared.url, "api_key": keys.API_KEY, "budget": budget}
         ports = [free_port() for _ in range(TOTAL)]
 
         def shard(index: int) -> AbstractContextManager[Exporter]:
             folder = tmp_path / f"shard-{index}"
             folder.mkdir(exist_ok=True)
             settings = {
-                "accounts": [account],
+                "accounts": [account_at(shared.url)],
                 "collectors": {"dns_statistics": {"interval": "1s"}},
                 "state": {"path": str(folder / "state.db")},
                 "web": {"listen": f"127.0.0.1:{ports[index]}"},

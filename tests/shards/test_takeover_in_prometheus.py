@@ -4,7 +4,7 @@ import asyncio
 import random
 import signal
 from collections.abc import AsyncIterator
-from contextlib import ExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 import yaml
 
-from exporter.sandbox import keys
+from exporter.commands.local_platform import listed
+from exporter.sandbox.world import World
 from tests.counters.process import Exporter
-from tests.counters.sandboxed_daemons import SandboxedDaemons, sandboxed_daemons
+from tests.counters.sharing_processes import SharingProcesses, sharing_processes
 from tests.postgres import Postgres
 from tests.real_parts import REPOSITORY, Prometheus, Release, prometheus_running
 
@@ -41,8 +42,8 @@ Samples = dict[tuple[str, ...], list[float]]
 
 
 @pytest.fixture
-async def sandboxed(tmp_path: Path) -> AsyncIterator[SandboxedDaemons]:
-    async with sandboxed_daemons(tmp_path) as made:
+async def sharing(tmp_path: Path, postgres: Postgres) -> AsyncIterator[SharingProcesses]:
+    async with sharing_processes(tmp_path, postgres) as made:
         yield made
 
 
@@ -62,31 +63,12 @@ def increase(values: list[float]) -> float:
     return sum(value - before if value >= before else value for before, value in pairwise(values))
 
 
-def settings(sandboxed: SandboxedDaemons) -> dict[str, Any]:
-    """The settings of a daemon that polls every counter once a second."""
-    limits = sandboxed.world.rate_limit_ids()
-    account = {
-        "name": "main",
-        "base_url": sandboxed.sandbox.url,
-        "api_key": keys.API_KEY,
-        "budget": {"requests_per_second": 1000, "max_in_flight": 8},
-        "rate_limits": [{"id": limit, "name": name, "shield_zone_id": zone} for limit, name, zone in limits],
-    }
-    return {
-        "accounts": [account],
-        "web": {"listen": "127.0.0.1:0"},
-        "state": {"url_file": "url", "lease": "5s"},
-        "shard": {"index": "lease", "total": TOTAL},
-        "collectors": {name: {"interval": "1s"} for name in ("dns_statistics", "scripts", "shield_rate_limits")},
-    }
-
-
 class Truth:
     """The values that the platform has served, whether or not they were polled."""
 
-    def __init__(self, sandboxed: SandboxedDaemons) -> None:
-        self._world = sandboxed.world
-        self._from = datetime.fromtimestamp(sandboxed.world.clock.now(), UTC).date()
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._from = datetime.fromtimestamp(world.clock.now(), UTC).date()
         self._before = self._now()
 
     def _now(self) -> Values:
@@ -125,14 +107,11 @@ async def caught_up(prometheus: Prometheus, truth: Truth) -> Samples:
     return held
 
 
-def start(sandboxed: SandboxedDaemons, folder: Path, url: str, stack: ExitStack) -> Exporter:
-    """Start a replica of the sandbox's shards, which ends with the test."""
-    folder.mkdir()
-    (folder / "url").write_text(url)
-    (folder / "url").chmod(0o600)
-    replica = Exporter(settings(sandboxed), folder)
-    stack.callback(lambda: replica.is_running() and replica.end(signal.SIGKILL))
-    return replica
+def replica(sharing: SharingProcesses, name: str) -> AbstractAsyncContextManager[Exporter]:
+    """Run a replica that polls every counter once a second."""
+    limits = listed(sharing.sandboxed.world)["rate_limits"]
+    polls = ("dns_statistics", "scripts", "shield_rate_limits")
+    return sharing.exporter(name, own={"rate_limits": limits}, polls=polls, index="lease", total=TOTAL)
 
 
 def shipped(targets: Path) -> dict[str, Any]:
@@ -149,44 +128,44 @@ def list_targets(file: Path, *replicas: Exporter) -> None:
     file.write_text(yaml.safe_dump([{"targets": [replica.url.removeprefix("http://") for replica in replicas]}]))
 
 
-async def live(sandboxed: SandboxedDaemons, chance: random.Random, late: date) -> None:
+async def live(world: World, chance: random.Random, late: date) -> None:
     """Add queries, and at one time add late ones to a certain day."""
     for day in (late, None, None, None):
-        sandboxed.world.clock.advance(chance.randint(10, 300))
-        sandboxed.world.dns.add_queries(chance.choice(ZONES), chance.randint(1, 1000), day)
+        world.clock.advance(chance.randint(10, 300))
+        world.dns.add_queries(chance.choice(ZONES), chance.randint(1, 1000), day)
         await asyncio.sleep(chance.uniform(0.05, 0.4))
 
 
 @pytest.mark.parametrize("release", [Release.INSTALLED, Release.NEWEST], ids=["2", "3"])
 async def test_across_takeovers_prometheus_holds_every_query_once(
-    sandboxed: SandboxedDaemons, tmp_path: Path, postgres: Postgres, release: Release
+    sharing: SharingProcesses, tmp_path: Path, release: Release
 ) -> None:
     chance = random.Random(5)  # noqa: S311 - repeatable
-    truth = Truth(sandboxed)
-    began = datetime.fromtimestamp(sandboxed.world.clock.now(), UTC).date()
+    world = sharing.sandboxed.world
+    truth = Truth(world)
+    began = datetime.fromtimestamp(world.clock.now(), UTC).date()
     targets = tmp_path / "targets.yml"
-    with ExitStack() as stack:
-        url = postgres.new_database()
-        one, two = [await asyncio.to_thread(start, sandboxed, tmp_path / name, url, stack) for name in ("one", "two")]
+    async with AsyncExitStack() as stack:
+        one, two = [await stack.enter_async_context(replica(sharing, name)) for name in ("one", "two")]
         list_targets(targets, one, two)
         prometheus: Prometheus = stack.enter_context(prometheus_running(tmp_path, shipped(targets), release))
         await prometheus.until(FAIR, TOTAL / 2)
         await caught_up(prometheus, truth)
-        await live(sandboxed, chance, began)
-        sandboxed.world.clock.advance(DAY)
-        await live(sandboxed, chance, began)
+        await live(world, chance, began)
+        world.clock.advance(DAY)
+        await live(world, chance, began)
         await caught_up(prometheus, truth)
 
         await asyncio.to_thread(one.end, signal.SIGKILL)
-        await live(sandboxed, chance, began)
+        await live(world, chance, began)
         await prometheus.until(HELD, TOTAL)
         await caught_up(prometheus, truth)
 
-        three = await asyncio.to_thread(start, sandboxed, tmp_path / "three", url, stack)
+        three = await stack.enter_async_context(replica(sharing, "three"))
         list_targets(targets, two, three)
-        await live(sandboxed, chance, began)
+        await live(world, chance, began)
         await prometheus.until(FAIR, TOTAL / 2)
-        await live(sandboxed, chance, began)
+        await live(world, chance, began)
         held = await caught_up(prometheus, truth)
 
         assert {series: increase(values) for series, values in held.items()} == truth.since()

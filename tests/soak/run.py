@@ -24,15 +24,16 @@ from typing import Any
 import httpx
 
 from exporter.collectors.catalogue import CATALOGUE
+from exporter.commands.local_platform import listed
 from exporter.sandbox import keys
 from exporter.sandbox.app import create_app
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.faults import Faults
-from exporter.sandbox.server import SandboxServer
 from exporter.sandbox.world import World
 from tests.bench.process import MIB, memory
 from tests.bench.report import Table
 from tests.counters.process import Exporter
+from tests.exporter_parts import account_at, served
 
 ZONES, SCRIPTS, SHIELD_ZONES = 150, 20, 10
 # A day of the world in six minutes.
@@ -91,21 +92,8 @@ class Seen:
 
 def settings(url: str, folder: Path, world: World) -> dict[str, Any]:
     """Settings that poll every resource of a world, much more often than usual."""
-    account = {
-        "name": "main",
-        "base_url": url,
-        "api_key": keys.API_KEY,
-        "timeout": "2s",
-        "budget": {"requests_per_second": 150, "max_in_flight": 32},
-        "rate_limits": [
-            {"id": limit_id, "name": name, "shield_zone_id": zone_id}
-            for limit_id, name, zone_id in world.rate_limit_ids()
-        ],
-        "access_lists": [{"shield_zone_id": zone, "id": list_id} for zone, list_id in world.access_list_ids()],
-        "waf_custom_rules": [{"id": rule_id} for rule_id in world.custom_rule_ids()],
-        "images": [{"registry_id": image[0], "namespace": image[1], "name": image[2]} for image in world.images()],
-        "searches": world.search_terms(),
-    }
+    budget = {"requests_per_second": 150, "max_in_flight": 32}
+    account = account_at(url, timeout="2s", budget=budget, **listed(world))
     query = {"name": "orders", "sql": "SELECT count(*) AS value FROM orders", "value": "value", "interval": "10s"}
     token = keys.DATABASE_TOKEN_READ_ONLY
     return {
@@ -196,28 +184,26 @@ def read(text: str, seen: Seen) -> None:
 async def soak(minutes: float, seed: int, folder: Path) -> Seen:
     """Run the exporter against a platform with faults, which end before it does; return the observations."""
     world, faults, seen = World(seed, WorldClock(speed=SPEED), ZONES, SCRIPTS, SHIELD_ZONES), Faults(seed), Seen()
-    sandbox = SandboxServer(create_app(world, faults))
-    await sandbox.start()
-    exporter = await asyncio.to_thread(Exporter, settings(sandbox.url, folder, world), folder)
-    assert exporter.is_running(), exporter.events
-    chance = random.Random(seed)  # noqa: S311 - repeatable
-    try:
-        scraping = asyncio.create_task(scrape(exporter, seen))
-        making = asyncio.create_task(make_trouble(world, faults, chance, seen))
-        for _ in range(max(1, round(minutes * 60 / RELOAD_SECONDS))):
-            await asyncio.sleep(RELOAD_SECONDS)
-            exporter.send(signal.SIGHUP)
-        await ended(making)
-        mend(faults, seen)
-        seen.failing = None
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(MENDED_SECONDS):
-                while not scraping.done() and seen.failing != []:  # noqa: ASYNC110 - scrapes tell
-                    await asyncio.sleep(0.2)
-        await ended(scraping)
-    finally:
-        await asyncio.to_thread(exporter.end)
-        await sandbox.stop()
+    async with served(create_app(world, faults)) as url:
+        exporter = await asyncio.to_thread(Exporter, settings(url, folder, world), folder)
+        assert exporter.is_running(), exporter.events
+        chance = random.Random(seed)  # noqa: S311 - repeatable
+        try:
+            scraping = asyncio.create_task(scrape(exporter, seen))
+            making = asyncio.create_task(make_trouble(world, faults, chance, seen))
+            for _ in range(max(1, round(minutes * 60 / RELOAD_SECONDS))):
+                await asyncio.sleep(RELOAD_SECONDS)
+                exporter.send(signal.SIGHUP)
+            await ended(making)
+            mend(faults, seen)
+            seen.failing = None
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(MENDED_SECONDS):
+                    while not scraping.done() and seen.failing != []:  # noqa: ASYNC110 - scrapes tell
+                        await asyncio.sleep(0.2)
+            await ended(scraping)
+        finally:
+            await asyncio.to_thread(exporter.end)
     return seen
 
 

@@ -14,11 +14,9 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from exporter.sandbox import keys
-from exporter.sandbox.app import create_app
-from exporter.sandbox.clock import WorldClock
-from exporter.sandbox.server import SandboxServer
 from exporter.sandbox.world import World
 from tests.counters.process import Exporter
+from tests.exporter_parts import sandbox
 from tests.waiting import PATIENCE
 from tests.web.certificates import Authority
 
@@ -40,10 +38,8 @@ def enough_files() -> Iterator[None]:
 
 @pytest.fixture
 async def platform() -> AsyncIterator[str]:
-    server = SandboxServer(create_app(World(1, WorldClock())))
-    await server.start()
-    yield server.url
-    await server.stop()
+    async with sandbox(World()) as running:
+        yield running.url
 
 
 @pytest.fixture
