@@ -5,17 +5,14 @@ import re
 import shutil
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import httpx
 import pytest
 
 from tests.commands.shell import clean
+from tests.http_answers import answering
 from tests.ports import free_port
 from tests.waiting import PATIENCE
 
@@ -33,36 +30,6 @@ AFFECTED = (
     *("tests/dashboards/test_dashboards.py", "tests/polling/test_scheduler.py", "tests/polling/test_unchanged.py"),
     *("tests/test_faults.py", "tests/test_operations.py", "tests/test_golden.py", "tests/test_layers.py"),
 )
-
-
-class Zone(BaseHTTPRequestHandler):
-    """A platform with one zone, which serves queries."""
-
-    def do_GET(self) -> None:
-        """Answer each request with the statistics of a zone."""
-        body = json.dumps({"TotalQueriesServed": 7}).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_args: object) -> None:
-        """Print nothing."""
-
-
-@contextmanager
-def platform() -> Iterator[str]:
-    """Run the platform; yields its address."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Zone)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 @pytest.fixture(scope="module")
@@ -163,7 +130,7 @@ def test_its_settings_are_checked_as_those_of_any_collector(checkout: Path, tmp_
 
 def test_the_daemon_serves_its_family(checkout: Path, tmp_path: Path) -> None:
     port = free_port()
-    with platform() as base_url:
+    with answering(lambda *_: (200, b'{"TotalQueriesServed": 7}')) as base_url:
         file = configured(tmp_path, base_url)
         process = subprocess.Popen(
             [sys.executable, "-m", "exporter", "run", "--config", file, "--web.listen", f"127.0.0.1:{port}"],

@@ -1,17 +1,17 @@
 """An event in the sandbox leads to a notification through exporter, Prometheus and Alertmanager; so does its end."""
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.demo.running_demo import SHIPPED, Served, demo_running, prometheus_beside, replace
+from tests.http_answers import answering
 from tests.real_parts import alertmanager_reading
 from tests.waiting import wait_until
 
@@ -52,26 +52,15 @@ class Webhook:
 def listening() -> Iterator[Webhook]:
     """A webhook on the loopback interface."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            webhook.sent += [(self.path, alert) for alert in body["alerts"] if self.path != ALWAYS]
-            webhook.always += [alert for alert in body["alerts"] if self.path == ALWAYS]
-            self.send_response(200)
-            self.end_headers()
+    def take(request: BaseHTTPRequestHandler, sent: bytes) -> tuple[int, bytes]:
+        alerts = json.loads(sent)["alerts"]
+        webhook.sent += [(request.path, alert) for alert in alerts if request.path != ALWAYS]
+        webhook.always += [alert for alert in alerts if request.path == ALWAYS]
+        return 200, b""
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base's own name
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        webhook = Webhook(f"http://127.0.0.1:{server.server_port}")
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield webhook
-        finally:
-            server.shutdown()
-            thread.join()
+    with answering(take) as url:
+        webhook = Webhook(url)
+        yield webhook
 
 
 @contextmanager

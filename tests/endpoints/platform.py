@@ -1,11 +1,12 @@
 """A platform without the documented interface: JSON at any path, and lists in pages."""
 
-import asyncio
 import json
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from urllib.parse import parse_qs, unquote, urlsplit
+
+from tests.platform.raw_server import Line, RawRequest, raw_server, reply
 
 Query = Mapping[str, list[str]]
 # Status and body for the path and the query that were asked.
@@ -28,36 +29,23 @@ class Platform:
         self.asked: Counter[str] = Counter()
         self.methods: Counter[str] = Counter()
 
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer the requests of a connection."""
-        try:
-            while True:
-                head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
-                method, target, _ = head.split("\r\n", 1)[0].split(" ")
-                self.methods[method] += 1
-                self.asked[target] += 1
-                parts = urlsplit(target)
-                status, body = self.answer(unquote(parts.path), parse_qs(parts.query))
-                head = f"HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
-                head += f"Date: {self.date}\r\n" if self.date else ""
-                writer.write(head.encode() + b"\r\n" + body)
-                await writer.drain()
-        except (asyncio.IncompleteReadError, ConnectionError):
-            pass
-        finally:
-            writer.close()
+    async def respond(self, request: RawRequest, line: Line) -> None:
+        """Answer a request."""
+        self.methods[request.method] += 1
+        self.asked[request.target] += 1
+        parts = urlsplit(request.target)
+        status, body = self.answer(unquote(parts.path), parse_qs(parts.query))
+        dated = {"Date": self.date} if self.date else {}
+        await line.send(reply(body, status, Content_Type="application/json", **dated))
 
 
 @asynccontextmanager
 async def platform(answer: Answer) -> AsyncIterator[Platform]:
     """Run a platform on loopback."""
     made = Platform(answer)
-    server = await asyncio.start_server(made.serve, "127.0.0.1", 0)
-    made.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    try:
+    async with raw_server(made.respond) as server:
+        made.url = server.url
         yield made
-    finally:
-        server.close()
 
 
 def good(body: object) -> tuple[int, bytes]:

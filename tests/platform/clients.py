@@ -14,6 +14,7 @@ from exporter.platform.http.client import Calls, Client, Observer
 from exporter.platform.http.credential import Credential
 from exporter.platform.http.rate_limiter import RateLimiter, Retry
 from exporter.platform.http.transport import AiohttpTransport
+from tests.turned_clock import TurnedClock
 
 KEY = "0f3c1a52-not-a-key-91d4"
 NOW = datetime(2026, 2, 8, 12, 0, tzinfo=UTC)
@@ -46,15 +47,10 @@ class Heard(Observer):
 
 
 @dataclass
-class FakeClock:
+class FakeClock(TurnedClock):
     """A clock that only sleeping advances; sleeping takes no real time."""
 
-    now: float = 1000.0
     slept: list[float] = field(default_factory=list)
-
-    def __call__(self) -> float:
-        """Return the seconds."""
-        return self.now
 
     async def sleep(self, seconds: float) -> None:
         """Advance by a number of seconds."""

@@ -2,11 +2,10 @@
 
 import json
 import re
-import threading
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from email import message_from_bytes, policy
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ import yaml
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 
+from tests.http_answers import answering
 from tests.ports import free_port
 from tests.real_parts import alertmanager_reading
 from tests.rules.rule_files import DEPLOY
@@ -36,20 +36,8 @@ class Services:
     def __init__(self) -> None:
         self.posted: dict[str, dict[str, Any]] = {}
         self.mails: list[Envelope] = []
-        services = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                services.posted[self.path] = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                self.send_response(202 if self.path == "/pagerduty" else 200)
-                self.end_headers()
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self._http.serve_forever, daemon=True).start()
-        self.url = f"http://127.0.0.1:{self._http.server_port}"
+        self._ends = ExitStack()
+        self.url = self._ends.enter_context(answering(self._post))
         self.mail_port = free_port()
         # The mechanism LOGIN asks for a user name in words that Alertmanager does not know.
         login: dict[str, Any] = {
@@ -59,6 +47,10 @@ class Services:
         }
         self._smtp = Controller(self, "127.0.0.1", self.mail_port, ready_timeout=PATIENCE, **login)
         self._smtp.start()
+
+    def _post(self, request: BaseHTTPRequestHandler, sent: bytes) -> tuple[int, bytes]:
+        self.posted[request.path] = json.loads(sent)
+        return (202 if request.path == "/pagerduty" else 200), b""
 
     @staticmethod
     def _log_in(_: SMTP, _session: Session, _envelope: Envelope, _mechanism: str, given: object) -> AuthResult:
@@ -75,8 +67,7 @@ class Services:
     def close(self) -> None:
         """Stop both servers."""
         self._smtp.stop()
-        self._http.shutdown()
-        self._http.server_close()
+        self._ends.close()
 
 
 @pytest.fixture

@@ -6,11 +6,10 @@ import math
 import shutil
 import ssl
 import subprocess
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -23,6 +22,7 @@ import yaml
 from exporter.sandbox import keys
 from tests.counters.process import Exporter
 from tests.counters.sandboxed_daemons import SandboxedDaemons, sandboxed_daemons
+from tests.http_answers import answering
 from tests.ports import free_port
 from tests.real_parts import (
     REPOSITORY,
@@ -39,50 +39,31 @@ SHIPPED = REPOSITORY / "deploy" / "prometheus"
 PASSWORD = "scraper's"
 
 
-class Sites(ThreadingHTTPServer):
+class Sites:
     """The websites of zones and scripts, each below its name, and a resolver that answers in JSON."""
 
-    daemon_threads = True
+    url: str
 
-    def __init__(self, authority: Authority) -> None:
-        super().__init__(("127.0.0.1", 0), _Site)
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(*authority.issue("127.0.0.1", "sites"))
-        self.socket = context.wrap_socket(self.socket, server_side=True)
+    def __init__(self) -> None:
         self.broken: set[str] = set()
 
-    @property
-    def url(self) -> str:
-        """The address below which the sites are."""
-        return f"https://127.0.0.1:{self.server_port}"
-
-
-class _Site(BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        assert isinstance(self.server, Sites)
-        asked = urlsplit(self.path)
+    def answer(self, request: BaseHTTPRequestHandler, _sent: bytes) -> tuple[int, bytes]:
+        """Answer as the resolver, or as a website."""
+        asked = urlsplit(request.path)
         name = parse_qs(asked.query).get("name", [asked.path.strip("/")])[0]
-        is_broken = name in self.server.broken
+        is_broken = name in self.broken
         body = {"Status": 3} if is_broken else {"Status": 0, "Answer": [{"name": name, "type": 6}]}
-        self.send_response(200 if asked.query or not is_broken else 500)
-        self.end_headers()
-        self.wfile.write(json.dumps(body).encode())
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base's own name
-        """Say nothing."""
+        return (200 if asked.query or not is_broken else 500), json.dumps(body).encode()
 
 
 @contextmanager
 def sites_running(authority: Authority) -> Iterator[Sites]:
     """Serve the websites until the block ends."""
-    with Sites(authority) as sites:
-        thread = threading.Thread(target=sites.serve_forever)
-        thread.start()
-        try:
-            yield sites
-        finally:
-            sites.shutdown()
-            thread.join()
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(*authority.issue("127.0.0.1", "sites"))
+    sites = Sites()
+    with answering(sites.answer, tls) as sites.url:
+        yield sites
 
 
 def shipped(sites: Sites, blackbox: str, port: int, authority: Authority) -> dict[str, Any]:

@@ -6,10 +6,9 @@ import socket
 from base64 import b64decode
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from threading import Thread
-from typing import ClassVar
 
 import pytest
 
@@ -18,6 +17,7 @@ from exporter.sandbox import keys
 from tests.commands.conftest import Configure
 from tests.commands.platform import Platform
 from tests.commands.shell import Ended, Process, invoke, process
+from tests.http_answers import answering
 from tests.ports import free_port
 from tests.waiting import settled
 
@@ -92,56 +92,40 @@ def test_without_an_exporter_it_says_so(configure: Configure) -> None:
     assert invoke("explain", "--config", path) == Ended("", words, 1)
 
 
-class Answering(BaseHTTPRequestHandler):
-    """Answers like an exporter without absences, if the password is right."""
-
-    paths: ClassVar[list[str]] = []
-
-    def do_GET(self) -> None:
-        """Answer a request."""
-        self.paths.append(self.path)
-        given = self.headers.get("Authorization", "").removeprefix("Basic ")
-        if b64decode(given) != b"ann:secret":
-            self.send_error(401)
-            return
-        answer = {"series": 5, "absent_families": 0, "summary": [], "absences": [], "unknown_targets": [], "matched": 0}
-        body = json.dumps(answer).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_args: object) -> None:
-        """Print nothing."""
-
-
 @pytest.fixture
-def guarded() -> Iterator[str]:
-    """The address of an exporter that requires a password."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Answering)
-    thread = Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/edge"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+def guarded() -> Iterator[tuple[str, list[str]]]:
+    """The address of an exporter without absences that requires a password, and the paths that it was asked for."""
+    paths: list[str] = []
+
+    def answer(request: BaseHTTPRequestHandler, _sent: bytes) -> tuple[int, bytes]:
+        paths.append(request.path)
+        given = request.headers.get("Authorization", "").removeprefix("Basic ")
+        body = {"series": 5, "absent_families": 0, "summary": [], "absences": [], "unknown_targets": [], "matched": 0}
+        return (200, json.dumps(body).encode()) if b64decode(given) == b"ann:secret" else (401, b"")
+
+    with answering(answer) as url:
+        yield f"{url}/edge", paths
 
 
-def test_a_password_is_read_from_a_file_or_stdin_and_asked_for_where_it_is_missing(guarded: str) -> None:
-    refused = invoke("explain", "--url", guarded)
-    words = f"{guarded} asks for a user name and a password: give --username and --password-file\n"
+def test_a_password_is_read_from_a_file_or_stdin_and_asked_for_where_it_is_missing(
+    guarded: tuple[str, list[str]],
+) -> None:
+    url, paths = guarded
+    refused = invoke("explain", "--url", url)
+    words = f"{url} asks for a user name and a password: give --username and --password-file\n"
     assert refused == Ended("", words, 1)
-    ended = invoke("explain", "--url", guarded, "--username", "ann", "--password-file", "-", stdin="secret\n")
+    ended = invoke("explain", "--url", url, "--username", "ann", "--password-file", "-", stdin="secret\n")
     assert ended == Ended("5 series are exposed. Every family that could be there has series.\n", "", 0)
-    assert Answering.paths[-1] == "/edge/api/v1/explain?limit=1000"
+    assert paths[-1] == "/edge/api/v1/explain?limit=1000"
 
 
 @pytest.mark.parametrize("cause", Cause)
-def test_a_cause_is_asked_for_by_the_word_that_the_summary_prints(cause: Cause, guarded: str) -> None:
+def test_a_cause_is_asked_for_by_the_word_that_the_summary_prints(cause: Cause, guarded: tuple[str, list[str]]) -> None:
+    url, paths = guarded
     words = ("--username", "ann", "--password-file", "-", "--cause", str(cause))
-    ended = invoke("explain", "--url", guarded, *words, stdin="secret\n")
+    ended = invoke("explain", "--url", url, *words, stdin="secret\n")
     assert ended == Ended("Nothing is absent: every possible family has series.\n", "", 0)
-    assert Answering.paths[-1] == f"/edge/api/v1/explain?cause={cause}&limit=1000"
+    assert paths[-1] == f"/edge/api/v1/explain?cause={cause}&limit=1000"
 
 
 @pytest.mark.parametrize(
