@@ -13,19 +13,8 @@ from exporter.polling.scheduler import Schedule
 from exporter.responsive.slices import unhurried
 from exporter.targets.registry import Registry
 from exporter.targets.target import Target, TargetKey, account_of
-from exporter.web.status_models import (
-    UNWELL,
-    AccountView,
-    CollectorView,
-    FailureView,
-    LedgerView,
-    ShardView,
-    State,
-    StatusView,
-    TargetsView,
-    TargetView,
-    credential_of,
-)
+from exporter.web import status_models as views
+from exporter.web.status_models import UNWELL, State, credential_of
 from exporter.web.target_query import FilterValues, Pair, TargetQuery, state_of
 
 if TYPE_CHECKING:
@@ -104,7 +93,7 @@ class View:
     explainer: Explainer
     blocked: Callable[[], str] = str
     leases: "Leases | None" = None
-    ledger: Callable[[], LedgerView | None] = lambda: None
+    ledger: Callable[[], views.LedgerView | None] = lambda: None
     _was_ready: bool = False
 
     def ailment(self) -> str:
@@ -163,7 +152,7 @@ class View:
         statuses = self.board.statuses()
         return {text for key, it in statuses for text in (key.target.label, it.target.name) if text in wanted}
 
-    async def targets(self, query: TargetQuery, pairs: Sequence[Pair] = ()) -> tuple[TargetsView, Census]:
+    async def targets(self, query: TargetQuery, pairs: Sequence[Pair] = ()) -> tuple[views.TargetsView, Census]:
         """Return the targets that a query finds, of these or of all, and their counts in every state."""
         pairs = pairs or list(self.board.statuses())
         found: list[Pair] = []
@@ -176,12 +165,12 @@ class View:
         now = self.clocks.wall()
         page = query.arrange(found)[query.offset : query.offset + query.limit]
         rows = [self._target(pair, now) async for pair in unhurried(page, self.clocks.monotonic)]
-        return TargetsView(len(pairs), len(found), query.offset, query.limit, tuple(rows)), census
+        return views.TargetsView(len(pairs), len(found), query.offset, query.limit, tuple(rows)), census
 
-    def _target(self, pair: Pair, now: float) -> TargetView:
+    def _target(self, pair: Pair, now: float) -> views.TargetView:
         key, status = pair
         state = state_of(status)
-        return TargetView(
+        return views.TargetView(
             account=label_value(account_of(status.target)),
             collector=key.collector,
             target=label_value(key.target.label),
@@ -204,7 +193,7 @@ class View:
         key = TargetKey.of(target.account, "shield_zone", zone_id)
         return label_value(self.registry.name_of(key) or key.label) if zone_id else ""
 
-    async def status(self, pairs: Sequence[Pair] = ()) -> StatusView:
+    async def status(self, pairs: Sequence[Pair] = ()) -> views.StatusView:
         """Return the state of the whole exporter; `pairs` are all targets, if they are known already."""
         census = Census()
         async for pair in unhurried(pairs or list(self.board.statuses()), self.clocks.monotonic):
@@ -213,7 +202,7 @@ class View:
         failures = tuple(self._failures(census))
         loaded, faults = self.config()
         waits_for, ailment = self.waits_for(), self.ailment()
-        return StatusView(
+        return views.StatusView(
             version=self.version,
             started=self.started,
             now=self.clocks.wall(),
@@ -237,7 +226,7 @@ class View:
             failures=failures,
         )
 
-    def _leases(self) -> Iterator[ShardView]:
+    def _leases(self) -> Iterator[views.ShardView]:
         share = self.registry.share
         if self.leases is None or not share.may_change:
             return
@@ -245,25 +234,27 @@ class View:
         for shard in range(share.total):
             lease = known.get(shard)
             holder, epoch = ("", 0) if lease is None else (lease.holder, lease.epoch)
-            yield ShardView(shard, holder, epoch, shard in share.held)
+            yield views.ShardView(shard, holder, epoch, shard in share.held)
 
-    def _failures(self, census: Census) -> Iterator[FailureView]:
+    def _failures(self, census: Census) -> Iterator[views.FailureView]:
         """Yield the groups of failing targets, the newest first."""
         newest_first = sorted(census.failures.items(), key=lambda item: -item[1][1][1].polled)
         for (_, _, reason), (number, pair) in newest_first[:MOST_FAILURES]:
             of = self._target(pair, 0.0)
-            yield FailureView(
+            yield views.FailureView(
                 of.account, of.collector, reason, number, of.target, of.name, of.zone, of.message, pair[1].polled
             )
 
-    def _accounts(self, schedule: Schedule, census: Census, failures: Sequence[FailureView]) -> Iterator[AccountView]:
+    def _accounts(
+        self, schedule: Schedule, census: Census, failures: Sequence[views.FailureView]
+    ) -> Iterator[views.AccountView]:
         known = self.account_up()
         for name, account in schedule.accounts.items():
             budget = account.client.rate_limiter
             failing = census.count(*UNWELL, account=name)
             # A database's last answer is not kept; it is up if one of its targets is up.
             is_up = known.get(name, not failing or census.count(State.OK, account=name) > 0)
-            yield AccountView(
+            yield views.AccountView(
                 account=name,
                 up=is_up,
                 reason="" if is_up else next((found.reason for found in failures if found.account == name), ""),
@@ -276,10 +267,10 @@ class View:
                 failing=failing,
             )
 
-    def _collectors(self, schedule: Schedule, census: Census) -> Iterator[CollectorView]:
+    def _collectors(self, schedule: Schedule, census: Census) -> Iterator[views.CollectorView]:
         now = self.clocks.monotonic()
         for name, plan in schedule.plans.items():
-            yield CollectorView(
+            yield views.CollectorView(
                 collector=name,
                 interval=plan.interval,
                 effective_interval=schedule.intervals.slowest(name),

@@ -55,22 +55,16 @@ def mask_secrets(
         is_secret: whether a field of this name holds a secret.
         clean: applied to all other texts.
     """
-    pending: list[tuple[Any, bool]] = [(data, False)]
+    pending: list[tuple[Any, bool]] = [(data, False)] if isinstance(data, dict | list) else []
     while pending:
         holder, hides = pending.pop()
-        for place, item in _entries(holder):
+        for place, item in holder.items() if isinstance(holder, dict) else enumerate(holder):
             hidden = hides or (isinstance(place, str) and is_secret(place))
             if isinstance(item, str):
                 holder[place] = MASK if hidden and item else clean(item)
             elif isinstance(item, dict | list):
                 pending.append((item, hidden))
     return data
-
-
-def _entries(holder: object) -> list[tuple[Any, Any]]:
-    if isinstance(holder, dict):
-        return list(holder.items())
-    return list(enumerate(holder)) if isinstance(holder, list) else []
 
 
 class Mask:
