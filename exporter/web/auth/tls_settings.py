@@ -70,48 +70,44 @@ Version = Annotated[
 ]
 
 
+ClientAuth = Annotated[
+    Literal["NoClientCert", "VerifyClientCertIfGiven", "RequireAndVerifyClientCert"],
+    _refusing(
+        "which takes certificates without verifying them, and this server always verifies; "
+        "expected NoClientCert, VerifyClientCertIfGiven or RequireAndVerifyClientCert",
+        *("RequestClientCert", "RequireAnyClientCert", "RequireClientCert"),
+    ),
+]
+Curves = Annotated[tuple[Literal["CurveP256", "CurveP384", "CurveP521", "X25519"], ...], BeforeValidator(_parse_curves)]
+
+
 class TlsSettings(Section):
     """Encryption of connections, and the clients that may connect.
 
     Certificate, key and authorities are each a file or a text; if both are given, the file is used.
     """
 
-    cert_file: Annotated[Path | None, Field(description="The certificate's file, PEM.")] = None
-    key_file: Annotated[Path | None, Field(description="The key's file, PEM.")] = None
-    cert: Annotated[str | None, Field(description="The certificate itself, PEM; not used if cert_file is set.")] = None
-    key: Annotated[SecretStr | None, Field(description="The key itself, PEM; not used if key_file is set.")] = None
-    client_auth_type: Annotated[
-        Literal["NoClientCert", "VerifyClientCertIfGiven", "RequireAndVerifyClientCert"],
-        _refusing(
-            "which takes certificates without verifying them, and this server always verifies; "
-            "expected NoClientCert, VerifyClientCertIfGiven or RequireAndVerifyClientCert",
-            *("RequestClientCert", "RequireAnyClientCert", "RequireClientCert"),
-        ),
-        Field(description="Whether clients present a certificate."),
-    ] = "NoClientCert"
-    client_ca_file: Annotated[
-        Path | None, Field(description="Certificates of the authorities of client certificates, PEM.")
-    ] = None
-    client_ca: Annotated[
-        str | None, Field(description="These certificates as text, PEM; not used if client_ca_file is set.")
-    ] = None
-    client_allowed_sans: Annotated[
-        tuple[str, ...], Field(description="Alternative names of which a client's certificate must have one.")
-    ] = ()
-    min_version: Annotated[Version, Field(description="The lowest TLS version.")] = "TLS12"
-    max_version: Annotated[Version, Field(description="The highest TLS version.")] = "TLS13"
-    cipher_suites: Annotated[
-        tuple[Annotated[str, BeforeValidator(_parse_cipher)], ...],
-        Field(description="Cipher suites of TLS 1.2; those of TLS 1.3 cannot be chosen."),
-    ] = ()
-    prefer_server_cipher_suites: Annotated[bool, Field(description="Whether the server's order of ciphers wins.")] = (
-        True
+    cert_file: Path | None = Field(default=None, description="The certificate's file, PEM.")
+    key_file: Path | None = Field(default=None, description="The key's file, PEM.")
+    cert: str | None = Field(default=None, description="The certificate itself, PEM; not used if cert_file is set.")
+    key: SecretStr | None = Field(default=None, description="The key itself, PEM; not used if key_file is set.")
+    client_auth_type: ClientAuth = Field(default="NoClientCert", description="Whether clients present a certificate.")
+    client_ca_file: Path | None = Field(
+        default=None, description="Certificates of the authorities of client certificates, PEM."
     )
-    curve_preferences: Annotated[
-        tuple[Literal["CurveP256", "CurveP384", "CurveP521", "X25519"], ...],
-        BeforeValidator(_parse_curves),
-        Field(description="The curve of the key exchange."),
-    ] = ()
+    client_ca: str | None = Field(
+        default=None, description="These certificates as text, PEM; not used if client_ca_file is set."
+    )
+    client_allowed_sans: tuple[str, ...] = Field(
+        default=(), description="Alternative names of which a client's certificate must have one."
+    )
+    min_version: Version = Field(default="TLS12", description="The lowest TLS version.")
+    max_version: Version = Field(default="TLS13", description="The highest TLS version.")
+    cipher_suites: tuple[Annotated[str, BeforeValidator(_parse_cipher)], ...] = Field(
+        default=(), description="Cipher suites of TLS 1.2; those of TLS 1.3 cannot be chosen."
+    )
+    prefer_server_cipher_suites: bool = Field(default=True, description="Whether the server's order of ciphers wins.")
+    curve_preferences: Curves = Field(default=(), description="The curve of the key exchange.")
 
     @property
     def curve(self) -> str | None:

@@ -67,10 +67,8 @@ def _parse_interval(value: object) -> float:
 class HttpServerConfig(Section):
     """Settings of HTTP: the headers of answers, and `http2`, which is accepted and has no effect."""
 
-    http2: Annotated[bool, Field(description="Accepted for files of other exporters; HTTP/1.1 is used.")] = True
-    headers: Annotated[Mapping[str, str], Field(description="Headers that every answer carries.")] = Field(
-        default_factory=dict
-    )
+    http2: bool = Field(default=True, description="Accepted for files of other exporters; HTTP/1.1 is used.")
+    headers: Mapping[str, str] = Field(default_factory=dict, description="Headers that every answer carries.")
 
     @classmethod
     def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
@@ -91,10 +89,10 @@ class HttpServerConfig(Section):
 class RateLimit(Section):
     """The limit of requests; those to the health endpoints are not counted."""
 
-    interval: Annotated[
-        float, BeforeValidator(_parse_interval), Field(description="Time between two requests; 0 switches it off.")
-    ] = 0.0
-    burst: Annotated[int, Field(ge=0, description="Requests that may come at once.")] = 0
+    interval: Annotated[float, BeforeValidator(_parse_interval)] = Field(
+        default=0.0, description="Time between two requests; 0 switches it off."
+    )
+    burst: int = Field(default=0, ge=0, description="Requests that may come at once.")
 
     @classmethod
     def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
@@ -109,10 +107,9 @@ class WebConfig(Section):
     tls_server_config: TlsSettings | None = None
     http_server_config: HttpServerConfig = HttpServerConfig()
     rate_limit: RateLimit = RateLimit()
-    basic_auth_users: Annotated[
-        Mapping[Annotated[str, BeforeValidator(_parse_user)], Annotated[SecretStr, BeforeValidator(_parse_hash)]],
-        Field(description="Users, and the bcrypt hashes of their passwords."),
-    ] = Field(default_factory=dict)
+    basic_auth_users: Mapping[
+        Annotated[str, BeforeValidator(_parse_user)], Annotated[SecretStr, BeforeValidator(_parse_hash)]
+    ] = Field(default_factory=dict, description="Users, and the bcrypt hashes of their passwords.")
 
     def tls(self) -> TlsSettings | None:
         """Return the server's TLS settings; None for plain HTTP."""
