@@ -99,8 +99,7 @@ class Renderer:
     async def render(self, *, own: bool = True) -> Generation:
         """Build the next generation from all changes, and make it the current one.
 
-        Args:
-            own: whether to encode the program's own metrics again, which is most of the work.
+        To encode the program's `own` metrics again is most of the work.
         """
         await self._take()
         began = self._monotonic()

@@ -147,12 +147,7 @@ class StatusBoard:
         return status
 
     def unchanged(self, status: Status, *, duration: float) -> None:
-        """Record a poll that succeeded with the same answer as the poll before.
-
-        Args:
-            status: the status of the target.
-            duration: seconds that the poll took.
-        """
+        """Record a poll that took `duration` seconds and succeeded with the same answer as the poll before."""
         status.success = status.polled = self._clock()
         status.duration = duration
 

@@ -75,13 +75,7 @@ class Store:
         self._changed: dict[PollKey, tuple[Family, ...] | None] = {}
 
     def publish(self, status: Status, families: tuple[Family, ...], lifetime: float) -> None:
-        """Replace the platform families of a target.
-
-        Args:
-            status: the status of the target.
-            families: all of its families.
-            lifetime: seconds for which they are valid.
-        """
+        """Replace all platform families of a target by these, which are valid for `lifetime` seconds."""
         self._changed[status.key] = families
         if families:
             self._believe(status, lifetime)
@@ -94,12 +88,9 @@ class Store:
         self._earliest = min(self._earliest, now + lifetime)
 
     def unchanged(self, status: Status, lifetime: float, *, duration: float) -> None:
-        """Keep the platform families of a target after a poll with the same answer.
+        """Keep the platform families of a target after a poll with the same answer, which took `duration` seconds.
 
-        Args:
-            status: the status of the target.
-            lifetime: seconds for which they are valid from now on.
-            duration: seconds that the poll took.
+        They are valid for `lifetime` seconds from now on.
         """
         self.board.unchanged(status, duration=duration)
         if status.key in self._expiries:
@@ -109,9 +100,7 @@ class Store:
     def keep(self, status: Status, lifetime: float) -> None:
         """Keep the platform families of a target after a failed poll, until they expire.
 
-        Args:
-            status: the status of the target.
-            lifetime: seconds for which they are valid after the last success, if that is longer than before.
+        They are valid for `lifetime` seconds after the last success, if that is longer than before.
         """
         expiry = self._expiries.get(status.key)
         if expiry is not None and not expiry.is_final:

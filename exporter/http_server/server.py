@@ -100,11 +100,7 @@ class LoopServer(uvicorn.Server):
             await asyncio.sleep(STEP)
 
     async def stop(self, answer_seconds: float = ANSWER_SECONDS) -> None:
-        """Stop serving.
-
-        Args:
-            answer_seconds: how long answers under way may take; then their connections are closed.
-        """
+        """Stop serving; answers under way may take `answer_seconds`, and then their connections are closed."""
         if self._task is not None:
             self._answer_seconds = answer_seconds
             self.should_exit = True

@@ -128,11 +128,7 @@ class RateLimiter:
         self._settled = asyncio.Event()
 
     def resize(self, share: float) -> None:
-        """Grant only a part of the original limits.
-
-        Args:
-            share: the part, above 0 and at most 1; at least one call at once is granted.
-        """
+        """Grant only a part of the original limits, above 0 and at most 1; at least one call at once is granted."""
         self.rate = self._whole_rate * share
         before, self.max_in_flight = self.max_in_flight, max(1, math.ceil(self.most_in_flight * share))
         self._too_many += before - self.max_in_flight

@@ -185,12 +185,7 @@ class Pages:
         )
 
     def explanation(self, found: Explanation, question: AbsenceQuery) -> AsyncIterator[str]:
-        """Render the page of absent families, piece by piece.
-
-        Args:
-            found: the absences.
-            question: the query, and which rows of its answer the page shows.
-        """
+        """Render the page of the absent families that a question found, piece by piece."""
         asked = ", ".join(sorted(question.wanted.targets | question.wanted.families))
         listed = sum(len(absence.families) for absence in found.absences)
         return self._rendered(
