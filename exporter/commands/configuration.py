@@ -38,7 +38,7 @@ def read_configuration(
     if web_config is not None:
         # Load the web server's modules only for such a file. A reload runs this function on a thread, so it does not
         # use `loading`.
-        from exporter.web.auth.access import WebConfigError, load_web_config  # noqa: PLC0415
+        from exporter.web.auth.web_config import WebConfigError, load_web_config  # noqa: PLC0415
 
         try:
             load_web_config(web_config)

@@ -124,7 +124,7 @@ def _url_of(config: Path | None) -> str:
         from exporter.settings.service import WebSettings  # noqa: PLC0415
         from exporter.validation.faults import ConfigurationError  # noqa: PLC0415
         from exporter.validation.yaml_file import file_names_resolved  # noqa: PLC0415
-        from exporter.web.auth.access import load_web_config  # noqa: PLC0415
+        from exporter.web.auth.web_config import load_web_config  # noqa: PLC0415
 
     file = read_file(config, os.environ)
     section = file_names_resolved(file.data or {}, Path(file.source).parent).get("web")

@@ -35,7 +35,7 @@ def listed(world: World) -> dict[str, object]:
             {"id": limit, "name": name, "shield_zone_id": zone} for limit, name, zone in world.rate_limit_ids()
         ],
         "access_lists": [{"shield_zone_id": zone, "id": number} for zone, number in world.access_list_ids()],
-        "waf_custom_rules": [{"id": rule} for rule in world.custom_rule_ids()],
+        "waf_custom_rules": [{"id": rule} for rule in world.waf.rules],
         "images": [
             {"registry_id": registry, "namespace": namespace, "name": name, "watch_tags": tags[:2]}
             for registry, namespace, name, tags in world.images()

@@ -82,10 +82,6 @@ class World:
         """Return (shield zone's id, id) of every custom access list."""
         return [(one.shield_zone_id, one.list_id) for one in self.access_lists.lists.values()]
 
-    def custom_rule_ids(self) -> list[int]:
-        """Return the id of every custom WAF rule."""
-        return list(self.waf.rules)
-
     def images(self) -> list[tuple[str, str, str, list[str]]]:
         """Return (registry's id, namespace, name, tags) of every container image."""
         known = self.registries

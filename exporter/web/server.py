@@ -9,8 +9,9 @@ from exporter.http_server.connections import Connections
 from exporter.http_server.server import LoopServer, bind
 from exporter.log import logger
 from exporter.responsive import runtime
-from exporter.web.auth.access import AccessControl, WebConfig, load_web_config, slow_check
+from exporter.web.auth.access import AccessControl, slow_check
 from exporter.web.auth.tls import ServerTls, prefers_curve_unset
+from exporter.web.auth.web_config import WebConfig, load_web_config
 
 MOST_CONNECTIONS = 512
 LEAST_CONNECTIONS = 16
@@ -56,8 +57,7 @@ class WebServer:
     def leave_room(self, outgoing: int) -> None:
         """Limit the open connections, so that file descriptors are left for the rest of the process.
 
-        Args:
-            outgoing: the most connections of the process to platforms and databases.
+        `outgoing` is the most connections of the process to platforms and databases.
         """
         files = runtime.file_limit()
         room = files - RESERVED_FILES - outgoing

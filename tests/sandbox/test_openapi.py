@@ -76,7 +76,7 @@ async def test_every_resource_of_the_world_is_as_described(
         "/compute/script/{id}": list(world.scripts.scripts),
         "/shield/metrics/rate-limit/{id}": [one[0] for one in world.rate_limit_ids()],
         "/shield/metrics/rate-limits/{shieldZoneId}": list(world.shield.zones),
-        "/shield/waf/custom-rule/{id}": world.custom_rule_ids(),
+        "/shield/waf/custom-rule/{id}": list(world.waf.rules),
         "/shield/shield-zone/{shieldZoneId}/access-lists/{id}": [one[1] for one in world.access_list_ids()],
     }
     for operation in OPERATIONS:

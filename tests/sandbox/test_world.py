@@ -35,7 +35,7 @@ def test_a_clock_moves_by_advance_and_at_the_speed_from_when_it_is_set() -> None
 def test_the_example_ids_are_those_that_the_documentation_uses(world: World) -> None:
     assert (7, "login", 3) in world.rate_limit_ids()
     assert (3, 11) in world.access_list_ids()
-    assert 21 in world.custom_rule_ids()
+    assert 21 in world.waf.rules
     assert world.scripts.scripts.name(7) == "router"
     assert world.images()[0][:3] == ("dockerhub", "library", "nginx")
 

@@ -17,10 +17,8 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from exporter.web.auth.web_config import WebConfig, WebConfigError, load_web_config
+from exporter.web.auth.web_config import WebConfig
 from exporter.web.headers import with_headers
-
-__all__ = ["AccessControl", "PasswordCheck", "WebConfig", "WebConfigError", "load_web_config"]
 
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _OPEN_PATHS = ("/-/healthy", "/-/ready")

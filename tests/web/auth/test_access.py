@@ -13,7 +13,8 @@ from starlette.routing import Route
 from starlette.types import Message, Scope
 from structlog.testing import capture_logs
 
-from exporter.web.auth.access import AccessControl, PasswordCheck, WebConfig, WebConfigError, slow_check
+from exporter.web.auth.access import AccessControl, PasswordCheck, slow_check
+from exporter.web.auth.web_config import WebConfig, WebConfigError
 from exporter.web.server import WebServer
 from tests.turned_clock import TurnedClock
 from tests.waiting import until

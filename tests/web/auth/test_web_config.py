@@ -4,8 +4,8 @@ from textwrap import dedent
 
 import pytest
 
-from exporter.web.auth.access import WebConfigError, load_web_config
 from exporter.web.auth.tls import server_context
+from exporter.web.auth.web_config import WebConfigError, load_web_config
 from tests.golden import assert_golden
 from tests.web.certificates import Authority
 
