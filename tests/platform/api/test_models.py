@@ -133,16 +133,19 @@ def test_unknown_enum_values_are_named_by_the_fields_that_hold_them() -> None:
         shield.BOT_DETECTION,
         '{"data": {"executionMode": 5, "ipAddress": {"sensitivity": -1}, "browserFingerprint": {"aggression": 7}}}',
     )
-    traffic = read(dns.STATISTICS, '{"QueriesServedChart": {"yesterday": 1, "2026-02-08": 2}}')
-    limit = read(shield.RATE_LIMIT, '{"data": {"ratelimitOverviewPastTwentyEightDays": {"32-01-2026": 1}}}')
+    traffic = read(dns.STATISTICS, '{"TotalQueriesServed": -1, "QueriesServedChart": {"yesterday": 1}}')
+    limit = read(
+        shield.RATE_LIMIT,
+        '{"data": {"ratelimitOverviewPastTwentyEightDays": {"32-01-2026": 1}, "overview": {"totalBreaches": -1}}}',
+    )
     script = read(scripting.READ, '{"ScriptType": 3}')
     found = [list(unexpected_in(answer)) for answer in (scan, zones, bots, traffic, limit, script)]
     assert found == [
         ["Status", "Records.Type"],
         ["planType", "dDoSShieldSensitivity"],
         ["executionMode", "ipAddress.sensitivity", "browserFingerprint.aggression"],
-        ["QueriesServedChart"],
-        ["ratelimitOverviewPastTwentyEightDays"],
+        ["QueriesServedChart", "TotalQueriesServed"],
+        ["ratelimitOverviewPastTwentyEightDays", "overview.totalBreaches"],
         ["ScriptType"],
     ]
 
