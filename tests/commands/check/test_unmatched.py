@@ -52,6 +52,12 @@ def test_families_that_do_not_exist_are_told(platform: Platform, configure: Conf
     assert offline or ended.out.endswith(" 0 faults, 3 warnings.\n")
 
 
+def test_a_denied_family_that_does_not_exist_is_told_without_allowed_ones(configure: Configure) -> None:
+    path = configure(ACCOUNT + "series: {deny: [edge_nosuch]}\n", url="http://127.0.0.1:1", key=keys.API_KEY)
+    ended = invoke("check", "--config", path, "--offline")
+    assert without_suggestions(warnings(ended, path)) == ["7: series.deny[0]: no family's whole name matches it"]
+
+
 @pytest.mark.parametrize(
     ("selected", "configured"),
     [
