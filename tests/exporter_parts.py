@@ -16,7 +16,7 @@ from exporter.clock import Clocks
 from exporter.collectors.catalogue import CATALOGUE, families
 from exporter.counters.ledger import Entry, Ledger
 from exporter.counters.state_file import FileStorage
-from exporter.counters.storage import MemoryStorage
+from exporter.counters.storage import MemoryStorage, Storage
 from exporter.daemon.accounts import AccountObserver
 from exporter.explain.candidates import Sources
 from exporter.explain.explainer import Absence, AbsenceFilter, Explainer
@@ -114,6 +114,7 @@ class ExporterParts:
     clock: TurnedClock
     registry: Registry
     store: Store
+    storage: Storage
     ledger: Ledger
     telemetry: Telemetry
     schedule: Schedule
@@ -149,6 +150,7 @@ class ExporterParts:
                 schedule=lambda: self.schedule,
                 is_capped=self.renderer.exposition.is_capped,
                 accepted=self._accepted,
+                state=self.storage.location,
                 ledger_fault=lambda: self.ledger.fault,
                 clocks=Clocks(self.world.clock.now, self.clock),
             )
@@ -233,7 +235,7 @@ async def exporter_parts(
         # Waits cost nothing here; the deadline of an attempt is real, for what stalls really stalls.
         clocks = Clocks(made.clock.now, clock, at_once)
         telemetry = Telemetry(CollectorRegistry(), "test")
-        storage = MemoryStorage() if state is None else FileStorage(state, made.clock.now, telemetry.set_aside)
+        storage: Storage = MemoryStorage() if state is None else FileStorage(state, made.clock.now, telemetry.set_aside)
         ledger = Ledger(storage, telemetry, clocks=Clocks(made.clock.now), linger=0, retention=settings.state.retention)
         ledger.open()
         registry = Registry(shard or Shard())
@@ -281,6 +283,7 @@ async def exporter_parts(
             clock,
             registry,
             store,
+            storage,
             ledger,
             telemetry,
             schedule,

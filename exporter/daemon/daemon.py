@@ -271,6 +271,7 @@ class Daemon:
                 schedule=lambda: self.schedule,
                 is_capped=self.renderer.exposition.is_capped,
                 accepted=self.polling.accounts.accepted,
+                state=self.shards.storage.location,
                 ledger_fault=lambda: self.ledger.fault,
                 holders=self.shards.holders,
                 waits=self.shards.waits,

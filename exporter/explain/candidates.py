@@ -27,13 +27,11 @@ class Scope:
         collectors: every collector, run or not, in the order of the exposition.
         disabled: sections of the configuration whose collectors are disabled.
         refusal: family → the cause and the pattern for which it is excluded; None if it is admitted.
-        state_path: the file of the ledger; empty if the ledger is in memory.
     """
 
     collectors: tuple[Collector, ...]
     disabled: frozenset[str]
     refusal: Callable[[str], tuple[Cause, str] | None]
-    state_path: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +68,7 @@ class Sources:
     Attributes:
         is_capped: family, target → whether the cap on the family's series excludes the target.
         accepted: account → unix seconds of its last authenticated answer, 0 if there was none.
+        state: where the ledger keeps its rows, for people; empty for memory.
         ledger_fault: why the last write of the ledger failed; empty if it succeeded.
         clocks: the clocks of the schedule.
         holders: the exporter that holds each shard, if exporters share them by leases.
@@ -82,6 +81,7 @@ class Sources:
     schedule: Callable[[], PollTimes]
     is_capped: Callable[[str, PollKey], bool]
     accepted: Callable[[str], float]
+    state: str
     ledger_fault: Callable[[], str]
     clocks: Clocks
     holders: Callable[[], Mapping[int, str]] = dict

@@ -244,8 +244,8 @@ class Explainer:
 
     def _ledger_words(self) -> str:
         fault = self._sources.ledger_fault()
-        path = self._sources.scope().state_path or "memory"
-        return f"writing {path} fails: {fault}" if fault else f"the write to {path} has not ended"
+        state = self._sources.state or "memory"
+        return f"writing {state} fails: {fault}" if fault else f"the write to {state} has not ended"
 
 
 def tally(absences: Iterable[Absence | None]) -> Generator[None, None, dict[tuple[str, str], int]]:

@@ -93,7 +93,6 @@ def scope(settings: Settings) -> Scope:
         collectors=collectors(settings),
         disabled=frozenset(name for name, section in own.items() if not section.enabled),
         refusal=refusal,
-        state_path="" if settings.state.path is None else str(settings.state.path),
     )
 
 

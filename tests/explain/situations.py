@@ -262,7 +262,7 @@ BUILT_IN = (
         query("SELECT 1 AS value", "wrong")),
     # The test's folder has a folder of that name, which is no state file.
     Situation("a ledger that cannot write", {(DNS, ZONE): {Cause.LEDGER: COUNTERS}},
-        {"account": ONE, "state": "state.db"}, words=("writing", "fails: ")),
+        {"account": ONE, "state": "state.db"}, words=("writing ", "/state.db fails: ")),
 )
 
 # Configured endpoints: what differs from built-in collectors, namely their lists and their expressions.

@@ -21,7 +21,9 @@ def evidence(share: Share, waits: str = "") -> dict[int, set[str]]:
     board = StatusBoard(lambda: 0.0)
     scope = Scope((), frozenset(), lambda _family: None)
     none: Any = None
-    sources = Sources(lambda: scope, registry, board, none, none, none, none, SYSTEM, lambda: HOLDERS, lambda: waits)
+    sources = Sources(
+        lambda: scope, registry, board, none, none, none, "", none, SYSTEM, lambda: HOLDERS, lambda: waits
+    )
     said: dict[int, set[str]] = {}
     for found in Candidates(sources).of_kind(scope, "dns_zone"):
         if found.cause is not None:

@@ -146,6 +146,7 @@ class ViewSetup:
                 schedule=lambda: self.schedule,
                 is_capped=self.renderer.exposition.is_capped,
                 accepted=lambda _account: 0.0,
+                state="",
                 ledger_fault=lambda: "",
                 clocks=Clocks(self.wall, self.clock),
             )
