@@ -34,7 +34,7 @@ from exporter.log import logger
 from exporter.metric import Count, Family, Sample, differing
 from exporter.platform.http.platform_time import PlatformTime
 from exporter.platform.http.rate_limiter import Pause
-from exporter.responsive.runtime import YieldToOthers
+from exporter.responsive.slices import YieldToOthers
 from exporter.targets.target import PollKey
 
 LINGER_SECONDS = 0.2

@@ -11,7 +11,7 @@ from isal import igzip
 
 from exporter.exposition.exposition import Exposition, Filter, Format, Generation
 from exporter.exposition.store import Store
-from exporter.responsive.runtime import YieldToOthers
+from exporter.responsive.slices import YieldToOthers
 from exporter.telemetry import Telemetry
 
 P = ParamSpec("P")

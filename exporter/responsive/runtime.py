@@ -3,8 +3,6 @@
 import gc
 import resource
 import sys
-import time
-from collections.abc import Callable
 from contextlib import suppress
 
 # The longest wait of the event loop for another thread, at each of its steps; Python's default is 5 ms.
@@ -16,34 +14,6 @@ YOUNG_OBJECTS = 20_000
 # A collection of the oldest generation, which contains all targets, stops every thread. Few long-lived objects here are
 # reference cycles, so it is collected a hundred times less often than by default.
 OLDEST_ROUNDS = 35
-
-# The event loop releases the interpreter at each system call, and may wait for a switch interval to get it back. So a
-# thread with much work runs for this time, and then sleeps long enough for the loop to run.
-LONGEST_STRETCH = 0.0005
-GAP = 0.00005
-
-
-class YieldToOthers:
-    """Lets the event loop run while a thread does long work: call it between small pieces of the work.
-
-    Args:
-        monotonic: a clock in seconds.
-        sleep: lets the thread sleep for a number of seconds.
-    """
-
-    def __init__(
-        self, monotonic: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep
-    ) -> None:
-        self._monotonic = monotonic
-        self._sleep = sleep
-        self._yielded = 0.0
-
-    def __call__(self) -> None:
-        """Sleep briefly, if the thread has worked for long enough."""
-        now = self._monotonic()
-        if now - self._yielded >= LONGEST_STRETCH:
-            self._sleep(GAP)
-            self._yielded = self._monotonic()
 
 
 def share() -> None:

@@ -1,4 +1,4 @@
-"""Splits long work on the event loop into short pieces, so that scrapes and other polls need not wait for it."""
+"""Splits long work, of the event loop and of threads, into short pieces, so that scrapes and polls need not wait."""
 
 import time
 import types
@@ -8,6 +8,10 @@ from typing import TypeVar
 T = TypeVar("T")
 
 SLICE_SECONDS = 0.002
+# The event loop releases the interpreter at each system call, and may wait for a switch interval to get it back. So a
+# thread with much work runs for this time, and then sleeps long enough for the loop to run.
+LONGEST_STRETCH = 0.0005
+GAP = 0.00005
 
 
 @types.coroutine
@@ -58,3 +62,26 @@ def at_once(work: Generator[None, None, T]) -> T:
 def _keeping(work: Generator[None, None, T], results: list[T]) -> Generator[None, None, None]:
     """Yield the pieces of the work, and add its return value to the results."""
     results.append((yield from work))
+
+
+class YieldToOthers:
+    """Lets the event loop run while a thread does long work: call it between small pieces of the work.
+
+    Args:
+        monotonic: a clock in seconds.
+        sleep: lets the thread sleep for a number of seconds.
+    """
+
+    def __init__(
+        self, monotonic: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
+        self._monotonic = monotonic
+        self._sleep = sleep
+        self._yielded = 0.0
+
+    def __call__(self) -> None:
+        """Sleep briefly, if the thread has worked for long enough."""
+        now = self._monotonic()
+        if now - self._yielded >= LONGEST_STRETCH:
+            self._sleep(GAP)
+            self._yielded = self._monotonic()

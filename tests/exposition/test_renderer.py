@@ -19,7 +19,7 @@ from exporter.exposition.renderer import EAGER_SECONDS, LONGEST_SILENCE, SHORTES
 from exporter.exposition.status_board import HEALTH, StatusBoard
 from exporter.exposition.store import Store
 from exporter.metric import Family, FamilyInfo, Kind, Sample
-from exporter.responsive.runtime import LONGEST_STRETCH
+from exporter.responsive.slices import LONGEST_STRETCH
 from exporter.targets.target import Target
 from exporter.telemetry import Telemetry
 from tests.polled import succeed
