@@ -22,7 +22,6 @@ from exporter.platform.operation import LastAnswer
 from exporter.polling.failure_log import FailureLog
 from exporter.polling.intervals import Account
 from exporter.polling.timetable import DueTimes
-from exporter.polling.worker_pool import DuePoll
 from exporter.responsive.slices import unhurried
 from exporter.targets.registry import Registry
 from exporter.targets.target import Inventory, PollKey, Target, account_of
@@ -30,6 +29,30 @@ from exporter.telemetry import Telemetry
 
 # The results that may wait for the ledger at once. While it is slower, workers wait, so that memory has a bound.
 MOST_COUNTING = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class DuePoll:
+    """A poll that is due. Times are on the monotonic clock.
+
+    Attributes:
+        until: when the next poll of the same target is due.
+        begin_by: the latest beginning if the account has enough capacity; polls begin in this order.
+    """
+
+    collector: Collector
+    target: Target
+    until: float
+    begin_by: float
+
+    @property
+    def key(self) -> PollKey:
+        """The target as the collector sees it."""
+        return self.target.polled_by(self.collector.name)
+
+    def __lt__(self, other: "DuePoll") -> bool:
+        """Return whether this poll begins before another one."""
+        return self.begin_by < other.begin_by
 
 
 @dataclass(slots=True)

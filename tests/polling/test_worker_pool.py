@@ -4,7 +4,8 @@ import asyncio
 from typing import cast
 
 from exporter.collectors.collector import Collector
-from exporter.polling.worker_pool import DuePoll, WorkerPool
+from exporter.polling.poll import DuePoll
+from exporter.polling.scheduler import WorkerPool
 from exporter.targets.target import Target
 
 
