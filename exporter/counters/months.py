@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import ClassVar
 
-from exporter.counters.days import Poll
 from exporter.metric import MonthToDate, is_count
 
 DAY_SECONDS = 86_400.0
@@ -64,16 +63,21 @@ class MonthSeries:
         """The counter."""
         return math.fsum((self.closed, self.high, -self.baseline))
 
-    def count(self, source: MonthToDate, poll: Poll) -> int:
+    def count(self, source: MonthToDate, now: datetime, wall: float) -> int:
         """Update the counter from the month-to-date value of a poll.
+
+        Args:
+            source: the value.
+            now: the platform's time.
+            wall: this machine's clock, in unix seconds.
 
         Returns:
             1 for a correction (the value fell, and this was not a reset), else 0.
         """
         if not is_count(source.value):
             return 0
-        value, month, age = float(source.value), month_of(poll.now), _age(poll.now)
-        silence = self._pass_time(poll.now.timestamp(), poll.wall)
+        value, month, age = float(source.value), month_of(now), _age(now)
+        silence = self._pass_time(now.timestamp(), wall)
         is_new_month = month != self.month
         if value < self.last:
             return self._fall(value, month, silence=silence, age=age)
@@ -141,11 +145,11 @@ def month_of(moment: datetime) -> int:
     return utc.year * 12 + utc.month
 
 
-def begin_month(source: MonthToDate, poll: Poll) -> MonthSeries:
-    """Return the state of a series after its first poll."""
-    held, month, now = float(source.value), month_of(poll.now), poll.now.timestamp()
-    is_full = poll.since is not None and month >= month_of(datetime.fromordinal(poll.since).replace(tzinfo=UTC))
-    return MonthSeries(now, month, now, 0.0 if is_full else held, held, held, seen=poll.wall)
+def begin_month(source: MonthToDate, now: datetime, wall: float, since: int | None) -> MonthSeries:
+    """Return the state of a series after its first poll; `since` is the day from which it is counted in full."""
+    held, month, seconds = float(source.value), month_of(now), now.timestamp()
+    is_full = since is not None and month >= month_of(datetime.fromordinal(since).replace(tzinfo=UTC))
+    return MonthSeries(seconds, month, seconds, 0.0 if is_full else held, held, held, seen=wall)
 
 
 def _age(moment: datetime) -> float:

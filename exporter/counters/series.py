@@ -64,10 +64,13 @@ def _advance(series: Series | None, source: Source, poll: Poll, *, again: bool) 
     if not again and isinstance(series, DaySeries) and isinstance(source, DayBuckets):
         return series, series.count(source, poll)
     if not again and isinstance(series, MonthSeries) and isinstance(source, MonthToDate):
-        return series, series.count(source, poll)
+        return series, series.count(source, poll.now, poll.wall)
     if series is not None:
         poll = replace(poll, since=None)
-    fresh = begin_month(source, poll) if isinstance(source, MonthToDate) else begin_days(source, poll)
+    if isinstance(source, MonthToDate):
+        fresh: Series = begin_month(source, poll.now, poll.wall, poll.since)
+    else:
+        fresh = begin_days(source, poll)
     if series is not None:
         fresh.closed, fresh.created = series.value, series.created
     return fresh, 0
