@@ -9,9 +9,9 @@ from urllib.parse import quote
 from exporter.backfill.charts import SeriesKey
 from exporter.clock import Clocks
 from exporter.collectors.collector import Polled
-from exporter.counters.days import DaySeries
 from exporter.counters.ledger import Entry, Ledger
 from exporter.counters.rows import StateRow, columns, unpack
+from exporter.counters.series import DaySeries
 from exporter.counters.state_file import BUSY_SECONDS, FileStorage
 from exporter.counters.storage import LeaseHeldError, NullObserver, StateLockedError, Storage, StorageError
 from exporter.targets.target import PollKey, Target

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 
-from exporter.counters.days import DaySeries
+from exporter.counters.series import DaySeries
 from exporter.metric import FamilyInfo, LabelValues
 
 DAY_MS = 86_400_000

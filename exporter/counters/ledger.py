@@ -12,7 +12,6 @@ from itertools import islice
 from typing import Protocol
 
 from exporter.clock import SYSTEM, Clocks
-from exporter.counters.days import Poll
 from exporter.counters.rows import (
     FACTS,
     PAUSE,
@@ -28,7 +27,7 @@ from exporter.counters.rows import (
     unpack_facts,
     with_facts,
 )
-from exporter.counters.series import FamilyFacts, States, advance_family, follow_family, served_labels
+from exporter.counters.series import FamilyFacts, Poll, States, advance_family, follow_family, served_labels
 from exporter.counters.storage import LeaseHeldError, StateLockedError, Storage, StorageError, report
 from exporter.log import logger
 from exporter.metric import Count, Family, Sample, differing

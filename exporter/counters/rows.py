@@ -11,9 +11,8 @@ from typing import NamedTuple
 
 import msgpack
 
-from exporter.counters.days import DaySeries
 from exporter.counters.months import MonthSeries
-from exporter.counters.series import FamilyFacts, Series
+from exporter.counters.series import DaySeries, FamilyFacts, Series
 from exporter.metric import LabelValues
 from exporter.targets.target import PollKey
 

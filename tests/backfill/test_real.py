@@ -15,8 +15,8 @@ import yaml
 
 from exporter.backfill.samples import STEPS
 from exporter.commands.backfill.writing import SHIPPED_LABELS
-from exporter.counters.days import DaySeries
 from exporter.counters.rows import Families, unpack
+from exporter.counters.series import DaySeries
 from exporter.daemon.daemon import Daemon
 from exporter.sandbox import keys
 from exporter.settings.model import Settings

@@ -6,8 +6,7 @@ import pytest
 
 from exporter.backfill.charts import BUILT_IN, families
 from exporter.backfill.samples import DAY_MS, SEAM_MS, STEPS, Point, Span, head, lines, midnight, points
-from exporter.counters.days import DaySeries, Poll
-from exporter.counters.series import Series, advance_family
+from exporter.counters.series import DaySeries, Poll, Series, advance_family
 from exporter.metric import DayBuckets, LabelValues
 
 FIRST_SIGHT = datetime(2026, 2, 8, 12, 0, tzinfo=UTC)

@@ -5,8 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from exporter.collectors.collector import Collector, Context, Polled
-from exporter.counters import days, series
-from exporter.counters.series import Series
+from exporter.counters.series import Poll, Series, advance_family
 from exporter.exposition.encoding import Format, header, render
 from exporter.metric import Count, Family, LabelValues, Sample
 from exporter.platform.errors import PlatformError
@@ -57,7 +56,7 @@ def exposed(collector: Collector, *polls: Polled, form: Format = Format.TEXT) ->
 
 def _counted(count: Count, counters: dict[tuple[str, LabelValues], dict[LabelValues, Series]], now: datetime) -> Family:
     states = counters.setdefault((count.info.name, count.labels), {})
-    series.advance_family(states, count.sources, days.Poll(now, now.timestamp()))
+    advance_family(states, count.sources, Poll(now, now.timestamp()))
     return Family(count.info, tuple(Sample(count.labels + values, state.value) for values, state in states.items()))
 
 

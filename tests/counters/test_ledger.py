@@ -9,10 +9,9 @@ import pytest
 import structlog
 from structlog.testing import capture_logs
 
-from exporter.counters.days import Poll
 from exporter.counters.ledger import CONTINUED_AT_ONCE, Entry, Ledger
 from exporter.counters.rows import StateRow, pack, unpack
-from exporter.counters.series import advance_family
+from exporter.counters.series import Poll, advance_family
 from exporter.counters.state_file import FileStorage, StateFile
 from exporter.counters.storage import StateLockedError
 from exporter.metric import Count, DayBuckets, Family, FamilyInfo, Kind, Sample, declaration

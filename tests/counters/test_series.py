@@ -8,10 +8,9 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from exporter.counters.days import DaySeries, Poll
 from exporter.counters.months import MonthSeries
 from exporter.counters.rows import from_plain, to_plain
-from exporter.counters.series import Series, advance_family
+from exporter.counters.series import DaySeries, Poll, Series, advance_family
 from exporter.metric import DayBuckets, LabelValues, MonthToDate, Source
 from tests.counters.ledger_driver import DAY_0, FIRST_SIGHT
 

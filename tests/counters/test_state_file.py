@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 
 from exporter.counters import state_file
-from exporter.counters.days import DaySeries, Poll
 from exporter.counters.months import MonthSeries
 from exporter.counters.rows import Families, StateRow, pack, unpack
-from exporter.counters.series import advance_family
+from exporter.counters.series import DaySeries, Poll, advance_family
 from exporter.counters.state_file import (
     StateFile,
     is_passing,
