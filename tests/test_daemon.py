@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Collection
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -22,6 +22,7 @@ from exporter.responsive import runtime
 from exporter.sandbox import keys
 from exporter.settings.loading import load
 from exporter.settings.model import Settings
+from tests.counters.sandboxed_daemons import RunningDaemon, running_daemon
 from tests.exporter_parts import Sandbox, flushed, poll_now, sandbox, still
 from tests.waiting import PATIENCE, until
 
@@ -58,15 +59,9 @@ class ConfiguredSandbox:
         """Read the configuration file."""
         return load(self.config, {}, {})
 
-    @asynccontextmanager
-    async def daemon(self) -> AsyncIterator[tuple[Daemon, httpx.AsyncClient]]:
-        """A daemon that runs, and a client for its endpoints."""
-        daemon = await Daemon.start(self.load(), self.load)
-        try:
-            async with httpx.AsyncClient(base_url=daemon.server.url, trust_env=False) as client:
-                yield daemon, client
-        finally:
-            await daemon.stop()
+    def daemon(self) -> AbstractAsyncContextManager[RunningDaemon]:
+        """Run a daemon, and reload that file."""
+        return running_daemon(self.load)
 
 
 @pytest.fixture
@@ -93,20 +88,11 @@ async def scraped(
 
 
 async def test_two_variables_suffice(configured: ConfiguredSandbox) -> None:
-    settings = load(
-        None,
-        {"--web.listen": "127.0.0.1:0", "--state.path": "null"},
-        {"EDGE_EXPORTER_BASE_URL": configured.sandbox.url, "EDGE_EXPORTER_API_KEY": keys.API_KEY},
-    )
-    daemon = await Daemon.start(settings, lambda: settings)
-    try:
-        async with httpx.AsyncClient(base_url=daemon.server.url, trust_env=False) as client:
-            zones = await scraped(daemon, client, "edge_dns_window_queries")
-            assert len(zones) == 3
-            limits = await scraped(daemon, client, "edge_shield_rate_limit_window_breaches_overall")
-            assert limits
-    finally:
-        await daemon.stop()
+    given = {"--web.listen": "127.0.0.1:0", "--state.path": "null"}
+    environ = {"EDGE_EXPORTER_BASE_URL": configured.sandbox.url, "EDGE_EXPORTER_API_KEY": keys.API_KEY}
+    async with running_daemon(lambda: load(None, given, environ)) as (daemon, client):
+        assert len(await scraped(daemon, client, "edge_dns_window_queries")) == 3
+        assert await scraped(daemon, client, "edge_shield_rate_limit_window_breaches_overall")
 
 
 async def test_a_wrong_key_is_healthy_and_never_ready(configured: ConfiguredSandbox) -> None:

@@ -2,11 +2,11 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx
 import pytest
@@ -22,12 +22,11 @@ from tests.waiting import until
 POLLED_BY_HAND = ("dns_statistics", "scripts", "shield_rate_limits", "discovery")
 
 
-class RunningDaemon:
-    """A daemon that runs."""
+class RunningDaemon(NamedTuple):
+    """A daemon that runs, and a client of its endpoints."""
 
-    def __init__(self, daemon: Daemon, client: httpx.AsyncClient) -> None:
-        self.daemon = daemon
-        self.client = client
+    daemon: Daemon
+    client: httpx.AsyncClient
 
     async def poll(self, *collectors: str) -> None:
         """Poll all targets of some collectors now, and render the results."""
@@ -43,9 +42,27 @@ class RunningDaemon:
             await asyncio.sleep(0)
         await self.daemon.renderer.render()
 
+    async def text(self) -> str:
+        """Return `/metrics`."""
+        return (await self.client.get("/metrics")).text
+
     async def samples(self, family: str, label: str) -> dict[str, float]:
         """Return the values of a family on `/metrics`, by one of its labels."""
-        return samples_of((await self.client.get("/metrics")).text, family, label)
+        return samples_of(await self.text(), family, label)
+
+
+@asynccontextmanager
+async def running_daemon(load: Callable[[], Settings], clocks: Clocks | None = None) -> AsyncIterator[RunningDaemon]:
+    """Run a daemon whose settings are loaded at the start and at each reload."""
+    with pytest.MonkeyPatch.context() as patched:
+        # A commit need not wait for company.
+        patched.setattr("exporter.daemon.shards.Ledger", partial(Ledger, linger=0.0))
+        daemon = await Daemon.start(load(), load, clocks or Clocks())
+    try:
+        async with httpx.AsyncClient(base_url=daemon.server.url, trust_env=False) as client:
+            yield RunningDaemon(daemon, client)
+    finally:
+        await daemon.stop()
 
 
 class SandboxedDaemons:
@@ -78,22 +95,14 @@ class SandboxedDaemons:
     @asynccontextmanager
     async def daemon(self, *, first_round: bool = True) -> AsyncIterator[RunningDaemon]:
         """Run a daemon, by default until its first round of polls has ended."""
-        clocks = Clocks(wall=lambda: time.time() + self.later)
-        with pytest.MonkeyPatch.context() as patched:
-            # A commit need not wait for company.
-            patched.setattr("exporter.daemon.shards.Ledger", partial(Ledger, linger=0.0))
-            daemon = await Daemon.start(self.settings(), self.settings, clocks)
-        try:
-            async with httpx.AsyncClient(base_url=daemon.server.url, trust_env=False) as client:
-                running = RunningDaemon(daemon, client)
-                if first_round:
-                    await until(daemon.schedule.all_discovered)
-                    for name in daemon.schedule.plans:
-                        daemon.schedule.tick(name)
-                    await running.settle()
-                yield running
-        finally:
-            await daemon.stop()
+        async with running_daemon(self.settings, Clocks(wall=lambda: time.time() + self.later)) as running:
+            if first_round:
+                schedule = running.daemon.schedule
+                await until(schedule.all_discovered)
+                for name in schedule.plans:
+                    schedule.tick(name)
+                await running.settle()
+            yield running
 
 
 @asynccontextmanager

@@ -1,23 +1,21 @@
 """Daemons that share the targets of one sandbox."""
 
-import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import httpx
-
 from exporter.commands.local_platform import listed
 from exporter.counters.state_file import StateFile
-from exporter.daemon.daemon import Daemon
 from exporter.sandbox import keys
 from exporter.sandbox.world import World
 from exporter.settings.model import Settings
 from exporter.targets.target import PollKey
-from tests.exporter_parts import account_at, flushed, poll_now, sandbox, still
-from tests.waiting import PATIENCE, until
+from tests.counters.sandboxed_daemons import RunningDaemon, running_daemon
+from tests.exporter_parts import account_at, sandbox, still
+from tests.waiting import until
 
 # Each process tells these of itself.
 OWN = ("edge_exporter_", "edge_api_", "process_", "python_")
@@ -60,52 +58,23 @@ class ShardedDaemons:
             return {key for key, _ in file.rows()}
 
     @asynccontextmanager
-    async def running(self, total: int) -> AsyncIterator[list["Pod"]]:
+    async def running(self, total: int) -> AsyncIterator[list[RunningDaemon]]:
         """Run all shards of a total, until their first round has ended."""
         async with AsyncExitStack() as stack:
-            pods = [await stack.enter_async_context(self.pod(index, total)) for index in range(total)]
+            pods = [
+                await stack.enter_async_context(running_daemon(partial(self.settings, index, total)))
+                for index in range(total)
+            ]
             for pod in pods:
+                await until(pod.daemon.schedule.all_discovered)
                 await pod.settle()
             yield pods
 
-    @asynccontextmanager
-    async def pod(self, index: int, total: int) -> AsyncIterator["Pod"]:
-        """Run one shard."""
-        settings = self.settings(index, total)
-        daemon = await Daemon.start(settings, lambda: settings)
-        try:
-            yield Pod(daemon)
-        finally:
-            await daemon.stop()
 
-
-@dataclass
-class Pod:
-    """A daemon that runs."""
-
-    daemon: Daemon
-
-    async def settle(self) -> None:
-        """Wait until all due targets are polled, counted and rendered."""
-        await until(self.daemon.schedule.all_discovered)
-        async with asyncio.timeout(PATIENCE):
-            for _ in range(3):
-                await self.daemon.schedule.drained()
-                await flushed(self.daemon.ledger)
-                await asyncio.sleep(0)
-        await self.daemon.renderer.render()
-
-    async def poll_again(self, collector: str) -> None:
-        """Poll every target of a collector now."""
-        poll_now(self.daemon.schedule, collector)
-        await self.settle()
-
-    async def series(self) -> dict[str, float]:
-        """Return the platform's series → value."""
-        async with httpx.AsyncClient(base_url=self.daemon.server.url, trust_env=False) as client:
-            text = (await client.get("/metrics")).text
-        lines = (line.rpartition(" ") for line in text.splitlines() if not line.startswith(("#", *OWN)))
-        return {series: float(value) for series, _, value in lines}
+async def series_of(pod: RunningDaemon) -> dict[str, float]:
+    """Return the platform's series of a shard → value."""
+    lines = (line.rpartition(" ") for line in (await pod.text()).splitlines() if not line.startswith(("#", *OWN)))
+    return {series: float(value) for series, _, value in lines}
 
 
 @asynccontextmanager

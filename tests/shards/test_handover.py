@@ -6,7 +6,8 @@ from pathlib import Path
 
 from exporter.targets.sharding import Shard
 from exporter.targets.target import TargetKey
-from tests.shards.sharded_daemons import Pod, ShardedDaemons, sharded_daemons
+from tests.counters.sandboxed_daemons import RunningDaemon
+from tests.shards.sharded_daemons import ShardedDaemons, series_of, sharded_daemons
 
 COUNTERS = ("edge_dns_queries_total", "edge_shield_rate_limit_breaches_total")
 HOUR = 3600.0
@@ -29,11 +30,11 @@ class Witness:
         clock = self.shared.world.clock
         return sum(self.shared.world.dns.true_queries(zone, day) for day in days_until(clock.now()))
 
-    async def note(self, pods: list[Pod]) -> None:
+    async def note(self, pods: list[RunningDaemon]) -> None:
         """Record every counter of every pod; no series may be served twice."""
         seen: set[str] = set()
         for index, pod in enumerate(pods):
-            for series, value in (await pod.series()).items():
+            for series, value in (await series_of(pod)).items():
                 if series.startswith(COUNTERS):
                     assert series not in seen
                     seen.add(series)
@@ -45,8 +46,7 @@ class Witness:
             await self.note(pods)
             self.shared.world.clock.advance(HOUR)
             for pod in pods:
-                for collector in ("dns_statistics", "shield_rate_limits"):
-                    await pod.poll_again(collector)
+                await pod.poll("dns_statistics", "shield_rate_limits")
             await self.note(pods)
 
     def pause(self, seconds: float) -> None:
@@ -117,10 +117,10 @@ async def test_rows_of_rate_limits_go_where_their_shield_zones_are(tmp_path: Pat
 async def test_a_shard_that_keeps_its_targets_goes_on_where_it_was(tmp_path: Path) -> None:
     async with sharded_daemons(tmp_path) as shared:
         async with shared.running(3) as pods:
-            before = [await pod.series() for pod in pods]
+            before = [await series_of(pod) for pod in pods]
         shared.world.clock.advance(HOUR)
         async with shared.running(3) as pods:
-            after = [await pod.series() for pod in pods]
+            after = [await series_of(pod) for pod in pods]
         counters = [[{one for one in part if one.startswith(COUNTERS)} for part in parts] for parts in (before, after)]
         assert counters[0] == counters[1]
         grown = sum(value for part in after for series, value in part.items() if series.startswith(COUNTERS[0]))

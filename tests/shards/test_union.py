@@ -12,7 +12,7 @@ from exporter.targets.registry import Registry
 from exporter.targets.sharding import Shard
 from exporter.targets.target import Inventory, Resource, ResourceList, Target, TargetKey
 from exporter.wiring import from_settings
-from tests.shards.sharded_daemons import MEANWHILE, sharded_daemons
+from tests.shards.sharded_daemons import MEANWHILE, series_of, sharded_daemons
 
 KINDS = (
     *("account", "dns_zone", "script", "shield_zone", "rate_limit", "access_list", "waf_custom_rule", "image"),
@@ -140,10 +140,10 @@ async def test_all_shards_serve_together_what_one_exporter_serves(tmp_path: Path
     (tmp_path / "whole").mkdir()
     async with sharded_daemons(tmp_path) as shared:
         async with shared.running(total) as pods:
-            parts = [await pod.series() for pod in pods]
+            parts = [await series_of(pod) for pod in pods]
         shared.folder = tmp_path / "whole"
         async with shared.running(1) as (pod,):
-            alone = await pod.series()
+            alone = await series_of(pod)
     assert all(parts), "each has its share"
     counted = Counter(series for part in parts for series in part)
     assert [series for series, times in counted.items() if times > 1] == []

@@ -1,7 +1,5 @@
 """`/sd/{kind}`: what a Prometheus finds there, in each state of an exporter."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -9,13 +7,12 @@ from typing import Any
 import httpx
 import pytest
 
-from exporter.daemon.daemon import Daemon
 from exporter.sandbox import keys
 from exporter.targets.registry import Selection
 from exporter.targets.target import Inventory, Resource, ResourceList, TargetKey
 from exporter.web.discovery import INCOMPLETE
-from tests.counters.sandboxed_daemons import sandboxed_daemons
-from tests.shards.sharded_daemons import ShardedDaemons, sharded_daemons
+from tests.counters.sandboxed_daemons import running_daemon, sandboxed_daemons
+from tests.shards.sharded_daemons import sharded_daemons
 from tests.targets.test_registry import DISCOVERING, zones
 from tests.waiting import until
 from tests.web.view_setup import endpoints_client, view_setup
@@ -24,15 +21,9 @@ KINDS = ("dns_zone", "script", "shield_zone")
 OUTAGE = {"kind": "status", "status": 503, "path_regex": ".*"}
 
 
-async def asked(daemon: Daemon, path: str) -> httpx.Response:
-    """Return an exporter's answer."""
-    async with httpx.AsyncClient(base_url=daemon.server.url, trust_env=False) as client:
-        return await client.get(f"/sd/{path}")
-
-
-async def groups(daemon: Daemon, path: str) -> list[dict[str, Any]]:
+async def groups(client: httpx.AsyncClient, path: str) -> list[dict[str, Any]]:
     """Return the groups of an answer, which must be as Prometheus requires it."""
-    answer = await asked(daemon, path)
+    answer = await client.get(f"/sd/{path}")
     assert (answer.status_code, answer.headers["content-type"]) == (200, "application/json")
     found: list[dict[str, Any]] = answer.json()
     for group in found:
@@ -41,23 +32,16 @@ async def groups(daemon: Daemon, path: str) -> list[dict[str, Any]]:
     return found
 
 
-async def addresses(daemon: Daemon, path: str) -> list[str]:
+async def addresses(client: httpx.AsyncClient, path: str) -> list[str]:
     """Return the addresses of an answer."""
-    return [address for group in await groups(daemon, path) for address in group["targets"]]
-
-
-@asynccontextmanager
-async def started(shared: ShardedDaemons, index: int = 0, total: int = 1) -> AsyncIterator[Daemon]:
-    """Run an exporter, from before its first round."""
-    async with shared.pod(index, total) as pod:
-        yield pod.daemon
+    return [address for group in await groups(client, path) for address in group["targets"]]
 
 
 async def test_a_group_has_the_address_and_what_is_known_of_a_target(tmp_path: Path) -> None:
     async with sharded_daemons(tmp_path, zones=3) as shared, shared.running(1) as (pod,):
-        scripts = await groups(pod.daemon, "script?account=main")
-        found = await groups(pod.daemon, "dns_zone?account=second")
-        shields = await groups(pod.daemon, "shield_zone")
+        scripts = await groups(pod.client, "script?account=main")
+        found = await groups(pod.client, "dns_zone?account=second")
+        shields = await groups(pod.client, "shield_zone")
     meta = "__meta_edge_"
     first = {
         f"{meta}account": "second",
@@ -79,9 +63,9 @@ async def test_a_group_has_the_address_and_what_is_known_of_a_target(tmp_path: P
 async def test_each_exporter_lists_what_all_of_them_poll(tmp_path: Path, kind: str) -> None:
     async with sharded_daemons(tmp_path) as shared, shared.running(3) as pods:
         for pod in pods:
-            await pod.poll_again("discovery")
-        whole = [await groups(pod.daemon, kind) for pod in pods]
-        own = [await addresses(pod.daemon, f"{kind}?shard=own") for pod in pods]
+            await pod.poll("discovery")
+        whole = [await groups(pod.client, kind) for pod in pods]
+        own = [await addresses(pod.client, f"{kind}?shard=own") for pod in pods]
         assert whole[0] == whole[1] == whole[2] != []
         assert all(len(share) < len(whole[0]) for share in own)
         assert sorted(chain(*own)) == sorted(address for group in whole[0] for address in group["targets"])
@@ -100,15 +84,14 @@ async def test_each_exporter_lists_what_all_of_them_poll(tmp_path: Path, kind: s
 async def test_a_wrong_question_is_answered_with_what_there_is(
     tmp_path: Path, path: str, status: int, words: str
 ) -> None:
-    async with sharded_daemons(tmp_path, zones=1) as shared, started(shared) as daemon:
-        answer = await asked(daemon, path)
+    async with sharded_daemons(tmp_path, zones=1) as shared, shared.running(1) as (pod,):
+        answer = await pod.client.get(f"/sd/{path}")
     assert (answer.status_code, words in answer.text) == (status, True)
 
 
-async def polled_names(daemon: Daemon) -> list[str]:
+async def polled_names(client: httpx.AsyncClient) -> list[str]:
     """Return the names of the polled targets, by id."""
-    async with httpx.AsyncClient(base_url=daemon.server.url, trust_env=False) as client:
-        targets = (await client.get("/api/v1/targets?collector=dns_statistics")).json()["targets"]
+    targets = (await client.get("/api/v1/targets?collector=dns_statistics")).json()["targets"]
     return [target["name"] for target in targets]
 
 
@@ -119,9 +102,10 @@ async def test_only_accounts_of_which_nothing_is_known_are_missing_and_all_of_th
             for name, key in (("main", keys.API_KEY), ("second", "wrong"))
         ]
         shared.more = {"accounts": accounts}
-        async with started(shared) as daemon:
+        async with running_daemon(lambda: shared.settings(0, 1)) as (daemon, client):
             await until(lambda: daemon.schedule.all_discovered(["second"]))
-            answers = [await asked(daemon, f"dns_zone{more}") for more in ("", "?account=main", "?account=second")]
+            asked = ("", "?account=main", "?account=second")
+            answers = [await client.get(f"/sd/dns_zone{more}") for more in asked]
     assert [(answer.status_code, answer.headers.get(INCOMPLETE)) for answer in answers] == [
         (200, "second"),
         (200, None),
@@ -133,38 +117,38 @@ async def test_only_accounts_of_which_nothing_is_known_are_missing_and_all_of_th
 async def test_an_outage_changes_nothing_and_neither_does_a_restart_in_it(tmp_path: Path) -> None:
     async with sandboxed_daemons(tmp_path) as sandboxed:
         async with sandboxed.daemon() as running:
-            before = [await groups(running.daemon, kind) for kind in KINDS]
+            before = [await groups(running.client, kind) for kind in KINDS]
             sandboxed.faults.add(OUTAGE)
             await running.poll("discovery", "dns_statistics", "scripts")
-            assert [await groups(running.daemon, kind) for kind in KINDS] == before
+            assert [await groups(running.client, kind) for kind in KINDS] == before
         sandboxed.world.dns.remove_zone(102)
         async with sandboxed.daemon(first_round=False) as running:
-            assert [await groups(running.daemon, kind) for kind in KINDS] == before
+            assert [await groups(running.client, kind) for kind in KINDS] == before
             sandboxed.faults.clear()
             for left in (3, 2):
                 await running.poll("discovery")
-                assert len(await groups(running.daemon, "dns_zone")) == left
+                assert len(await groups(running.client, "dns_zone")) == left
         # Without a state, nothing is known.
         sandboxed.state = tmp_path / "new.db"
         sandboxed.faults.add(OUTAGE)
         async with sandboxed.daemon(first_round=False) as running:
-            assert [(await asked(running.daemon, kind)).status_code for kind in KINDS] == [503] * 3
+            assert [(await running.client.get(f"/sd/{kind}")).status_code for kind in KINDS] == [503] * 3
             sandboxed.faults.clear()
             await running.poll("discovery")
-            assert len(await groups(running.daemon, "dns_zone")) == 2
+            assert len(await groups(running.client, "dns_zone")) == 2
 
 
 async def test_a_zone_that_the_platform_does_not_know_goes_at_once_and_a_new_one_comes_with_the_list(
     tmp_path: Path,
 ) -> None:
     async with sandboxed_daemons(tmp_path) as sandboxed, sandboxed.daemon() as running:
-        before = await addresses(running.daemon, "dns_zone")
+        before = await addresses(running.client, "dns_zone")
         sandboxed.world.dns.remove_zone(102)
         sandboxed.world.dns.add_zone("new.example")
         await running.poll("dns_statistics")
-        assert await addresses(running.daemon, "dns_zone") == [before[0], before[2]]
+        assert await addresses(running.client, "dns_zone") == [before[0], before[2]]
         await running.poll("discovery")
-        assert await addresses(running.daemon, "dns_zone") == [before[0], before[2], "new.example"]
+        assert await addresses(running.client, "dns_zone") == [before[0], before[2], "new.example"]
 
 
 @pytest.mark.parametrize(
@@ -182,8 +166,8 @@ async def test_the_targets_are_those_that_are_polled(tmp_path: Path, selection: 
     async with sandboxed_daemons(tmp_path) as sandboxed:
         sandboxed.account = {"dns_zones": selection}
         async with sandboxed.daemon() as running:
-            polled = await polled_names(running.daemon)
-            assert (await addresses(running.daemon, "dns_zone"), len(polled)) == (polled, number)
+            polled = await polled_names(running.client)
+            assert (await addresses(running.client, "dns_zone"), len(polled)) == (polled, number)
 
 
 LISTINGS = {"none": None, "short": zones(complete=False), "one": zones("a", complete=False), "empty": zones()}
