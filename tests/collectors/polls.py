@@ -1,23 +1,25 @@
-"""Polls single collectors, and renders the results as exposition text."""
+"""Polls single collectors, and renders the results as exposition text, or as a text of all that a poll gives."""
 
-from collections.abc import Mapping
-from datetime import UTC, datetime
+import json
+from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime
 from pathlib import Path
 
-from exporter.collectors.collector import Collector, Context, Polled
+from exporter.collectors.collector import Collector, Context, Outcome, Polled
 from exporter.counters.series import Poll, Series, advance_family
 from exporter.exposition.encoding import Format, header, render
-from exporter.metric import Count, Family, LabelValues, Sample
+from exporter.metric import Count, Family, LabelValues, MonthToDate, Sample, Source
 from exporter.platform.errors import PlatformError
 from exporter.platform.operation import Caller
 from exporter.targets.registry import Registry
 from exporter.targets.sharding import Shard
-from exporter.targets.target import Target, TargetKey
+from exporter.targets.target import ResourceList, Target, TargetKey
 from tests.golden import assert_golden
 from tests.platform.callers import ScriptedCaller
 
 NOW = datetime(2026, 2, 8, 12, 0, tzinfo=UTC)
 EXPOSITIONS = Path(__file__).parent / "expositions"
+Body = str | bytes | PlatformError | None
 
 
 def context_of(caller: Caller, target: Target, names: Mapping[tuple[str, str], str] | None = None) -> Context:
@@ -31,7 +33,7 @@ def context_of(caller: Caller, target: Target, names: Mapping[tuple[str, str], s
 async def poll(
     collector: Collector,
     target: Target,
-    *answers: str | bytes | PlatformError | None,
+    *answers: Body,
     names: Mapping[tuple[str, str], str] | None = None,
     date: datetime | None = NOW,
 ) -> Polled:
@@ -68,3 +70,56 @@ def assert_as_in_file(exposition: str, name: str, folder: Path = EXPOSITIONS) ->
 def samples(exposition: str, family: str) -> list[str]:
     """Return the sample lines of a family."""
     return [line for line in exposition.splitlines() if line.startswith((f"{family}{{", f"{family} "))]
+
+
+async def told(collector: Collector, answers: Sequence[Body], *targets: Target) -> str:
+    """Write what polls of targets, one after another, ask for, and what they give.
+
+    A line that begins with `counted` is what the ledger gets: a day's ordinal is written as its date, and `no chart` is
+    a chart that is null or missing. One that begins with `found` is a list of resources, as `id of parent (name)`.
+    """
+    caller = ScriptedCaller(list(answers))
+    text = ""
+    for target in targets:
+        caller.calls.clear()
+        try:
+            polled = await collector.poll(context_of(caller, target), target)
+            given = "".join(map(_shown, polled.outcomes))
+            given += "".join(
+                _listed(kind, found) for kind, found in (polled.found.lists if polled.found else {}).items()
+            )
+            assert not any(secret in repr(polled) for secret in ("d3pl0y", "v4lue"))
+        except PlatformError as error:
+            given = f"{error.reason}: {error}\n"
+        text += "".join(f"asked {name} {json.dumps(arguments)}\n" for name, arguments in caller.calls) + given
+    return text
+
+
+def _shown(outcome: Outcome) -> str:
+    name = f" ({outcome.target.name})" if outcome.target.name else ""
+    error = f": {outcome.error.reason}: {outcome.error}" if outcome.error else ""
+    lines = [f"{outcome.target.key.label}{name}{error}\n"]
+    lines += [render(family, Format.TEXT).decode() for family in outcome.families]
+    lines += [
+        f"counted {count.info.name} {','.join(labels)}: {_source(source)}\n".replace(" :", ":")
+        for count in outcome.counts
+        for labels, source in count.sources
+    ]
+    return "".join(lines)
+
+
+def _source(source: Source) -> str:
+    if isinstance(source, MonthToDate):
+        return f"{source.value:g} in the month"
+    if not source.charted:
+        return "no chart"
+    days = [f"{date.fromordinal(day)}={count:g}" for day, count in source.days.items()]
+    return " ".join(["days", *days, *(["as the sum of all series"] if source.is_whole else [])])
+
+
+def _listed(kind: str, found: ResourceList) -> str:
+    parts = [
+        one.id + (f" of {one.parent}" if one.parent else "") + (f" ({one.name})" if one.name else "")
+        for one in found.resources
+    ]
+    return f"found {kind}, {'complete' if found.complete else 'incomplete'}: {', '.join(parts) or 'none'}\n"

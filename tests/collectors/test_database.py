@@ -1,62 +1,45 @@
-"""The collectors of databases: whether they answer, and the gauges that users define by SQL."""
+"""The collectors of databases: whether they answer, and the gauges that users define by SQL.
+
+`expositions/databases.txt` has what each case asks for, and what it gives.
+"""
 
 import json
 import math
 from collections.abc import Sequence
 from typing import Any
 
-import pytest
-
-from exporter.collectors.collector import Polled
-from exporter.collectors.database import (
-    COLLECTOR,
-    DatabaseQuery,
-    QueryCollector,
-    SqlQuery,
-    is_single,
-    leads_with_reading,
-)
-from exporter.platform.errors import (
-    Forbidden,
-    NotFound,
-    NotJson,
-    PlatformError,
-    Refused,
-    Rejected,
-    ServerError,
-    StatementError,
-    Unauthorized,
-    WrongShape,
-)
+from exporter.collectors.database import COLLECTOR, DatabaseQuery, QueryCollector, SqlQuery
+from exporter.platform.errors import Forbidden, NotFound, NotJson, Refused, Rejected, ServerError, Unauthorized
 from exporter.targets.target import Target
-from tests.collectors.polls import assert_as_in_file, context_of, exposed, poll
-from tests.platform.callers import ScriptedCaller
+from tests.collectors.polls import EXPOSITIONS, Body, told
+from tests.golden import assert_golden
 
 DATABASE = Target("", "database", "orders", "orders")
-SQL = "SELECT region, tier, count(*) AS value FROM orders GROUP BY region, tier"
+TIERS = "region tier value"
 
 
 def query(
-    sql: str = SQL, *, labels: tuple[str, ...] = ("region", "tier"), value: str = "value", rows: int = 1000
+    sql: str = "SELECT region, tier, count(*) AS value FROM orders GROUP BY region, tier",
+    labels: str = "region tier",
+    **more: Any,
 ) -> DatabaseQuery:
-    one = SqlQuery(name="open", help="Orders not yet shipped.", sql=sql, value=value, labels=labels, max_rows=rows)
+    one = SqlQuery(name="open", help="Orders not yet shipped.", sql=sql, labels=tuple(labels.split()), **more)
     return DatabaseQuery("orders", one, 60.0)
 
 
-def cell(value: object) -> dict[str, object]:
+def cell(value: object) -> object:
     match value:
         case None:
             return {"type": "null"}
-        case dict():
-            return value
         case bytes():
             return {"type": "blob", "base64": "AAE"}
         case int():
             return {"type": "integer", "value": str(value)}
         case float():
             return {"type": "float", "value": value}
-        case _:
+        case str():
             return {"type": "text", "value": value}
+    return value
 
 
 def answer(*results: object) -> str:
@@ -71,281 +54,108 @@ def failed(message: str) -> dict[str, Any]:
     return {"type": "error", "error": {"message": message, "code": "SQLITE_ERROR"}}
 
 
-def table(columns: Sequence[str], *rows: Sequence[object]) -> str:
-    cols = [{"name": name, "decltype": None} for name in columns]
+def table(columns: str, *rows: Sequence[object]) -> str:
+    cols = [{"name": name, "decltype": None} for name in columns.split()]
     return answer(ok("execute", {"cols": cols, "rows": [[cell(value) for value in row] for row in rows]}))
 
 
 READS = answer(ok("describe", {"is_readonly": True}))
 WRITES = answer(ok("describe", {"is_readonly": False}))
+ONE = query("SELECT 1", "")
+REGION = query("SELECT 2", "region")
+VALUE = table("value", [1])
+NOT_ALLOWED = Forbidden("no", status=403)
+NUMBERS = (7, -1.5, "42", " 1e3 ", "-.5", 2**62)
+NO_NUMBERS = ("many", "", "nan", "inf", "1_000", "0x10", "\uff14\uff12", b"x")
+INFINITE = ("1e999", "-1e999", 10**400, math.inf, {"type": "float", "value": None})
+ODD_TEXTS = ([1, 1], [1.5, 2], [None, 3], ['a"b\\c\nd', 4], [b"", 5])
+NO_DESCRIBE: dict[str, Body] = {
+    "a refusal": Rejected("unknown request type", status=400),
+    "a 404": NotFound("404", status=404),
+    "HTML": NotJson("HTML", status=200),
+    "an SQL error": answer(failed("describe is not supported")),
+    "a description without a word": answer(ok("describe", {})),
+    "no description": answer({"type": "ok", "response": {"type": "describe"}}),
+}
+STATEMENTS = (
+    "SELECT 1", "select 1;", "-- a comment; with a semicolon\nSELECT 1", "SELECT 'it''s; fine'",
+    '/* ; */ SELECT \';\' AS a, "b;" FROM [c;d] ; ', "SELECT 1; SELECT 2", "SELECT 1; -- x\nDELETE FROM a",
+    "SELECT 'a;b'; DROP TABLE a", "SELECT 'a; b", "-- x\n /* y */ select 1", "VALUES (1)",
+    "EXPLAIN QUERY PLAN SELECT 1", "EXPLAIN DELETE FROM a", "EXPLAIN PRAGMA journal_mode = WAL",
+    "WITH a AS (SELECT 1) SELECT * FROM a", "WITH a AS (SELECT replace(b, 'x', 'y') FROM c) SELECT * FROM a",
+    "WITH a AS (SELECT 'delete' AS x, \"update\" FROM c) SELECT * FROM a", "WITH a AS (SELECT 1) DELETE FROM b",
+    "WITH a AS (SELECT 1) INSERT INTO b SELECT * FROM a", "with a as (select 1) REPLACE INTO b SELECT * FROM a",
+    "WITH a AS (SELECT 1) UPDATE b SET c = 1", "SELECTED", "PRAGMA user_version", "INSERT INTO a VALUES (1)",
+    "DELETE FROM a -- SELECT", "/* SELECT",
+)  # fmt: skip
 
 
-async def asked(one: DatabaseQuery, *answers: str | PlatformError | None) -> Polled:
-    return await poll(QueryCollector([one]), one.target(), *answers)
+def result(one: DatabaseQuery, columns: str, *rows: Sequence[object]) -> tuple[DatabaseQuery, list[Body]]:
+    """Return a query whose database reads and answers with these rows."""
+    return one, [READS, table(columns, *rows)]
 
 
-async def result_of(one: DatabaseQuery, columns: Sequence[str], *rows: Sequence[object]) -> list[str]:
-    """Return the samples of a query's own family."""
-    collector = QueryCollector([one])
-    exposition = exposed(collector, await poll(collector, one.target(), READS, table(columns, *rows)))
-    return [line for line in exposition.splitlines() if line.startswith("edge_database_open")]
+CASES: dict[str, tuple[DatabaseQuery | None, list[Body]]] = {
+    "the database answers": (None, [table("1", [1])]),
+    "it is not there": (None, [Refused("nobody there")]),
+    "it refuses the token": (None, [Unauthorized("401", status=401)]),
+    "it answers with HTML": (None, [NotJson("HTML", status=200)]),
+    "it answers with an SQL error": (None, [answer(failed("disk I/O error"))]),
+    "two labels": result(
+        query(), TIERS, ["us", "pro", 12], ["eu", "free", 4.5], ["eu", None, "7"], ["ap", "pro", None]
+    ),
+    "no labels": result(ONE, "value other", [3, "x"]),
+    "rows in one order": result(REGION, "region value", ["b", 1], ["a", 2]),
+    "rows and columns in another order": result(REGION, "value region", [2, "a"], [1, "b"]),
+    "no rows": result(query(), TIERS),
+    **{f"a number, {value!r}": result(ONE, "value", [value]) for value in NUMBERS},
+    **{f"no number, {value!r}": result(ONE, "value", [value]) for value in NO_NUMBERS},
+    **{
+        f"an infinite number between others, {value!s:.20}": result(
+            query(), TIERS, ["us", "pro", 12], ["eu", "pro", value], ["ap", "pro", 3]
+        )
+        for value in INFINITE
+    },
+    "columns are missing": result(query(), "region count(*)"),
+    "there are no columns": result(query(), ""),
+    "a column stands twice": result(query(), f"{TIERS} value"),
+    "labels stand twice": result(query(), TIERS, ["eu", "pro", 1], ["eu", "pro", 2]),
+    "no labels stand twice": result(ONE, "value", [1], [2]),
+    "labels that are alike after they are cleaned": result(REGION, "region value", ["a\0", 1], ["a\ufffd", 2]),
+    "as many rows as allowed": result(query(max_rows=2), TIERS, ["eu", "0", 1], ["eu", "1", 1]),
+    "more rows than allowed": result(query(max_rows=2), TIERS, *[["eu", str(tier), 1] for tier in range(3)]),
+    "labels that are no text": result(REGION, "region value", *ODD_TEXTS),
+    "an SQL error": (query(), [READS, answer(failed("no such table: orders"))]),
+    "the token may not describe": (query(), [NOT_ALLOWED]),
+    "the token may not execute": (query(), [READS, NOT_ALLOWED]),
+    **{
+        f"the database says that it writes, {sql}": (query(sql, ""), [WRITES])
+        for sql in ("DELETE FROM orders", "SELECT 1; DELETE FROM orders", "SELECT writefile('x', 1)")
+    },
+    "the database says that it reads": result(query("PRAGMA user_version", "", value="version"), "version", [3]),
+    **{f"no word of the database, {name}": (ONE, [body, VALUE]) for name, body in NO_DESCRIBE.items()},
+    **{f"nor may it write, {name}": (query("UPDATE a SET b = 1"), [body]) for name, body in NO_DESCRIBE.items()},
+    **{f"no word of the database, {sql!r}": (query(sql, ""), [answer(failed("")), VALUE]) for sql in STATEMENTS},
+}
 
 
-async def refusal(one: DatabaseQuery, columns: Sequence[str], *rows: Sequence[object]) -> str:
-    """Return why a query's result is refused."""
-    with pytest.raises(WrongShape) as caught:
-        await asked(one, READS, table(columns, *rows))
-    return str(caught.value)
-
-
-async def test_a_database_that_answers() -> None:
-    polled = await poll(COLLECTOR, DATABASE, table(["1"], [1]))
-    assert polled.outcomes[0].error is None
-    assert COLLECTOR.wants(DATABASE)
-
-
-@pytest.mark.parametrize(
-    "fault",
-    [Refused("nobody there"), Unauthorized("401", status=401), NotJson("HTML", status=200)],
-    ids=lambda fault: fault.reason,
-)
-async def test_a_database_that_does_not_answer_is_both_a_failure_and_a_0(fault: PlatformError) -> None:
-    polled = await poll(COLLECTOR, DATABASE, fault)
-    assert_as_in_file(exposed(COLLECTOR, polled), "database_down")
-    assert polled.outcomes[0].error is fault
-
-
-async def test_a_database_that_answers_with_an_sql_error_is_down() -> None:
-    polled = await poll(COLLECTOR, DATABASE, answer(failed("disk I/O error")))
-    assert_as_in_file(exposed(COLLECTOR, polled), "database_down")
-    assert str(polled.outcomes[0].error) == "disk I/O error"
-
-
-async def test_a_query() -> None:
-    one = query()
-    rows = table(
-        ["region", "tier", "value"], ["us", "pro", 12], ["eu", "free", 4.5], ["eu", None, "7"], ["ap", "pro", None]
-    )
-    collector = QueryCollector([one])
-    polled = await poll(collector, one.target(), READS, rows)
-    assert_as_in_file(exposed(collector, polled), "database_queries_two_labels")
-
-
-async def test_a_query_without_labels_is_one_sample() -> None:
-    assert await result_of(query(labels=()), ["value", "other"], [3, "x"]) == [
-        'edge_database_open{database="orders"} 3.0'
-    ]
-
-
-async def test_rows_come_out_in_a_steady_order() -> None:
-    one = query(labels=("region",))
-    there = await result_of(one, ["region", "value"], ["b", 1], ["a", 2])
-    back = await result_of(one, ["value", "region"], [2, "a"], [1, "b"])
-    assert there == back
-
-
-async def test_a_query_without_rows_has_no_samples_and_is_no_failure() -> None:
-    assert await result_of(query(), ["region", "tier", "value"]) == []
-
-
-@pytest.mark.parametrize(
-    ("value", "number"),
-    [
-        (7, "7.0"),
-        (-1.5, "-1.5"),
-        ("42", "42.0"),
-        (" 1e3 ", "1000.0"),
-        ("-.5", "-0.5"),
-        (2**62, "4.611686018427388e+18"),
-    ],
-)
-async def test_what_is_a_number_is_a_value(value: object, number: str) -> None:
-    assert await result_of(query(labels=()), ["value"], [value]) == [
-        f'edge_database_open{{database="orders"}} {number}'
-    ]
-
-
-@pytest.mark.parametrize(
-    ("value", "why"),
-    [
-        ("many", "row 1: value is text that is not a number"),
-        ("", "row 1: value is text that is not a number"),
-        ("nan", "row 1: value is text that is not a number"),
-        ("inf", "row 1: value is text that is not a number"),
-        ("1_000", "row 1: value is text that is not a number"),
-        ("0x10", "row 1: value is text that is not a number"),
-        ("\uff14\uff12", "row 1: value is text that is not a number"),
-        (b"x", "row 1: value is a blob, not a number"),
-    ],
-)
-async def test_what_is_no_number_is_a_failure_of_the_query(value: object, why: str) -> None:
-    assert await refusal(query(labels=()), ["value"], [value]) == why
-
-
-@pytest.mark.parametrize("value", ["1e999", "-1e999", 10**400, math.inf, {"type": "float", "value": None}])
-async def test_a_value_that_is_infinite_loses_its_row_and_no_other(value: object) -> None:
-    rows = (["us", "pro", 12], ["eu", "pro", value], ["ap", "pro", 3])
-    assert await result_of(query(), ["region", "tier", "value"], *rows) == [
-        'edge_database_open{database="orders",region="ap",tier="pro"} 3.0',
-        'edge_database_open{database="orders",region="us",tier="pro"} 12.0',
-    ]
-
-
-async def test_each_failure_of_a_result_says_what_is_wrong() -> None:
-    columns = ["region", "tier", "value"]
-    assert await refusal(query(), ["region", "count(*)"]) == (
-        "the query returned no column named value, tier; its columns are: region, count(*)"
-    )
-    assert await refusal(query(), []) == "the query returned no column named value, region, tier; its columns are: none"
-    assert await refusal(query(), [*columns, "value"]) == "the query returned more than one column named value"
-    assert await refusal(query(), columns, ["eu", "pro", 1], ["eu", "pro", 2]) == (
-        "row 2 has the same labels as another row: region='eu', tier='pro'"
-    )
-    assert await refusal(query(labels=()), ["value"], [1], [2]) == (
-        "row 2 has the same labels as another row: no labels at all"
-    )
-    assert await refusal(query(rows=2), columns, *[["eu", str(tier), 1] for tier in range(3)]) == (
-        "the query returned more rows than max_rows (2)"
-    )
-
-
-async def test_as_many_rows_as_allowed_are_fine() -> None:
-    rows = [["eu", str(tier), tier] for tier in range(1000)]
-    assert len(await result_of(query(), ["region", "tier", "value"], *rows)) == 1000
-
-
-async def test_label_values_are_text_whatever_they_were() -> None:
-    one = query(labels=("region",))
-    found = await result_of(one, ["region", "value"], [1, 1], [1.5, 2], [None, 3], ['a"b\\c\nd', 4], [b"", 5])
-    assert found == [
-        'edge_database_open{database="orders",region=""} 3.0',
-        'edge_database_open{database="orders",region="1"} 1.0',
-        'edge_database_open{database="orders",region="1.5"} 2.0',
-        r'edge_database_open{database="orders",region="a\"b\\c\nd"} 4.0',
-        'edge_database_open{database="orders",region="\N{REPLACEMENT CHARACTER}\x01"} 5.0',
-    ]
-
-
-async def test_labels_that_are_alike_after_they_are_cleaned_are_duplicates() -> None:
-    assert (await refusal(query(labels=("region",)), ["region", "value"], ["a\0", 1], ["a\ufffd", 2])).startswith(
-        "row 2"
-    )
-
-
-async def test_an_sql_error_is_the_querys_own_failure() -> None:
-    with pytest.raises(StatementError, match="no such table: orders"):
-        await asked(query(), READS, answer(failed("no such table: orders")))
-
-
-@pytest.mark.parametrize("answers", [[Forbidden("no", status=403)], [READS, Forbidden("no", status=403)]])
-async def test_a_query_that_the_token_refuses_says_so(answers: list[str | PlatformError]) -> None:
-    with pytest.raises(Forbidden, match="the token may not run this query: no"):
-        await asked(query(), *answers)
-
-
-@pytest.mark.parametrize("sql", ["DELETE FROM orders", "SELECT 1; DELETE FROM orders", "SELECT writefile('x', 1)"])
-async def test_what_writes_by_the_databases_word_is_not_run(sql: str) -> None:
-    caller = ScriptedCaller([WRITES])
-    with pytest.raises(StatementError):
-        await QueryCollector([query(sql)]).poll(context_of(caller, query(sql).target()), query(sql).target())
-    assert [arguments["requests"][0]["type"] for _, arguments in caller.calls if "execute" in str(arguments)] == []
-
-
-async def test_what_reads_by_the_databases_word_is_run_whatever_it_begins_with() -> None:
-    polled = await asked(
-        query("PRAGMA user_version", labels=(), value="user_version"), READS, table(["user_version"], [3])
-    )
-    assert len(polled.outcomes[0].families) == 4
-
-
-NO_DESCRIBE: list[str | PlatformError] = [
-    Rejected("unknown request type", status=400),
-    NotFound("404", status=404),
-    NotJson("HTML", status=200),
-    answer(failed("describe is not supported")),
-    answer(ok("describe", {})),
-    answer({"type": "ok", "response": {"type": "describe"}}),
-]
-
-
-@pytest.mark.parametrize("described", NO_DESCRIBE, ids=str)
-async def test_where_a_database_has_no_word_the_keyword_decides(described: str | PlatformError) -> None:
-    polled = await asked(query(), described, table(["region", "tier", "value"]))
-    assert polled.outcomes[0].error is None
-    with pytest.raises(StatementError, match="the query must only read"):
-        await asked(query("UPDATE orders SET value = 1"), described)
-
-
-@pytest.mark.parametrize("fault", [ServerError("500", status=500), Refused("no"), Unauthorized("401", status=401)])
-async def test_a_database_that_has_no_word_now_is_asked_again(fault: PlatformError) -> None:
-    one = query(labels=())
-    collector = QueryCollector([one])
-    caller = ScriptedCaller([fault, READS, table(["value"], [1])])
-    with pytest.raises(type(fault)):
-        await collector.poll(context_of(caller, one.target()), one.target())
-    await collector.poll(context_of(caller, one.target()), one.target())
-    assert [arguments["requests"][0]["type"] for _, arguments in caller.calls] == ["describe", "describe", "execute"]
-
-
-async def test_a_database_is_asked_once_about_each_query() -> None:
-    one = query(labels=())
-    elsewhere = DatabaseQuery("stock", one.query, 60.0)
-    collector = QueryCollector([one, elsewhere])
-    caller = ScriptedCaller([READS, table(["value"], [1]), table(["value"], [1]), READS, table(["value"], [1])])
-    for target in (one.target(), one.target(), elsewhere.target()):
-        await collector.poll(context_of(caller, target), target)
-    kinds = [arguments["requests"][0]["type"] for _, arguments in caller.calls]
-    assert kinds == ["describe", "execute", "execute", "describe", "execute"]
-
-
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "SELECT 1",
-        "  select 1;",
-        "-- a comment; with a semicolon\nSELECT 1",
-        "/* ; */ SELECT ';' AS a, \"b;\" FROM [c;d] ; ",
-        "SELECT 'it''s; fine'",
-        "",
-    ],
-)
-def test_one_statement_is_single(sql: str) -> None:
-    assert is_single(sql)
-
-
-@pytest.mark.parametrize(
-    "sql", ["SELECT 1; SELECT 2", "SELECT 1; -- x\nDELETE FROM a", "SELECT 'a;b'; DROP TABLE a", "SELECT 'a; b"]
-)
-def test_more_than_one_statement_is_not(sql: str) -> None:
-    assert not is_single(sql)
-
-
-@pytest.mark.parametrize(
-    ("sql", "reads"),
-    [
-        ("SELECT 1", True),
-        ("\n -- x\n /* y */ select 1", True),
-        ("VALUES (1)", True),
-        ("EXPLAIN QUERY PLAN SELECT 1", True),
-        ("EXPLAIN DELETE FROM a", True),
-        ("EXPLAIN PRAGMA journal_mode = WAL", False),
-        ("WITH a AS (SELECT 1) SELECT * FROM a", True),
-        ("WITH a AS (SELECT replace(b, 'x', 'y') FROM c) SELECT * FROM a", True),
-        ("WITH a AS (SELECT 'delete' AS x, \"update\" FROM c) SELECT * FROM a", True),
-        ("WITH a AS (SELECT 1) DELETE FROM b", False),
-        ("WITH a AS (SELECT 1) INSERT INTO b SELECT * FROM a", False),
-        ("with a as (select 1) REPLACE INTO b SELECT * FROM a", False),
-        ("WITH a AS (SELECT 1) UPDATE b SET c = 1", False),
-        ("SELECTED", False),
-        ("PRAGMA user_version", False),
-        ("INSERT INTO a VALUES (1)", False),
-        ("DELETE FROM a -- SELECT", False),
-        ("/* SELECT", False),
-        ("", False),
-    ],
-)
-def test_the_leading_keyword_tells_whether_a_statement_reads(sql: str, reads: bool) -> None:  # noqa: FBT001
-    assert leads_with_reading(sql) is reads
+async def test_answers_of_databases_give_their_series() -> None:
+    text = ""
+    for words, (one, answers) in CASES.items():
+        polls = (COLLECTOR, DATABASE) if one is None else (QueryCollector([one]), one.target())
+        text += f"### {words}\n{await told(polls[0], answers, polls[1])}"
+    stock = DatabaseQuery("stock", ONE.query, 60.0)
+    again: dict[str, tuple[list[Body], list[DatabaseQuery]]] = {
+        "each database is asked once about a query": ([READS, VALUE, VALUE, READS, VALUE], [ONE, ONE, stock]),
+        "a database without a word is asked each time": ([NO_DESCRIBE["a 404"], VALUE] * 2, [ONE, ONE]),
+        **{
+            f"a database that had no word is asked again: {fault.reason}": ([fault, READS, VALUE], [ONE, ONE])
+            for fault in (ServerError("500", status=500), Refused("no"), Unauthorized("401", status=401))
+        },
+    }
+    for words, (answers, queries) in again.items():
+        text += f"### {words}\n{await told(QueryCollector(queries), answers, *(one.target() for one in queries))}"
+    assert_golden(text, EXPOSITIONS / "databases.txt")
 
 
 def test_a_query_is_a_family_and_a_target() -> None:
@@ -354,3 +164,4 @@ def test_a_query_is_a_family_and_a_target() -> None:
     assert (one.target().key.label, one.target().interval) == ("query/orders/open", 60.0)
     collector = QueryCollector([one])
     assert (collector.wants(one.target()), collector.wants(Target("", "query", "orders/other"))) == (True, False)
+    assert COLLECTOR.wants(DATABASE)
