@@ -13,7 +13,7 @@ from textwrap import wrap
 from prometheus_client import CollectorRegistry
 
 from exporter.collectors.catalogue import families
-from exporter.exposition.status_board import HEALTH
+from exporter.exposition.store import HEALTH
 from exporter.metric import Kind
 from exporter.telemetry import Telemetry
 

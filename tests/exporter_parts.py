@@ -22,8 +22,7 @@ from exporter.explain.candidates import Sources
 from exporter.explain.explainer import Absence, AbsenceFilter, Explainer
 from exporter.exposition.exposition import Exposition, Format
 from exporter.exposition.renderer import Renderer
-from exporter.exposition.status_board import HEALTH, StatusBoard
-from exporter.exposition.store import Store
+from exporter.exposition.store import HEALTH, StatusBoard, Store
 from exporter.polling.intervals import Account
 from exporter.polling.scheduler import Schedule
 from exporter.sandbox import keys

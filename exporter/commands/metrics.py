@@ -17,7 +17,7 @@ from exporter.collectors.database import QUERY_PREFIX
 from exporter.commands.options import form_option
 from exporter.commands.output.help import Command
 from exporter.commands.output.printing import MISUSE, complain
-from exporter.exposition.status_board import HEALTH
+from exporter.exposition.store import HEALTH
 from exporter.metric import FamilyInfo
 from exporter.platform.operation import Operation
 from exporter.settings.loading import SettingsError, load

@@ -20,7 +20,7 @@ from exporter.explain.candidates import Sources
 from exporter.explain.explainer import Explainer, keep_counting
 from exporter.exposition.exposition import Exposition
 from exporter.exposition.renderer import Renderer
-from exporter.exposition.status_board import HEALTH
+from exporter.exposition.store import HEALTH
 from exporter.log import configure, logger
 from exporter.metric import FamilyInfo
 from exporter.polling.intervals import Account, Plan

@@ -8,8 +8,7 @@ from exporter.collectors import discovery
 from exporter.counters.rows import StateRow
 from exporter.daemon.accounts import Accounts
 from exporter.daemon.shards import Shards
-from exporter.exposition.status_board import StatusBoard
-from exporter.exposition.store import Store
+from exporter.exposition.store import StatusBoard, Store
 from exporter.polling.intervals import Account, Plan
 from exporter.polling.scheduler import Schedule, ScheduleState
 from exporter.polling.script_budgets import BUDGET_ROWS, ConfiguredBudgets, ScriptBudgets

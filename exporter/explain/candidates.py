@@ -11,7 +11,7 @@ from exporter.collectors.causes import Cause
 from exporter.collectors.collector import Collector
 from exporter.collectors.endpoints.listing import EndpointListCollector
 from exporter.explain.evidence import cause_of_failure
-from exporter.exposition.status_board import StatusBoard
+from exporter.exposition.store import StatusBoard
 from exporter.targets.registry import Registry, Selection
 from exporter.targets.target import PollKey, Target
 

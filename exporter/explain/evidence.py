@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 
 from exporter.collectors.causes import Cause
-from exporter.exposition.status_board import PollFailure, Status
+from exporter.exposition.store import PollFailure, Status
 
 _PARENTHESES = re.compile(r"\(([^()]*)\)")
 # A field within the parentheses, alone or as in `(Type of all search results)`.

@@ -27,7 +27,7 @@ from exporter.collectors.causes import Cause
 from exporter.collectors.collector import Collector
 from exporter.explain.candidates import ANY, Candidate, Candidates, Scope, Sources
 from exporter.explain.evidence import cause_of_failure, moment, source_fields
-from exporter.exposition.status_board import Status
+from exporter.exposition.store import Status
 from exporter.metric import FamilyInfo
 from exporter.responsive.slices import in_slices
 from exporter.targets.target import Target, account_of

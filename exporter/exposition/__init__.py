@@ -1,7 +1,6 @@
 """The families of all targets, and the bytes that a scrape receives.
 
-- `status_board.py`: whether the polls of each target succeed, and why not.
-- `store.py`: the families of each target until they expire.
+- `store.py`: whether the polls of each target succeed, and its families until they expire.
 - `encoding.py`: renders a family with the client library's own encoder.
 - `segments.py`: joins and compresses the bytes of many targets.
 - `exposition.py`: keeps both formats up to date.

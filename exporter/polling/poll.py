@@ -13,8 +13,7 @@ from exporter.clock import Clocks
 from exporter.collectors.causes import Cause, Lack, cause_of
 from exporter.collectors.collector import Collector, Context, Outcome, Polled, failed
 from exporter.counters.ledger import Entry, Ledger
-from exporter.exposition.status_board import GONE, Status
-from exporter.exposition.store import Store
+from exporter.exposition.store import GONE, Status, Store
 from exporter.log import logger
 from exporter.metric import Family
 from exporter.platform.errors import NotAvailable, NotFound, PlatformError

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from exporter.clock import Clocks
 from exporter.explain.explainer import Explainer
-from exporter.exposition.status_board import StatusBoard
+from exporter.exposition.store import StatusBoard
 from exporter.metric import label_value
 from exporter.polling.scheduler import Schedule
 from exporter.responsive.slices import unhurried

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from typing import NamedTuple
 from urllib.parse import urlencode
 
-from exporter.exposition.status_board import Status
+from exporter.exposition.store import Status
 from exporter.targets.target import PollKey, account_of
 from exporter.web.status_models import State
 

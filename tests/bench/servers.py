@@ -20,8 +20,7 @@ from exporter.collectors.collector import Outcome
 from exporter.collectors.dns_statistics import COLLECTOR
 from exporter.exposition.exposition import Exposition
 from exporter.exposition.renderer import Renderer
-from exporter.exposition.status_board import HEALTH, StatusBoard
-from exporter.exposition.store import Store
+from exporter.exposition.store import HEALTH, StatusBoard, Store
 from exporter.metric import Family, FamilyInfo, Kind, Sample
 from exporter.responsive import runtime
 from exporter.targets.target import Target

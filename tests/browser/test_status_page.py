@@ -8,7 +8,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, async_playwright, expect
 
 from exporter.collectors.collector import Outcome
-from exporter.exposition.status_board import TARGET_UP
+from exporter.exposition.store import TARGET_UP
 from exporter.metric import Family, Sample
 from tests.browser.window import window
 from tests.polled import succeed

@@ -9,7 +9,7 @@ from prometheus_client import CollectorRegistry
 
 from exporter.collectors.catalogue import CATALOGUE, families
 from exporter.commands.metrics import as_markdown
-from exporter.exposition.status_board import HEALTH
+from exporter.exposition.store import HEALTH
 from exporter.telemetry import Telemetry
 from tests.commands.shell import invoke
 

@@ -10,8 +10,7 @@ from exporter.clock import Clocks
 from exporter.collectors.collector import Polled, TargetCollector
 from exporter.counters.ledger import Ledger, LedgerObserver
 from exporter.counters.storage import Storage
-from exporter.exposition.status_board import StatusBoard
-from exporter.exposition.store import Store
+from exporter.exposition.store import StatusBoard, Store
 from exporter.metric import Family, Kind
 from exporter.platform.http.client import Client
 from exporter.polling.failure_log import FailureLog

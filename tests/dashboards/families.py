@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry
 
 from dashboards.generator.queries.subject import PARTS
 from exporter.collectors.catalogue import CATALOGUE
-from exporter.exposition.status_board import HEALTH as OF_TARGETS
+from exporter.exposition.store import HEALTH as OF_TARGETS
 from exporter.metric import Kind
 from exporter.platform.errors import PlatformError
 from exporter.telemetry import Telemetry

@@ -7,7 +7,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 
 from exporter.collectors.catalogue import families
-from exporter.exposition.status_board import HEALTH
+from exporter.exposition.store import HEALTH
 from tests.demo.running_demo import Served
 from tests.real_parts import Prometheus, find
 from tests.waiting import settled, wait_until

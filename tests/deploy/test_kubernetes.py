@@ -9,7 +9,7 @@ import yaml
 from prometheus_client import CollectorRegistry
 
 from exporter.collectors.catalogue import families
-from exporter.exposition.status_board import HEALTH
+from exporter.exposition.store import HEALTH
 from exporter.telemetry import Telemetry
 from tests.deploy.files import DASHBOARDS, DEPLOY, RELEASE, RULES, Document, documents
 from tests.deploy.objects import check_objects, of_kind, validate, workload_of

@@ -5,7 +5,7 @@ from typing import Any
 from exporter.clock import SYSTEM
 from exporter.collectors.causes import Cause
 from exporter.explain.candidates import Candidates, Scope, Sources
-from exporter.exposition.status_board import StatusBoard
+from exporter.exposition.store import StatusBoard
 from exporter.targets.registry import Registry, Selection
 from exporter.targets.sharding import Share
 from exporter.targets.target import Target

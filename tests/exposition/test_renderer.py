@@ -16,8 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from exporter.collectors.collector import Outcome
 from exporter.exposition.exposition import Exposition, Filter, Format
 from exporter.exposition.renderer import EAGER_SECONDS, LONGEST_SILENCE, SHORTEST_GAP, Renderer
-from exporter.exposition.status_board import HEALTH, StatusBoard
-from exporter.exposition.store import Store
+from exporter.exposition.store import HEALTH, StatusBoard, Store
 from exporter.metric import Family, FamilyInfo, Kind, Sample
 from exporter.responsive.slices import LONGEST_STRETCH
 from exporter.targets.target import Target

@@ -5,8 +5,7 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from exporter.collectors.collector import Outcome
-from exporter.exposition.status_board import LAST_SUCCESS, TARGET_UP, StatusBoard
-from exporter.exposition.store import Store, Update
+from exporter.exposition.store import LAST_SUCCESS, TARGET_UP, StatusBoard, Store, Update
 from exporter.metric import Count, DayBuckets, Family, FamilyInfo, Kind, Sample
 from exporter.targets.target import Target
 from tests.polled import fail, succeed

@@ -8,7 +8,7 @@ import pytest
 
 from exporter.assets.shipped import find_folder
 from exporter.clock import Clocks
-from exporter.exposition.status_board import Status, StatusBoard
+from exporter.exposition.store import Status, StatusBoard
 from exporter.targets.target import PollKey
 from exporter.web.app import create_app
 from exporter.web.page.assets import load_assets

@@ -1,7 +1,7 @@
 import pytest
 
 from exporter.collectors.collector import Outcome
-from exporter.exposition.status_board import HEALTH
+from exporter.exposition.store import HEALTH
 from exporter.metric import Family, Sample
 from exporter.targets.target import Target
 from exporter.web.status_models import State

@@ -17,8 +17,7 @@ from exporter.explain.candidates import Scope, Sources
 from exporter.explain.explainer import Explainer
 from exporter.exposition.exposition import Exposition
 from exporter.exposition.renderer import Renderer
-from exporter.exposition.status_board import HEALTH, StatusBoard
-from exporter.exposition.store import Store
+from exporter.exposition.store import HEALTH, StatusBoard, Store
 from exporter.polling.intervals import Account, Plan
 from exporter.polling.scheduler import Schedule
 from exporter.settings.model import Settings

@@ -125,7 +125,7 @@ def _families(settings: Settings) -> set[str]:
 
         from exporter import __version__  # noqa: PLC0415
         from exporter.exposition.encoding import exposed_name  # noqa: PLC0415
-        from exporter.exposition.status_board import HEALTH  # noqa: PLC0415
+        from exporter.exposition.store import HEALTH  # noqa: PLC0415
         from exporter.telemetry import Telemetry  # noqa: PLC0415
     polled = families(from_settings.collectors(settings))
     own = Telemetry(CollectorRegistry(), __version__).exposed().collect()
