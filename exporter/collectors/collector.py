@@ -9,8 +9,7 @@ from typing import Any, Generic, TypeVar
 from exporter.collectors.causes import NO_VALUES, Cause, Lack
 from exporter.metric import Count, Family, FamilyInfo, LabelValues, Metric, MonthToDate, Sample, label_value
 from exporter.platform.errors import OutOfRange, PlatformError, WrongShape
-from exporter.platform.operation import Answer, Caller, Operation, Request, UnchangedError
-from exporter.platform.wire import UNKNOWN, known
+from exporter.platform.operation import UNKNOWN, Answer, Caller, Operation, Request, UnchangedError, known
 from exporter.targets.registry import Registry
 from exporter.targets.target import Inventory, Target
 

@@ -3,8 +3,7 @@
 from pydantic import TypeAdapter
 
 from exporter.platform.long_json import Items
-from exporter.platform.operation import Answer, Caller, Operation, Parameter, Request
-from exporter.platform.wire import DEFERRED, CamelWire, Each, usable
+from exporter.platform.operation import DEFERRED, Answer, Caller, CamelWire, Each, Operation, Parameter, Request, usable
 
 
 class ContainerImageTag(CamelWire):

@@ -9,8 +9,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from exporter.platform.errors import StatementError, WrongShape
 from exporter.platform.long_json import Items
-from exporter.platform.operation import Answer, Caller, Operation, Parameter, Request
-from exporter.platform.wire import Integer, Number, Wire
+from exporter.platform.operation import Answer, Caller, Integer, Number, Operation, Parameter, Request, Wire
 from exporter.responsive.slices import unhurried
 
 Cell = str | int | float | bytes | None

@@ -9,8 +9,17 @@ from pydantic import TypeAdapter
 from exporter.metric import as_count
 from exporter.platform.api.charts import count_unusable
 from exporter.platform.long_json import Items
-from exporter.platform.operation import Answer, Caller, Operation, Parameter, Request
-from exporter.platform.wire import Integer, Moment, Number, PascalWire
+from exporter.platform.operation import (
+    Answer,
+    Caller,
+    Integer,
+    Moment,
+    Number,
+    Operation,
+    Parameter,
+    PascalWire,
+    Request,
+)
 
 SCAN_STATUS: Mapping[int, str] = {0: "pending", 1: "in_progress", 2: "completed", 3: "failed"}
 

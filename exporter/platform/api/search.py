@@ -8,8 +8,18 @@ from pydantic import Field, TypeAdapter
 
 from exporter.platform.errors import PlatformError, Rejected
 from exporter.platform.long_json import Items
-from exporter.platform.operation import Answer, Caller, Operation, Parameter, Request
-from exporter.platform.wire import Each, Identity, Integer, PascalWire, usable
+from exporter.platform.operation import (
+    Answer,
+    Caller,
+    Each,
+    Identity,
+    Integer,
+    Operation,
+    Parameter,
+    PascalWire,
+    Request,
+    usable,
+)
 from exporter.responsive.slices import unhurried
 
 PAGE_SIZE = 1000

@@ -8,8 +8,7 @@ from pydantic import TypeAdapter
 
 from exporter.platform.api import shield_models as models
 from exporter.platform.long_json import Items
-from exporter.platform.operation import Answer, Caller, Operation, Parameter, Request
-from exporter.platform.wire import Each, Envelope, Unusable
+from exporter.platform.operation import Answer, Caller, Each, Envelope, Operation, Parameter, Request, Unusable
 
 T = TypeVar("T")
 

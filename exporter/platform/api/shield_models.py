@@ -7,7 +7,7 @@ from pydantic import Field
 
 from exporter.metric import as_count
 from exporter.platform.api.charts import calendar_day
-from exporter.platform.wire import (
+from exporter.platform.operation import (
     CamelWire,
     Each,
     Envelope,

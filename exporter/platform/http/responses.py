@@ -11,8 +11,7 @@ from exporter.platform import errors
 from exporter.platform.errors import PlatformError, StatusError, error_for_status, one_line
 from exporter.platform.http.mask import Mask
 from exporter.platform.long_json import Items, LongJson, NotWholeJsonError, TooManyValuesError, without_surrogates
-from exporter.platform.operation import Operation
-from exporter.platform.wire import Envelope, Wire, describe, is_out_of_range
+from exporter.platform.operation import Envelope, Operation, Wire, describe, is_out_of_range
 from exporter.responsive.event_loop import Turns
 
 T = TypeVar("T")

@@ -11,8 +11,7 @@ from pydantic import BaseModel, SecretStr, ValidationError
 from exporter.platform.api import containers, dns, scripting, search, shield
 from exporter.platform.api.catalogue import OPERATIONS
 from exporter.platform.http.responses import payload
-from exporter.platform.operation import Operation
-from exporter.platform.wire import Unusable, unexpected_in
+from exporter.platform.operation import Operation, Unusable, unexpected_in
 from tests.platform.payloads import GOOD
 
 
