@@ -3,8 +3,7 @@
 import random
 
 from exporter.clock import SYSTEM, Clocks
-from exporter.platform.http.client import Client, Observer
-from exporter.platform.http.credential import Credential
+from exporter.platform.http.client import Client, Credential, Observer
 from exporter.platform.http.platform_time import PlatformTime
 from exporter.platform.http.rate_limiter import Pause, RateLimiter, Retry
 from exporter.platform.http.transport import AiohttpTransport

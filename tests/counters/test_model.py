@@ -41,8 +41,7 @@ from exporter.clock import Clocks
 from exporter.collectors.collector import Polled
 from exporter.counters import state_file
 from exporter.platform.errors import NotFound
-from exporter.platform.http.client import Client
-from exporter.platform.http.credential import Credential
+from exporter.platform.http.client import Client, Credential
 from exporter.platform.http.rate_limiter import RateLimiter, Retry
 from exporter.platform.operation import ADDRESS
 from exporter.sandbox.app import create_app

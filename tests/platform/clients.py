@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 import httpx
 
 from exporter.clock import Clocks
-from exporter.platform.http.client import Calls, Client, Observer
-from exporter.platform.http.credential import Credential
+from exporter.platform.http.client import Calls, Client, Credential, Observer
 from exporter.platform.http.rate_limiter import RateLimiter, Retry
 from exporter.platform.http.transport import AiohttpTransport
 from tests.turned_clock import TurnedClock

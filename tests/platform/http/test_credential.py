@@ -3,7 +3,7 @@
 import pytest
 
 from exporter.platform.errors import CredentialError
-from exporter.platform.http.credential import Credential
+from exporter.platform.http.client import Credential
 
 # The key that is sent and what the platform says of it; the key that is there afterwards; whether it is renewed, and
 # whether the platform has refused it. None is a key that cannot be read.

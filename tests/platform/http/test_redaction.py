@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from exporter.platform.api import database, dns, scripting
 from exporter.platform.errors import PlatformError, StatementError, one_line
-from exporter.platform.http.credential import Credential
+from exporter.platform.http.client import Credential
 from exporter.platform.operation import Request
 from tests.platform.clients import KEY, Reply, answered, client_of, good
 from tests.platform.raw_server import ending, raw_server, reply, saying
