@@ -1,10 +1,14 @@
-"""The clocks of the program in one value, so that tests can replace them."""
+"""This machine's clocks in one value, so that tests can replace them, and the time of an account's platform."""
 
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+
+DAY_SECONDS = 86_400.0
+# This number of successive answers that agree is accepted, whatever this machine's clock shows.
+ANSWERS_BELIEVED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,3 +31,60 @@ class Clocks:
 
 
 SYSTEM = Clocks()
+
+
+class PlatformTime:
+    """Decides which times of an account's platform are accepted.
+
+    A `Date` is accepted if it is within a day of this machine's clock, or of the last accepted time. Any other is
+    accepted when three successive answers agree. So one wrong date, years ahead, cannot end a month or make a day old.
+
+    Args:
+        clocks: this machine's clocks; the monotonic one advances the last accepted time.
+
+    Attributes:
+        believed: the time that was accepted last, in unix seconds; None before the first.
+    """
+
+    def __init__(self, clocks: Clocks) -> None:
+        self.believed: float | None = None
+        self._wall = clocks.wall
+        self._monotonic = clocks.monotonic
+        # The last accepted time, and the last one that was not, less the monotonic second at which it was received.
+        self._accepted: float | None = None
+        self._doubted: float | None = None
+        self._answers = 0
+
+    def restore(self, believed: float) -> None:
+        """Continue from the time that an earlier process accepted, in unix seconds, unless a newer one is known."""
+        if self.believed is None:
+            self.believed, self._accepted = believed, believed - self._monotonic()
+
+    def read(self, date: datetime | None) -> datetime | None:
+        """Check the `Date` of an answer, and return the time to use.
+
+        Args:
+            date: the header of an answer with a success status and any body; None without a readable one.
+
+        Returns:
+            The date if it is accepted; else the last accepted time, advanced to now. Before the first accepted time:
+            the earlier of the date and this machine's clock, because a series that begins too late would lose days;
+            None if there is no date.
+        """
+        now, wall = self._monotonic(), self._wall()
+        at = None if date is None else date.timestamp()
+        if at is not None and (abs(at - wall) <= DAY_SECONDS or self._is_believed(at - now)):
+            self.believed, self._accepted = at, at - now
+            self._doubted, self._answers = None, 0
+            return date
+        if self._accepted is not None:
+            return datetime.fromtimestamp(self._accepted + now, UTC)
+        return None if date is None else min(date, datetime.fromtimestamp(wall, UTC))
+
+    def _is_believed(self, reading: float) -> bool:
+        if self._accepted is not None and abs(reading - self._accepted) <= DAY_SECONDS:
+            return True
+        agrees = self._doubted is not None and abs(reading - self._doubted) <= DAY_SECONDS
+        self._answers = self._answers + 1 if agrees else 1
+        self._doubted = reading
+        return self._answers >= ANSWERS_BELIEVED

@@ -11,7 +11,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Protocol
 
-from exporter.clock import SYSTEM, Clocks
+from exporter.clock import SYSTEM, Clocks, PlatformTime
 from exporter.counters.rows import (
     FACTS,
     PAUSE,
@@ -31,7 +31,6 @@ from exporter.counters.series import FamilyFacts, Poll, States, advance_family, 
 from exporter.counters.storage import LeaseHeldError, StateLockedError, Storage, StorageError, report
 from exporter.log import logger
 from exporter.metric import Count, Family, Sample, differing
-from exporter.platform.http.platform_time import PlatformTime
 from exporter.platform.http.rate_limiter import Pause
 from exporter.responsive.slices import YieldToOthers
 from exporter.targets.target import PollKey

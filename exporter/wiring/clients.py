@@ -2,9 +2,8 @@
 
 import random
 
-from exporter.clock import SYSTEM, Clocks
+from exporter.clock import SYSTEM, Clocks, PlatformTime
 from exporter.platform.http.client import Client, Credential, Observer
-from exporter.platform.http.platform_time import PlatformTime
 from exporter.platform.http.rate_limiter import Pause, RateLimiter, Retry
 from exporter.platform.http.transport import AiohttpTransport
 from exporter.responsive.event_loop import Turns

@@ -4,8 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from exporter.clock import Clocks
-from exporter.platform.http.platform_time import PlatformTime
+from exporter.clock import Clocks, PlatformTime
 from tests.platform.clients import FakeClock
 
 NOON = datetime(2026, 2, 6, 12, tzinfo=UTC)
