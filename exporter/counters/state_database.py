@@ -16,7 +16,8 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from exporter.counters.rows import StateRow, columns, whole_text
 from exporter.counters.storage import StorageError
-from exporter.platform.http.mask import Mask, is_secret_name
+from exporter.platform.http.mask import is_secret_name
+from exporter.platform.http.responses import Mask
 from exporter.targets.target import PollKey
 
 SCHEMA_VERSION = 2

@@ -33,7 +33,8 @@ from exporter.platform.errors import (
     TransportError,
     Unauthorized,
 )
-from exporter.platform.http.mask import Mask, mask_secrets
+from exporter.platform.http.mask import mask_secrets
+from exporter.platform.http.responses import Mask
 from exporter.platform.operation import Request, address_of, headers_of
 from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.loading import SettingsError, load

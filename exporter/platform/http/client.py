@@ -15,9 +15,8 @@ from exporter.clock import SYSTEM, Clocks
 from exporter.platform import errors
 from exporter.platform.errors import CredentialError, PlatformError
 from exporter.platform.http import responses, transport
-from exporter.platform.http.mask import Mask
 from exporter.platform.http.rate_limiter import Paused, RateLimiter, Retry, http_date, retry_after_seconds
-from exporter.platform.http.responses import Content, read_body
+from exporter.platform.http.responses import Content, Mask, read_body
 from exporter.platform.operation import (
     ADDRESS,
     Answer,

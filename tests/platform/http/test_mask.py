@@ -14,8 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.platform.http.mask import Mask
-from exporter.platform.http.responses import Body
+from exporter.platform.http.responses import Body, Mask
 
 SECRETS = st.text(st.characters(min_codepoint=32, max_codepoint=126), min_size=12, max_size=80)
 
