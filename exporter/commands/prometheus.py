@@ -7,15 +7,17 @@ import shutil
 import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from exporter.assets.shipped import AssetError, find_folder
+from exporter.assets.shipped import find_folder
 
 HOST = "127.0.0.1"
 PROGRAM = "prometheus"
 START_SECONDS = 30.0
 STOP_SECONDS = 3.0
+POLL_SECONDS = 0.05
 # Parts of the shipped configuration, and their replacements in the demo: one exporter, and short intervals, so that
 # something is visible within a minute. The rules are the shipped ones, unchanged.
 _TARGET = "127.0.0.1:9877"
@@ -47,35 +49,29 @@ async def running(port: int) -> AsyncIterator[tuple[str, Callable[[str], None]]]
 
     Raises:
         PrometheusError: there is none, or it does not start.
+        AssetError: the shipped configuration is not installed.
     """
     if (program := shutil.which(PROGRAM)) is None:
         raise PrometheusError(
             "prometheus is not installed: Debian and Ubuntu have it as the package prometheus, Homebrew as prometheus"
         )
-    try:
-        folder = find_folder("prometheus")
-    except AssetError as error:
-        raise PrometheusError(str(error)) from error
+    folder = find_folder("prometheus")
     with TemporaryDirectory(prefix="edge-exporter-demo-", ignore_cleanup_errors=True) as home:
-        config = Path(home) / "prometheus.yml"
+        config, log = Path(home) / "prometheus.yml", Path(home) / "log"
         # The exporter's port may not be known yet.
         config.write_text("{}\n", encoding="utf-8")
-        process = await asyncio.create_subprocess_exec(
-            program,
-            f"--config.file={config}",
-            f"--storage.tsdb.path={home}/data",
-            f"--web.listen-address={HOST}:{port}",
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        drained: asyncio.Task[None] | None = None
+        with log.open("wb") as written:
+            process = await asyncio.create_subprocess_exec(
+                program,
+                f"--config.file={config}",
+                f"--storage.tsdb.path={home}/data",
+                f"--web.listen-address={HOST}:{port}",
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.DEVNULL,
+                stderr=written,
+            )
         try:
-            lines = process.stderr
-            if lines is None:
-                raise PrometheusError("prometheus has no log output")
-            address = await _ready(lines)
-            drained = asyncio.create_task(_drain(lines), name="prometheus log")
+            address = await _ready(process, partial(log.read_text, "utf-8", "replace"))
 
             def scrape(target: str) -> None:
                 config.write_text(configuration(folder, target), encoding="utf-8")
@@ -84,30 +80,20 @@ async def running(port: int) -> AsyncIterator[tuple[str, Callable[[str], None]]]
             yield f"http://{address}", scrape
         finally:
             await _end(process)
-            if drained is not None:
-                await drained
 
 
-async def _ready(lines: asyncio.StreamReader) -> str:
+async def _ready(process: asyncio.subprocess.Process, read_log: Callable[[], str]) -> str:
     """Read the log until Prometheus is ready, and return its address."""
-    address, last, is_ready = "", "", False
-    # The two lines come in either order.
     with suppress(TimeoutError):
         async with asyncio.timeout(START_SECONDS):
-            async for line in lines:
-                last = line.decode(errors="replace").strip()
-                if found := _LISTENING.search(last):
-                    address = found.group(1)
-                is_ready = is_ready or _READY in last
-                if address and is_ready:
-                    return address
+            while process.returncode is None:
+                # The two lines come in either order.
+                text = read_log()
+                if (found := _LISTENING.search(text)) and _READY in text:
+                    return found[1]
+                await asyncio.sleep(POLL_SECONDS)
+    last = read_log().rstrip().rpartition("\n")[2]
     raise PrometheusError(f"prometheus did not start (--prometheus-port chooses another port): {last}")
-
-
-async def _drain(lines: asyncio.StreamReader) -> None:
-    # Keep reading: a full pipe would block Prometheus.
-    while await lines.read(65_536):
-        pass
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
