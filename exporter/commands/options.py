@@ -17,6 +17,7 @@ C = TypeVar("C", bound=Callable[..., Any])
 
 # The key of `click.Context.meta` for: the help lists all flags.
 _WHOLE = "exporter.options.whole"
+ACCOUNT = "Account"
 # The names that other Prometheus exporters have for these flags; --log.level and --log.format are the same.
 _TOOLKIT_NAMES = {"--web.listen": ("--web.listen-address",), "--web.config-file": ("--web.config.file",)}
 
@@ -44,7 +45,7 @@ class SettingOption(click.Option):
         parameter = flag.name.lstrip("-").replace(".", "__").replace("-", "_")
         names = [flag.name, *_TOOLKIT_NAMES.get(flag.name, ()), parameter]
         super().__init__(names, metavar=flag.metavar, default=None, help=f"{flag.help}{default}")
-        self.section = "Account" if flag.is_of_account else str(flag.path[0]).capitalize()
+        self.section = ACCOUNT if flag.is_of_account else str(flag.path[0]).capitalize()
 
 
 class AccountCommand(Command):
@@ -67,18 +68,16 @@ class AccountCommand(Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the command's own options, then the flags by the section of the settings."""
         sections: dict[str, list[tuple[str, str]]] = {}
-        for parameter in self.shown_params(ctx):
+        for parameter in self.get_params(ctx):
+            title = parameter.section if isinstance(parameter, SettingOption) else "Options"
+            if title not in ("Options", ACCOUNT) and not ctx.meta.get(_WHOLE):
+                continue
             # An argument is in the usage line.
             if isinstance(parameter, click.Option) and (record := parameter.get_help_record(ctx)) is not None:
-                title = parameter.section if isinstance(parameter, SettingOption) else "Options"
                 sections.setdefault(title, []).append(record)
         for title, rows in sections.items():
             with formatter.section(title):
                 formatter.write_dl(rows)
-
-    def shown_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return the parameters that the help lists."""
-        return self.get_params(ctx)
 
 
 class SettingsCommand(AccountCommand):
@@ -119,13 +118,9 @@ class SettingsCommand(AccountCommand):
 
     def whole_help(self, ctx: click.Context) -> str:
         """Return the help text with all flags of the settings, in sections."""
+        self.other_params()
         ctx.meta[_WHOLE] = True
         return self.get_help(ctx)
-
-    def shown_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return the command's own parameters and an account's, or all for `--help-all`."""
-        others = self.other_params() if ctx.meta.get(_WHOLE) else []
-        return [*(parameter for parameter in self.get_params(ctx) if parameter not in self._others), *others]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, and where the others are listed."""
