@@ -6,9 +6,10 @@ from contextlib import AsyncExitStack
 
 import click
 
+from exporter.assets.shipped import AssetError
 from exporter.collectors.catalogue import CATALOGUE
 from exporter.commands import prometheus
-from exporter.commands.output.printing import complain
+from exporter.commands.output.printing import complaining
 from exporter.commands.output.serving import listening, serve
 from exporter.daemon.daemon import Daemon, run
 from exporter.log import Level, configure
@@ -84,10 +85,8 @@ def serve_demo(
         raise click.BadParameter(f"found {listen!r}, {error}", param_hint="'--listen'") from None
     configure(log_level, "auto")
     world = World(seed, WorldClock(speed=FAST if fast else 1.0), healthy=True)
-    try:
+    with complaining(prometheus.PrometheusError, AssetError):
         serve(_run_demo(world, address, sandbox_port, prometheus_port, log_level))
-    except prometheus.PrometheusError as error:
-        complain(str(error))
 
 
 async def _run_demo(

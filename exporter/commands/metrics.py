@@ -16,7 +16,7 @@ from exporter.collectors.collector import Collector
 from exporter.collectors.database import QUERY_PREFIX
 from exporter.commands.options import form_option
 from exporter.commands.output.help import Command
-from exporter.commands.output.printing import MISUSE, complain
+from exporter.commands.output.printing import MISUSE, complaining
 from exporter.exposition.store import HEALTH
 from exporter.metric import FamilyInfo
 from exporter.platform.operation import Operation
@@ -173,8 +173,6 @@ def command(form: str, config: Path | None) -> None:
     """Print the reference of every metric: its type, unit, labels, meaning, and how often it is polled."""
     collectors: Sequence[Collector] = CATALOGUE
     if config is not None:
-        try:
+        with complaining(SettingsError, code=MISUSE):
             collectors = from_settings.collectors(load(config, {}, os.environ))
-        except SettingsError as error:
-            complain(str(error), MISUSE)
     click.echo(as_markdown(collectors) if form == "markdown" else as_json(collectors), nl=False)

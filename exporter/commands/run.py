@@ -8,7 +8,7 @@ import click
 
 from exporter.commands.loading import loading
 from exporter.commands.options import SettingsCommand, config_option
-from exporter.commands.output.printing import complain
+from exporter.commands.output.printing import complaining
 
 
 class RunCommand(SettingsCommand):
@@ -52,10 +52,8 @@ def command(config: Path | None, flags: Mapping[str, str]) -> None:
     def read() -> Settings:
         return read_configuration(config, flags, os.environ)[0]
 
-    try:
+    with complaining(ConfigurationError):
         settings = read()
-    except ConfigurationError as error:
-        complain(str(error))
     configure(settings.log.level, settings.log.format)
     path = configuration_file(config, os.environ)
 

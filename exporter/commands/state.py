@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from exporter.clock import SYSTEM
 from exporter.commands.output.help import Command, Group
-from exporter.commands.output.printing import MISUSE, complain, echo
+from exporter.commands.output.printing import MISUSE, complain, complaining, echo
 from exporter.counters.copying import CopyError, copy_state
 from exporter.counters.state_file import FileStorage
 from exporter.counters.storage import Storage
@@ -44,10 +44,8 @@ def copy(source: str, target: str, installation: str) -> None:
     """
     origin = _storage("FROM", source, installation, may_be_made=False)
     goal = _storage("TO", target, installation, may_be_made=True)
-    try:
+    with complaining(CopyError):
         count = copy_state(origin, goal)
-    except CopyError as error:
-        complain(str(error))
     echo(f"{count} rows copied from {origin().location} to {goal().location}")
 
 

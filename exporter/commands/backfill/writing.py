@@ -24,7 +24,7 @@ from exporter.collectors.collector import TargetCollector
 from exporter.collectors.endpoints.listing import EndpointListCollector
 from exporter.commands.configuration import read_configuration
 from exporter.commands.output import interruptible
-from exporter.commands.output.printing import FAULT, MISUSE, complain, echo
+from exporter.commands.output.printing import FAULT, MISUSE, complain, complaining, echo
 from exporter.commands.output.progress import progress_bars
 from exporter.foreign.terminal import escape
 from exporter.platform.http.client import Observer
@@ -71,21 +71,15 @@ def parse_labels(values: Iterable[str]) -> dict[str, str]:
 
 def backfill(config: Path | None, job: "Job", flags: Mapping[str, str]) -> None:
     """Write a history, and print the result."""
-    try:
+    with complaining(ConfigurationError, code=MISUSE):
         settings = read_configuration(config, flags, os.environ)[0]
-    except ConfigurationError as error:
-        complain(str(error), MISUSE)
     if refusal := job.refusal(settings):
         complain(refusal, MISUSE)
     try:
-        with _progress() as progressed:
+        with complaining(RefusedError, SpoolError, code=MISUSE), complaining(BaselineError), _progress() as progressed:
             report, samples = interruptible.run(_run(settings, job, progressed))
     except KeyboardInterrupt:
         complain("interrupted; the same command continues from here", INTERRUPTED)
-    except (RefusedError, SpoolError) as error:
-        complain(str(error), MISUSE)
-    except BaselineError as error:
-        complain(str(error))
     except OSError as error:
         complain(f"cannot write {job.output}: {error.strerror or error}; the same command continues from here")
     _summarize(report, samples, job.output)

@@ -14,7 +14,7 @@ from exporter.clock import SYSTEM
 from exporter.collectors.collector import Context
 from exporter.collectors.discovery import COLLECTOR
 from exporter.commands.output import interruptible
-from exporter.commands.output.printing import FAULT, MISUSE, complain
+from exporter.commands.output.printing import FAULT, MISUSE, complain, complaining
 from exporter.foreign.terminal import escape
 from exporter.platform.errors import PlatformError
 from exporter.platform.http.client import Observer
@@ -46,10 +46,8 @@ def init(config: Path | None, output: Path | None, flags: Mapping[str, str]) -> 
     """Ask each account what it has, and write the file."""
     if output is not None and output.exists():
         complain(f"{output} is there already: remove it, or name another --output", MISUSE)
-    try:
+    with complaining(ConfigurationError):
         settings = load(config, flags, os.environ)
-    except ConfigurationError as error:
-        complain(str(error))
     if not settings.accounts:
         complain("there is no account in the configuration: EDGE_EXPORTER_BASE_URL and EDGE_EXPORTER_API_KEY suffice")
     found: list[Found] = []

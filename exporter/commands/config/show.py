@@ -10,7 +10,7 @@ import click
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
-from exporter.commands.output.printing import complain
+from exporter.commands.output.printing import complaining
 from exporter.foreign.patterns import Pattern
 from exporter.foreign.terminal import escape
 from exporter.platform.errors import MASK
@@ -31,10 +31,8 @@ Value = tuple[KeyPath, object, str]
 
 def show(config: Path | None, flags: Mapping[str, str], *, is_json: bool) -> None:
     """Print the merged settings."""
-    try:
+    with complaining(ConfigurationError):
         settings, origins = load_with_origins(read_file(config, os.environ), flags, os.environ)
-    except ConfigurationError as error:
-        complain(str(error))
     values = list(_values(settings, (), origins.origin))
     if is_json:
         found = [{"path": written(path), "value": value, "origin": origin} for path, value, origin in values]

@@ -20,7 +20,7 @@ from exporter.collectors.endpoints.expression import Expression, ExpressionError
 from exporter.commands.call.sending import choose_account
 from exporter.commands.endpoint.proposal import propose
 from exporter.commands.output import interruptible
-from exporter.commands.output.printing import FAULT, MISUSE, complain, echo
+from exporter.commands.output.printing import FAULT, MISUSE, complain, complaining, echo
 from exporter.exposition.encoding import Format, header, render
 from exporter.metric import Family, Sample
 from exporter.platform.errors import PlatformError
@@ -48,10 +48,8 @@ _MOST_BYTES = 16 * 1024 * 1024
 
 def try_file(file: Path, config: Path | None, flags: Mapping[str, str], *, account: str | None, target: str) -> None:
     """Ask the platform once for each endpoint of a file; ends with exit code 1 where one fails, 2 where it is wrong."""
-    try:
+    with complaining(SettingsError, code=MISUSE):
         settings = load_with_endpoints([file], config, flags, os.environ)
-    except SettingsError as error:
-        complain(str(error), MISUSE)
     chosen = choose_account(settings, account)
     marked = read_endpoint_file(file)
     for path, message in misnamed(settings.endpoints):

@@ -2,6 +2,8 @@
 
 import shutil
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import IO, Any, NoReturn
 
 import click
@@ -44,3 +46,12 @@ def complain(message: str, code: int = FAULT) -> NoReturn:
     """Print a message on standard error, and end the command with an exit code."""
     echo(message, err=True)
     sys.exit(code)
+
+
+@contextmanager
+def complaining(*errors: type[Exception], code: int = FAULT) -> Iterator[None]:
+    """End the command with the message of an error of these kinds."""
+    try:
+        yield
+    except errors as error:
+        complain(str(error), code)

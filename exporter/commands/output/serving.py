@@ -8,7 +8,7 @@ from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from exporter.commands.output.printing import complain
+from exporter.commands.output.printing import complaining
 from exporter.counters.storage import LeaseLostError, StateLockedError
 from exporter.log import logger
 from exporter.platform.errors import PlatformError
@@ -37,11 +37,9 @@ def listening(address: str, flag: str) -> Iterator[None]:
 def serve(coroutine: Coroutine[Any, Any, None]) -> None:
     """Run a server until it receives a signal; print a message and exit if it cannot start."""
     runtime.raise_file_limit()
-    try:
-        with ends_in_time():
-            asyncio.run(coroutine)
-    except (ConfigurationError, StateLockedError, LeaseLostError, ListenError, PlatformError) as error:
-        complain(str(error))
+    errors = (ConfigurationError, StateLockedError, LeaseLostError, ListenError, PlatformError)
+    with complaining(*errors), ends_in_time():
+        asyncio.run(coroutine)
 
 
 @contextmanager
