@@ -1,5 +1,6 @@
-"""DNS zones: their statistics, and the changes that a test can make."""
+"""DNS zones: their traffic and statistics, pure functions of seed, zone and time, and a test's changes to them."""
 
+import math
 from collections import defaultdict
 from dataclasses import dataclass, field
 from datetime import date
@@ -12,11 +13,12 @@ from exporter.sandbox.noise import Noise
 from exporter.sandbox.search import ResourceIds
 from exporter.sandbox.seed import seed
 from exporter.sandbox.timestamps import DAY, date_of, day_number, number_of
-from exporter.sandbox.traffic import Habits, by_record_type, habits_of, served, smart_part
 
 FIRST_ZONE_ID: Final = 101
 _HISTORY_DAYS: Final = 1_000
 _WINDOW_DAYS: Final = 30
+_VOLUME, _DAILY, _AMPLITUDE, _PEAK, _SMART = range(1, 6)
+_WEEKEND: Final = frozenset({2, 3})  # days after 1970-01-01, a Thursday
 
 
 class Chart(StrEnum):
@@ -53,6 +55,42 @@ _KEY_PATTERNS: Final = {
 }
 
 _VARIETY: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class _Traffic:
+    """The constant properties of a zone's traffic; `volume` is the queries of an average day."""
+
+    zone_id: int
+    volume: float
+    amplitude: float
+    peak: float
+    smart_share: float
+    record_types: dict[str, float]
+    daily: Noise
+
+    def served(self, day: int, part: float) -> int:
+        """Return the queries from the beginning of a day to a part (0 to 1) of it."""
+        if part <= 0.0:
+            return 0
+        week = 0.7 if day % 7 in _WEEKEND else 1.0
+        whole_day = int(self.volume * week * (0.85 + 0.3 * self.daily.fraction(day)))
+        if part >= 1.0:
+            return whole_day
+        # The integral of 1 + a * cos(2 pi (x - peak)): it rises from 0 to 1, fastest at the peak.
+        turn = 2 * math.pi
+        swing = math.sin(turn * (part - self.peak)) + math.sin(turn * self.peak)
+        return int(whole_day * min(1.0, max(0.0, part + self.amplitude * swing / turn)))
+
+    def smart_part(self, queries: int) -> int:
+        """Return the number of queries with smart routing; the rest had normal routing."""
+        return int(queries * self.smart_share)
+
+    def by_record_type(self, queries: int) -> dict[str, int]:
+        """Divide queries among the record types: RR type code → number; the numbers add up to the total."""
+        parts = {code: int(queries * share) for code, share in self.record_types.items()}
+        parts["1"] += queries - sum(parts.values())
+        return parts
 
 
 @dataclass(slots=True)
@@ -137,14 +175,14 @@ class DnsZones:
 
     def true_routed(self, zone_id: int, day: date) -> tuple[int, int]:
         """Return the true queries of a day so far as (with normal routing, with smart routing)."""
-        changes, habits = self._character(zone_id)
-        queries = _counted(changes, habits, number_of(day), self._clock.now())
-        smart = smart_part(habits, queries)
+        changes, traffic = self._character(zone_id)
+        queries = _counted(changes, traffic, number_of(day), self._clock.now())
+        smart = traffic.smart_part(queries)
         return queries - smart, smart
 
     def statistics(self, zone_id: int, date_from: float | None = None, date_to: float | None = None) -> dict[str, Any]:
         """Answer with a zone's statistics: of the last 30 days unless both ends of a window are given."""
-        changes, habits = self._character(zone_id)
+        changes, traffic = self._character(zone_id)
         now = self._clock.now()
         start, end = date_from, date_to
         if start is None or end is None:
@@ -163,19 +201,19 @@ class DnsZones:
                 continue
             total = smart = 0
             for day in shown:
-                upper = _counted(changes, habits, day, min(begin + changes.bucket, limit))
+                upper = _counted(changes, traffic, day, min(begin + changes.bucket, limit))
                 # The oldest bucket begins with the window, and each other bucket at the end of the one before.
                 before = max(begin, start)
-                lower = _counted(changes, habits, day, before) if before > day * DAY else 0
+                lower = _counted(changes, traffic, day, before) if before > day * DAY else 0
                 # There are no queries outside of the window or in the future.
                 if upper > lower:
                     total += upper - lower
-                    smart += smart_part(habits, upper) - smart_part(habits, lower)
+                    smart += traffic.smart_part(upper) - traffic.smart_part(lower)
             buckets[key] = total, smart
-        return self._answer(changes, habits, buckets)
+        return self._answer(changes, traffic, buckets)
 
-    def _answer(self, changes: _Changes, habits: Habits, buckets: dict[str, tuple[int, int]]) -> dict[str, Any]:
-        place = self.zones.place(habits.zone_id) % _VARIETY
+    def _answer(self, changes: _Changes, traffic: _Traffic, buckets: dict[str, tuple[int, int]]) -> dict[str, Any]:
+        place = self.zones.place(traffic.zone_id) % _VARIETY
         shapes = {**seed("dns", "shapes").get(place, {}), **changes.shapes}
 
         def chart(which: Chart, content: dict[str, int]) -> dict[str, float] | None:
@@ -194,24 +232,32 @@ class DnsZones:
             "QueriesServedChart": chart(Chart.QUERIES, {key: total for key, (total, _) in buckets.items()}),
             "NormalQueriesServedChart": chart(Chart.NORMAL, normal),
             "SmartQueriesServedChart": chart(Chart.SMART, {key: smart for key, (_, smart) in buckets.items()}),
-            "QueriesByTypeChart": chart(Chart.RECORD_TYPES, by_record_type(habits, everything) if buckets else {}),
+            "QueriesByTypeChart": chart(Chart.RECORD_TYPES, traffic.by_record_type(everything) if buckets else {}),
         }
 
-    def _character(self, zone_id: int) -> tuple[_Changes, Habits]:
+    def _character(self, zone_id: int) -> tuple[_Changes, _Traffic]:
         seeded = seed("dns", "shapes").get(self.zones.place(zone_id) % _VARIETY, {})
-        changes = self._changes.get(zone_id) or _Changes()
+        changes, noise = self._changes.get(zone_id) or _Changes(), self._noise
         smartly = Chart.SMART not in seeded if changes.routes_smartly is None else changes.routes_smartly
-        return changes, habits_of(self._noise, zone_id, volume=changes.volume, routes_smartly=smartly)
+        return changes, _Traffic(
+            zone_id,
+            volume=20_000 * 250 ** noise.fraction(_VOLUME, zone_id) if changes.volume is None else changes.volume,
+            amplitude=noise.between(0.4, 0.8, _AMPLITUDE, zone_id),
+            peak=noise.between(0.45, 0.75, _PEAK, zone_id),
+            smart_share=noise.between(0.05, 0.6, _SMART, zone_id) if smartly else 0.0,
+            record_types=seed("dns", "record_types")[zone_id % 3],
+            daily=noise.narrowed(_DAILY, zone_id),
+        )
 
     def _change(self, zone_id: int) -> _Changes:
         return self._changes[self.zones.known(zone_id)]
 
 
-def _counted(changes: _Changes, habits: Habits, day: int, moment: float) -> int:
+def _counted(changes: _Changes, traffic: _Traffic, day: int, moment: float) -> int:
     part = (moment - day * DAY) / DAY
     if part < 0:
         return 0
-    queries = served(habits, day, part)
+    queries = traffic.served(day, part)
     return max(0, queries + changes.added.get(day, 0)) if changes.added else queries
 
 
