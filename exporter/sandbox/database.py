@@ -50,16 +50,12 @@ class Orders:
             return
         new = [self._order(number, now) for number in range(int(since // _INTERVAL) + 1, int(now // _INTERVAL) + 1)]
         connection.execute("BEGIN IMMEDIATE")
-        try:
+        with connection:
             connection.executemany("INSERT OR IGNORE INTO orders VALUES (?, ?, ?, ?, ?, ?)", new)
             waiting = connection.execute("SELECT id FROM orders WHERE shipped IS NULL").fetchall()
             shipped = [(self._shipped(number, now), number) for (number,) in waiting]
             connection.executemany("UPDATE orders SET shipped = ? WHERE id = ?", shipped)
             connection.execute("DELETE FROM orders WHERE placed <= ?", (iso_naive(now - _KEPT),))
-        except sqlite3.Error:
-            connection.execute("ROLLBACK")
-            raise
-        connection.execute("COMMIT")
         self._upto = now
 
     def _order(self, number: int, now: float) -> tuple[int, str, str, float, str, str | None]:

@@ -2,8 +2,8 @@
 
 import json
 import re
-from collections.abc import Awaitable, Callable, Iterator
-from typing import Any, Final, TypeAlias, TypeVar
+from collections.abc import Iterator
+from typing import Any, Final
 
 from pydantic import ValidationError
 from starlette.requests import Request
@@ -12,21 +12,18 @@ from starlette.routing import Route
 
 from exporter.sandbox import hrana
 from exporter.sandbox.answers import payload
-from exporter.sandbox.database import BatonError, Database
-from exporter.sandbox.keys import TokenKind
+from exporter.sandbox.database import BatonError
 from exporter.sandbox.operation import bearer_token
 from exporter.sandbox.request_parsing import RequestError, body_bytes, reasons
 from exporter.sandbox.sql import ForbiddenError
 from exporter.sandbox.world import World
 
-_Body = TypeVar("_Body", hrana.Pipeline, hrana.Cursor)
-_Execute: TypeAlias = Callable[[Database, _Body, TokenKind], Awaitable[Response]]
 _LARGEST_PIPELINE: Final = 4 * 1024 * 1024
 _HOST: Final = re.compile(r"(?P<database>[a-z0-9-]+)\.lite\..+", re.IGNORECASE)
 
 
-async def _answer(request: Request, model: type[_Body], execute: _Execute[_Body]) -> Response:
-    """Answer a request whose body is a `model`, which `execute` answers, or say what is wrong with it."""
+async def _on_pipeline(request: Request) -> Response:
+    """Execute a pipeline, or the batch of a cursor, or say what is wrong with the request."""
     world: World = request.app.state.world
     kind = world.tokens.valid.get(bearer_token(request))
     if kind is None:
@@ -38,7 +35,12 @@ async def _answer(request: Request, model: type[_Body], execute: _Execute[_Body]
         return PlainTextResponse("There is no such database", 404)
     status = 400
     try:
-        return await execute(database, model.model_validate_json(await body_bytes(request, _LARGEST_PIPELINE)), kind)
+        body = await body_bytes(request, _LARGEST_PIPELINE)
+        if request.url.path.endswith("/cursor"):
+            cursor = hrana.Cursor.model_validate_json(body)
+            batch = hrana.Batch(type="batch", batch=cursor.batch)
+            return _cursor(await database.answer(hrana.Pipeline(baton=cursor.baton, requests=(batch,)), kind))
+        return payload(await database.answer(hrana.Pipeline.model_validate_json(body), kind))
     except RequestError as error:
         wrong, status = str(error), error.status
     except ValidationError as error:
@@ -52,25 +54,11 @@ async def _answer(request: Request, model: type[_Body], execute: _Execute[_Body]
     return PlainTextResponse(wrong, status)
 
 
-async def _on_pipeline(request: Request) -> Response:
-    return await _answer(request, hrana.Pipeline, _pipeline)
-
-
-async def _on_cursor(request: Request) -> Response:
-    return await _answer(request, hrana.Cursor, _cursor)
-
-
 async def _on_version(_request: Request) -> Response:
     return Response(status_code=200)
 
 
-async def _pipeline(database: Database, body: hrana.Pipeline, kind: TokenKind) -> Response:
-    return payload(await database.answer(body, kind))
-
-
-async def _cursor(database: Database, body: hrana.Cursor, kind: TokenKind) -> Response:
-    batch = hrana.Batch(type="batch", batch=body.batch)
-    answer = await database.answer(hrana.Pipeline(baton=body.baton, requests=(batch,)), kind)
+def _cursor(answer: dict[str, Any]) -> Response:
     first = {"baton": answer["baton"], "base_url": answer["base_url"]}
     entries = _entries(answer["results"][0]["response"]["result"])
     return PlainTextResponse("".join(f"{json.dumps(line)}\n" for line in (first, *entries)))
@@ -95,7 +83,6 @@ def _entries(result: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 # The interface documents version 2 of the protocol; a libSQL server also has version 3, which some clients use.
 ROUTES: Final = (
-    *(Route(path, _on_pipeline, methods=["POST"]) for path in ("/v2/pipeline", "/v3/pipeline")),
-    Route("/v3/cursor", _on_cursor, methods=["POST"]),
+    *(Route(path, _on_pipeline, methods=["POST"]) for path in ("/v2/pipeline", "/v3/pipeline", "/v3/cursor")),
     *(Route(path, _on_version) for path in ("/v2", "/v3", "/health")),
 )
