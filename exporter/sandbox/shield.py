@@ -24,7 +24,6 @@ class ShieldZones:
         self._clock = clock
         self._opening = clock.now()
         self._overrides: dict[int, dict[str, Any]] = {}
-        self.largest_page = 1_000
 
     def add_zone(self, name: str, shield_zone_id: int | None = None) -> int:
         """Add a shield zone with the pull zone that it protects, and return the shield zone's id."""
@@ -58,17 +57,16 @@ class ShieldZones:
 
     def page(self, number: int, size: int) -> dict[str, Any]:
         """Return a page of the list as the platform sends it."""
-        shown = min(size, self.largest_page)
         total = len(self.zones)
-        pages = -(-total // shown)
+        pages = -(-total // size)
         return {
-            "data": [self.fields(zone_id) for zone_id in self.zones.slice((number - 1) * shown, shown)],
+            "data": [self.fields(zone_id) for zone_id in self.zones.slice((number - 1) * size, size)],
             "page": {
                 "totalCount": total,
                 "totalPages": pages,
                 "currentPage": number,
                 "nextPage": number + 1 if number < pages else None,
-                "pageSize": shown,
+                "pageSize": size,
             },
         }
 

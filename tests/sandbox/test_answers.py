@@ -218,7 +218,16 @@ EVENTS = (
     '{"event": "shield_zone_removed", "shield_zone_id": 99}', '{"event": "breach_burst", "rate_limit_id": 99}',
     '{"event": "access_list_entry", "access_list_id": 1, "entry": "x"}', "{", "[]",
     '{"event": "image_tag_added", "registry_id": "12", "namespace": "no", "name": "no", "tag": "no"}',
-    '{"event": "scan_failed", "zone_id": 101, "why": "because"}',
+    '{"event": "scan_failed", "zone_id": 101, "why": "because"}', '{"event": "zone_added", "name": "x", "zone_id": 0}',
+    # What is added last, and a list of two pages.
+    "GET /search?search=after", '{"event": "zone_added", "name": "after"}', "GET /search?search=after",
+    *('{"event": "shield_zone_added", "name": "more"}',) * 4,
+    "GET /shield/shield-zones?perPage=5", "GET /shield/shield-zones?perPage=5&page=2",
+    # Times may end early, and in no other way.
+    "GET /dnszone/501/statistics?dateFrom=2026-02-06T06:00&dateTo=2026-02-06T09:00:00.5000000Z",
+    "GET /dnszone/501/statistics?dateFrom=2026-02-06T06:00:00Zulu",
+    # What is set ends with the month.
+    'POST /sandbox/clock {"advance": 2592000}', "GET /compute/script/7", "GET /compute/script/8",
 )  # fmt: skip
 FAULTS = (
     # Refused.
@@ -263,6 +272,20 @@ FAULTS = (
     ),
     "POST /compute/script/7 {}", "GET /sandbox/faults", "DELETE /sandbox/faults/1", "DELETE /sandbox/faults/1",
     "DELETE /sandbox/faults/x", "DELETE /sandbox/faults", "GET /search?search=api",
+    # They apply by method, path and number, and one that no request can meet is refused.
+    *(
+        line
+        for fault in (
+            '"path": "/dnszone/101/statistics", "times": 1', r'"path_regex": "/dnszone/\\d+/statistics"',
+            '"path_regex": "/dnszone/102"', '"method": "post"', '"path_regex": "/dnszone"', '"path": "/dnszone"',
+            '"path_regex": "dnszone/.*"', '"path_regex": "/dnszone/101/statistic"', '"path": "/dnszone/999/statistics"',
+            '"path_regex": "/dnszone/99999/.*"', '"path": "/v2/pipeline", "method": "GET"', '"path_regex": ".*"',
+            '"path_regex": "/shield/shield-zone/3/access-lists/1[12]"',
+        )
+        for line in (f'POST /sandbox/faults {{"kind": "html", {fault}}}', "GET /dnszone/101/statistics",
+                     "GET /dnszone/102/statistics", "POST /compute/script/7 {}", "GET /dnszone/101/statistics",
+                     "DELETE /sandbox/faults")
+    ),
 )  # fmt: skip
 CONTROL = (
     "GET /", "GET /sandbox", "GET /sandbox/", "GET /sandbox/world", "GET /sandbox/clock", "GET /sandbox/tokens",

@@ -44,25 +44,3 @@ async def test_the_page_for_a_person_offers_what_the_sandbox_accepts(client: htt
     assert "<td>503" not in page
     shown = (await client.get("/sandbox", headers={"Accept": "text/html"})).text
     assert shown.count('data-path="/sandbox/faults/') == 4
-
-
-@pytest.mark.parametrize(
-    ("fault", "accepted"),
-    [
-        ({"path_regex": "/dnszone"}, False),
-        ({"path_regex": "dnszone/.*"}, False),
-        ({"path_regex": "/dnszone/101/statistic"}, False),
-        ({"path": "/dnszone"}, False),
-        ({"path": "/dnszone/999/statistics"}, True),
-        ({"path_regex": "/dnszone/99999/.*"}, True),
-        ({"path_regex": r"/shield/shield-zone/3/access-lists/1[12]"}, True),
-        ({"path_regex": ".*"}, True),
-        ({"path": "/v2/pipeline", "method": "GET"}, True),
-    ],
-)
-async def test_a_fault_that_matches_no_path_is_refused(
-    client: httpx.AsyncClient, fault: dict[str, str], *, accepted: bool
-) -> None:
-    answer = await client.post("/sandbox/faults", json={"kind": "html", **fault})
-    assert (answer.status_code == 201) is accepted, answer.text
-    assert len((await client.get("/sandbox/faults")).json()) == accepted
