@@ -4,7 +4,7 @@ import asyncio
 import base64
 import secrets
 import time
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from hashlib import blake2b
@@ -44,8 +44,8 @@ class _Turns:
 
     def __init__(self) -> None:
         self._free = _CHECKS_AT_ONCE
-        # Address → user name → those that wait; the next one is the first of the first.
-        self._waiting: OrderedDict[str, OrderedDict[bytes, deque[asyncio.Future[None]]]] = OrderedDict()
+        # Address, user name and turn of those that wait; the first is the next.
+        self._waiting: list[tuple[str, bytes, asyncio.Future[None]]] = []
 
     @asynccontextmanager
     async def turn(self, address: str, user: bytes) -> AsyncIterator[None]:
@@ -61,13 +61,14 @@ class _Turns:
 
     async def _wait(self, address: str, user: bytes) -> None:
         mine = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(address, OrderedDict()).setdefault(user, deque()).append(mine)
-        if sum(len(queue) for names in self._waiting.values() for queue in names.values()) > _MOST_WAITING:
+        self._waiting.append((address, user, mine))
+        if len(self._waiting) > _MOST_WAITING:
             # The newest of those that wait most leaves, so that one client cannot shut out another.
-            names = max(reversed(self._waiting.values()), key=lambda names: sum(map(len, names.values())))
-            newest = max(reversed(names.values()), key=len).pop()
-            if not newest.done():
-                newest.set_exception(TooManyChecksError)
+            number = Counter(part for address, user, _ in self._waiting for part in (address, (address, user)))
+            leaving = max(reversed(self._waiting), key=lambda one: (number[one[0]], number[one[:2]]))
+            self._waiting.remove(leaving)
+            if not leaving[2].done():
+                leaving[2].set_exception(TooManyChecksError)
         try:
             await mine
         except asyncio.CancelledError:
@@ -77,14 +78,10 @@ class _Turns:
 
     def _pass_on(self) -> None:
         while self._waiting:
-            address, names = self._waiting.popitem(last=False)
-            user, queue = names.popitem(last=False)
-            following = queue.popleft() if queue else None
-            if queue:
-                names[user] = queue
-            if names:
-                self._waiting[address] = names
-            if following is not None and not following.done():
+            address, user, following = self._waiting.pop(0)
+            # Others of the same address come after all other addresses, and those of the same user after its others.
+            self._waiting.sort(key=lambda one: (one[0] == address, one[:2] == (address, user)))
+            if not following.done():
                 following.set_result(None)
                 return
         self._free += 1
