@@ -22,14 +22,7 @@ from exporter.sandbox import keys
 from exporter.settings.model import Settings
 from tests.backfill.backfill_setup import BackfillSetup, Samples, Written, backfill_setup, grown, written
 from tests.deploy.files import DEPLOY
-from tests.real_parts import (
-    Prometheus,
-    Release,
-    create_blocks,
-    prometheus_running,
-    scraping,
-    victoria_metrics_running,
-)
+from tests.real_parts import Prometheus, Release, create_blocks, prometheus_running, scraping, victoria_metrics_running
 from tests.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.real

@@ -183,21 +183,9 @@ async def test_a_head_request_has_the_size_and_no_body() -> None:
 @pytest.mark.parametrize(
     ("query", "lines"),
     [
-        (
-            "name[]=edge_dns_queries_total&target=dns_zone/2",
-            [line(2)],
-        ),
-        (
-            "name[]=edge_dns_queries&target=dns_zone%2F2",
-            [line(2)],
-        ),
-        (
-            "target=dns_zone/1&target=dns_zone/3&name[]=edge_dns_queries_total",
-            [
-                line(1),
-                line(3),
-            ],
-        ),
+        ("name[]=edge_dns_queries_total&target=dns_zone/2", [line(2)]),
+        ("name[]=edge_dns_queries&target=dns_zone%2F2", [line(2)]),
+        ("target=dns_zone/1&target=dns_zone/3&name[]=edge_dns_queries_total", [line(1), line(3)]),
         ("collect[]=scripts", []),
         ("name[]=edge_exporter_ledger_up", ["edge_exporter_ledger_up 1.0"]),
         ("name[]=", []),
