@@ -150,17 +150,6 @@ def recorded_in_file(path: Path) -> RecordedBaselines:
     return RecordedBaselines(read, database.close)
 
 
-def open_shared_baselines(storage: Storage, recorded: RecordedBaselines, clocks: Clocks) -> Baselines:
-    """Open the baselines of a shard in a state database: the rows of a daemon that holds it, or the ledger itself."""
-    try:
-        own = OwnBaselines(storage, clocks)
-    except LeaseHeldError:
-        storage.close()
-        return recorded
-    recorded.close()
-    return own
-
-
 def _beginning(stored: StateRow) -> Beginning:
     try:
         families = unpack(stored.data)

@@ -219,7 +219,7 @@ class Backfill:
         if beginning is None:
             # Without a ledger, the part of today that a live counter will count is unknown.
             span = Span(span.first, min(span.last, self._day_of(target.account) - 1))
-        elif _is_live_before(beginning, span):
+        elif beginning.series and all(series.first_day < span.first for series in beginning.series.values()):
             report.live += 1
         named = target if beginning is None else replace(target, name=beginning.name)
         infos = {info.name: info for info in history.collector.families}
@@ -282,7 +282,3 @@ def _failure(target: Target, reason: str) -> Failure:
 
 def _mark(history: charts.History, target: Target) -> str:
     return f"{history.collector.name}|{target.account}|{target.key.label}"
-
-
-def _is_live_before(beginning: Beginning, span: Span) -> bool:
-    return bool(beginning.series) and all(series.first_day < span.first for series in beginning.series.values())

@@ -7,6 +7,8 @@ from contextlib import suppress
 from exporter.clock import Clocks
 from exporter.counters.ledger import Ledger
 from exporter.counters.rows import StateRow, lists
+from exporter.counters.state_file import FileStorage
+from exporter.counters.storage import MemoryStorage, Storage
 from exporter.explain.evidence import moment
 from exporter.polling.script_budgets import BUDGET_ROWS
 from exporter.settings.model import Settings
@@ -15,7 +17,7 @@ from exporter.targets.sharding import Share
 from exporter.targets.target import PollKey
 from exporter.telemetry import Telemetry
 from exporter.wiring.from_settings import digests
-from exporter.wiring.state_storage import database_storage, file_storage
+from exporter.wiring.state_storage import database_storage
 
 
 class Shards:
@@ -60,7 +62,8 @@ class Shards:
         self.registry = Registry(self.share)
         self.database = database_storage(state, self.share, self, self._shard_of) if state.is_shared else None
         self.configure(settings)
-        self.storage = self.database or file_storage(state, telemetry.set_aside)
+        own = MemoryStorage() if state.path is None else FileStorage(state.path, clocks.wall, telemetry.set_aside)
+        self.storage: Storage = self.database or own
         self.ledger = Ledger(self.storage, telemetry, clocks=clocks, retention=state.retention)
         # Accounts whose remembered rate limits cannot be assigned to shards before they are listed.
         self._unsettled: set[tuple[str, str]] = set()

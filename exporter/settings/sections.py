@@ -18,16 +18,8 @@ from exporter.settings.service import (
     StateSettings,
     WebSettings,
 )
-from exporter.validation.section import Section, at, duplicates, named, refused
+from exporter.validation.section import Section, at, duplicates, named, peek, refused
 from exporter.validation.types import Text
-
-
-def _leases_without_database(raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
-    shard, state = (raw.get(name) for name in ("shard", "state"))
-    is_leased = isinstance(shard, Mapping) and shard.get("index") == "lease"
-    is_shared = isinstance(state, Mapping) and any(state.get(key) is not None for key in ("url", "url_file"))
-    if is_leased and not is_shared:
-        yield at(("shard", "index"), refused("lease needs a database that all exporters share: set state.url_file"))
 
 
 class Sections(Section):
@@ -56,7 +48,9 @@ class Sections(Section):
             yield from duplicates(named(raw, key, "name"), "name")
         yield from duplicate_queries(raw)
         yield from endpoint_clashes(raw)
-        yield from _leases_without_database(raw)
+        is_shared = any(peek(raw.get("state"), key) is not None for key in ("url", "url_file"))
+        if peek(raw.get("shard"), "index") == "lease" and not is_shared:
+            yield at(("shard", "index"), refused("lease needs a database that all exporters share: set state.url_file"))
 
     def collector_settings(self) -> dict[str, CollectorSettings]:
         """Return the settings of every collector and configured endpoint, by the collector's `section`."""

@@ -27,10 +27,10 @@ _VALUE_EXPECTED = {
     **dict.fromkeys(("bool_type", "bool_parsing"), "true or false"),
 }
 _BOUNDS = {
-    "greater_than": ("gt", "more than"),
-    "greater_than_equal": ("ge", "at least"),
-    "less_than": ("lt", "less than"),
-    "less_than_equal": ("le", "at most"),
+    "greater_than": "more than",
+    "greater_than_equal": "at least",
+    "less_than": "less than",
+    "less_than_equal": "at most",
 }
 
 
@@ -90,9 +90,8 @@ def _message(details: ErrorDetails, path: KeyPath, model: Model) -> str:
     elif kind in _VALUE_EXPECTED:
         message = f"{found}expected {_VALUE_EXPECTED[kind]}"
     elif kind in _BOUNDS:
-        name, words = _BOUNDS[kind]
-        limit = context[name]
-        message = f"{found}expected {words} {int(limit) if limit == int(limit) else limit}"
+        (limit,) = context.values()
+        message = f"{found}expected {_BOUNDS[kind]} {int(limit) if limit == int(limit) else limit}"
     elif kind == "too_long":
         message = f"found {context['actual_length']} items, expected at most {context['max_length']}"
     elif kind == "literal_error":

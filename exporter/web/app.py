@@ -18,7 +18,7 @@ from exporter.exposition.renderer import Renderer
 from exporter.web import api
 from exporter.web.discovery import INCOMPLETE, discover, pieces
 from exporter.web.explanation import explain, parse_question
-from exporter.web.headers import PAGE_POLICY, accepts_gzip, secured
+from exporter.web.headers import PAGE_POLICY, accepts_gzip, with_headers
 from exporter.web.metrics import Fence, MetricsEndpoint
 from exporter.web.page.assets import Asset, load_assets
 from exporter.web.status import View
@@ -234,11 +234,13 @@ def create_app(
     app = Starlette(routes=routes, exception_handlers=dict.fromkeys((HTTPException, QueryError, Exception), _refusal))
     # A redirect to the path without its last slash would contain the host of the request, which can be false.
     app.router.redirect_slashes = False
-    rest = secured(app)
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         # A scrape goes without routing and the middleware of the pages.
         is_scrape = scope["type"] == "http" and scope["path"] == f"{prefix}/metrics" and scope["method"] in _READING
-        await (metrics if is_scrape else rest)(scope, receive, send)
+        if is_scrape:
+            await metrics(scope, receive, send)
+        else:
+            await app(scope, receive, with_headers(send))
 
     return serve

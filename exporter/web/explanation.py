@@ -100,6 +100,9 @@ async def explain(view: View, question: AbsenceQuery) -> Explanation:
             page.append(absence)
         left -= {absence.target, absence.name}
         matched += 1
+    # Targets all of whose families have series.
+    for key, status in view.board.statuses() if left else ():
+        left -= {key.target.label, status.target.name}
     return Explanation(
         now=view.clocks.wall(),
         series=view.series(),
@@ -108,7 +111,7 @@ async def explain(view: View, question: AbsenceQuery) -> Explanation:
             {"collector": pair[0], "cause": pair[1], "text": pair[1].text, "families": number, "targets": targets[pair]}
             for pair, number in sorted(families.items(), key=lambda item: (-item[1], item[0]))
         ],
-        unknown_targets=tuple(sorted(left - view.labels_and_names(left))) if left else (),
+        unknown_targets=tuple(sorted(left)),
         matched=matched,
         offset=question.offset,
         limit=question.limit,

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from starlette.datastructures import MutableHeaders
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Send
 
 from exporter.exposition.exposition import Format
 
@@ -65,16 +65,7 @@ def accepts_gzip(accept_encoding: str) -> bool:
     return next((qualities[name] > 0 for name in _GZIP if name in qualities), False)
 
 
-def secured(app: ASGIApp) -> ASGIApp:
-    """Return an application that adds the security headers to every answer that does not set them itself."""
-
-    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
-        await app(scope, receive, with_headers(send, ALWAYS, replaces=False))
-
-    return serve
-
-
-def with_headers(send: Send, headers: Iterable[tuple[bytes, bytes]], *, replaces: bool) -> Send:
+def with_headers(send: Send, headers: Iterable[tuple[bytes, bytes]] = ALWAYS, *, replaces: bool = False) -> Send:
     """Return a `send` that adds headers to an answer; those that it has already are replaced, or kept."""
 
     async def send_with_headers(message: Message) -> None:

@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 from exporter.exposition.exposition import Filter, Format
 from exporter.exposition.renderer import Renderer
 from exporter.targets.target import PollKey
-from exporter.web.headers import ALWAYS, accepts_gzip, choose_format, secured
+from exporter.web.headers import ALWAYS, accepts_gzip, choose_format, with_headers
 
 PARAMETERS = ("name[]", "collect[]", "target")
 MOST_VALUES = 1000
@@ -68,7 +68,7 @@ class MetricsEndpoint:
         gzip = accepts_gzip(",".join(headers.getlist("accept-encoding")))
         wanted = self._wanted(scope["query_string"])
         if isinstance(wanted, PlainTextResponse):
-            await secured(wanted)(scope, receive, send)
+            await wanted(scope, receive, with_headers(send))
             return
         pieces: Iterable[bytes]
         # Checked in each request: this process may have been suspended, and another one may count now.

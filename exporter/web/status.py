@@ -1,7 +1,7 @@
 """Reads the state of the running parts for the status page and the API."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -54,10 +54,6 @@ class Census:
             for (own_account, own_collector, state), number in self._counts.items()
             if (not states or state in states) and account in (None, own_account) and collector in (None, own_collector)
         )
-
-    def states(self) -> dict[State, int]:
-        """Return the number of targets in each state."""
-        return {state: self.count(state) for state in State}
 
 
 @dataclass(slots=True)
@@ -147,11 +143,6 @@ class View:
         """Return whether a target of this key is polled."""
         return bool(self.registry.find(key)) or any(known.target.label == key for known, _ in self.board.statuses())
 
-    def labels_and_names(self, wanted: Collection[str]) -> set[str]:
-        """Return those of the wanted labels and names that belong to a polled target."""
-        statuses = self.board.statuses()
-        return {text for key, it in statuses for text in (key.target.label, it.target.name) if text in wanted}
-
     async def targets(self, query: TargetQuery, pairs: Sequence[Pair] = ()) -> tuple[views.TargetsView, Census]:
         """Return the targets that a query finds, of these or of all, and their counts in every state."""
         pairs = pairs or list(self.board.statuses())
@@ -220,7 +211,7 @@ class View:
             config_faults=faults,
             unmatched_budgets=self.unmatched_budgets(),
             ledger=self.ledger(),
-            targets=census.states(),
+            targets={state: census.count(state) for state in State},
             accounts=tuple(self._accounts(schedule, census, failures)),
             collectors=tuple(self._collectors(schedule, census)),
             failures=failures,

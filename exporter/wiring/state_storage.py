@@ -1,4 +1,4 @@
-"""Creates the storage of the state from its settings: memory, a file, or some shards of a database."""
+"""Creates the storage of the state in a database from its settings, and reads what a running daemon has stored."""
 
 import os
 import secrets
@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 
 from exporter.backfill.baselines import (
     Baselines,
+    OwnBaselines,
     RecordedBaselines,
     open_file_baselines,
-    open_shared_baselines,
     recorded_in_file,
 )
 from exporter.clock import SYSTEM
-from exporter.counters.state_file import FileStorage
-from exporter.counters.storage import MemoryStorage, NullObserver, Storage, StorageError
+from exporter.counters.storage import LeaseHeldError, NullObserver, StorageError
 from exporter.settings.service import StateSettings
 from exporter.targets.sharding import Share
 from exporter.targets.target import PollKey
@@ -28,21 +27,8 @@ if TYPE_CHECKING:
     from exporter.counters.lease import StorageObserver
 
 
-def file_storage(state: StateSettings, set_aside: Callable[[float], None]) -> Storage:
-    """Create the storage of the ledger's rows for settings without a database: a file, or memory.
-
-    Args:
-        state: the settings of the state.
-        set_aside: called with unix seconds when a damaged state file is renamed.
-    """
-    return MemoryStorage() if state.path is None else FileStorage(state.path, SYSTEM.wall, set_aside)
-
-
 def database_storage(
-    state: StateSettings,
-    share: Share,
-    observer: "StorageObserver",
-    shard_of: Callable[[PollKey], int | None],
+    state: StateSettings, share: Share, observer: "StorageObserver", shard_of: Callable[[PollKey], int | None]
 ) -> "DatabaseStorage":
     """Create the storage of one shard, or of the shards that are held by leases, in a state database.
 
@@ -118,4 +104,11 @@ def baselines(state: StateSettings, share: Share) -> Baselines:
     if len(share.held) > 1:
         # The targets of all shards, which no single process counts: the stored rows of the running exporters are read.
         return stored
-    return open_shared_baselines(lone_storage(state, share), stored, SYSTEM)
+    storage = lone_storage(state, share)
+    try:
+        own = OwnBaselines(storage, SYSTEM)
+    except LeaseHeldError:
+        storage.close()
+        return stored
+    stored.close()
+    return own
