@@ -3,7 +3,7 @@
 import time
 import types
 from collections.abc import AsyncIterator, Callable, Generator, Iterable
-from typing import TypeVar
+from typing import TypeVar, cast
 
 T = TypeVar("T")
 
@@ -45,23 +45,24 @@ async def in_slices(work: Generator[None, None, T], monotonic: Callable[[], floa
     Returns:
         What the generator returns.
     """
-    results: list[T] = []
-    async for _ in unhurried(_keeping(work, results), monotonic):
-        pass
-    return results[0]
+    began = monotonic()
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            return cast("T", end.value)
+        if monotonic() - began >= SLICE_SECONDS:
+            await give_way()
+            began = monotonic()
 
 
 def at_once(work: Generator[None, None, T]) -> T:
     """Do the same work without pauses."""
-    results: list[T] = []
-    for _ in _keeping(work, results):
-        pass
-    return results[0]
-
-
-def _keeping(work: Generator[None, None, T], results: list[T]) -> Generator[None, None, None]:
-    """Yield the pieces of the work, and add its return value to the results."""
-    results.append((yield from work))
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            return cast("T", end.value)
 
 
 class YieldToOthers:
