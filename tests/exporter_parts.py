@@ -240,7 +240,7 @@ async def exporter_parts(
         registry = Registry(shard or Shard())
 
         def lifetime(collector: str, target: Target) -> float:
-            return schedule.due_times.lifetime(collector, target)
+            return schedule.intervals.lifetime(collector, target)
 
         store = Store(StatusBoard(clocks.wall), clock, lifetime)
         series = settings.series

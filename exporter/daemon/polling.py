@@ -184,4 +184,4 @@ class Polling:
         return row.success if row is not None else 0.0
 
     def _lifetime(self, collector: str, target: Target) -> float:
-        return self.schedule.due_times.lifetime(collector, target)
+        return self.schedule.intervals.lifetime(collector, target)

@@ -24,12 +24,15 @@ class FailureLog:
 
     Args:
         monotonic: a clock in seconds.
+
+    Attributes:
+        windows: those in which failures or recoveries were logged, until `sum_up` ends them.
     """
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
         self._log = logger()
-        self._windows: dict[tuple[bool, str, str], _Window] = {}
+        self.windows: dict[tuple[bool, str, str], _Window] = {}
         self._lost: set[tuple[str, str]] = set()
 
     def fails(self, facts: Mapping[str, str], reason: str, error: str) -> None:
@@ -66,10 +69,10 @@ class FailureLog:
 
     def _is_named(self, *, fails: bool, account: str, reason: str) -> bool:
         now = self._monotonic()
-        window = self._windows.get((fails, account, reason))
+        window = self.windows.get((fails, account, reason))
         if window is None or window.ends <= now:
             self.sum_up()
-            window = self._windows[fails, account, reason] = _Window(now + WINDOW_SECONDS)
+            window = self.windows[fails, account, reason] = _Window(now + WINDOW_SECONDS)
         if window.named < MOST_NAMED:
             window.named += 1
             return True
@@ -79,8 +82,8 @@ class FailureLog:
     def sum_up(self, *, end: bool = False) -> None:
         """Log the number of targets that were not named in the windows that have ended; with `end`, in all windows."""
         now = self._monotonic()
-        for key in [key for key, window in self._windows.items() if end or window.ends <= now]:
-            (fails, account, reason), window = key, self._windows.pop(key)
+        for key in [key for key, window in self.windows.items() if end or window.ends <= now]:
+            (fails, account, reason), window = key, self.windows.pop(key)
             if window.counted and fails:
                 self._log.warning("more targets fail", account=account, reason=reason, targets=window.counted)
             elif window.counted:

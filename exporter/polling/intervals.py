@@ -93,17 +93,9 @@ class Capacity:
             limits["max_in_flight"] = self.max_in_flight / self.seconds
         return limits
 
-    def requests_per_second(self) -> float:
-        """Return the requests a second that the lower limit allows."""
-        return min(self.limits().values())
-
     def stretch(self, demand: float) -> float:
         """Return the factor by which intervals must be longer than configured for a demand; 1 if they need not be."""
-        return max(1.0, demand / (self.requests_per_second() * SHARE))
-
-    def spare(self, demand: float) -> float:
-        """Return the requests a second that a demand at stretched intervals leaves; at least the share for retries."""
-        return self.requests_per_second() - demand / self.stretch(demand)
+        return max(1.0, demand / (min(self.limits().values()) * SHARE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +118,10 @@ class Intervals:
         plans: collector → how it is run.
         accounts: the accounts and databases, by their names from `account_of`.
         share: the share of the targets that this process polls; only its total is used.
+
+    Attributes:
+        demand: account → requests a second that its targets need at the configured intervals. A sum over thousands of
+            collectors is too slow for each poll.
     """
 
     def __init__(self, plans: Mapping[str, Plan], accounts: Mapping[str, Account], share: Share) -> None:
@@ -134,8 +130,7 @@ class Intervals:
         self._shards = share.total
         # account → collector → polls a second at the configured intervals.
         self._polls: dict[str, dict[str, float]] = {}
-        # account → requests a second. A sum over thousands of collectors is too slow for each poll.
-        self._demand: dict[str, float] = {}
+        self.demand: dict[str, float] = {}
 
     def noting(self, plan: Plan, targets: Iterable[Target]) -> Generator[None, None, None]:
         """Record all targets of a collector, with a pause after each."""
@@ -154,11 +149,11 @@ class Intervals:
                 polls[name] = rates[account]
             if account in self._accounts:
                 more = self._accounts[account].capacity.demand({name: change})
-                self._demand[account] = self._demand.get(account, 0.0) + more
+                self.demand[account] = self.demand.get(account, 0.0) + more
 
     def measure(self) -> None:
         """Calculate the demand of each account again, as the costs of polls change."""
-        self._demand = {
+        self.demand = {
             name: account.capacity.demand(self._polls.get(name, {})) for name, account in self._accounts.items()
         }
 
@@ -172,20 +167,19 @@ class Intervals:
         """Return the seconds between two polls of a target that its account's capacity allows."""
         return self.configured(plan, target) * self.stretch(account_of(target), plan.collector.name)
 
-    def lifetime(self, plan: Plan, target: Target) -> float:
-        """Return the seconds for which the values of a poll are valid, at the current interval."""
-        if plan.stale_after is not None:
-            return plan.stale_after
-        return STALE_INTERVALS * self.effective(plan, target)
-
-    def demand(self, account: str) -> float:
-        """Return the requests a second that an account's targets need at the configured intervals."""
-        return self._demand.get(account, 0.0)
+    def lifetime(self, collector: str, target: Target) -> float:
+        """Return the seconds for which the values of a poll are valid, at the current interval; 0 if it is not run."""
+        plan = self._plans.get(collector)
+        if plan is None:
+            return 0.0
+        return STALE_INTERVALS * self.effective(plan, target) if plan.stale_after is None else plan.stale_after
 
     def spare_seconds(self, account: str, collector: str) -> float:
-        """Return for how many seconds one more poll of a collector uses an account's spare capacity."""
-        capacity = self._accounts[account].capacity
-        return capacity.demand({collector: 1.0}) / capacity.spare(self.demand(account))
+        """Return for how many seconds one more poll of a collector uses what the account's other polls leave."""
+        capacity, demand = self._accounts[account].capacity, self.demand.get(account, 0.0)
+        # At stretched intervals, at least the share for retries is left.
+        spare = min(capacity.limits().values()) - demand / capacity.stretch(demand)
+        return capacity.demand({collector: 1.0}) / spare
 
     def slowest(self, collector: str) -> float:
         """Return the effective interval of a collector, in the account that stretches it most."""
@@ -201,7 +195,7 @@ class Intervals:
     def stretch(self, account: str, collector: str = "") -> float:
         """Return the factor by which an account's capacity stretches intervals; it is limited for discovery."""
         known = self._accounts.get(account)
-        stretch = known.capacity.stretch(self.demand(account)) if known is not None else 1.0
+        stretch = known.capacity.stretch(self.demand.get(account, 0.0)) if known is not None else 1.0
         discovers = collector in self._plans and self._plans[collector].collector.discovers
         return min(stretch, MOST_DISCOVERY_STRETCH) if discovers else stretch
 
@@ -214,12 +208,14 @@ class Backoff:
 
     Args:
         intervals: gives the capacity that an account's polls leave.
+
+    Attributes:
+        failures: how often in a row the polls of a target by a collector have failed; a success removes the entry.
     """
 
     def __init__(self, intervals: Intervals) -> None:
+        self.failures: dict[PollKey, int] = {}
         self._intervals = intervals
-        # How often in a row the polls of a target by a collector have failed.
-        self._failures: dict[PollKey, int] = {}
         # Account → the time until which repeats use its spare capacity.
         self._booked: dict[str, float] = {}
 
@@ -236,18 +232,14 @@ class Backoff:
             The time of the repeat, or `due` if that is earlier.
         """
         key, account = target.polled_by(collector), account_of(target)
-        failures = self._failures.get(key, 0)
-        self._failures[key] = failures + 1
+        failures = self.failures.get(key, 0)
+        self.failures[key] = failures + 1
         free = max(now, self._booked.get(account, now))
         repeat = free + FIRST_WAIT * 2.0 ** min(failures, MOST_DOUBLINGS)
         if repeat >= due:
             return due
         self._booked[account] = free + self._intervals.spare_seconds(account, collector)
         return repeat
-
-    def succeeded(self, collector: str, target: Target) -> None:
-        """Reset the count of a target's successive failures."""
-        self._failures.pop(target.polled_by(collector), None)
 
     def forget_others(self, collector: str, targets: Collection[Target]) -> None:
         """Forget the failures of targets that a collector no longer polls.
@@ -257,6 +249,6 @@ class Backoff:
             targets: those that it polls.
         """
         known = {target.key for target in targets}
-        gone = [key for key in self._failures if key.collector == collector and key.target not in known]
+        gone = [key for key in self.failures if key.collector == collector and key.target not in known]
         for key in gone:
-            del self._failures[key]
+            del self.failures[key]

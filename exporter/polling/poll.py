@@ -134,12 +134,12 @@ class Polls:
         if (target := self.registry.current(run.target)) is not run.target:
             run = replace(run, target=target)
         began = self.clocks.monotonic()
-        fault = await self._fault_of(run.collector, run.target, self._poll(run, began))
+        fault = await self._fault_of(run.collector, run.target, self.poll(run, began))
         if fault is not None:
-            await self.record(run, failed(run.target, fault), self.clocks.monotonic() - began)
+            await self._record(run, failed(run.target, fault), self.clocks.monotonic() - began)
 
     async def _fault_of(
-        self, collector: Collector, target: Target, work: Coroutine[Any, Any, None]
+        self, collector: Collector, target: Target, work: Coroutine[Any, Any, object]
     ) -> PlatformError | None:
         """Do a part of a poll; log an unexpected exception, and return it as the failure of this poll alone."""
         try:
@@ -150,26 +150,31 @@ class Polls:
             return PlatformError(f"internal error: {type(error).__name__}")
         return None
 
-    async def _poll(self, run: DuePoll, began: float) -> None:
-        polled = await self.call(run)
-        await self.record(run, polled, self.clocks.monotonic() - began)
+    async def poll(self, run: DuePoll, began: float) -> Polled:
+        """Make the calls of a poll that began at a time, measure the answer, and record the result."""
+        collector, target, last = run.collector, run.target, None
+        account = self.accounts[account_of(target)]
+        if not collector.discovers:
+            # The answer is compared with the target's last one. While a cap excludes any series, no answer is
+            # unchanged, because excluded series return only with a full poll.
+            status = self.store.board.find(target.polled_by(collector.name))
+            fingerprint = status.fingerprint if status is not None and self.store.is_exposed_whole else b""
+            last = LastAnswer(fingerprint, f"{target.name}\0{dict(target.attributes)}{target.watched}", self.clocks)
+        calls = account.client.until(run.until, last)
+        context = Context(calls, self.registry, account.client.present(), partial(self.found, target.account))
+        polled = await collector.result(context, target)
+        account.capacity.note(collector.name, calls.number, calls.seconds)
+        polled = polled.noting(calls.unexpected, calls.fingerprint)
+        await self._record(run, polled, self.clocks.monotonic() - began)
+        return polled
 
-    async def call(self, run: DuePoll) -> Polled:
-        """Make the calls of a poll, and measure the answer."""
-        account = self.accounts[account_of(run.target)]
-        calls = account.client.until(run.until, self._last_answer(run.collector, run.target))
-        found = partial(self.found, run.target.account)
-        now = account.client.present()
-        polled = await run.collector.result(Context(calls, self.registry, now, found), run.target)
-        account.capacity.note(run.collector.name, calls.number, calls.seconds)
-        return polled.noting(calls.unexpected, calls.fingerprint)
-
-    async def record(self, run: DuePoll, polled: Polled, seconds: float) -> None:
+    async def _record(self, run: DuePoll, polled: Polled, seconds: float) -> None:
         """Record the result of a poll for each of its targets, and decide when those that failed are polled again."""
         collector, target = run.collector, run.target
         self.memory.durations[collector.name] = seconds
         self.telemetry.duration.labels(collector.name).set(seconds)
-        self.due_times.ended(collector, target, polled)
+        if collector.discovers:
+            self.due_times.ended(collector, target, polled)
         if polled.found is not None:
             await self.found(target.account, polled.found)
         if target.scouted or collector.discovers:
@@ -185,7 +190,7 @@ class Polls:
                 self.due_times.failed(collector, outcome.target, outcome.error)
             else:
                 await self._begin_counting(collector, outcome, now, seconds)
-                self.due_times.backoff.succeeded(collector.name, outcome.target)
+                self.due_times.backoff.failures.pop(outcome.target.polled_by(collector.name), None)
 
     async def _begin_counting(self, collector: Collector, outcome: Outcome, now: datetime, seconds: float) -> None:
         """Start the task that counts and publishes an outcome, when there is room for it."""
@@ -229,7 +234,7 @@ class Polls:
             status = self.store.board.find(key)
             # The series may have been removed while the ledger wrote; the next answer restores them.
             if status is not None and status.fingerprint == outcome.fingerprint:
-                self.store.unchanged(status, self.due_times.lifetime(name, target), duration=seconds)
+                self.store.unchanged(status, self.due_times.intervals.lifetime(name, target), duration=seconds)
             return
         if target in self.memory.gone and not collector.owns_target:
             # Another collector's call has shown that this resource no longer exists: nothing is published.
@@ -248,7 +253,7 @@ class Polls:
         """Replace the families of a target."""
         families = (*outcome.families, *counters)
         status = self.store.board.succeeded(collector, outcome, families, duration=seconds, note=note)
-        self.store.publish(status, families, self.due_times.lifetime(collector, outcome.target))
+        self.store.publish(status, families, self.due_times.intervals.lifetime(collector, outcome.target))
         return status
 
     def _fail(self, collector: Collector, outcome: Outcome, error: PlatformError, seconds: float) -> None:
@@ -274,7 +279,7 @@ class Polls:
         status = self.store.board.failed(
             name, outcome, error.reason, str(error), duration=seconds, cause=cause_of(error)
         )
-        lifetime = self.due_times.lifetime(name, target)
+        lifetime = self.due_times.intervals.lifetime(name, target)
         if outcome.families:
             self.store.publish(status, outcome.families, lifetime)
         else:
@@ -286,17 +291,6 @@ class Polls:
                 for other in self.memory.collectors.values():
                     if other.polls == target.kind:
                         self.store.clear(other.name, target)
-
-    def _last_answer(self, collector: Collector, target: Target) -> LastAnswer | None:
-        """Return what the target's answer is compared with; None for a collector whose answers are not compared.
-
-        While a cap excludes any series, no answer is unchanged, because excluded series return only with a full poll.
-        """
-        if collector.discovers:
-            return None
-        status = self.store.board.find(target.polled_by(collector.name))
-        last = status.fingerprint if status is not None and self.store.is_exposed_whole else b""
-        return LastAnswer(last, f"{target.name}\0{dict(target.attributes)}{target.watched}", self.clocks)
 
 
 def _facts(collector: str, target: Target) -> dict[str, str]:

@@ -150,7 +150,6 @@ class Schedule:
         intervals: the seconds between two polls of each target.
         durations: collector → duration of its last poll in seconds.
         last_tick: when a tick last began, on the monotonic clock.
-        next_due: collector → when its next target is due, on the same clock.
         pools: account → its workers, and the polls that are queued or running.
     """
 
@@ -170,7 +169,6 @@ class Schedule:
         self.plans = {plan.collector.name: plan for plan in plans}
         self._naming = [plan.collector for plan in self.plans.values() if tells_names(plan.collector)]
         self.last_tick = clocks.monotonic()
-        self.next_due: dict[str, float] = {}
         self.accounts = dict(accounts)
         self._registry = registry
         self._telemetry = telemetry
@@ -286,25 +284,22 @@ class Schedule:
         """Enqueue the due targets of a collector one by one; several of these generators may run at once."""
         now = self._clocks.monotonic()
         self.last_tick = now
-        plan = self.plans[name]
-        yield from self.due_times.taking_targets(plan, now)
-        undiscovered = set[str]() if plan.collector.discovers else self._first_discovery.missing()
-
-        def waits(target: Target) -> bool:
-            # The first discovery of the account will supply names for the labels of this target.
-            return target.account in undiscovered and waits_for_names(target)
-
-        timetable = self.due_times.timetables[name]
-        for at, target in timetable.pop(now, waits):
+        plan, timetable = self.plans[name], self.due_times.timetables[name]
+        if timetable.version != self._registry.version:
+            yield from self.due_times.taking_targets(plan, now)
+        # The first discovery of these accounts will supply names for the labels of targets.
+        missing = self._first_discovery.missing() if self._naming and not plan.collector.discovers else set[str]()
+        for at, target in timetable.pop(now, lambda target: target.account in missing and waits_for_names(target)):
             self._enqueue(plan, target, at, now)
             yield
-        earliest = timetable.earliest()
-        self.next_due[name] = now + plan.interval if earliest is None else earliest
         if now - self._capacity_shown >= CAPACITY_SECONDS:
             self._show_capacity(now)
             yield from self.due_times.catching_up(now)
-            yield from self._repolling_renewed(now)
-            self._memory.failures.sum_up()
+            for account, entry in self.accounts.items():
+                if entry.client.credential.is_renewed():
+                    yield from self._repolling(account, now)
+            if self._memory.failures.windows:
+                self._memory.failures.sum_up()
 
     def _enqueue(self, plan: Plan, target: Target, at: float, now: float) -> None:
         """Enqueue a poll that has been due since `at`, and count the runs that were missed."""
@@ -312,7 +307,7 @@ class Schedule:
         pool, capacity = self.pools[account], self.accounts[account].capacity
         interval = self.intervals.effective(plan, target)
         following = self.due_times.begun(plan, target, interval, now)
-        begin_by = min(following, pool.turn(plan.collector.name, now, 1 / capacity.requests_per_second()))
+        begin_by = min(following, pool.turn(plan.collector.name, now, 1 / min(capacity.limits().values())))
         missed = int((now - at) // interval)
         if not pool.offer(DuePoll(plan.collector, target, following, begin_by)):
             missed += 1
@@ -325,21 +320,19 @@ class Schedule:
         for name, account in self.accounts.items():
             account.capacity.rate = account.client.rate_limiter.effective_rate
             if not name.startswith(DATABASE_PREFIX):
-                self._telemetry.demand.labels(name).set(self.intervals.demand(name))
+                self._telemetry.demand.labels(name).set(self.intervals.demand.get(name, 0.0))
                 for limit, rate in account.capacity.limits().items():
                     self._telemetry.capacity.labels(name, limit).set(rate)
                 self._telemetry.budget.labels(name).set(account.client.rate_limiter.effective_rate)
         for name in self.plans:
             self._telemetry.interval.labels(name).set(self.intervals.slowest(name))
 
-    def _repolling_renewed(self, now: float) -> Generator[None, None, None]:
-        """Poll the targets of an account at once if its key was refused and has been replaced."""
-        for name, account in self.accounts.items():
-            if account.client.credential.is_renewed():
-                self._log.info("key has changed, polling at once", account=name)
-                self._first_discovery.forget(name)
-                self._await_names()
-                yield from self.due_times.making_account_due(name, now)
+    def _repolling(self, account: str, now: float) -> Generator[None, None, None]:
+        """Poll the targets of an account at once, because its key was refused and has been replaced."""
+        self._log.info("key has changed, polling at once", account=account)
+        self._first_discovery.forget(account)
+        self._await_names()
+        yield from self.due_times.making_account_due(account, now)
 
     async def _found(self, account: str, found: Inventory) -> None:
         """Update the registry with what a discovery has found, and poll new targets."""
@@ -368,6 +361,11 @@ class Schedule:
     def due_at(self, collector: str, target: Target) -> float | None:
         """Return when a target is polled next, on the monotonic clock; None if the collector does not poll it."""
         return self.due_times.at(collector, target)
+
+    def next_due(self, collector: str) -> float:
+        """Return when the next target of a collector is due, on the monotonic clock."""
+        earliest = self.due_times.timetables[collector].earliest()
+        return self.last_tick + self.plans[collector].interval if earliest is None else earliest
 
     def all_discovered(self, silent: Collection[str] = ()) -> bool:
         """Return whether the first discovery of each account has ended; arguments as for `FirstDiscovery.are_over`."""

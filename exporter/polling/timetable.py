@@ -199,10 +199,8 @@ class DueTimes:
         return {target.polled_by(name) for name, timetable in self.timetables.items() for target in timetable.known}
 
     def taking_targets(self, plan: Plan, now: float) -> Generator[None, None, None]:
-        """Take over the targets of a collector if they have changed, with a pause after each; new ones are due now."""
+        """Take over the targets of a collector, which have changed, with a pause after each; new ones are due now."""
         timetable, version = self.timetables[plan.collector.name], self._registry.version
-        if timetable.version == version:
-            return
         targets: dict[Target, Target] = {}
         for target in tuple(self._registry.targets(plan.collector.polls)):
             if plan.collector.wants(target):
@@ -240,7 +238,7 @@ class DueTimes:
         return offset + -(-(earliest - offset) // interval) * interval
 
     def ended(self, collector: Collector, target: Target, polled: Polled) -> None:
-        """Record that a poll has ended; a first discovery without an answer is repeated soon."""
+        """Record that a discovery has ended; a first one without an answer is repeated soon."""
         ended = self._first_discovery.ended
         if tells_names(collector) and ended(target.account, polled.error, polled.unnamed):
             self.timetables[collector.name].put(target, self._monotonic() + FIRST_RETRY_SECONDS)
@@ -260,11 +258,6 @@ class DueTimes:
             self.timetables[name].put(target, at)
         if asked:
             self._deferred.add(target.polled_by(name))
-
-    def lifetime(self, name: str, target: Target) -> float:
-        """Return the seconds for which the values of a target are valid; 0 for a collector that is not run."""
-        plan = self._plans.get(name)
-        return 0.0 if plan is None else self.intervals.lifetime(plan, target)
 
     def catching_up(self, now: float) -> Generator[None, None, None]:
         """Advance polls that long intervals have delayed, when intervals are short again, for example after a pause."""

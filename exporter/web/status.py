@@ -250,7 +250,7 @@ class View:
                 up=is_up,
                 reason="" if is_up else next((found.reason for found in failures if found.account == name), ""),
                 budget=budget.effective_rate,
-                demand=schedule.intervals.demand(name),
+                demand=schedule.intervals.demand.get(name, 0.0),
                 limits=account.capacity.limits(),
                 paused=budget.pause.left(),
                 max_in_flight=budget.max_in_flight,
@@ -267,6 +267,6 @@ class View:
                 effective_interval=schedule.intervals.slowest(name),
                 targets=census.count(collector=name),
                 failing=census.count(*UNWELL, collector=name),
-                next_run=max(0.0, schedule.next_due.get(name, now) - now),
+                next_run=max(0.0, schedule.next_due(name) - now),
                 last_duration=schedule.durations.get(name),
             )

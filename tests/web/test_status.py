@@ -41,7 +41,7 @@ async def test_no_more_than_fifty_failures_are_shown() -> None:
 
 async def test_an_account_has_its_state_budget_and_pause() -> None:
     async with view_setup() as setup:
-        setup.schedule.demands["main"] = 12.5
+        setup.schedule.demand["main"] = 12.5
         setup.up["main"] = False
         setup.succeed(zone(1))
         setup.fail(zone(2), reason="unauthorized")

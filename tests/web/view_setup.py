@@ -53,10 +53,10 @@ class FixedSchedule:
     plans: Mapping[str, Plan]
     accounts: Mapping[str, Account]
     last_tick: float
-    next_due: dict[str, float] = field(default_factory=dict)
+    due: dict[str, float] = field(default_factory=dict)
     durations: dict[str, float] = field(default_factory=dict)
     is_discovered: bool = True
-    demands: dict[str, float] = field(default_factory=dict)
+    demand: dict[str, float] = field(default_factory=dict)
     stretch: float = 1.0
     silent: list[str] = field(default_factory=list)
 
@@ -86,9 +86,9 @@ class FixedSchedule:
         """Return itself: this schedule also has the intervals."""
         return self
 
-    def demand(self, account: str) -> float:
-        """Implement `Intervals.demand`."""
-        return self.demands.get(account, 0.0)
+    def next_due(self, collector: str) -> float:
+        """Implement `Schedule.next_due`."""
+        return self.due.get(collector, self.last_tick)
 
     def slowest(self, collector: str) -> float:
         """Implement `Intervals.slowest`."""

@@ -72,13 +72,13 @@ def busy(setup: ViewSetup) -> None:
     setup.registry.remember({TargetKey.of("main", "shield_zone", "3"): "shop.example"})
     setup.succeed(Target("main", "image", "a/b"), "container_tags", note="not available", took=0.0002)
     setup.schedule.durations |= {STATISTICS: 0.0002, SCANS: 0.012}
-    setup.schedule.next_due = {STATISTICS: setup.clock() + 7, SCANS: setup.clock() - 7}
+    setup.schedule.due = {STATISTICS: setup.clock() + 7, SCANS: setup.clock() - 7}
     setup.schedule.stretch = 3.0
     setup.schedule.last_tick = setup.clock()
     setup.faults = ("config.yml:3: no such key",)
     setup.ledger = LedgerView(durable=True, saves=False, set_aside=START - 60)
     setup.unmatched_budgets = (("main", "old-script"),)
-    setup.schedule.demands["main"] = 20.0
+    setup.schedule.demand["main"] = 20.0
     setup.up["other"] = False
 
 
@@ -201,7 +201,7 @@ async def test_what_the_page_says_of_a_state(set_up: Callable[[ViewSetup], objec
 async def test_notices_name_the_limit_that_binds_and_a_pause() -> None:
     async with view_setup() as setup:
         setup.schedule.accounts["main"].capacity.seconds = 5.0
-        setup.schedule.demands["main"] = 1.2
+        setup.schedule.demand["main"] = 1.2
         budget = setup.schedule.accounts["main"].client.rate_limiter
         for path in ("/one", "/two"):
             budget.release(await budget.acquire(path), limited=True, wait=30.0)
