@@ -31,7 +31,7 @@ from tests.collectors.targets import TARGETS
 from tests.golden import assert_golden
 from tests.platform.payloads import GOOD
 
-SCRIPT = Target("main", "script", "7", attributes={"read": "get"})
+SCRIPT = Target("main", "script", "7", "its former name", {"read": "get"})
 OF = {**TARGETS, "script": SCRIPT}
 
 
@@ -99,7 +99,7 @@ ANSWERS: list[tuple[Collector, Mapping[str, Body]]] = [
         "no records": '{"Records": []}',
     }),
     (scripts.COLLECTOR, {
-        "an unknown type, and the name that the answer tells": '{"ScriptType": 3, "Name": "router"}',
+        "an unknown type, and a new name": '{"ScriptType": 3, "Name": "router"}',
         "secrets": '{"DeploymentKey": "d3pl0y", "EdgeScriptVariables": [{"Required": true, "DefaultValue": "v4lue"}]}',
         "a credit": '{"MonthlyCost": -2.0}',
     }),
@@ -218,12 +218,11 @@ async def test_a_script_is_read_by_update_where_the_configuration_says_so() -> N
 
 
 async def test_today_is_the_platforms_day() -> None:
+    date = datetime(2026, 2, 9, 0, 0, 1, tzinfo=UTC)
     body = limit({"08-02-2026": breaches(1, 1, 1), "09-02-2026": breaches(4, 3, 2)})
-    polled = await poll(
-        shield_rate_limits.COLLECTOR, TARGETS["rate_limit"], body, date=datetime(2026, 2, 9, 0, 0, 1, tzinfo=UTC)
-    )
+    polled = await poll(shield_rate_limits.COLLECTOR, TARGETS["rate_limit"], body, date=date)
     lines = samples(exposed(shield_rate_limits.COLLECTOR, polled), "edge_shield_rate_limit_day_breaches")
-    assert [line.rpartition(" ")[2] for line in lines] == ["4.0", "3.0", "2.0"]
+    assert ([line.rpartition(" ")[2] for line in lines], polled.date) == (["4.0", "3.0", "2.0"], date)
 
 
 async def test_a_credit_is_not_counted_and_the_next_number_goes_on() -> None:
