@@ -1,16 +1,17 @@
-"""Lists are read to their end with any page size, and report whether they are complete."""
+"""Lists are read to their end with any page size; `lists.txt` has what is read from the pages of each case."""
 
 import asyncio
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from exporter.platform.api import search, shield
-from exporter.platform.api.search import Found
-from exporter.platform.errors import PlatformError, Rejected, ServerError, WrongShape
-from tests.platform.callers import caller
+from exporter.platform.errors import PlatformError, Rejected, ServerError
+from tests.golden import assert_golden
+from tests.platform.callers import ScriptedCaller, caller
 from tests.platform.clients import client_of
 from tests.platform.raw_server import Line, RawRequest, raw_server, reply
 
@@ -27,104 +28,65 @@ def zones(items: Sequence[Any], total: int | None, following: int | None, pages:
 
 
 REFUSAL, FAULT = Rejected("the platform answered 400", status=400), ServerError("the platform answered 500", status=500)
-# The answers → the ids, the total, whether the list is complete, and the requested pages: the first item, and how many.
-Search = tuple[list[str | PlatformError], tuple[list[int], int | None, bool, list[tuple[int, int]]]]
-SEARCHES: dict[str, Search] = {
-    "its total": ([found([1, 2], 3), found([3], 3)], ([1, 2, 3], 3, True, [(0, 1000), (2, 1000)])),
-    "nothing found": ([found([], 0)], ([], 0, True, [(0, 1000)])),
-    "an empty page, without a total": ([found([1], None), found([], None)], ([1], None, False, [(0, 1000), (1, 1000)])),
-    "an empty page before its total": ([found([1], 5), found([], 5)], ([1], 5, False, [(0, 1000), (1, 1000)])),
-    "a page that it has read": ([found([1, 2], 5)], ([1, 2], 5, False, [(0, 1000), (2, 1000)])),
-    "pages of a size that is not refused": (
-        [REFUSAL, found([1, 2], 3), found([3], 3)],
-        ([1, 2, 3], 3, True, [(0, 1000), (0, 20), (2, 20)]),
-    ),
-    "a refusal further in": ([found([1, 2], 20_000), REFUSAL], ([1, 2], 20_000, False, [(0, 1000), (2, 1000)])),
-    "its last total": ([found([1, 2], 4), found([3], 3)], ([1, 2, 3], 3, True, [(0, 1000), (2, 1000)])),
-    # Items that cannot be read do not end it, and keep it from being whole.
-    "its total, with items that cannot be read": (
-        [found([None, None], 5), found([3, 4], 5), found([5], 5)],
-        ([3, 4, 5], 5, False, [(0, 1000), (2, 1000), (4, 1000)]),
-    ),
-}
-
-
-@pytest.mark.parametrize(("answers", "expected"), SEARCHES.values(), ids=SEARCHES)
-async def test_a_search_ends_with(answers: list[str | PlatformError], expected: object) -> None:
-    asked = caller(*answers)
-    listing = (await search.everything(asked)).value
-    pages = [(arguments["from"], arguments["size"]) for _, arguments in asked.calls]
-    assert ([one.id for one in listing.names], listing.total, listing.complete, pages) == expected
-    assert listing.fault is None
-
-
-async def test_a_search_that_fails_further_in_is_what_came_until_then_and_tells_of_it() -> None:
-    listing = (await search.everything(caller(found([1, 2], 4), FAULT))).value
-    assert ([one.id for one in listing.names], listing.complete, listing.fault) == ([1, 2], False, FAULT)
-    for first in (FAULT, REFUSAL):
-        with pytest.raises(type(first)):
-            await search.everything(caller(first))
-
-
-async def test_a_resource_is_its_type_and_its_id() -> None:
-    body = (
-        '{"Total": 4, "SearchResults": [{"Type": "dns", "Id": 1, "Name": "a"}, {"Type": "cdn", "Id": 1, "Name": null}, '
-        '{"Type": "new kind", "Id": 2}, {"Type": "dns", "Id": 1, "Name": "b"}]}'
-    )
-    listing = (await search.everything(caller(body))).value
-    assert listing.names == {Found("dns", 1): "b", Found("cdn", 1): "", Found("new kind", 2): ""}
-    assert listing.complete is False
-
-
-# The answers → the ids, the unusable ones with their faults, the total, whether the list is complete, and the number of
-# requested pages.
-BROKEN = {"shieldZoneId": 2, "wafEnabled": {}}
-Zones = tuple[list[str], tuple[list[int], dict[int, str], int | None, bool, int]]
-LISTS: dict[str, Zones] = {
-    "pages that are named": ([zones([1, 2], 3, 2), zones([3], 3, None)], ([1, 2, 3], {}, 3, True, 2)),
-    "the total": ([zones([1, 2], 3, None), zones([3], 3, None)], ([1, 2, 3], {}, 3, True, 2)),
-    "the number of pages": ([zones([1], None, None, 2), zones([2], None, None, 2)], ([1, 2], {}, None, False, 2)),
-    "no zones": ([zones([], 0, None)], ([], {}, 0, True, 1)),
-    "no zones and no list": (['{"data": null, "page": {"totalCount": 0}, "error": null}'], ([], {}, 0, True, 1)),
-    "no page object": (['{"data": [{"shieldZoneId": 1}]}'], ([1], {}, None, False, 1)),
-    **{
-        f"pages that repeat themselves, the next is {following}": (
-            [zones([1, 2], 5, following)],
-            ([1, 2], {}, 5, False, 2),
-        )
-        for following in (1, 0, -1, 2)
-    },
-    "zones that cannot be read": (
-        [zones([1, BROKEN, "x", {"shieldZoneId": None}], 4, None)],
-        ([1], {2: "wafEnabled: Input should be a valid boolean"}, 4, False, 1),
-    ),
-    "a zone that can be read on another page": (
-        [zones([BROKEN], 1, 2), zones([2], 1, None)],
-        ([2], {}, 1, True, 2),
-    ),
-}
-
-
-@pytest.mark.parametrize(("answers", "expected"), LISTS.values(), ids=LISTS)
-async def test_the_list_of_shield_zones_is_read_by(answers: list[str], expected: object) -> None:
-    asked = caller(*answers)
-    listing = (await shield.zones(asked)).value
-    made = (list(listing.zones), dict(listing.unusable), listing.total, listing.complete, len(asked.calls))
-    assert made == expected
-    assert [arguments["page"] for _, arguments in asked.calls] == list(range(1, len(asked.calls) + 1))
-
-
-@pytest.mark.parametrize(
-    "answers",
-    [
-        ['{"data": null, "page": {"totalCount": 2}}'],
-        ['{"data": null}'],
-        [zones([1], 2, 2), '{"data": 7}'],
-    ],
+NAMELESS = (
+    '{"Total": 4, "SearchResults": [{"Type": "dns", "Id": 1, "Name": "a"}, {"Type": "cdn", "Id": 1, "Name": null}, '
+    '{"Type": "new kind", "Id": 2}, {"Type": "dns", "Id": 1, "Name": "b"}]}'
 )
-async def test_a_page_that_fails_fails_the_list(answers: list[str]) -> None:
-    with pytest.raises(WrongShape):
-        await shield.zones(caller(*answers))
+BROKEN = {"shieldZoneId": 2, "wafEnabled": {}}
+SEARCHES: dict[str, list[str | PlatformError]] = {
+    "its total": [found([1, 2], 3), found([3], 3)],
+    "nothing found": [found([], 0)],
+    "an empty page, without a total": [found([1], None), found([], None)],
+    "an empty page before its total": [found([1], 5), found([], 5)],
+    "a page that it has read": [found([1, 2], 5)],
+    "pages of a size that is not refused": [REFUSAL, found([1, 2], 3), found([3], 3)],
+    "a refusal of any size": [REFUSAL],
+    "a refusal further in": [found([1, 2], 20_000), REFUSAL],
+    "a failure": [FAULT],
+    "a failure further in": [found([1, 2], 4), FAULT],
+    "its last total": [found([1, 2], 4), found([3], 3)],
+    # Items that cannot be read do not end it, and keep it from being whole.
+    "its total, with items that cannot be read": [found([None, None], 5), found([3, 4], 5), found([5], 5)],
+    "resources that are known by their types and ids": [NAMELESS],
+}
+ZONES: dict[str, list[str | PlatformError]] = {
+    "pages that are named": [zones([1, 2], 3, 2), zones([3], 3, None)],
+    "the total": [zones([1, 2], 3, None), zones([3], 3, None)],
+    "the number of pages": [zones([1], None, None, 2), zones([2], None, None, 2)],
+    "no zones": [zones([], 0, None)],
+    "no zones and no list": ['{"data": null, "page": {"totalCount": 0}, "error": null}'],
+    "no page object": ['{"data": [{"shieldZoneId": 1}]}'],
+    **{f"pages that repeat themselves, the next is {next_}": [zones([1, 2], 5, next_)] for next_ in (1, 0, -1, 2)},
+    "zones that cannot be read": [zones([1, BROKEN, "x", {"shieldZoneId": None}], 4, None)],
+    "a zone that can be read on another page": [zones([BROKEN], 1, 2), zones([2], 1, None)],
+    "no list with a total": ['{"data": null, "page": {"totalCount": 2}}'],
+    "no list": ['{"data": null}'],
+    "a second page that is no list": [zones([1], 2, 2), '{"data": 7}'],
+}
+
+
+async def searched(asked: ScriptedCaller) -> str:
+    listing = (await search.everything(asked)).value
+    names = ", ".join(f"{one.type} {one.id} {name}" for one, name in listing.names.items())
+    return f"{names or 'none'}; of {listing.total}, complete: {listing.complete}, failed: {listing.fault}"
+
+
+async def listed(asked: ScriptedCaller) -> str:
+    listing = (await shield.zones(asked)).value
+    return f"{[*listing.zones]}, unusable: {dict(listing.unusable)}; of {listing.total}, complete: {listing.complete}"
+
+
+async def test_lists_end_with_what_their_pages_say() -> None:
+    text = ""
+    for read, cases in ((searched, SEARCHES), (listed, ZONES)):
+        for words, answers in cases.items():
+            asked = caller(*answers)
+            try:
+                said = await read(asked)
+            except PlatformError as error:
+                said = f"{error.reason}: {error}"
+            text += f"{read.__name__}, {words}: {said}; asked {[list(given.values()) for _, given in asked.calls]}\n"
+    assert_golden(text, Path(__file__).parent / "lists.txt")
 
 
 @pytest.mark.parametrize("size", [1, 7, 10, 1000])
