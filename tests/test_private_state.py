@@ -16,7 +16,6 @@ ALLOWED = {
         "_LARGEST_COMMIT": "a commit of several statements, without thousands of rows",
         "_MIGRATIONS": "a schema step that no version has yet",
     },
-    "shards/test_ticks.py": {"_ticking": "which thread runs a tick is not seen from outside"},
 }
 
 

@@ -27,14 +27,6 @@ async def sharing(tmp_path: Path, postgres: Postgres) -> AsyncIterator[SharingPr
         yield shared
 
 
-async def test_a_process_that_ends_leaves_its_shard_to_the_next_at_once(sharing: SharingProcesses) -> None:
-    async with sharing.exporter("one") as one:
-        await until_all(one)
-        assert await asyncio.to_thread(one.end) == 0
-    with psycopg.connect(sharing.url) as connection:
-        assert connection.execute("SELECT bool_and(expires <= now()) FROM edge_exporter_lease").fetchone() == (True,)
-
-
 async def test_a_suspended_process_serves_no_counter_that_another_has_passed_and_ends(
     sharing: SharingProcesses,
 ) -> None:
@@ -79,14 +71,18 @@ async def test_a_process_starts_while_the_database_is_away_and_counts_when_it_is
             postgres.start()
 
 
-async def test_the_password_is_seen_nowhere(sharing: SharingProcesses) -> None:
+async def test_the_password_is_seen_nowhere_and_a_process_that_ends_leaves_its_shard_to_the_next_at_once(
+    sharing: SharingProcesses,
+) -> None:
     async with sharing.exporter("one") as one:
         await until_all(one)
         seen = await asyncio.to_thread(Path(f"/proc/{one.pid}/cmdline").read_text)
         for path in ("/metrics", "/", "/api/v1/status", "/api/v1/targets"):
             answer = await asyncio.to_thread(urllib.request.urlopen, f"{one.url}{path}")
             seen += answer.read().decode()
-        await asyncio.to_thread(one.end)
+        assert await asyncio.to_thread(one.end) == 0
         assert PASSWORD not in seen + str(one.logs)
         (reported,) = [entry for entry in one.logs if entry["event"] == "started"]
         assert reported["state"].startswith("postgresql://127.0.0.1:")
+    with psycopg.connect(sharing.url) as connection:
+        assert connection.execute("SELECT bool_and(expires <= now()) FROM edge_exporter_lease").fetchone() == (True,)

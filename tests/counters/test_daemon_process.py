@@ -4,20 +4,19 @@ import asyncio
 import os
 import signal
 import subprocess
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from exporter.sandbox import keys
 from tests.counters.process import Exporter
 from tests.counters.sandboxed_daemons import SandboxedDaemons
+from tests.exporter_parts import account_at
 from tests.real_parts import PARTS, end_without, find
-from tests.waiting import END_SECONDS, PATIENCE, until
+from tests.waiting import END_SECONDS, until, wait_until
 
 QUERIES = "edge_dns_queries_total"
-
-
+# SQLite's system calls are replaced.
 HANGING = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -35,117 +34,83 @@ ssize_t pwrite64(int file, const void *data, size_t size, off64_t at) {
 """
 
 
-class HangingDisk:
-    """A disk whose writes hang from a certain time on; SQLite's system calls are replaced."""
-
-    def __init__(self, folder: Path) -> None:
-        source, library = folder / "hanging.c", folder / "hanging.so"
-        self._hangs, self._hung = folder / "hangs", folder / "hung"
-        source.write_text(HANGING)
-        built = subprocess.run(
-            [find("cc"), "-shared", "-fPIC", "-o", library, source, "-ldl"], capture_output=True, check=False
-        )
-        if built.returncode != 0:  # a compiler without the headers of the C library
-            end_without("the C library's headers", PARTS["cc"].install)
-        self.prefix = (
-            "env", f"LD_PRELOAD={library}", f"DISK_HANGS={self._hangs}", f"DISK_HUNG={self._hung}"
-        )  # fmt: skip
-
-    def hang(self) -> None:
-        """Make every write hang from now on."""
-        self._hangs.touch()
-
-    async def hung(self) -> None:
-        """Wait until a write hangs."""
-        await until(self._hung.exists, "a write that hangs")
+def hanging_disk(folder: Path) -> Sequence[str]:
+    """Return the start of a command whose writes to a disk hang while the file `hangs` exists, and make `hung` then."""
+    source, library = folder / "hanging.c", folder / "hanging.so"
+    source.write_text(HANGING)
+    built = subprocess.run(
+        [find("cc"), "-shared", "-fPIC", "-o", library, source, "-ldl"], capture_output=True, check=False
+    )
+    if built.returncode != 0:  # a compiler without the headers of the C library
+        end_without("the C library's headers", PARTS["cc"].install)
+    return "env", f"LD_PRELOAD={library}", f"DISK_HANGS={folder / 'hangs'}", f"DISK_HUNG={folder / 'hung'}"
 
 
-@pytest.fixture
-def hanging_disk(tmp_path: Path) -> HangingDisk:
-    return HangingDisk(tmp_path)
-
-
-def settings(sandboxed: SandboxedDaemons) -> dict[str, Any]:
-    """Settings with one account that is polled every second."""
-    account = {
-        "name": "main",
-        "base_url": sandboxed.sandbox.url,
-        "api_key": keys.API_KEY,
-        "budget": {"requests_per_second": 1000, "max_in_flight": 8},
-        "timeout": "600s",
-    }
-    return {
-        "accounts": [account],
+async def started(sandboxed: SandboxedDaemons, prefix: Sequence[str] = ()) -> Exporter:
+    """Start an exporter that polls every second, and wait until it serves."""
+    settings = {
+        "accounts": [account_at(sandboxed.sandbox.url, timeout="600s")],
         "web": {"listen": "127.0.0.1:0"},
         "state": {"path": str(sandboxed.state)},
         "collectors": {"dns_statistics": {"interval": "1s"}},
     }
+    return await asyncio.to_thread(Exporter, settings, sandboxed.state.parent, prefix)
 
 
-async def started(sandboxed: SandboxedDaemons) -> Exporter:
-    """Start an exporter, and wait until it serves."""
-    return await asyncio.to_thread(Exporter, settings(sandboxed), sandboxed.state.parent)
+async def served(exporter: Exporter, value: float) -> None:
+    """Wait until a zone's counter has this value; only a scrape shows it."""
+    await asyncio.to_thread(wait_until, lambda: exporter.samples(QUERIES, "zone_id").get("101") == value)
 
 
-async def served(exporter: Exporter, zone: str, value: float) -> None:
-    """Wait until a zone's counter has this value."""
-    async with asyncio.timeout(PATIENCE):
-        # Nothing tells of it from outside but a scrape.
-        while (await asyncio.to_thread(exporter.samples, QUERIES, "zone_id")).get(zone) != value:  # noqa: ASYNC110
-            await asyncio.sleep(0.05)
-
-
-async def test_sigterm_ends_it_though_polls_stall(sandboxed: SandboxedDaemons) -> None:
-    exporter = await started(sandboxed)
-    await served(exporter, "101", 0)
-    sandboxed.faults.add({"kind": "stall", "point": "start"})
-    sandboxed.faults.add({"kind": "stall", "point": "body"})
+async def polls_stall(sandboxed: SandboxedDaemons, _exporter: Exporter) -> None:
+    for point in ("start", "body"):
+        sandboxed.faults.add({"kind": "stall", "point": point})
     await until(lambda: any(fault.hits for fault in sandboxed.faults.all()))
-    await ends_in_time(exporter)
-    assert exporter.events[-1] == "stopping"
 
 
-async def test_sigterm_saves_what_was_counted(sandboxed: SandboxedDaemons) -> None:
-    exporter = await started(sandboxed)
-    await served(exporter, "101", 0)
-    sandboxed.world.dns.add_queries(101, 7)
-    await served(exporter, "101", 7)
-    assert await asyncio.to_thread(exporter.end) == 0
-    assert not sandboxed.state.with_name("state.db-wal").exists()
-    exporter = await started(sandboxed)
-    await served(exporter, "101", 7)
-    assert await asyncio.to_thread(exporter.end) == 0
-
-
-async def ends_in_time(exporter: Exporter) -> None:
-    """End it with SIGTERM while one of its threads is blocked for ever."""
-    async with asyncio.timeout(END_SECONDS):
-        assert await asyncio.to_thread(exporter.end) == 0
-
-
-async def test_sigterm_ends_it_within_5_seconds_though_a_reload_waits_for_its_file(sandboxed: SandboxedDaemons) -> None:
-    exporter = await started(sandboxed)
+async def a_reload_waits_for_its_file(sandboxed: SandboxedDaemons, exporter: Exporter) -> None:
     config = sandboxed.state.with_name("exporter.yml")
     config.unlink()
     # To open it for reading waits for someone who writes.
     os.mkfifo(config)
     exporter.send(signal.SIGHUP)
-    await ends_in_time(exporter)
 
 
-async def test_sigterm_ends_it_within_5_seconds_though_the_disk_hangs_in_a_commit(
-    sandboxed: SandboxedDaemons, hanging_disk: HangingDisk
-) -> None:
-    exporter = await asyncio.to_thread(Exporter, settings(sandboxed), sandboxed.state.parent, hanging_disk.prefix)
-    await served(exporter, "101", 0)
-    hanging_disk.hang()
-    sandboxed.world.dns.add_queries(101, 7)
-    await hanging_disk.hung()
-    await ends_in_time(exporter)
-
-
-async def test_sigterm_ends_it_within_5_seconds_though_its_log_is_not_read(sandboxed: SandboxedDaemons) -> None:
-    exporter = await started(sandboxed)
+async def its_log_is_not_read(_sandboxed: SandboxedDaemons, exporter: Exporter) -> None:
     await asyncio.to_thread(exporter.fill_log)
-    await served(exporter, "101", 0)
-    await ends_in_time(exporter)
+    await served(exporter, 0)
+
+
+async def the_disk_hangs_in_a_commit(sandboxed: SandboxedDaemons, _exporter: Exporter) -> None:
+    disk = sandboxed.state.parent
+    (disk / "hangs").touch()
+    sandboxed.world.dns.add_queries(101, 7)
+    await until((disk / "hung").exists, "a write that hangs")
+
+
+@pytest.mark.parametrize(
+    "obstruct", [polls_stall, a_reload_waits_for_its_file, its_log_is_not_read, the_disk_hangs_in_a_commit]
+)
+async def test_sigterm_ends_it_within_5_seconds_though(
+    sandboxed: SandboxedDaemons, obstruct: Callable[[SandboxedDaemons, Exporter], Awaitable[None]]
+) -> None:
+    disk = sandboxed.state.parent
+    exporter = await started(sandboxed, hanging_disk(disk) if obstruct is the_disk_hangs_in_a_commit else ())
+    await served(exporter, 0)
+    await obstruct(sandboxed, exporter)
+    async with asyncio.timeout(END_SECONDS):
+        assert await asyncio.to_thread(exporter.end) == 0
+    # The log of a full pipe is cut off.
+    assert obstruct is its_log_is_not_read or exporter.events[-1] == "stopping"
+
+
+async def test_sigterm_saves_what_was_counted(sandboxed: SandboxedDaemons) -> None:
+    exporter = await started(sandboxed)
+    await served(exporter, 0)
+    sandboxed.world.dns.add_queries(101, 7)
+    await served(exporter, 7)
+    assert await asyncio.to_thread(exporter.end) == 0
+    assert not sandboxed.state.with_name("state.db-wal").exists()
+    exporter = await started(sandboxed)
+    await served(exporter, 7)
+    assert await asyncio.to_thread(exporter.end) == 0

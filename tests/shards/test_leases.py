@@ -1,6 +1,7 @@
 """Replicas that hold shards by leases: fair shares, takeovers with continued counters, and the samples of each."""
 
 import asyncio
+import json
 import signal
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -22,6 +23,7 @@ from tests.counters.sharing_processes import (
 from tests.postgres import Postgres
 
 TOTAL = 6
+KINDS = {"dns_zone": 3, "script": 1, "shield_zone": 1}
 HELD = "edge_exporter_shard_held"
 WAITING = """\
 # HELP edge_exporter_shard_waiting Whether the exporter can claim no shard, because another shard.total or another \
@@ -66,18 +68,33 @@ async def shared(exporters: Sequence[Exporter]) -> None:
     await until_all(*exporters)
 
 
-async def test_a_replica_takes_over_the_shards_of_one_that_was_killed_and_goes_on_counting(
+def listed(exporter: Exporter) -> dict[str, list[str]]:
+    """Return the addresses of each kind of target that is known, for probes."""
+    known = [kind for kind in KINDS if exporter.answers(f"/sd/{kind}")]
+    return {kind: [group["targets"][0] for group in json.loads(exporter.text(f"/sd/{kind}"))] for kind in known}
+
+
+async def test_a_replica_takes_over_the_shards_of_one_that_was_killed_goes_on_counting_and_lists_the_same_targets(
     sharing: SharingProcesses,
 ) -> None:
     async with replicas(sharing, "one", "two") as (one, two):
         sharing.serve(10)
         await until_total(30, one, two)
+
+        async def are_all_listed() -> bool:
+            found = [await asyncio.to_thread(listed, each) for each in (one, two)]
+            return found[0] == found[1] and {kind: len(each) for kind, each in found[0].items()} == KINDS
+
+        await until(are_all_listed)
+        before = listed(two)
         await asyncio.to_thread(one.end, signal.SIGKILL)
+        assert listed(two) == before
         sharing.serve(4)
         await until_total(42, two)
         assert await held_by(two) == {str(shard) for shard in range(TOTAL)}
         takeovers = await asyncio.to_thread(two.samples, "edge_exporter_shard_takeovers_total", "shard")
         assert sum(takeovers.values()) == TOTAL
+        assert listed(two) == before
 
 
 async def test_surplus_shards_are_handed_over_to_a_replica_that_comes_and_back_when_it_ends(
