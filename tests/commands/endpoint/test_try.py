@@ -12,6 +12,7 @@ import yaml
 
 from tests.commands.platform import Platform
 from tests.commands.shell import Ended, clean, invoke, process
+from tests.real_parts import find
 from tests.waiting import wait_until
 
 REPOSITORY = Path(__file__).parents[3]
@@ -157,6 +158,7 @@ def test_a_target_that_is_of_no_use_is_said(tmp_path: Path, environ: dict[str, s
 
 
 def test_the_examples_of_the_documentation_run_as_they_stand(platform: Platform, tmp_path: Path) -> None:
+    find("curl")
     text = (REPOSITORY / "docs" / "endpoints.md").read_text().partition("\n## Keys")[0]
     export, *blocks = re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     export, _, prepare = export.replace("http://127.0.0.1:9878", platform.url).partition("\n")
