@@ -9,7 +9,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from exporter.counters.storage import MemoryStorage
-from exporter.targets.target import Target
+from exporter.targets.target import PollKey, Target
 from tests.endpoints.platform import Query, platform
 from tests.endpoints.test_engine import BUSY, OFF
 from tests.exporter_parts import ExporterParts, exporter_parts
@@ -88,7 +88,7 @@ async def test_an_answer_that_was_the_same_renews_nothing_of_a_target_that_faile
         with monkeypatch.context() as patched:
             patched.setattr(MemoryStorage, "commit", slow)
             for has_come in (
-                lambda: parts.schedule.waits_for_ledger(zone.polled_by("dns_statistics")),
+                lambda: parts.schedule.waits_for_ledger(PollKey(zone.key, "dns_statistics")),
                 lambda: parts.store.board.is_failing("dns_statistics", zone),
             ):
                 parts.clock.now += ROUND

@@ -70,7 +70,7 @@ class RecordedBaselines(Baselines):
     async def of(self, collector: str, target: Target, _poll: Poll) -> Beginning | None:
         """Return the counters that the running daemon has stored; raises `BaselineError` where it has none yet."""
         try:
-            row = self.read(target.polled_by(collector))
+            row = self.read(PollKey(target.key, collector))
         except StorageError as error:
             raise BaselineError(f"the state cannot be read: {error}") from error
         if row is None:
@@ -103,7 +103,7 @@ class OwnBaselines(Baselines):
 
     async def of(self, collector: str, target: Target, poll: Poll) -> Beginning | None:
         """Return the stored counters of a target; count its first poll where there are none."""
-        key = target.polled_by(collector)
+        key = PollKey(target.key, collector)
         if key not in self._ledger.remembered():
             polled = await poll()
             now = polled.date or self._clocks.utc()

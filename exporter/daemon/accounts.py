@@ -93,7 +93,7 @@ class Accounts:
         registry: says which accounts this process reports.
         intervals: returns the intervals of polls that are in force.
         clocks: the clocks.
-        entries: the accounts and databases that are polled, by the name that `account_of` gives.
+        entries: the accounts and databases that are polled, by their targets' `client_name`.
     """
 
     telemetry: Telemetry

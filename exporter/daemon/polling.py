@@ -180,7 +180,7 @@ class Polling:
             self.schedule.resize(max(1, len(share.held)) / share.total)
 
     def _remembered(self, collector: str, target: Target) -> float:
-        row = self._ledger.remembered().get(target.polled_by(collector))
+        row = self._ledger.remembered().get(PollKey(target.key, collector))
         return row.success if row is not None else 0.0
 
     def _lifetime(self, collector: str, target: Target) -> float:

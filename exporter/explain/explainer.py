@@ -30,7 +30,7 @@ from exporter.explain.evidence import cause_of_failure, moment, source_fields
 from exporter.exposition.store import Status
 from exporter.metric import FamilyInfo
 from exporter.responsive.slices import in_slices
-from exporter.targets.target import Target, account_of
+from exporter.targets.target import PollKey, Target
 
 # These causes of a failure are reported instead of STALE and FAILING.
 _ROOTS = frozenset({Cause.KEY_REFUSED, Cause.KEY_FORBIDDEN, Cause.OUT_OF_RANGE})
@@ -46,7 +46,7 @@ class Absence:
     """Families of a target that have no series, all for one cause.
 
     Attributes:
-        account: the account, or the database as `account_of` gives it.
+        account: the account, or the database, as `Target.client_name` gives it.
         target: its label, such as `dns_zone/102`; `dns_zone/*` if there is none of its kind.
         families: their names.
         evidence: the facts that show the cause.
@@ -78,7 +78,7 @@ class AbsenceFilter:
 
     def admits(self, target: Target) -> bool:
         """Return whether a target is selected."""
-        if self.accounts and account_of(target) not in self.accounts:
+        if self.accounts and target.client_name not in self.accounts:
             return False
         return not self.targets or target.key.label in self.targets or target.name in self.targets
 
@@ -137,7 +137,7 @@ class Explainer:
         self, scope: Scope, collector: Collector, candidate: Candidate, wanted: AbsenceFilter
     ) -> Iterator[Absence]:
         target = candidate.target
-        if wanted.accounts and account_of(target) not in wanted.accounts:
+        if wanted.accounts and target.client_name not in wanted.accounts:
             return
         infos = collector.families_of(target.kind, target.id)
         grouped: dict[_Finding, list[str]] = {}
@@ -146,7 +146,7 @@ class Explainer:
                 grouped.setdefault(finding, []).append(name)
         for (cause, evidence), names in grouped.items():
             yield Absence(
-                account_of(target), collector.name, target.key.label, target.name, tuple(names), cause, evidence
+                target.client_name, collector.name, target.key.label, target.name, tuple(names), cause, evidence
             )
 
     def _findings(
@@ -172,7 +172,7 @@ class Explainer:
         elif target.kind == collector.polls and not collector.wants(discovery.without_names(target)):
             standing = (Cause.NOT_CONFIGURED, "the configuration selects nothing that this collector lists")
         else:
-            status = self._sources.board.find(target.polled_by(collector.name))
+            status = self._sources.board.find(PollKey(target.key, collector.name))
             if status is not None and status.polled and (status.served or status.up):
                 yield from self._of_answer(status, admitted)
                 return
@@ -211,14 +211,14 @@ class Explainer:
         if target.kind != collector.polls:
             # The target's list is polled, for the account; the target itself fails only if its item cannot be read.
             target = Target(target.account, collector.polls, target.account)
-            listing = self._sources.board.find(target.polled_by(collector.name))
+            listing = self._sources.board.find(PollKey(target.key, collector.name))
             if listing is not None and listing.failure is None and (status is None or not status.polled):
                 return Cause.NOT_DISCOVERED, f"the platform's list of {moment(listing.success)} does not contain it"
             if listing is not None and listing.failure is not None:
                 status = listing
         if status is None or status.failure is None:
             return self._of_waiting(collector, target)
-        cause, words = cause_of_failure(status, status.failure, self._sources.accepted(account_of(status.target)))
+        cause, words = cause_of_failure(status, status.failure, self._sources.accepted(status.target.client_name))
         if cause not in _ROOTS:
             cause = Cause.STALE if is_withdrawn else Cause.FAILING
         due = self._due(collector, target)
@@ -226,7 +226,7 @@ class Explainer:
 
     def _of_waiting(self, collector: Collector, target: Target) -> _Finding:
         schedule = self._sources.schedule()
-        if schedule.waits_for_ledger(target.polled_by(collector.name)):
+        if schedule.waits_for_ledger(PollKey(target.key, collector.name)):
             return Cause.LEDGER, self._ledger_words()
         if not collector.discovers and schedule.waits_for_discovery(target):
             cause, words = self._candidates.undiscovered(target.account)

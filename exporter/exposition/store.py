@@ -100,7 +100,7 @@ class Status:
     key: PollKey = field(init=False)
 
     def __post_init__(self) -> None:
-        self.key = self.target.polled_by(self.collector)
+        self.key = PollKey(self.target.key, self.collector)
 
     def health(self) -> tuple[Family, ...]:
         """Return the health families of the target."""
@@ -210,18 +210,20 @@ class StatusBoard:
 
     def is_failing(self, collector: str, target: Target) -> bool:
         """Return whether the last poll failed; False if it succeeded and its values have expired since."""
-        status = self._statuses.get(target.polled_by(collector))
+        status = self._statuses.get(PollKey(target.key, collector))
         return status is not None and not status.up and bool(status.reason)
 
     def was_up(self, collector: str, target: Target) -> bool | None:
         """Return whether the last poll succeeded; None before the first."""
-        status = self._statuses.get(target.polled_by(collector))
+        status = self._statuses.get(PollKey(target.key, collector))
         return None if status is None or not status.polled else status.up
 
     def remove(self, target: Target, collector: str | None = None) -> list[PollKey]:
         """Remove a target from one collector or from all; returns what was removed."""
         names = (collector,) if collector is not None else sorted(self._collectors)
-        removed = [status for name in names if (status := self._statuses.pop(target.polled_by(name), None)) is not None]
+        removed = [
+            status for name in names if (status := self._statuses.pop(PollKey(target.key, name), None)) is not None
+        ]
         if removed:
             self._ordered = None
         return [status.key for status in removed]
@@ -237,7 +239,7 @@ class StatusBoard:
         return iter(self._ordered)
 
     def _status(self, collector: str, target: Target) -> Status:
-        status = self._statuses.get(target.polled_by(collector))
+        status = self._statuses.get(PollKey(target.key, collector))
         if status is None:
             status = Status(target, collector, success=self._remembered(collector, target))
             self._statuses[status.key] = status
@@ -348,7 +350,7 @@ class Store:
 
     def clear(self, collector: str, target: Target) -> None:
         """Remove the platform families of a target that no longer exists on the platform."""
-        key = target.polled_by(collector)
+        key = PollKey(target.key, collector)
         expiry = self._expiries.pop(key, None)
         if expiry is not None:
             self.board.withdrawn(expiry.status)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from exporter.collectors import discovery
 from exporter.collectors.collector import Collector
 from exporter.targets.sharding import Share
-from exporter.targets.target import PollKey, Target, account_of
+from exporter.targets.target import PollKey, Target
 
 if TYPE_CHECKING:
     # It imports httpx, which `check --offline` does without.
@@ -116,7 +116,7 @@ class Intervals:
 
     Args:
         plans: collector → how it is run.
-        accounts: the accounts and databases, by their names from `account_of`.
+        accounts: the accounts and databases, by their targets' `client_name`.
         share: the share of the targets that this process polls; only its total is used.
 
     Attributes:
@@ -137,7 +137,7 @@ class Intervals:
         name = plan.collector.name
         rates: dict[str, float] = {}
         for target in targets:
-            account = account_of(target)
+            account = target.client_name
             # Names are looked up once.
             if plan.collector.wants(discovery.without_names(target)):
                 rates[account] = rates.get(account, 0.0) + 1 / self.configured(plan, target)
@@ -165,7 +165,7 @@ class Intervals:
 
     def effective(self, plan: Plan, target: Target) -> float:
         """Return the seconds between two polls of a target that its account's capacity allows."""
-        return self.configured(plan, target) * self.stretch(account_of(target), plan.collector.name)
+        return self.configured(plan, target) * self.stretch(target.client_name, plan.collector.name)
 
     def lifetime(self, collector: str, target: Target) -> float:
         """Return the seconds for which the values of a poll are valid, at the current interval; 0 if it is not run."""
@@ -231,7 +231,7 @@ class Backoff:
         Returns:
             The time of the repeat, or `due` if that is earlier.
         """
-        key, account = target.polled_by(collector), account_of(target)
+        key, account = PollKey(target.key, collector), target.client_name
         failures = self.failures.get(key, 0)
         self.failures[key] = failures + 1
         free = max(now, self._booked.get(account, now))

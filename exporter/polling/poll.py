@@ -23,7 +23,7 @@ from exporter.polling.intervals import Account
 from exporter.polling.timetable import DueTimes
 from exporter.responsive.slices import unhurried
 from exporter.targets.registry import Registry
-from exporter.targets.target import Inventory, PollKey, Target, account_of
+from exporter.targets.target import Inventory, PollKey, Target
 from exporter.telemetry import Telemetry
 
 # The results that may wait for the ledger at once. While it is slower, workers wait, so that memory has a bound.
@@ -47,7 +47,7 @@ class DuePoll:
     @property
     def key(self) -> PollKey:
         """The target as the collector sees it."""
-        return self.target.polled_by(self.collector.name)
+        return PollKey(self.target.key, self.collector.name)
 
     def __lt__(self, other: "DuePoll") -> bool:
         """Return whether this poll begins before another one."""
@@ -106,7 +106,7 @@ class Polls:
     `_count_and_publish`, in a task of its own, so that no worker waits for a disk.
 
     Attributes:
-        accounts: the accounts and databases, by their names from `account_of`.
+        accounts: the accounts and databases, by their targets' `client_name`.
         due_times: when targets are polled next.
         found: takes over what a discovery has found in an account.
         registry: the targets; a removed one is not published.
@@ -153,11 +153,11 @@ class Polls:
     async def poll(self, run: DuePoll, began: float) -> Polled:
         """Make the calls of a poll that began at a time, measure the answer, and record the result."""
         collector, target, last = run.collector, run.target, None
-        account = self.accounts[account_of(target)]
+        account = self.accounts[target.client_name]
         if not collector.discovers:
             # The answer is compared with the target's last one. While a cap excludes any series, no answer is
             # unchanged, because excluded series return only with a full poll.
-            status = self.store.board.find(target.polled_by(collector.name))
+            status = self.store.board.find(PollKey(target.key, collector.name))
             fingerprint = status.fingerprint if status is not None and self.store.is_exposed_whole else b""
             last = LastAnswer(fingerprint, f"{target.name}\0{dict(target.attributes)}{target.watched}", self.clocks)
         calls = account.client.until(run.until, last)
@@ -190,12 +190,12 @@ class Polls:
                 self.due_times.failed(collector, outcome.target, outcome.error)
             else:
                 await self._begin_counting(collector, outcome, now, seconds)
-                self.due_times.backoff.failures.pop(outcome.target.polled_by(collector.name), None)
+                self.due_times.backoff.failures.pop(PollKey(outcome.target.key, collector.name), None)
 
     async def _begin_counting(self, collector: Collector, outcome: Outcome, now: datetime, seconds: float) -> None:
         """Start the task that counts and publishes an outcome, when there is room for it."""
         target, memory = outcome.target, self.memory
-        key = target.polled_by(collector.name)
+        key = PollKey(target.key, collector.name)
         status = self.store.board.find(key)
         if status is not None and not outcome.is_unchanged:
             # Until this outcome is published, the served values belong to an older answer: no answer must be unchanged.
@@ -265,7 +265,7 @@ class Polls:
         facts = _facts(name, target)
         if isinstance(error, NotAvailable):
             # The zone does not have this resource: not a failure, but an answer without samples, which is logged once.
-            key = target.polled_by(name)
+            key = PollKey(target.key, name)
             if key not in self.memory.unavailable:
                 self.memory.unavailable.add(key)
                 self._log.info("not available", **facts, error_key=error.error_key)

@@ -21,7 +21,7 @@ from exporter.polling.poll import DuePoll, PollMemory, Polls
 from exporter.polling.timetable import DueTimes, KeptDueTimes
 from exporter.responsive.slices import at_once, in_slices
 from exporter.targets.registry import Change, Registry
-from exporter.targets.target import DATABASE_PREFIX, Inventory, PollKey, Target, account_of
+from exporter.targets.target import DATABASE_PREFIX, Inventory, PollKey, Target
 from exporter.telemetry import Telemetry
 
 TICKS_AN_INTERVAL = 60
@@ -135,7 +135,7 @@ class Schedule:
 
     Args:
         plans: the collectors, and how they are run.
-        accounts: the accounts and databases, by their names from `account_of`.
+        accounts: the accounts and databases, by their targets' `client_name`.
         registry: the targets.
         store: receives the results of polls.
         ledger: counts the counters.
@@ -219,7 +219,7 @@ class Schedule:
 
         def starts_again(name: str, target: Target) -> bool:
             again = refused | unnamed if name in naming else refused
-            return account_of(target) in again or target.polled_by(name) in self._unfinished
+            return target.client_name in again or PollKey(target.key, name) in self._unfinished
 
         discovered = frozenset(self._first_discovery.over - refused - unnamed)
         return ScheduleState(self._memory, discovered, self.due_times.kept(starts_again))
@@ -303,7 +303,7 @@ class Schedule:
 
     def _enqueue(self, plan: Plan, target: Target, at: float, now: float) -> None:
         """Enqueue a poll that has been due since `at`, and count the runs that were missed."""
-        account = account_of(target)
+        account = target.client_name
         pool, capacity = self.pools[account], self.accounts[account].capacity
         interval = self.intervals.effective(plan, target)
         following = self.due_times.begun(plan, target, interval, now)

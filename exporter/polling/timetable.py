@@ -12,7 +12,7 @@ from exporter.platform.errors import PlatformError, RateLimited, ServerError
 from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, FirstDiscovery, tells_names
 from exporter.polling.intervals import Account, Backoff, Intervals, Plan
 from exporter.targets.registry import Registry
-from exporter.targets.target import PollKey, Target, TargetKey, account_of
+from exporter.targets.target import PollKey, Target, TargetKey
 
 # A regular poll is at most this many intervals away.
 LATEST_SLOT = 1.5
@@ -122,7 +122,7 @@ class DueTimes:
 
     Args:
         plans: collector → how it is run.
-        accounts: the accounts and databases, by their names from `account_of`.
+        accounts: the accounts and databases, by their targets' `client_name`.
         registry: the targets.
         first_discovery: is repeated soon if it gets no answer.
         monotonic: a clock in seconds.
@@ -196,7 +196,7 @@ class DueTimes:
 
     def polled(self) -> set[PollKey]:
         """Return the polled targets, once for each of their collectors."""
-        return {target.polled_by(name) for name, timetable in self.timetables.items() for target in timetable.known}
+        return {PollKey(target.key, name) for name, timetable in self.timetables.items() for target in timetable.known}
 
     def taking_targets(self, plan: Plan, now: float) -> Generator[None, None, None]:
         """Take over the targets of a collector, which have changed, with a pause after each; new ones are due now."""
@@ -222,7 +222,7 @@ class DueTimes:
 
     def begun(self, plan: Plan, target: Target, interval: float, now: float) -> float:
         """Record that a poll of a target is enqueued; return when the next one is due, on the monotonic clock."""
-        self._deferred.discard(target.polled_by(plan.collector.name))
+        self._deferred.discard(PollKey(target.key, plan.collector.name))
         following = self._next_slot(plan, target, interval, now)
         self.timetables[plan.collector.name].put(target, following)
         return following
@@ -251,13 +251,13 @@ class DueTimes:
         if slot is None or at is None:
             return
         # A refused key is not tried more often; after a change of the key all targets are polled at once.
-        if not self._accounts[account_of(target)].client.credential.is_refused():
+        if not self._accounts[target.client_name].client.credential.is_refused():
             at = self.backoff.failed(name, target, now, slot)
         at = max(at, now + asked)
         if at != slot:
             self.timetables[name].put(target, at)
         if asked:
-            self._deferred.add(target.polled_by(name))
+            self._deferred.add(PollKey(target.key, name))
 
     def catching_up(self, now: float) -> Generator[None, None, None]:
         """Advance polls that long intervals have delayed, when intervals are short again, for example after a pause."""
@@ -268,8 +268,8 @@ class DueTimes:
             known = self.timetables[name].known
             for target, when in list(known.items()) if has_halved else ():
                 yield
-                is_other = account_of(target) != account
-                if is_other or known.get(target) != when or target.polled_by(name) in self._deferred:
+                is_other = target.client_name != account
+                if is_other or known.get(target) != when or PollKey(target.key, name) in self._deferred:
                     continue
                 interval = self.intervals.effective(plan, target)
                 if when[0] - now > LATEST_SLOT * interval:
@@ -278,7 +278,7 @@ class DueTimes:
     def making_account_due(self, account: str, now: float) -> Generator[None, None, None]:
         """Make all targets of an account due now, with a pause after each."""
         for timetable in self.timetables.values():
-            for target in [target for target in timetable.known if account_of(target) == account]:
+            for target in [target for target in timetable.known if target.client_name == account]:
                 if target in timetable.known:
                     timetable.put(target, now)
                 yield

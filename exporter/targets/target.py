@@ -63,6 +63,7 @@ class Target:
         interval: seconds between two polls, if the target has its own interval.
         scouted: whether the target belongs to another shard and is polled only to find other targets in its answers.
         key: the target's identity.
+        client_name: the account, or the database with a prefix, whose client and budget its polls use.
     """
 
     account: str
@@ -74,26 +75,17 @@ class Target:
     interval: float | None = field(default=None, compare=False)
     scouted: bool = field(default=False, compare=False)
     key: TargetKey = field(init=False, repr=False, compare=False)
+    client_name: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "key", TargetKey.of(self.account, self.kind, self.id))
-
-    def polled_by(self, collector: str) -> PollKey:
-        """Return the key of this target and a collector."""
-        return PollKey(self.key, collector)
+        object.__setattr__(self, "client_name", self.account or DATABASE_PREFIX + self.id.partition("/")[0])
 
     def is_polled_as(self, other: "Target") -> bool:
         """Return whether both are polled in the same way and as often, so that values of the other are still valid."""
         if other.scouted and not self.scouted:
             return False
         return (self.attributes, self.watched, self.interval) == (other.attributes, other.watched, other.interval)
-
-
-def account_of(target: Target) -> str:
-    """Return the account, or the database with a prefix, whose client and budget a target uses."""
-    if target.account:
-        return target.account
-    return DATABASE_PREFIX + target.id.partition("/")[0]
 
 
 @dataclass(frozen=True, slots=True)

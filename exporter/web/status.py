@@ -12,7 +12,7 @@ from exporter.metric import label_value
 from exporter.polling.scheduler import Schedule
 from exporter.responsive.slices import unhurried
 from exporter.targets.registry import Registry
-from exporter.targets.target import Target, TargetKey, account_of
+from exporter.targets.target import Target, TargetKey
 from exporter.web import status_models as views
 from exporter.web.status_models import UNWELL, State, credential_of
 from exporter.web.target_query import FilterValues, Pair, TargetQuery, state_of
@@ -40,7 +40,7 @@ class Census:
     def take_in(self, pair: Pair) -> None:
         """Count a target."""
         key, status = pair
-        state, account = state_of(status), account_of(status.target)
+        state, account = state_of(status), status.target.client_name
         self._counts[account, key.collector, state] += 1
         if state in UNWELL:
             alike = (account, key.collector, status.reason or state)
@@ -126,7 +126,7 @@ class View:
         ]
         words = []
         for name in refused[:MOST_REFUSALS]:
-            reasons = (status.reason for _, status in self.board.statuses() if account_of(status.target) == name)
+            reasons = (status.reason for _, status in self.board.statuses() if status.target.client_name == name)
             reason = next((reason for reason in reasons if reason in ("unauthorized", "credential")), "unauthorized")
             why = "is not accepted" if reason == "unauthorized" else "cannot be used"
             words.append(f"the {credential_of(label_value(name))} {why}")
@@ -162,7 +162,7 @@ class View:
         key, status = pair
         state = state_of(status)
         return views.TargetView(
-            account=label_value(account_of(status.target)),
+            account=label_value(status.target.client_name),
             collector=key.collector,
             target=label_value(key.target.label),
             name=label_value(status.target.name),

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from urllib.parse import urlencode
 
 from exporter.exposition.store import Status
-from exporter.targets.target import PollKey, account_of
+from exporter.targets.target import PollKey
 from exporter.web.status_models import State
 
 MOST_ROWS = 10_000
@@ -42,7 +42,7 @@ SORTS: Mapping[str, Callable[[Pair], _Rank]] = {
     "target": lambda _: (),
     "name": lambda pair: (pair[1].target.name.casefold(),),
     "collector": lambda pair: (pair[0].collector,),
-    "account": lambda pair: (account_of(pair[1].target),),
+    "account": lambda pair: (pair[1].target.client_name,),
     "state": lambda pair: (_STATES[state_of(pair[1])],),
     # Targets that never succeeded are treated as the oldest.
     "age": lambda pair: (-pair[1].success,),
@@ -77,7 +77,7 @@ class TargetQuery:
     def admits(self, pair: Pair) -> bool:
         """Return whether a target matches by its collector, account and words."""
         key, status = pair
-        account = account_of(status.target)
+        account = status.target.client_name
         if (self.collectors and key.collector not in self.collectors) or (
             self.accounts and account not in self.accounts
         ):

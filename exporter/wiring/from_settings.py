@@ -21,7 +21,7 @@ from exporter.targets.target import DATABASE_PREFIX, Target
 
 
 def named(settings: Settings) -> dict[str, AccountSettings | DatabaseSettings]:
-    """Return the accounts and databases by name, in the form of `exporter.targets.target.account_of`."""
+    """Return the accounts and databases by name, as `exporter.targets.target.Target.client_name` gives it."""
     return {
         **{account.name: account for account in settings.accounts},
         **{DATABASE_PREFIX + database.name: database for database in settings.databases},

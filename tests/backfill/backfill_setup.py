@@ -27,6 +27,7 @@ from exporter.sandbox.faults import Faults
 from exporter.sandbox.world import World
 from exporter.targets.registry import Registry
 from exporter.targets.sharding import Shard
+from exporter.targets.target import PollKey
 from exporter.wiring import from_settings
 from exporter.wiring.clients import client_of
 from tests.counters.ledger_driver import LedgerEvents
@@ -155,7 +156,7 @@ class BackfillSetup:
             for collector in (dns_statistics.COLLECTOR, shield_rate_limits.COLLECTOR):
                 for target in registry.targets(collector.polls):
                     polled = await collector.poll(context, target)
-                    key = target.polled_by(collector.name)
+                    key = PollKey(target.key, collector.name)
                     entry = Entry(key, target.name, now.timestamp(), polled.outcomes[0].counts, polled.date or now)
                     _add(raw, await _recorded(ledger, entry), now.timestamp())
 

@@ -49,6 +49,7 @@ from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.dns import Chart, KeyFormat, Shape
 from exporter.sandbox.faults import Faults
 from exporter.sandbox.keys import API_KEY
+from exporter.targets.target import PollKey
 from tests.counters.known_world import BREACHES, KnownWorld, Poll, Watched
 from tests.counters.ledger_driver import LedgerEvents
 from tests.counters.life import Life
@@ -392,7 +393,7 @@ class Platform(RuleBasedStateMachine):
         own = len(watched.collector.labels)
         watched.served = {
             (family.info.name, sample.values[own:]): sample.value
-            for family in self.life.counters(watched.target.polled_by(watched.collector.name))
+            for family in self.life.counters(PollKey(watched.target.key, watched.collector.name))
             for sample in family.samples
         }
         if BREACHES in watched.expected:

@@ -7,7 +7,7 @@ import pytest
 from exporter.collectors.collector import Outcome
 from exporter.exposition.store import LAST_SUCCESS, TARGET_UP, StatusBoard, Store, Update
 from exporter.metric import Count, DayBuckets, Family, FamilyInfo, Kind, Sample
-from exporter.targets.target import Target
+from exporter.targets.target import PollKey, Target
 from tests.polled import fail, succeed
 from tests.turned_clock import TurnedClock
 
@@ -38,7 +38,7 @@ class StoreSetup:
         succeed(self.store, collector, Outcome(target, (gauge,)), (counter,), lifetime=lifetime, duration=0.1)
 
     def _unchanged(self, lifetime: float) -> None:
-        status = self.store.board.find(ZONE.polled_by("dns_statistics"))
+        status = self.store.board.find(PollKey(ZONE.key, "dns_statistics"))
         assert status is not None
         self.store.unchanged(status, lifetime, duration=0.7)
 

@@ -7,7 +7,7 @@ from exporter.platform.http.client import Client
 from exporter.polling.intervals import FIRST_WAIT, Account, Backoff, Capacity, Intervals, Plan
 from exporter.responsive.slices import at_once
 from exporter.targets.sharding import Shard
-from exporter.targets.target import Target
+from exporter.targets.target import PollKey, Target
 
 HOUR = 3600.0
 NAME = dns_statistics.COLLECTOR.name
@@ -45,7 +45,7 @@ def test_a_good_poll_ends_the_row_of_failures() -> None:
     (zone,) = zones(1)
     repeats = backoff([zone], rate=10)
     repeats.failed(NAME, zone, 0.0, HOUR)
-    repeats.failures.pop(zone.polled_by(NAME))
+    repeats.failures.pop(PollKey(zone.key, NAME))
     assert repeats.failed(NAME, zone, 100.0, HOUR) == 100.0 + FIRST_WAIT
 
 

@@ -9,7 +9,7 @@ from exporter.platform.errors import PlatformError
 from exporter.polling.intervals import Capacity, Plan
 from exporter.settings.model import Settings
 from exporter.targets.registry import Registry
-from exporter.targets.target import DATABASE_PREFIX, ResourceList, Target, account_of
+from exporter.targets.target import DATABASE_PREFIX, ResourceList, Target
 from exporter.wiring import from_settings
 
 Poll = tuple[Plan, Target]
@@ -61,7 +61,7 @@ def pairs(plans: Iterable[Plan], registry: Registry, name: str) -> Iterator[Poll
     """Return the polls of an account or a database."""
     for plan in plans:
         for target in list(registry.targets(plan.collector.polls)):
-            if account_of(target) == name and plan.collector.wants(target):
+            if target.client_name == name and plan.collector.wants(target):
                 yield plan, target
 
 

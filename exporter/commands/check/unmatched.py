@@ -12,7 +12,7 @@ from exporter.commands.output.printing import counted
 from exporter.platform.errors import NotFound
 from exporter.settings.account import AccountSettings
 from exporter.settings.model import Settings
-from exporter.targets.target import ResourceList
+from exporter.targets.target import PollKey, ResourceList
 from exporter.validation.faults import Fault, KeyPath, suggestion, written
 from exporter.validation.yaml_file import MarkedFile
 from exporter.wiring import from_settings
@@ -164,7 +164,7 @@ def changed_counters(settings: Settings, verdicts: Sequence[AccountResult]) -> I
         for place, endpoint in enumerate(settings.endpoints):
             tried = [one.target for verdict in verdicts for one in verdict.tried if one.collector == endpoint.name]
             for target in tried:
-                row = stored.read(facts_key(target.polled_by(endpoint.name)))
+                row = stored.read(facts_key(PollKey(target.key, endpoint.name)))
                 facts = {} if row is None else unpack_facts(row.data)
                 for number, metric in enumerate(collectors[endpoint.name].metrics):
                     known, now = facts.get(metric.name), metric.declared(target.account)
