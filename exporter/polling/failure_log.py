@@ -1,5 +1,6 @@
 """Logs failures of targets, once at their beginning and once at their end; if they are many, only their number."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -26,13 +27,14 @@ class FailureLog:
         monotonic: a clock in seconds.
 
     Attributes:
-        windows: those in which failures or recoveries were logged, until `sum_up` ends them.
+        sum_up_at: when `sum_up` is to be called next, on that clock.
     """
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
         self._log = logger()
-        self.windows: dict[tuple[bool, str, str], _Window] = {}
+        self.sum_up_at = math.inf
+        self._windows: dict[tuple[bool, str, str], _Window] = {}
         self._lost: set[tuple[str, str]] = set()
 
     def fails(self, facts: Mapping[str, str], reason: str, error: str) -> None:
@@ -69,10 +71,11 @@ class FailureLog:
 
     def _is_named(self, *, fails: bool, account: str, reason: str) -> bool:
         now = self._monotonic()
-        window = self.windows.get((fails, account, reason))
+        window = self._windows.get((fails, account, reason))
         if window is None or window.ends <= now:
             self.sum_up()
-            window = self.windows[fails, account, reason] = _Window(now + WINDOW_SECONDS)
+            window = self._windows[fails, account, reason] = _Window(now + WINDOW_SECONDS)
+            self.sum_up_at = min(self.sum_up_at, window.ends)
         if window.named < MOST_NAMED:
             window.named += 1
             return True
@@ -82,9 +85,10 @@ class FailureLog:
     def sum_up(self, *, end: bool = False) -> None:
         """Log the number of targets that were not named in the windows that have ended; with `end`, in all windows."""
         now = self._monotonic()
-        for key in [key for key, window in self.windows.items() if end or window.ends <= now]:
-            (fails, account, reason), window = key, self.windows.pop(key)
+        for key in [key for key, window in self._windows.items() if end or window.ends <= now]:
+            (fails, account, reason), window = key, self._windows.pop(key)
             if window.counted and fails:
                 self._log.warning("more targets fail", account=account, reason=reason, targets=window.counted)
             elif window.counted:
                 self._log.info("more targets recovered", account=account, targets=window.counted)
+        self.sum_up_at = min((window.ends for window in self._windows.values()), default=math.inf)

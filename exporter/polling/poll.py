@@ -44,11 +44,6 @@ class DuePoll:
     until: float
     begin_by: float
 
-    @property
-    def key(self) -> PollKey:
-        """The target as the collector sees it."""
-        return PollKey(self.target.key, self.collector.name)
-
     def __lt__(self, other: "DuePoll") -> bool:
         """Return whether this poll begins before another one."""
         return self.begin_by < other.begin_by
@@ -183,7 +178,7 @@ class Polls:
             self.memory.failures.lists(collector.name, target.account, failure)
         now = polled.date or self.clocks.utc()
         async for outcome in unhurried(polled.outcomes, self.clocks.monotonic):
-            if not self.registry.accepts(target, outcome.target):
+            if not self.registry.accepts(outcome.target, is_found=outcome.target != target):
                 continue
             if outcome.error is not None:
                 self._fail(collector, outcome, outcome.error, seconds)
@@ -225,10 +220,8 @@ class Polls:
         counts = None if outcome.is_unchanged else outcome.counts
         counted = await self.ledger.record(Entry(key, shown, self.clocks.wall(), counts, now))
         # While the ledger wrote, the target or the collector may have been removed, or other families exposed.
-        is_polled = self.registry.is_polled(target.key)
-        if collector.name not in self.memory.collectors or not (
-            is_polled or (target.kind != collector.polls and self.registry.admits(target))
-        ):
+        is_accepted = self.registry.accepts(target, is_found=target.kind != collector.polls)
+        if collector.name not in self.memory.collectors or not is_accepted:
             return
         if outcome.is_unchanged:
             status = self.store.board.find(key)

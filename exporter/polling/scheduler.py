@@ -75,9 +75,10 @@ class WorkerPool:
 
     def offer(self, run: DuePoll) -> bool:
         """Queue a poll; return False if a poll of the same target by the same collector is queued or running."""
-        if run.key in self.busy:
+        key = PollKey(run.target.key, run.collector.name)
+        if key in self.busy:
             return False
-        self.busy.add(run.key)
+        self.busy.add(key)
         self._queue.put_nowait(run)
         return True
 
@@ -110,7 +111,7 @@ class WorkerPool:
                     await asyncio.sleep(0)
                 await self.run(run)
             finally:
-                self.busy.discard(run.key)
+                self.busy.discard(PollKey(run.target.key, run.collector.name))
                 self._queue.task_done()
 
 
@@ -298,7 +299,7 @@ class Schedule:
             for account, entry in self.accounts.items():
                 if entry.client.credential.is_renewed():
                     yield from self._repolling(account, now)
-            if self._memory.failures.windows:
+            if now >= self._memory.failures.sum_up_at:
                 self._memory.failures.sum_up()
 
     def _enqueue(self, plan: Plan, target: Target, at: float, now: float) -> None:

@@ -284,7 +284,7 @@ class Registry:
 
     def current(self, target: Target) -> Target:
         """Return a target as it is polled now, with a name that was learnt since; the same if it is not polled."""
-        return self.polled(target.account, target.kind).get(target.id, target)
+        return self._targets.get((target.account, target.kind), {}).get(target.id, target)
 
     def lacking(self, account: str) -> frozenset[str]:
         """Return the kinds of which configured ids have no name, unless a whole search did not contain them."""
@@ -299,21 +299,19 @@ class Registry:
 
     def is_polled(self, key: TargetKey) -> bool:
         """Return whether a target is polled."""
-        return key.id in self.polled(key.account, key.kind)
+        return key.id in self._targets.get((key.account, key.kind), {})
 
-    def admits(self, target: Target) -> bool:
-        """Return whether a target that another target's answer contains is polled here."""
-        if self.is_polled(target.key):
-            return True
-        selection = self._selections.get((target.account, target.kind))
-        return selection is not None and selection.rejection(target.name) is None and self.owns(target.key)
-
-    def accepts(self, polled: Target, found: Target) -> bool:
-        """Return whether a result of a poll is used; `found` is the polled target, or one that its answer contains.
+    def accepts(self, target: Target, *, is_found: bool) -> bool:
+        """Return whether a result of a poll is used; `is_found` if another target's answer contains the target.
 
         Targets may have been removed while they were polled, and a list contains some that other shards poll.
         """
-        return self.is_polled(found.key) if found == polled else self.admits(found)
+        key = (target.account, target.kind)
+        is_polled = target.id in self._targets.get(key, {})
+        if is_polled or not is_found:
+            return is_polled
+        selection = self._selections.get(key)
+        return selection is not None and selection.rejection(target.name) is None and self.owns(target.key)
 
     def targets(self, kind: str) -> Iterator[Target]:
         """Return the targets of a kind; accounts of other shards are included, whose lists alone are polled."""
