@@ -41,12 +41,7 @@ class Baselines:
     notice = "There is no state file: the history ends with yesterday, and no counter continues it."
 
     async def of(self, _collector: str, _target: Target, _poll: Poll) -> Beginning | None:
-        """Return the live counters of a target; None if none will continue this history.
-
-        Args:
-            _collector: the name of the collector.
-            _target: the target.
-            _poll: polls the target now.
+        """Return the live counters of a target, which may be polled now; None if none will continue this history.
 
         Raises:
             BaselineError: their beginning is not known.
@@ -120,11 +115,7 @@ class OwnBaselines(Baselines):
 
 
 def open_file_baselines(path: Path | None, clocks: Clocks) -> Baselines:
-    """Open the baselines of a state file: none without a file, a running daemon's rows, or the ledger itself.
-
-    Raises:
-        BaselineError: the state file cannot be used.
-    """
+    """Open the baselines of a state file: none, a running daemon's rows, or the ledger itself; raises BaselineError."""
     if path is None:
         return Baselines()
     try:

@@ -29,7 +29,6 @@ class History:
     """How the past days of a collector's counters are requested.
 
     Attributes:
-        collector: the collector whose series get a history.
         window_days: how many days one call can request; 0 if a call cannot choose its days.
         zero_days: a missing day counts 0 if it is one of the last `zero_days` days. Any other missing
             day is unknown.

@@ -90,11 +90,9 @@ class Backfill:
 
     Attributes:
         registry: the targets; discovery fills it.
-        clients: the client of each account.
         labels: labels that are added to every series.
         step: milliseconds between samples: one of `samples.STEPS`.
         progressed: called after each target.
-        histories: the collectors that have a history.
         lists: the collectors that discover targets of configured endpoints.
     """
 
@@ -114,14 +112,9 @@ class Backfill:
     _today: dict[str, int] = field(default_factory=dict)
 
     async def survey(self, first: int | None, last: int | None) -> Span:
-        """Discover the targets, and return the days of the history by the platform's clock.
+        """Discover the targets, and return the days of the history by the platform's clock: by default 30 until today.
 
-        Args:
-            first: the first day; None for 30 days in total.
-            last: the last day; None for today.
-
-        Raises:
-            RefusedError: a day is in the future, or the first day is after the last.
+        Raises RefusedError if a day is in the future, or the first day is after the last.
         """
         await asyncio.gather(*(self._discover(name) for name in self._accounts()))
         today = max(self._today.values(), default=day_of(self.clocks.utc()))
@@ -161,11 +154,7 @@ class Backfill:
                     self._today[account] = day_of(polled.date)
 
     async def run(self, span: Span, spool: Spool) -> Report:
-        """Write the history of every target; a failure of one does not affect the others.
-
-        Raises:
-            OSError: the output cannot be written.
-        """
+        """Write the history of every target; a failure of one does not affect the others. Raises OSError."""
         report = Report(span, failures=list(self._failures))
         chosen = list(self._chosen())
         report.targets = len(chosen)

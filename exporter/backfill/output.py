@@ -28,12 +28,8 @@ class Spool:
     """A file for each family, in a folder next to the output, and a journal of their valid sizes.
 
     The lines of a target are written to these files first and to the journal last. After an interruption, lines that
-    the journal does not list are removed, and the work continues with the next target.
-
-    Args:
-        output: the file to make.
-        families: the families, in the order of the output.
-        terms: the arguments, which must be the same when the work is resumed.
+    the journal does not list are removed, and the work continues with the next target. The terms are the arguments,
+    which must be the same when the work is resumed.
 
     Raises:
         SpoolError: another process makes the output, or an earlier run had other arguments.

@@ -90,12 +90,7 @@ def _grown(begin: int, end: int, total: float, held: float, step: int) -> Iterat
     from the ends of every range of whole steps. `rate` extrapolates at most over the average distance of samples,
     which the pairs make shorter than a step, so samples at the ends of steps would be too far away.
 
-    Args:
-        begin: the midnight, in unix milliseconds; it gets no sample, because the time before it may be unknown.
-        end: the time of the last sample.
-        total: the value at the beginning.
-        held: the growth.
-        step: milliseconds between samples.
+    The midnight itself gets no sample, because the time before it may be unknown.
     """
     for pair in range(begin, end, PAIR_STEPS * step):
         middles = range(pair + step // 2, pair + PAIR_STEPS * step, step)

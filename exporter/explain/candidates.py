@@ -70,7 +70,6 @@ class Sources:
         accepted: account → unix seconds of its last authenticated answer, 0 if there was none.
         state: where the ledger keeps its rows, for people; empty for memory.
         ledger_fault: why the last write of the ledger failed; empty if it succeeded.
-        clocks: the clocks of the schedule.
         holders: the exporter that holds each shard, if exporters share them by leases.
         waits: why this exporter holds no shard, and since when; empty if nothing prevents it.
     """
@@ -181,10 +180,7 @@ class Candidates:
     ) -> tuple[Cause, str]:
         """Return why there is no complete list of an account's resources.
 
-        Args:
-            account: the account's name.
-            lister: the collector that lists them.
-            was_listed: whether there is an incomplete list.
+        `lister` is the collector that lists them, and `was_listed` whether there is an incomplete list.
         """
         is_discovery = lister is discovery.COLLECTOR
         status = self.sources.board.find(PollKey.of(lister.name, account, "account", account))

@@ -22,10 +22,7 @@ def moment(seconds: float) -> str:
 def cause_of_failure(status: Status, failure: PollFailure, accepted: float) -> tuple[Cause, str]:
     """Return the cause of a target's failure, and its evidence: its beginning, reason and message, the last success.
 
-    Args:
-        status: the status of the target.
-        failure: its failure.
-        accepted: unix seconds of the account's last answer to a call with an accepted key.
+    `accepted` is when (unix seconds) the account's platform last answered a call with an accepted key.
     """
     said = ": ".join(part for part in (status.reason, status.message) if part)
     parts = [f"since {moment(failure.since)}", said or "no poll has succeeded in time"]

@@ -88,11 +88,7 @@ _Finding = tuple[Cause, str]
 
 
 class Explainer:
-    """Explains absences on demand.
-
-    Args:
-        sources: the parts that are read.
-    """
+    """Explains absences on demand."""
 
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
@@ -266,13 +262,9 @@ async def keep_counting(
     monotonic: Callable[[], float],
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> None:
-    """Count absent families by collector and cause, again and again.
+    """Count absent families by collector and cause, again and again, and show the counts.
 
-    Args:
-        explainer: finds them.
-        show: takes the counts.
-        monotonic: a clock in seconds.
-        sleep: waits for a number of seconds by that clock.
+    `sleep` waits for a number of seconds by the clock `monotonic`.
     """
     wait = FIRST_SECONDS
     while True:

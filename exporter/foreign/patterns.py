@@ -29,11 +29,7 @@ class PatternError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A regular expression of RE2's syntax.
-
-    Raises:
-        PatternError: the text is not a pattern.
-    """
+    """A regular expression of RE2's syntax; raises PatternError if the text is none."""
 
     pattern: str
     _compiled: Any = field(init=False, repr=False, compare=False)

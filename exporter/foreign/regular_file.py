@@ -18,28 +18,14 @@ class NotRegularFileError(OSError):
 
 
 def check_regular(path: Path) -> os.stat_result:
-    """Return the status of a regular file; this does not block on a pipe or a device either.
-
-    Raises:
-        NotRegularFileError: it is not a regular file.
-        OSError: it does not exist, or is not accessible.
-    """
+    """Return the status of a regular file, and never block; raises OSError, for another kind NotRegularFileError."""
     status = path.stat()
     _refuse(path, status)
     return status
 
 
 def read_regular(path: Path, most: int | None = None) -> bytes:
-    """Return the content of a file.
-
-    Args:
-        path: the file.
-        most: the most bytes that are read; None reads all.
-
-    Raises:
-        NotRegularFileError: it is not a regular file.
-        OSError: it cannot be read.
-    """
+    """Return the content of a file, or its first `most` bytes; raises OSError, for another kind NotRegularFileError."""
     check_regular(path)
     # The file may have been replaced since the check. So open it without blocking, and check it again.
     with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY), "rb") as file:  # noqa: PTH123

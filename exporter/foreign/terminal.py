@@ -8,11 +8,8 @@ def escape(text: str, *, keep: str = "") -> str:
 
     These are control characters (C0, DEL and C1), line breaks, direction marks and other invisible characters, spaces
     other than U+0020, private and unassigned characters, and halves of surrogate pairs. JSON that is escaped by this
-    function still means the same.
-
-    Args:
-        text: text from a platform, a file or an argument.
-        keep: characters that are not escaped, such as a line break in a text of several lines.
+    function still means the same. Characters to `keep` are not escaped, such as a line break in a text of several
+    lines.
     """
     if text.isprintable():
         return text

@@ -189,11 +189,7 @@ class AccountSettings(Section):
     searches: tuple[Text, ...] = Field(default=(), description="Searches whose number of results is a metric.")
 
     def credential(self) -> SecretStr:
-        """Return the current key.
-
-        Raises:
-            SecretFileError: The file of the key cannot be used.
-        """
+        """Return the current key; raises SecretFileError if its file cannot be used."""
         return stored_secret(self.api_key, self.api_key_file)
 
     @classmethod
@@ -257,11 +253,7 @@ class DatabaseSettings(Section):
     queries: tuple[SqlQuery, ...] = ()
 
     def credential(self) -> SecretStr:
-        """Return the current access token.
-
-        Raises:
-            SecretFileError: The file of the token cannot be used.
-        """
+        """Return the current access token; raises SecretFileError if its file cannot be used."""
         return stored_secret(self.auth_token, self.auth_token_file)
 
     @model_validator(mode="before")

@@ -32,12 +32,7 @@ class _Found:
 
 
 class KeyFile:
-    """A key in a file. `refresh` reads it if the file has changed; a call returns the key that was read last.
-
-    Args:
-        path: the file.
-        monotonic: a clock in seconds.
-    """
+    """A key in a file. `refresh` reads it if the file has changed; a call returns the key that was read last."""
 
     def __init__(self, path: Path, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._path = path
@@ -48,11 +43,7 @@ class KeyFile:
         self._is_stuck = False
 
     def __call__(self) -> str:
-        """Return the key that was read last, and start reading the file again if that was some time ago.
-
-        Raises:
-            CredentialError: the file could not be read, or contained no key.
-        """
+        """Return the key that was read last, and look at the file if that was some time ago; raises CredentialError."""
         self._look()
         if self._found.problem:
             raise CredentialError(f"the key cannot be read: {self._found.problem}")

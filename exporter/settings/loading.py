@@ -58,11 +58,7 @@ def load(
 def load_with_origins(
     file: MarkedFile, flags: Mapping[str, str] | None, environ: Mapping[str, str], *, host_name: str | None = None
 ) -> "tuple[Settings, Origins]":
-    """Load the settings with a file that has been read already; also return where each value comes from.
-
-    Raises:
-        SettingsError: Something is wrong; it holds every fault, those of the file too.
-    """
+    """Load the settings with a file that was read already, and the origins of values; raises SettingsError."""
     resolved = file_names_resolved(file.data or {}, Path(file.source).parent)
     endpoints = with_endpoint_files(file, resolved)
     resolved = endpoints.data
@@ -90,11 +86,7 @@ def load_with_origins(
 def load_with_endpoints(
     files: Sequence[Path], config: Path | None, flags: Mapping[str, str] | None, environ: Mapping[str, str]
 ) -> Settings:
-    """Load the settings with the endpoints of these files in place of the configured ones.
-
-    Raises:
-        SettingsError: Something is wrong; it holds every fault.
-    """
+    """Load the settings with the endpoints of these files, not the configured ones; raises SettingsError."""
     marked = read_file(config, environ)
     kept = {key: value for key, value in (marked.data or {}).items() if key != "endpoints"}
     sections = kept.get("collectors")
@@ -129,12 +121,7 @@ class EndpointFiles:
 
 
 def with_endpoint_files(file: MarkedFile, data: Mapping[str, object]) -> EndpointFiles:
-    """Read the files that a configuration names under `endpoint_files`, relative to its directory.
-
-    Args:
-        file: the configuration file, for the lines of its faults.
-        data: the content of the configuration.
-    """
+    """Read the files that a configuration names under `endpoint_files`, relative to the directory of its file."""
     names = data.get(_FILES)
     own = data.get(_LIST)
     if not isinstance(names, list) or not (own is None or isinstance(own, list)):

@@ -175,11 +175,7 @@ class StateSettings(Section):
         return self.is_shared or self.path is not None
 
     def address(self) -> str:
-        """Return the current address of the database, with its password.
-
-        Raises:
-            SecretFileError: The file of the address cannot be used.
-        """
+        """Return the current address of the database, with its password; raises SecretFileError for its file."""
         if self.url_file is None:
             return self.url.get_secret_value() if self.url is not None else ""
         address = read_secret(self.url_file).get_secret_value()
@@ -254,16 +250,14 @@ class ShardSettings(Section):
     def own(self, host_name: str) -> Share:
         """Return the shards of a command that is not the exporter: all of them if they are shared by leases.
 
-        Raises:
-            ShardOrdinalError: The host name should contain the number, and does not.
+        Raises ShardOrdinalError as `shard`.
         """
         return Share(frozenset(range(self.total)), self.total) if self.is_leased else self.shard(host_name)
 
     def shard(self, host_name: str) -> Shard:
         """Return the shard of this process; the first one if shards are shared by leases.
 
-        Raises:
-            ShardOrdinalError: The number is to come from the host name, and cannot.
+        Raises ShardOrdinalError if the number is to come from the host name, and cannot.
         """
         if self.index != "auto":
             return Shard(0 if self.index == "lease" else self.index, self.total)

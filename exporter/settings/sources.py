@@ -27,7 +27,6 @@ class Reading:
     """Reads values, and collects the faults of their sources.
 
     Args:
-        known: every flag.
         lists: the names that variables of lists would have, and the lists' places; only the file sets them.
         file: the content of the configuration file, over which the values are laid.
     """

@@ -67,10 +67,7 @@ def suggestion(wrong: str, known: Iterable[str]) -> str:
 def unknown_key(key: str, known: Iterable[str], *, deeper: str = "") -> str:
     """Return the message for an unknown key, with the key that may be meant.
 
-    Args:
-        key: the key.
-        known: the keys that are allowed there.
-        deeper: the path of a key of this name on a lower level; empty if there is none.
+    It is one that is known there, or else the one of this name on a deeper level, whose path is given.
     """
     near = suggestion(key, known) or (f"; did you mean '{deeper}'?" if deeper else "")
     return f"unknown key{near}"

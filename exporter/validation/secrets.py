@@ -30,11 +30,7 @@ class SecretFileError(Exception):
 
 
 def read_secret(path: Path) -> SecretStr:
-    """Read the secret from a file, without white space around it.
-
-    Raises:
-        SecretFileError: The file cannot be read or is empty, or its text is in quotes or cannot be an HTTP header.
-    """
+    """Read the secret from a file, without white space around it; raises SecretFileError if it cannot be used."""
     try:
         raw = read_regular(path, _LARGEST_FILE + 1)
     except OSError as error:

@@ -58,11 +58,9 @@ def items(value: object) -> list[object]:
 
 
 def duplicates(entries: Iterable[tuple[KeyPath, object]], key: str = "") -> Iterator[InitErrorDetails]:
-    """Refuse a text that occurs twice in a list.
+    """Refuse a text that occurs twice in a list of places and texts; other checks report mappings and lists in it.
 
-    Args:
-        entries: the place and the text of each entry; mappings and lists are skipped, because other checks report them.
-        key: the key of the text below its place; empty if the text is at the place itself.
+    `key` is the key of the text below its place; empty if the text is at the place itself.
     """
     seen: dict[str, KeyPath] = {}
     for place, value in entries:

@@ -71,10 +71,7 @@ class MarkedFile:
 def read_marked(path: Path, *, example: str, may_be_empty: bool = False) -> MarkedFile:
     """Read a YAML file that should contain one mapping; its faults are in the result.
 
-    Args:
-        path: The file.
-        example: A possible key of the file, for a message.
-        may_be_empty: Whether an empty file counts as an empty mapping.
+    A message names the `example` of a key. An empty file is an empty mapping if it may be, and else a fault.
     """
     source = str(path)
     try:
@@ -162,9 +159,7 @@ class _UnusableError(Exception):
 class _Reader:
     """Converts nodes to data, with the line of each value, and collects faults.
 
-    Args:
-        source: the file.
-        most: how many values may be read; aliases and merge keys could make billions of a small file.
+    It reads at most `most` values; aliases and merge keys could make billions of a small file.
     """
 
     def __init__(self, source: str, most: int) -> None:

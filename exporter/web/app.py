@@ -198,15 +198,7 @@ async def _refusal(_request: Request, error: Exception) -> Response:
 def create_app(
     view: View, renderer: Renderer, reload: Reload, fence: Fence | None = None, *, route_prefix: str = "/"
 ) -> ASGIApp:
-    """Build the application that serves all endpoints.
-
-    Args:
-        view: the state that the pages and the API show.
-        renderer: holds the exposition.
-        reload: reloads the configuration.
-        fence: decides which counters may be served; None for all.
-        route_prefix: the prefix of every path.
-    """
+    """Build the application that serves all endpoints below a prefix; without a fence, all counters are served."""
     endpoints = _Endpoints(view, reload)
     metrics = MetricsEndpoint(renderer, lambda: view.known().collectors, view.is_target, fence)
     routes: list[BaseRoute] = [

@@ -63,11 +63,7 @@ class Explanation:
 
 
 def parse_question(view: View, fields: Iterable[tuple[str, str]]) -> AbsenceQuery:
-    """Read a question from the names and values of a URL's fields.
-
-    Raises:
-        QueryError: a field is unknown or has an invalid value.
-    """
+    """Read a question from the names and values of a URL's fields; raises QueryError if one is unknown or invalid."""
     given = read_fields(fields, PARAMETERS, ("limit", "offset"))
     known = view.explainer
     wanted = AbsenceFilter(

@@ -28,25 +28,19 @@ class Fence(Protocol):
 
     def holds(self) -> bool:
         """Return whether no other exporter counts any of the rendered counters, with certainty."""
-        ...
 
     def counted(self) -> Mapping[int, int]:
         """Return the shards that certainly no other exporter counts, with a number that changes with the holder."""
-        ...
 
     def shard_of(self, key: PollKey, /) -> int | None:
         """Return the shard of a target; None if it is unknown. Called on any thread."""
-        ...
 
 
 class MetricsEndpoint:
     """Serves the exposition; a scrape renders nothing.
 
-    Args:
-        renderer: holds the current generation.
-        collectors: the names that `collect[]` accepts.
-        is_target: whether a target is polled here.
-        fence: decides which counters may be served; None for all.
+    `collectors` returns the names that `collect[]` accepts, and `is_target` whether a target is polled here. Without a
+    fence, all counters are served.
     """
 
     def __init__(

@@ -55,10 +55,7 @@ class WebServer:
         return f"{scheme}://{f'[{host}]' if ':' in host else host}:{self.port}"
 
     def leave_room(self, outgoing: int) -> None:
-        """Limit the open connections, so that file descriptors are left for the rest of the process.
-
-        `outgoing` is the most connections of the process to platforms and databases.
-        """
+        """Limit open connections, so that file descriptors are left for outgoing ones and the rest of the process."""
         files = runtime.file_limit()
         room = files - RESERVED_FILES - outgoing
         if room < LEAST_CONNECTIONS:

@@ -67,7 +67,6 @@ class View:
         renderer_alive: whether generations of the exposition are still made.
         config: when the configuration in force was loaded, and the faults of a later one that was refused.
         unmatched_budgets: account and configured name of the monthly budgets that belong to no script.
-        explainer: explains why families have no series.
         blocked: returns why this exporter holds no shard, and since when; empty if nothing prevents it.
         leases: the leases in the state's database; None if the state is not in a database.
         ledger: the state of the durable counters; None if unknown.

@@ -57,9 +57,7 @@ class TargetQuery:
 
     Attributes:
         search: words that must all be in a target's name, key, account or reason, in upper or lower case.
-        collectors: the collectors; empty for all.
-        accounts: the accounts or databases; empty for all.
-        states: the states; empty for all.
+        collectors, accounts, states: empty for all.
         sort: one of `SORTS`; equal targets stay in the order of account, kind and id.
         offset: the number of found targets before the page.
         limit: the most targets of a page.
@@ -120,11 +118,7 @@ class FilterValues(NamedTuple):
 def parse_query(
     fields: Iterable[tuple[str, str]], known: FilterValues, *, default_limit: int, default_sort: str = "target"
 ) -> TargetQuery:
-    """Read a query from a URL's fields; empty fields are ignored.
-
-    Raises:
-        QueryError: a field is unknown or has an invalid value.
-    """
+    """Read a query from a URL's fields, without empty ones; raises QueryError if one is unknown or invalid."""
     given = read_fields(fields, _PARAMETERS, _SINGLE)
     search = " ".join(given.get("search", [""])[0].split())
     if len(search) > LONGEST_SEARCH or search.count(" ") >= MOST_WORDS:
@@ -152,13 +146,8 @@ def read_fields(
 ) -> dict[str, list[str]]:
     """Group the values of a URL's fields by their names, without empty values.
 
-    Args:
-        fields: names and values, in their order.
-        known: the names that are allowed.
-        single: those of them that take one value.
-
     Raises:
-        QueryError: a field is unknown, or has more than one value.
+        QueryError: a field is unknown, or one that takes a single value has several.
     """
     given: dict[str, list[str]] = {}
     for name, value in fields:

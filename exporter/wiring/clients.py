@@ -23,19 +23,11 @@ def client_of(
     pause: Pause | None = None,
     turns: Turns | None = None,
 ) -> Client:
-    """Create the client of an account or a database.
+    """Create the client of an account or a database; raises OSError if the file of trusted certificates cannot be read.
 
-    Args:
-        settings: the account or database.
-        observer: is notified of every attempt.
-        shards: how many processes share the budget of an account; only one shard polls a database.
-        clocks: the clocks.
-        platform_time: the known time of the account's platform; None if unknown.
-        pause: the pause that the platform asked for; None if unknown.
-        turns: the order in which long answers are parsed, one for all clients of an event loop.
-
-    Raises:
-        OSError: the file of trusted certificates cannot be read.
+    The budget of an account is shared by `shards` processes; only one polls a database. The known time of its platform
+    and the pause that this asked for are kept by the caller; None if unknown. `turns` is the order in which long
+    answers are parsed, one for all clients of an event loop.
     """
     if isinstance(settings, DatabaseSettings):
         url, scheme, key_file = settings.url, "bearer", settings.auth_token_file

@@ -32,11 +32,7 @@ def database_storage(
 ) -> "DatabaseStorage":
     """Create the storage of one shard, or of the shards that are held by leases, in a state database.
 
-    Args:
-        state: the settings of the database.
-        share: the only shard, or the shards that may be held.
-        observer: called when shards come and go.
-        shard_of: returns the shard of a row; None if it is not known.
+    `observer` is called when shards come and go. `shard_of` returns the shard of a row; None if it is not known.
     """
     # Imported here because it is an optional extra; the settings have checked that it is installed.
     from exporter.counters.database_storage import DatabaseStorage  # noqa: PLC0415 - an extra
@@ -90,15 +86,7 @@ def recorded(state: StateSettings) -> RecordedBaselines | None:
 
 
 def baselines(state: StateSettings, share: Share) -> Baselines:
-    """Read the baselines of the live counters, for a backfill.
-
-    Args:
-        state: where the state is.
-        share: the targets of the backfill.
-
-    Raises:
-        BaselineError: the state file cannot be used.
-    """
+    """Read the baselines of the live counters of a share of the targets, for a backfill; raises BaselineError."""
     if not state.is_shared or (stored := recorded(state)) is None:
         return open_file_baselines(state.path, SYSTEM)
     if len(share.held) > 1:

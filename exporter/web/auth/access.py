@@ -112,11 +112,7 @@ class PasswordCheck:
         return bool(self._hashes)
 
     async def admits(self, address: str, user: bytes, password: bytes) -> bool:
-        """Return whether the password, which came from an address, is the user's.
-
-        Raises:
-            TooManyChecksError: too many checks wait already.
-        """
+        """Return whether the password, which came from an address, is the user's; raises `TooManyChecksError`."""
         known = self._hashes.get(user)
         entry = self._digest(user, known or b"", password)
         if self._recalls(entry):

@@ -30,14 +30,8 @@ class TlsFileError(Exception):
 class Pem:
     """A text in PEM form: of a file, or of the configuration itself if it names no file.
 
-    Args:
-        key: the configuration key of the text; that of the file has `_file` at its end.
-        file: the file, if one is configured.
-        text: the configured text.
-        what: what the text must contain, such as `CERTIFICATE`.
-
-    Raises:
-        TlsFileError: the file cannot be read, or contains no such block.
+    `key` is the configuration key of the text (that of the file has `_file` at its end), and `what` is what the text
+    must contain, such as `CERTIFICATE`. Raises TlsFileError if the file cannot be read, or contains no such block.
     """
 
     def __init__(self, key: str, file: Path | None, text: str | None, what: str) -> None:
@@ -71,11 +65,7 @@ class Pem:
 
 
 def server_context(settings: TlsSettings) -> ssl.SSLContext:
-    """Build a context for accepting connections.
-
-    Raises:
-        TlsFileError: a file cannot be used, or OpenSSL lacks what is configured.
-    """
+    """Build a context for accepting connections; raises TlsFileError for a file or an option that cannot be used."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     _set_protocol(context, settings)
     _load_certificate(context, settings)
@@ -178,11 +168,7 @@ class ServerTls:
         self._reading: asyncio.Future[None] | None = None
 
     def replace(self, settings: TlsSettings) -> None:
-        """Apply other settings to new connections.
-
-        Raises:
-            TlsFileError: a file cannot be used; the former settings stay in force.
-        """
+        """Apply other settings to new connections; if a file cannot be used, the former stay. Raises TlsFileError."""
         stamp = _stamp(settings)
         self._current = server_context(settings)
         self._settings, self._stamp = settings, stamp

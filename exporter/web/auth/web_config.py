@@ -118,11 +118,7 @@ class WebConfig(Section):
 
 
 def load_web_config(path: Path) -> WebConfig:
-    """Read and check a web configuration file, and the files that it names.
-
-    Raises:
-        WebConfigError: the file is wrong; the error holds every fault.
-    """
+    """Read and check a web configuration file and the files that it names; raises WebConfigError with every fault."""
     file = read_marked(path, example="tls_server_config:", may_be_empty=True)
     if file.data is None:
         raise WebConfigError(file.faults)

@@ -135,13 +135,7 @@ _GLOBALS = {
 
 
 class Pages:
-    """Renders the pages; jinja2 escapes every text that is not markup.
-
-    Args:
-        monotonic: a clock in seconds.
-        assets: the style sheet, the script and the icon by name.
-        version: the exporter's version.
-    """
+    """Renders the pages; jinja2 escapes every text that is not markup."""
 
     def __init__(self, monotonic: Callable[[], float], assets: Mapping[str, Asset], version: str) -> None:
         self._monotonic = monotonic
@@ -160,14 +154,9 @@ class Pages:
     def status(
         self, status: StatusView, found: TargetsView, counts: Census, query: TargetQuery, known: FilterValues
     ) -> AsyncIterator[str]:
-        """Render the status page, piece by piece.
+        """Render the status page with the targets that a query found, piece by piece.
 
-        Args:
-            status: the exporter as a whole.
-            found: the targets to show.
-            counts: the states of the targets, whatever states the query asks for.
-            query: the query that found them.
-            known: the collectors and accounts that a query may name.
+        `counts` has the states of the targets, whatever states the query asks for.
         """
         return self._rendered(
             "status.html",

@@ -14,11 +14,7 @@ _WORD_END = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 def load_runbooks() -> dict[str, Markup]:
-    """Convert the runbooks: the alert's name → HTML; `README` is the index.
-
-    Raises:
-        AssetError: this installation contains no runbooks.
-    """
+    """Convert the runbooks: the alert's name → HTML, `README` is the index; raises AssetError if none are installed."""
     converter = MarkdownIt("commonmark", {"html": False}).enable("table")
     return {name.removesuffix(".md"): _adapted(converter.render(text)) for name, text in runbooks(()).items()}
 
