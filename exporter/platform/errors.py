@@ -5,6 +5,7 @@ that differs from its parent. An error's text never contains a credential. The p
 one line.
 """
 
+from collections.abc import Iterable
 from typing import ClassVar
 
 MESSAGE_LIMIT = 300
@@ -58,9 +59,9 @@ class PlatformError(Exception):
         self.fields = fields
         self.seconds = 0.0
 
-    def redact(self, secret: str) -> None:
-        """Remove a secret from the message, for secrets that are too short to be masked in the answer."""
-        if secret:
+    def redact(self, secrets: Iterable[str]) -> None:
+        """Remove secrets from the message, for those that are too short to be masked in the answer."""
+        for secret in filter(None, secrets):
             self.args = tuple(str(part).replace(secret, MASK) for part in self.args)
             self.error_key = self.error_key.replace(secret, MASK)
             self.fields = tuple((name.replace(secret, MASK), said.replace(secret, MASK)) for name, said in self.fields)

@@ -5,7 +5,7 @@ import random
 from exporter.clock import SYSTEM, Clocks, PlatformTime
 from exporter.platform.http.client import Client, Credential, Observer
 from exporter.platform.http.rate_limiter import Pause, RateLimiter, Retry
-from exporter.platform.http.transport import AiohttpTransport
+from exporter.platform.http.transport import connector
 from exporter.responsive.event_loop import Turns
 from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.key_file import KeyFile
@@ -46,7 +46,7 @@ def client_of(
     return Client(
         base_url=url,
         credential=credential,
-        transport=AiohttpTransport(
+        connect=connector(
             url,
             in_flight,
             connect_seconds=settings.timeout * CONNECT_SHARE,

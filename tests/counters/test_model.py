@@ -55,7 +55,7 @@ from tests.counters.ledger_driver import LedgerEvents
 from tests.counters.life import Life
 from tests.counters.reference import Dated, Month, believed_time
 from tests.counters.state_locations import DatabaseLocation, FileLocation, StateLocation
-from tests.platform.clients import FakeClock
+from tests.platform.clients import FakeClock, opened
 from tests.platform.clients import Heard as HeardCalls
 from tests.postgres import Postgres
 from tests.waiting import PATIENCE
@@ -128,7 +128,7 @@ class Platform(RuleBasedStateMachine):
         return Client(
             base_url="http://sandbox",
             credential=Credential("access_key", lambda: API_KEY),
-            transport=self.transport,
+            connect=opened(self.transport),
             rate_limiter=RateLimiter(1e6, 4, clocks=clocks, throttled=lambda _seconds: None),
             retry=Retry(random.Random(1).random),  # noqa: S311 - no secret
             timeout=PATIENCE,

@@ -12,7 +12,7 @@ import httpx
 from exporter.clock import Clocks
 from exporter.platform.http.client import Calls, Client, Credential, Observer
 from exporter.platform.http.rate_limiter import RateLimiter, Retry
-from exporter.platform.http.transport import AiohttpTransport
+from exporter.platform.http.transport import connector
 from tests.turned_clock import TurnedClock
 
 KEY = "0f3c1a52-not-a-key-91d4"
@@ -97,6 +97,15 @@ class Answers(httpx.AsyncBaseTransport):
         return httpx.Response(status, headers=headers, content=body)
 
 
+def opened(transport: httpx.AsyncBaseTransport) -> Callable[[], Awaitable[httpx.AsyncBaseTransport]]:
+    """Return what makes a client use this transport."""
+
+    async def connect() -> httpx.AsyncBaseTransport:
+        return transport
+
+    return connect
+
+
 @dataclass
 class Kit:
     """A client, a caller without a deadline, and the client's parts."""
@@ -126,12 +135,14 @@ async def client_of(
 ) -> AsyncIterator[Kit]:
     """Return a client of a platform at `url`."""
     heard, clock = Heard(), FakeClock()
+    connect = connector(url, max_in_flight, connect_seconds=deadline / 2, proxy=proxy, ca_file=ca_file)
+    if transport is not None:
+        connect = opened(transport)
     clocks = Clocks(NOW.timestamp, clock, sleep or clock.sleep)
     client = Client(
         base_url=url,
         credential=Credential(scheme, read),
-        transport=transport
-        or AiohttpTransport(url, max_in_flight, connect_seconds=deadline / 2, proxy=proxy, ca_file=ca_file),
+        connect=connect,
         rate_limiter=RateLimiter(rate, max_in_flight, clocks=clocks, throttled=heard.throttled),
         retry=Retry(random, attempts=attempts, shortest=shortest_retry),
         timeout=deadline,

@@ -9,6 +9,7 @@ import ssl
 import zlib
 from base64 import b64encode
 from collections.abc import AsyncIterator, Iterator
+from typing import NoReturn
 
 import aiohttp
 import httpx
@@ -25,7 +26,7 @@ _GZIP = zlib.MAX_WBITS + 16
 _GZIP_MAGIC = b"\x1f\x8b"
 
 
-class Session:
+class Session(httpx.AsyncBaseTransport):
     """A pool of connections; it keeps no cookies, and sends each request once.
 
     Args:
@@ -53,10 +54,10 @@ class Session:
             # aiohttp sends it as Proxy-Authorization; its own argument for credentials is deprecated.
             self._proxy_headers = {"Authorization": f"Basic {b64encode(b':'.join(proxy.raw_auth)).decode()}"}
 
-    async def send(self, request: httpx.Request) -> httpx.Response:
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request without redirects; the body of its answer is decoded while it is read."""
         address = request.extensions[ADDRESS]
-        with _TRANSLATING:
+        try:
             response = await self._session.request(
                 request.method,
                 # Parts that are already percent-encoded are not encoded again; a base address may contain them.
@@ -68,10 +69,12 @@ class Session:
                 proxy=self._proxy,
                 proxy_headers=self._proxy_headers,
             )
+        except CAUGHT as error:
+            _raise(error)
         headers = [pair for pair in response.raw_headers if pair[0].lower() in _READ]
         return httpx.Response(response.status, headers=headers, stream=_Body(response))
 
-    async def close(self) -> None:
+    async def aclose(self) -> None:
         """Close all connections."""
         await self._session.close()
 
@@ -79,8 +82,10 @@ class Session:
 async def _send_once(request: aiohttp.ClientRequest, sender: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
     # After its own exceptions aiohttp repeats idempotent requests, some of which write, outside of the budget and
     # without the observer; after those of httpx it does not.
-    with _TRANSLATING:
+    try:
         return await sender(request)
+    except CAUGHT as error:
+        _raise(error)
 
 
 class _Body(httpx.AsyncByteStream):
@@ -94,7 +99,7 @@ class _Body(httpx.AsyncByteStream):
         if coding not in ("", "identity", "gzip", "x-gzip"):
             raise httpx.DecodingError("the body has an encoding that was not requested")
         decoder = _Gzip() if coding.endswith("gzip") else None
-        with _TRANSLATING:
+        try:
             async for part in self._response.content.iter_any():
                 if decoder is None:
                     for start in range(0, len(part), _PIECE):
@@ -102,14 +107,18 @@ class _Body(httpx.AsyncByteStream):
                 else:
                     for piece in decoder.decode(part):
                         yield piece
+        except CAUGHT as error:
+            _raise(error)
         if decoder is not None and decoder.is_cut_off:
             raise httpx.DecodingError("the encoded body is cut off")
 
     async def aclose(self) -> None:
         """Give the connection back to the pool; it is closed if the body was not read to its end."""
-        with _TRANSLATING:
+        try:
             self._response.release()
             await self._response.wait_for_close()
+        except CAUGHT as error:
+            _raise(error)
 
 
 class _Gzip:
@@ -140,18 +149,6 @@ class _Gzip:
             raise httpx.DecodingError("the body cannot be decoded") from None
 
 
-class _Translating:
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
-        if isinstance(error, CAUGHT):
-            fault = translate(error)
-            # Without aiohttp's exception, which contains the request and with it the key.
-            raise fault from fault.__cause__
-
-
-_TRANSLATING = _Translating()
 # The exceptions that aiohttp raises during a request.
 CAUGHT = (aiohttp.ClientError, OSError, ValueError)
 _Translation = tuple[tuple[type[BaseException], ...], type[httpx.TransportError], type[OSError] | None]
@@ -171,6 +168,12 @@ _TRANSLATIONS: tuple[_Translation, ...] = (
     ((aiohttp.ClientResponseError, HttpProcessingError), httpx.RemoteProtocolError, None),
     ((aiohttp.ClientError, OSError), httpx.ReadError, None),
 )
+
+
+def _raise(error: BaseException) -> NoReturn:
+    """Raise the exception of httpx for another, without that one, which contains the request and with it the key."""
+    fault = translate(error)
+    raise fault from fault.__cause__
 
 
 def translate(error: BaseException) -> httpx.TransportError:

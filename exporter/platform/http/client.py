@@ -137,7 +137,7 @@ class Client:
     Attributes:
         base_url: the management API, or a database's endpoint.
         credential: how calls are authenticated.
-        transport: sends the requests, such as an `exporter.platform.http.transport.AiohttpTransport`.
+        connect: makes the transport that sends the requests, such as `exporter.platform.http.transport.connector`.
         rate_limiter: limits the calls of the account.
         retry: when reads are retried.
         timeout: the deadline of a whole attempt, in seconds; shorter for a retry whose answer would be useless by then.
@@ -149,7 +149,7 @@ class Client:
 
     base_url: str
     credential: Credential
-    transport: httpx.AsyncBaseTransport
+    connect: Callable[[], Awaitable[httpx.AsyncBaseTransport]]
     rate_limiter: RateLimiter
     retry: Retry
     timeout: float
@@ -161,10 +161,13 @@ class Client:
     _mask: Mask = field(init=False, default_factory=Mask)
     # The number of calls that wait before a retry.
     _resting: int = field(init=False, default=0)
+    _transport: httpx.AsyncBaseTransport = field(init=False, default_factory=httpx.AsyncBaseTransport)
+    _is_connected: bool = field(init=False, default=False)
+    _connecting: asyncio.Lock = field(init=False, default_factory=asyncio.Lock)
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self.transport.aclose()
+        await self._transport.aclose()
 
     def until(self, moment: float | None, last: LastAnswer | None = None) -> "Calls":
         """Return the caller of one poll, whose answers are useless after `moment` and are compared with `last`."""
@@ -186,7 +189,8 @@ class Client:
             PlatformError: there is no usable answer.
         """
         operation, address = request.operation, address_of(self.base_url, request)
-        await self.transport.__aenter__()
+        if not self._is_connected:
+            await self._connect()
         secret = await self.credential.current()
         name, value = self.credential.header(secret)
         try:
@@ -213,8 +217,7 @@ class Client:
                 error.seconds = seconds = seconds + error.seconds
                 if isinstance(error, errors.Unauthorized):
                     self.credential.refuse(secret)
-                for text in secrets:
-                    error.redact(text)
+                error.redact(secrets)
                 if not error.retryable or operation.writes or attempt >= self.retry.attempts:
                     raise
                 wait = self.retry.wait(attempt, error.retry_after)
@@ -232,6 +235,12 @@ class Client:
                 await self.clocks.sleep(wait)
             finally:
                 self._resting -= 1
+
+    async def _connect(self) -> None:
+        """Make the transport before the first attempt, whose time limit is not for the import of aiohttp."""
+        async with self._connecting:
+            if not self._is_connected:
+                self._transport, self._is_connected = await self.connect(), True
 
     def _can_rest(self, wait: float, until: float) -> bool:
         """Return whether a poll may wait for a retry: time must be left for it, and workers for other targets."""
@@ -290,7 +299,7 @@ class Client:
         content: Content = b"", None
         try:
             async with asyncio.timeout(deadline):
-                came = await self.transport.handle_async_request(request)
+                came = await self._transport.handle_async_request(request)
                 stream = cast("httpx.AsyncByteStream", came.stream)
                 try:
                     content = await read_body(came, stream, operation.items, self.turns, mask)

@@ -3,8 +3,8 @@
 import asyncio
 import socket
 import ssl
+from collections.abc import Awaitable, Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, Self
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -12,9 +12,6 @@ import httpx
 
 from exporter.platform import errors
 from exporter.platform.http.mask import is_ambiguous
-
-if TYPE_CHECKING:
-    from exporter.platform.http.aiohttp_session import Session
 
 CAUGHT = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError)
 
@@ -36,8 +33,10 @@ _ERRORS: tuple[tuple[type[Exception] | tuple[type[Exception], ...], type[errors.
 )
 
 
-class AiohttpTransport(httpx.AsyncBaseTransport):
-    """Carries requests over aiohttp's connections; httpx's own pool slows down as it grows.
+def connector(
+    base_url: str, max_in_flight: int, *, connect_seconds: float, ca_file: str | None = None, proxy: str | None = None
+) -> Callable[[], Awaitable[httpx.AsyncBaseTransport]]:
+    """Return what makes the transport of an account; httpx's own pool slows down as it grows.
 
     Args:
         base_url: the address of the calls, which decides whether a proxy of the environment applies.
@@ -50,47 +49,17 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         OSError: the file of certificates cannot be read.
         ProxyFault: the environment's proxy setting is not a URL.
     """
+    context = None if ca_file is None else ssl.create_default_context(cafile=ca_file)
+    through = _proxy(base_url, proxy)
 
-    def __init__(
-        self,
-        base_url: str,
-        max_in_flight: int,
-        *,
-        connect_seconds: float,
-        ca_file: str | None = None,
-        proxy: str | None = None,
-    ) -> None:
-        self._max_in_flight = max_in_flight
-        self._connect_seconds = connect_seconds
-        self._context = None if ca_file is None else ssl.create_default_context(cafile=ca_file)
-        self._proxy = _proxy(base_url, proxy)
-        self._turn = asyncio.Lock()
-        self._session: Session | None = None
+    async def connect() -> httpx.AsyncBaseTransport:
+        # Importing aiohttp takes 0.1 s. The daemon answers its first scrape before that.
+        await asyncio.to_thread(import_module, "exporter.platform.http.aiohttp_session")
+        from exporter.platform.http.aiohttp_session import Session  # noqa: PLC0415
 
-    async def __aenter__(self) -> Self:
-        """Prepare the first request, so that its time limit does not include the import of aiohttp."""
-        if self._session is None:
-            await self._opened()
-        return self
+        return Session(max_in_flight, connect_seconds, context, through)
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send a request once, and return its answer, whose body is decoded while it is read."""
-        return await (self._session or await self._opened()).send(request)
-
-    async def aclose(self) -> None:
-        """Close all connections."""
-        if self._session is not None:
-            await self._session.close()
-
-    async def _opened(self) -> "Session":
-        async with self._turn:
-            if self._session is None:
-                # Importing aiohttp takes 0.1 s. The daemon answers its first scrape before that.
-                await asyncio.to_thread(import_module, "exporter.platform.http.aiohttp_session")
-                from exporter.platform.http.aiohttp_session import Session  # noqa: PLC0415
-
-                self._session = Session(self._max_in_flight, self._connect_seconds, self._context, self._proxy)
-            return self._session
+    return connect
 
 
 def _proxy(base_url: str, configured: str | None) -> httpx.Proxy | None:

@@ -20,7 +20,7 @@ from exporter.platform import errors
 from exporter.platform.api import dns
 from exporter.platform.errors import PlatformError, ProxyFault
 from exporter.platform.http.aiohttp_session import CAUGHT, translate
-from exporter.platform.http.transport import AiohttpTransport, fault_of
+from exporter.platform.http.transport import connector, fault_of
 from tests.platform.clients import KEY, client_of
 from tests.platform.raw_server import Line, listening, raw_server, reply, saying
 
@@ -207,12 +207,12 @@ async def test_the_environment_names_the_proxy(monkeypatch: pytest.MonkeyPatch) 
 def test_an_environment_that_names_no_proxy_is_told_so(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", address)
     with pytest.raises(ProxyFault, match="the proxy that the environment names"):
-        AiohttpTransport("http://platform.example", 1, connect_seconds=1.0)
+        connector("http://platform.example", 1, connect_seconds=1.0)
 
 
 async def test_a_certificate_file_that_is_not_there_is_told_at_once() -> None:
     with pytest.raises(FileNotFoundError):
-        AiohttpTransport("https://platform.example", 1, connect_seconds=1.0, ca_file="/nowhere/ca.pem")
+        connector("https://platform.example", 1, connect_seconds=1.0, ca_file="/nowhere/ca.pem")
 
 
 async def test_cookies_are_not_kept() -> None:
