@@ -80,11 +80,11 @@ async def test_a_key_that_is_not_accepted_is_what_readiness_waits_for(*, is_disc
         setup.is_authenticated, setup.schedule.is_discovered = False, is_discovered
         setup.up["second"] = False
         accounts = setup.schedule.accounts
-        accounts["second"].client.credential.refuse("wrong")
+        accounts["second"].client.credential.refused = "wrong"
         setup.fail(zone(1, account="second"), reason="unauthorized")
         assert setup.view().waits_for() == "the key of account second is not accepted"
         assert setup.schedule.silent == ["second"]
-        accounts["main"].client.credential.refuse("")
+        accounts["main"].client.credential.refused = ""
         setup.fail(zone(1), reason="credential")
         assert setup.view().waits_for() == (
             "the key of account main cannot be used, the key of account second is not accepted"
@@ -95,7 +95,7 @@ async def test_a_database_s_token_is_waited_for_only_where_there_is_no_account()
     async with view_setup("main", "database:orders") as setup:
         setup.is_authenticated = False
         del setup.up["database:orders"]
-        setup.schedule.accounts["database:orders"].client.credential.refuse("wrong")
+        setup.schedule.accounts["database:orders"].client.credential.refused = "wrong"
         assert setup.view().waits_for() == "no authenticated answer has come"
         del setup.up["main"]
         assert setup.view().waits_for() == "the token of database orders is not accepted"
@@ -106,7 +106,7 @@ async def test_what_readiness_waits_for_is_one_line_however_many_keys_are_refuse
     async with view_setup(*names) as setup:
         setup.is_authenticated = False
         for account in setup.schedule.accounts.values():
-            account.client.credential.refuse("wrong")
+            account.client.credential.refused = "wrong"
         assert setup.view().waits_for() == (
             "the key of account a b is not accepted, the key of account c is not accepted, "
             "the key of account d is not accepted, 2 more are refused"

@@ -46,9 +46,12 @@ class Credential:
         scheme: `access_key` for the header `AccessKey`, `bearer` for `Authorization`.
         read: returns the key or token; called for each request, so that a rotated one is used at once.
         refresh: awaited before `read`, if finding out whether the key was rotated may take time.
+
+    Attributes:
+        refused: the secret that the platform refused at its last use; empty if it could not be read; None otherwise.
     """
 
-    __slots__ = ("_read", "_refresh", "_refused", "_scheme")
+    __slots__ = ("_read", "_refresh", "_scheme", "refused")
 
     def __init__(
         self, scheme: str, read: Callable[[], str], refresh: Callable[[], Awaitable[None]] | None = None
@@ -56,52 +59,38 @@ class Credential:
         self._scheme = scheme
         self._read = read
         self._refresh = refresh
-        # The secret that the platform refused last; empty if the secret could not be read.
-        self._refused: str | None = None
+        self.refused: str | None = None
 
-    async def current(self) -> str:
-        """Return the current key or token, after a check whether it was rotated.
+    async def header(self) -> tuple[str, str, str]:
+        """Return the current key or token, after a check whether it was rotated; and the header that contains it.
 
         Raises:
-            CredentialError: it cannot be read.
+            CredentialError: it cannot be read, or is not valid in a header.
         """
         if self._refresh is not None:
             await self._refresh()
         try:
-            return self._read()
+            secret = self._read()
         except CredentialError:
-            self._refused = ""
+            self.refused = ""
             raise
-
-    def header(self, secret: str) -> tuple[str, str]:
-        """Return the header that contains the secret.
-
-        Raises:
-            CredentialError: it is not valid in a header.
-        """
         if not secret or not secret.isascii() or not secret.isprintable():
-            self._refused = secret
+            self.refused = secret
             raise CredentialError("the key is empty, or holds characters that are not allowed in a header")
-        return ("AccessKey", secret) if self._scheme == "access_key" else ("Authorization", f"Bearer {secret}")
-
-    def refuse(self, secret: str) -> None:
-        """Record that the platform refused this secret."""
-        self._refused = secret
-
-    def accept(self) -> None:
-        """Record that the platform accepted the secret."""
-        self._refused = None
+        if self._scheme == "access_key":
+            return secret, "AccessKey", secret
+        return secret, "Authorization", f"Bearer {secret}"
 
     def is_refused(self) -> bool:
         """Return whether the platform refused the secret at its last use."""
-        return self._refused is not None
+        return self.refused is not None
 
     def is_renewed(self) -> bool:
         """Return whether a refused secret has been replaced since; True only once for each change."""
-        if self._refused is not None:
+        if self.refused is not None:
             with suppress(CredentialError):
-                if self._read() != self._refused:
-                    self._refused = None
+                if self._read() != self.refused:
+                    self.refused = None
                     return True
         return False
 
@@ -191,8 +180,7 @@ class Client:
         operation, address = request.operation, address_of(self.base_url, request)
         if not self._is_connected:
             await self._connect()
-        secret = await self.credential.current()
-        name, value = self.credential.header(secret)
+        secret, name, value = await self.credential.header()
         try:
             sent = httpx.Request(
                 operation.method,
@@ -216,7 +204,7 @@ class Client:
             except PlatformError as error:
                 error.seconds = seconds = seconds + error.seconds
                 if isinstance(error, errors.Unauthorized):
-                    self.credential.refuse(secret)
+                    self.credential.refused = secret
                 error.redact(secrets)
                 if not error.retryable or operation.writes or attempt >= self.retry.attempts:
                     raise
@@ -224,7 +212,7 @@ class Client:
                 if wait > self.retry.patience or (until is not None and not self._can_rest(wait, until)):
                     raise
             else:
-                self.credential.accept()
+                self.credential.refused = None
                 result.seconds += seconds
                 return result
             self.observer.retried(operation.name)

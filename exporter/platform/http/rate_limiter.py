@@ -163,8 +163,7 @@ class RateLimiter:
                     break
                 self._give_back_probe(permit)
         except BaseException:
-            self._give_back_probe(permit)
-            self._leave()
+            self.release(permit)
             raise
         waited = self._clock() - began
         if waited > 0:
@@ -209,7 +208,10 @@ class RateLimiter:
             answered: the platform gave another answer, good or bad.
             wait: the seconds of its Retry-After, if it sent one.
         """
-        self._leave()
+        if self._too_many > 0:
+            self._too_many -= 1
+        else:
+            self._in_flight.release()
         if limited:
             self._limited(permit, wait)
         elif answered:
@@ -219,12 +221,6 @@ class RateLimiter:
                 self._suspect_path = None
                 self._guess = 0.0
         self._give_back_probe(permit)
-
-    def _leave(self) -> None:
-        if self._too_many > 0:
-            self._too_many -= 1
-        else:
-            self._in_flight.release()
 
     def _limited(self, permit: Permit, wait: float | None) -> None:
         if self._suspect_path is None:

@@ -49,7 +49,7 @@ def stale(setup: ViewSetup, number: int) -> ViewSetup:
 def refused(setup: ViewSetup, *, is_authenticated: bool) -> None:
     """Set up an account whose key the platform refuses."""
     setup.up["main"], setup.is_authenticated = False, is_authenticated
-    setup.schedule.accounts["main"].client.credential.refuse("wrong")
+    setup.schedule.accounts["main"].client.credential.refused = "wrong"
     setup.fail(zone(1), reason="unauthorized")
 
 
