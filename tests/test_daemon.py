@@ -95,8 +95,8 @@ async def test_two_variables_suffice(configured: ConfiguredSandbox) -> None:
         assert await scraped(daemon, client, "edge_shield_rate_limit_window_breaches_overall")
 
 
-async def test_a_wrong_key_is_healthy_and_never_ready(configured: ConfiguredSandbox) -> None:
-    configured.key.write_text("wrong")
+async def test_a_wrong_key_is_healthy_and_not_ready_until_a_reload_puts_it_right(configured: ConfiguredSandbox) -> None:
+    configured.write(FILE.replace("api_key_file: {key}", "api_key: wrong"))
     async with configured.daemon() as (daemon, client):
         await until(daemon.schedule.accounts["main"].client.credential.is_refused)
         await daemon.schedule.drained()
@@ -107,6 +107,10 @@ async def test_a_wrong_key_is_healthy_and_never_ready(configured: ConfiguredSand
         assert 'edge_up{account="main"} 0.0' in (await client.get("/metrics")).text
         absences = (await client.get("/api/v1/explain?family=edge_dns_queries_total")).json()["absences"]
         assert {absence["cause"] for absence in absences} == {"key_refused"}
+        configured.write(FILE)
+        assert (await client.post("/-/reload")).status_code == 200
+        assert await scraped(daemon, client, "edge_dns_window_queries"), "polled at once"
+        assert (await client.get("/-/ready")).status_code == 200
 
 
 async def test_a_refused_reload_leaves_the_web_configuration_as_it_was(
@@ -125,17 +129,6 @@ async def test_a_refused_reload_leaves_the_web_configuration_as_it_was(
         configured.write(written)
         assert await daemon.reload() == ()
         assert (await client.get("/metrics")).headers["x-frame-options"] == "sameorigin"
-
-
-async def test_a_reload_after_a_refused_key_polls_at_once(configured: ConfiguredSandbox) -> None:
-    configured.write(FILE.replace("api_key_file: {key}", "api_key: wrong"))
-    async with configured.daemon() as (daemon, client):
-        await until(daemon.schedule.accounts["main"].client.credential.is_refused)
-        await daemon.schedule.drained()
-        configured.write(FILE)
-        assert (await client.post("/-/reload")).status_code == 200
-        assert await scraped(daemon, client, "edge_dns_window_queries")
-        assert (await client.get("/-/ready")).status_code == 200
 
 
 async def test_a_scrape_right_after_a_reload_shows_its_result_and_a_wrong_file_changes_nothing(
@@ -206,35 +199,7 @@ async def test_a_reload_by_signal_leaves_nothing_behind_and_says_what_broke_it(c
         assert [line["work"] for line in logs if line["event"] == "background task failed"] == ["reload"]
 
 
-async def test_a_reload_keeps_the_durations_of_the_collectors(configured: ConfiguredSandbox) -> None:
-    async with configured.daemon() as (daemon, client):
-        await scraped(daemon, client, "edge_dns_window_queries")
-        # What is due is polled again only after minutes.
-        assert await daemon.reload() == ()
-        collectors = (await client.get("/api/v1/status")).json()["collectors"]
-        assert [one["last_duration"] for one in collectors if one["collector"] == "dns_record_scans"] != [None]
-
-
-async def test_pages_and_scrapes_find_no_half_of_a_reload(configured: ConfiguredSandbox) -> None:
-    async with configured.daemon() as (daemon, client):
-        await until(daemon.schedule.all_discovered)
-        stop = daemon.schedule.stop
-        answers: list[int] = []
-
-        async def stop_slowly() -> None:
-            answers.append((await client.get("/api/v1/status")).status_code)
-            await daemon.renderer.render()
-            await stop()
-
-        daemon.schedule.stop = stop_slowly  # type: ignore[method-assign]
-        configured.write(FILE.replace("web:", "  - {{name: other, base_url: {url}, api_key_file: {key}}}\nweb:"))
-        assert await daemon.reload() == ()
-        assert answers == [200]
-        await daemon.renderer.render()
-        assert 'edge_up{account="other"}' in (await client.get("/metrics")).text
-
-
-async def test_of_a_collector_that_a_reload_switches_off_nothing_is_told_any_more(
+async def test_a_reload_keeps_what_is_told_of_collectors_and_nothing_of_one_that_it_switches_off(
     configured: ConfiguredSandbox,
 ) -> None:
     families = ("edge_exporter_collector_interval_seconds", "edge_exporter_collector_duration_seconds")
@@ -246,15 +211,37 @@ async def test_of_a_collector_that_a_reload_switches_off_nothing_is_told_any_mor
         after = [set(await scraped(daemon, client, name)) for name in families]
         gone = [{f'{name}{{collector="dns_record_scans"}}'} for name in families]
         assert [old - new for old, new in zip(before, after, strict=True)] == gone
+        # What is due is polled again only after minutes.
+        collectors = (await client.get("/api/v1/status")).json()["collectors"]
+        assert [one["last_duration"] is None for one in collectors if one["collector"] == "dns_statistics"] == [False]
 
 
-async def test_of_an_account_and_a_database_that_a_reload_removes_nothing_is_told_any_more(
+async def test_a_reload_adds_changes_at_once_and_removes_without_trace_accounts_and_databases(
     configured: ConfiguredSandbox,
 ) -> None:
     other = "  - {{name: other, base_url: {url}, api_key_file: {key}}}\n"
-    database = "databases: [{{name: orders, url: '{url}', auth_token: {token}}}]\n"
-    configured.write(FILE.replace("web:", other + "web:") + database, token=keys.DATABASE_TOKEN_READ_ONLY)
+    query = "{{name: n, sql: 'SELECT {number} AS value', interval: 1h}}"
+    database = f"databases: [{{{{name: orders, url: '{{url}}', auth_token: {{token}}, queries: [{query}]}}}}]\n"
+    token, added = keys.DATABASE_TOKEN_READ_ONLY, FILE.replace("web:", other + "web:") + database
     async with configured.daemon() as (daemon, client):
+        await until(daemon.schedule.all_discovered)
+        stop = daemon.schedule.stop
+        answers: list[int] = []
+
+        async def stop_slowly() -> None:
+            answers.append((await client.get("/api/v1/status")).status_code)
+            await daemon.renderer.render()
+            await stop()
+
+        daemon.schedule.stop = stop_slowly  # type: ignore[method-assign]
+        for number in (1, 2):
+            configured.write(added, token=token, number=str(number))
+            assert await daemon.reload() == ()
+            await daemon.schedule.drained()
+            await flushed(daemon.ledger)
+            assert await scraped(daemon, client, "edge_database_n") == {'edge_database_n{database="orders"}': number}
+            assert 'edge_up{account="other"}' in (await client.get("/metrics")).text
+        assert answers == [200], "pages and scrapes find no half of a reload"
         assert "orders" in str(await scraped(daemon, client, "edge_database_up"))
         assert '"other"' in str(await scraped(daemon, client, "edge_api_requests_total"))
         configured.write(FILE)
@@ -263,20 +250,6 @@ async def test_of_an_account_and_a_database_that_a_reload_removes_nothing_is_tol
         text = (await client.get("/metrics")).text
         assert [line for line in text.splitlines() if '"other"' in line or "orders" in line] == []
         assert 'edge_api_requests_total{account="main"' in text
-
-
-async def test_a_query_that_a_reload_changes_is_asked_at_once(configured: ConfiguredSandbox) -> None:
-    query = "{{name: n, sql: 'SELECT {number} AS value', interval: 1h}}"
-    database = f"databases: [{{{{name: orders, url: '{{url}}', auth_token: {{token}}, queries: [{query}]}}}}]\n"
-    configured.write(FILE + database, token=keys.DATABASE_TOKEN_READ_ONLY, number="1")
-    async with configured.daemon() as (daemon, client):
-        assert await scraped(daemon, client, "edge_database_n") == {'edge_database_n{database="orders"}': 1.0}
-        await daemon.schedule.drained()
-        configured.write(FILE + database, token=keys.DATABASE_TOKEN_READ_ONLY, number="2")
-        assert await daemon.reload() == ()
-        await daemon.schedule.drained()
-        await flushed(daemon.ledger)
-        assert await scraped(daemon, client, "edge_database_n") == {'edge_database_n{database="orders"}': 2.0}
 
 
 async def test_a_reload_polls_again_at_once_what_it_cut_off(configured: ConfiguredSandbox) -> None:

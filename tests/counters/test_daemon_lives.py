@@ -13,18 +13,6 @@ QUERIES = "edge_dns_queries_total"
 LAST_SUCCESS = "edge_target_last_success_timestamp_seconds"
 
 
-async def test_names_are_remembered_where_discovery_fails(sandboxed: SandboxedDaemons) -> None:
-    sandboxed.account = {"dns_zones": {"ids": [101]}}
-    async with sandboxed.daemon() as running:
-        domains = await running.samples(QUERIES, "domain")
-        sandboxed.world.dns.add_queries(101, 7)
-    assert all(domains)
-    sandboxed.faults.add({"kind": "status", "status": 500, "path": "/search"})
-    async with sandboxed.daemon() as running:
-        assert set(await running.samples(QUERIES, "domain")) < set(domains)
-        assert await running.samples(QUERIES, "zone_id") == {"101": 7}
-
-
 async def test_names_of_configured_ids_are_kept_through_restarts_and_looked_up_for_new_ones(
     sandboxed: SandboxedDaemons,
 ) -> None:
@@ -50,7 +38,7 @@ async def test_names_of_configured_ids_are_kept_through_restarts_and_looked_up_f
             assert (domains, searched.hits) == ({sandboxed.world.dns.zones.name(102)}, 2)
 
 
-async def test_the_last_success_is_remembered_where_the_platform_is_down(sandboxed: SandboxedDaemons) -> None:
+async def test_names_and_last_successes_are_remembered_where_the_platform_is_down(sandboxed: SandboxedDaemons) -> None:
     sandboxed.account = {"dns_zones": {"discover": False, "ids": [101]}}
     async with sandboxed.daemon() as running:
         before = (await running.samples(LAST_SUCCESS, "target"))["dns_zone/101"]
@@ -61,6 +49,7 @@ async def test_the_last_success_is_remembered_where_the_platform_is_down(sandbox
         await running.settle()
         after = await running.samples(LAST_SUCCESS, "target")
         up = await running.samples("edge_target_up", "target")
+        assert sandboxed.world.dns.zones.name(101) in await running.samples("edge_target_up", "name")
     assert up["dns_zone/101"] == 0
     assert after["dns_zone/101"] == pytest.approx(before, abs=5)
 
