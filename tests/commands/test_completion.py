@@ -44,34 +44,19 @@ complete -C '%s'
         ("bash", "edge-exporter run --web.r", ["--web.route-prefix"]),
         ("bash", "edge-exporter completion ''", ["bash", "zsh", "fish"]),
         # No blank stands behind the equals sign of a parameter.
-        (
-            "bash",
-            "edge-exporter call dns_statistics id = 5 ''",
-            ["compopt -o nospace", "compopt -o nospace", "dateFrom=", "dateTo="],
-        ),
+        ("bash", "edge-exporter call dns_statistics id = 5 ''",
+         ["compopt -o nospace", "compopt -o nospace", "dateFrom=", "dateTo="]),
         ("bash", "edge-exporter call shield_access_list_switch isEnabled = t", ["true"]),
-        (
-            "zsh",
-            "edge-exporter call dns_",
-            [
-                "suffix[ ]",
-                "dns_statistics:Query statistics of a DNS zone, by default of the last 30 days.",
-                "dns_record_scan:The latest record scan of a DNS zone.",
-            ],
-        ),
-        (
-            "zsh",
-            "edge-exporter call dns_statistics id=5 ''",
-            [
-                "suffix[]",
-                "dateFrom=:First moment of the window; used only with dateTo.",
-                "dateTo=:Last moment of the window.",
-            ],
-        ),
+        ("zsh", "edge-exporter call dns_",
+         ["suffix[ ]", "dns_statistics:Query statistics of a DNS zone, by default of the last 30 days.",
+          "dns_record_scan:The latest record scan of a DNS zone."]),
+        ("zsh", "edge-exporter call dns_statistics id=5 ''",
+         ["suffix[]", "dateFrom=:First moment of the window; used only with dateTo.",
+          "dateTo=:Last moment of the window."]),
         ("fish", "edge-exporter call dns_r", ["dns_record_scan\tThe latest record scan of a DNS zone."]),
         ("fish", "edge-exporter call shield_access_list_switch isEnabled=", ["isEnabled=false", "isEnabled=true"]),
     ],
-)
+)  # fmt: skip
 def test_a_shell_completes(shell: str, line: str, expected: list[str], tmp_path: Path) -> None:
     program = tmp_path / "edge-exporter"
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m exporter "$@"\n')

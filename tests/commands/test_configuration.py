@@ -25,11 +25,8 @@ def account(ca_file: str, name: str = "main") -> str:
     ("text", "given", "expected"),
     [
         (f"accounts: [{account('ca.pem')}]\nweb: {{config_file: empty}}\n", {}, []),
-        (
-            "web: {config_file: web.yml, listn: ':1'}\n",
-            ENOUGH,
-            ["config.yml:1: web.listn: unknown key; did you mean 'listen'?", OF_WEB],
-        ),
+        ("web: {config_file: web.yml, listn: ':1'}\n", ENOUGH,
+         ["config.yml:1: web.listn: unknown key; did you mean 'listen'?", OF_WEB]),
         # The web configuration is found wherever it is named, also beside settings that are refused.
         (LOG, ENOUGH | {"--web.config-file": "web.yml"}, [OF_WEB]),
         (LOG, ENOUGH | LOUD | {"--web.config-file": "web.yml"}, [OF_LEVEL, OF_WEB]),
@@ -38,28 +35,16 @@ def account(ca_file: str, name: str = "main") -> str:
         ("web: {config_file: web.yml}\n", ENOUGH | LOUD, [OF_LEVEL, OF_WEB]),
         ("web: {config_file: gone.yml}\n", ENOUGH, ["gone.yml: does not exist"]),
         # Certificates that cannot be trusted are named with their line.
-        (
-            f"accounts:\n  - {account('gone.pem')}\n  - {account('folder', 'two')}\n",
-            {},
-            [
-                "config.yml:2: accounts[0].ca_file: gone.pem does not exist",
-                "config.yml:3: accounts[1].ca_file: folder is a directory, expected a file",
-            ],
-        ),
-        (
-            f"accounts:\n  - {account('empty')}\n",
-            {},
-            ["config.yml:2: accounts[0].ca_file: empty holds no certificate in PEM form"],
-        ),
+        (f"accounts:\n  - {account('gone.pem')}\n  - {account('folder', 'two')}\n", {},
+         ["config.yml:2: accounts[0].ca_file: gone.pem does not exist",
+          "config.yml:3: accounts[1].ca_file: folder is a directory, expected a file"]),
+        (f"accounts:\n  - {account('empty')}\n", {},
+         ["config.yml:2: accounts[0].ca_file: empty holds no certificate in PEM form"]),
         ("web: [1", {}, ["config.yml:1: a list that starts with '[' does not end; expected ',' or ']'"]),
     ],
-)
+)  # fmt: skip
 def test_every_fault_is_told(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    text: str,
-    given: dict[str, str],
-    expected: list[str],
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, given: dict[str, str], expected: list[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "config.yml").write_text(text)

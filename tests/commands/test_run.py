@@ -104,36 +104,20 @@ WRONG = ACCOUNT.replace("sandbox-api-key", "k, timeuot: 3, budget: {max_in_fligh
 @pytest.mark.parametrize(
     ("text", "words", "err"),
     [
-        (
-            WRONG,
-            "--web.listen everywhere",
-            (
-                "{folder}/config.yml:1: accounts[0].budget.max_in_flight: found 'none', expected a whole number\n"
-                "{folder}/config.yml:1: accounts[0].timeuot: unknown key; did you mean 'timeout'?\n"
-                "--web.listen: found 'everywhere', expected host:port, [::1]:9877 or :9877\n"
-            ),
-        ),
-        (
-            "{}",
-            "",
-            (
-                "{folder}/config.yml: nothing to do: there is no account and no database; "
-                "EDGE_EXPORTER_BASE_URL and EDGE_EXPORTER_API_KEY suffice\n"
-            ),
-        ),
-        (
-            ACCOUNT,
-            "--web.listen 127.0.0.1:{port} --state.path null",
-            "cannot listen on 127.0.0.1:{port}: Address already in use (--web.listen chooses another address)\n",
-        ),
-        (
-            ACCOUNT,
-            "--web.listen 192.0.2.1:9877",
-            "cannot listen on 192.0.2.1:9877: Cannot assign requested address (--web.listen chooses another address)\n",
-        ),
+        (WRONG, "--web.listen everywhere",
+         ("{folder}/config.yml:1: accounts[0].budget.max_in_flight: found 'none', expected a whole number\n"
+          "{folder}/config.yml:1: accounts[0].timeuot: unknown key; did you mean 'timeout'?\n"
+          "--web.listen: found 'everywhere', expected host:port, [::1]:9877 or :9877\n")),
+        ("{}", "",
+         ("{folder}/config.yml: nothing to do: there is no account and no database; "
+          "EDGE_EXPORTER_BASE_URL and EDGE_EXPORTER_API_KEY suffice\n")),
+        (ACCOUNT, "--web.listen 127.0.0.1:{port} --state.path null",
+         "cannot listen on 127.0.0.1:{port}: Address already in use (--web.listen chooses another address)\n"),
+        (ACCOUNT, "--web.listen 192.0.2.1:9877",
+         "cannot listen on 192.0.2.1:9877: Cannot assign requested address (--web.listen chooses another address)\n"),
         (ACCOUNT, "--config {folder}", "{folder}: is a directory, expected a file\n"),
     ],
-)
+)  # fmt: skip
 def test_it_cannot_start_and_says_why(
     unused_address: UnusedAddress, configure: Configure, text: str, words: str, err: str
 ) -> None:

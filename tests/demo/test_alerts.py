@@ -103,13 +103,8 @@ def test_a_failed_scan_and_a_breach_reach_the_webhook_and_so_does_their_end(tmp_
         wait_until(lambda: all("firing" in webhook.statuses(name) for name in both), "both notifications")
         of = next(zone["name"] for zone in world["shield_zones"]["first"] if zone["id"] == limit["shield_zone_id"])
         for name, label, thing, summary in (
-            ("EdgeDnsScanFailed", "zone_id", zone, f"The last record scan of {zone['name']} failed."),
-            (
-                "EdgeRateLimitBlocking",
-                "rate_limit_id",
-                limit,
-                f"Rate limit {limit['name']} of {of} is blocking requests.",
-            ),
+            (both[0], "zone_id", zone, f"The last record scan of {zone['name']} failed."),
+            (both[1], "rate_limit_id", limit, f"Rate limit {limit['name']} of {of} is blocking requests."),
         ):
             path, alert = webhook.first(name)
             found = (path, alert["labels"][label], alert["annotations"]["summary"])

@@ -32,47 +32,35 @@ NEED_HISTORY = {
 RECORDED_LATER = ("steady15m", "steady1h", "steady2h")
 
 OVER = datetime.now(UTC) - timedelta(days=2)
+WORLD, FAULTS = "/sandbox/world", "/sandbox/faults"
+
+
+def of_shield_zone(zone_id: int, **fields: object) -> dict[str, object]:
+    """Return the event that changes fields of a shield zone."""
+    return {"event": "shield_zone_fields", "shield_zone_id": zone_id, "fields": fields}
+
+
 # For every event that a query waits for, what brings it about; zones, scripts and lists are the demo's own.
 EVENTS: Mapping[str, tuple[str, dict[str, object]]] = {
-    "a scan ends as Failed, or stays open for an hour": (
-        "/sandbox/world",
-        {"event": "scan_failed", "zone_id": 101},
-    ),
-    "a zone is listed that was never scanned": ("/sandbox/world", {"event": "scan_forgotten", "zone_id": 102}),
-    "the platform takes back what it had counted": (
-        "/sandbox/world",
-        # Of a day that is over: just after midnight today has hardly any.
-        {"event": "dns_queries", "zone_id": 103, "queries": -1000, "day": f"{OVER:%F}"},
-    ),
-    "the platform sends a value that the interface document does not list": (
-        "/sandbox/world",
-        {"event": "shield_zone_fields", "shield_zone_id": 1, "fields": {"planType": 99, "wafEnabled": False}},
-    ),
-    "an access list's content changes": (
-        "/sandbox/world",
-        {"event": "access_list_entry", "access_list_id": 5, "entry": "203.0.113.7/32"},
-    ),
-    "a platform call fails": (
-        "/sandbox/faults",
-        {"kind": "status", "status": 401, "path_regex": "/shield/shield-zone/.*/bot-detection"},
-    ),
-    "a target's poll fails": ("/sandbox/faults", {"kind": "status", "status": 500, "path": "/v2/pipeline"}),
-    "an alert of the shipped rules is pending or fires": (
-        "/sandbox/world",
-        {"event": "script_cost", "script_id": 7, "cost": 600.0},
-    ),
-}
+    "a scan ends as Failed, or stays open for an hour": (WORLD, {"event": "scan_failed", "zone_id": 101}),
+    "a zone is listed that was never scanned": (WORLD, {"event": "scan_forgotten", "zone_id": 102}),
+    # Of a day that is over: just after midnight today has hardly any.
+    "the platform takes back what it had counted":
+        (WORLD, {"event": "dns_queries", "zone_id": 103, "queries": -1000, "day": f"{OVER:%F}"}),
+    "the platform sends a value that the interface document does not list": (WORLD, of_shield_zone(1, planType=99)),
+    "an access list's content changes":
+        (WORLD, {"event": "access_list_entry", "access_list_id": 5, "entry": "203.0.113.7/32"}),
+    "a platform call fails":
+        (FAULTS, {"kind": "status", "status": 401, "path_regex": "/shield/shield-zone/.*/bot-detection"}),
+    "a target's poll fails": (FAULTS, {"kind": "status", "status": 500, "path": "/v2/pipeline"}),
+    "an alert of the shipped rules is pending or fires":
+        (WORLD, {"event": "script_cost", "script_id": 7, "cost": 600.0}),
+}  # fmt: skip
 # What is for the alerts alone.
 MORE_TROUBLE: tuple[tuple[str, dict[str, object]], ...] = (
-    ("/sandbox/faults", {"kind": "status", "status": 500, "path_regex": "/dnszone/10[4-9]/statistics"}),
-    (
-        "/sandbox/world",
-        {
-            "event": "shield_zone_fields",
-            "shield_zone_id": 3,
-            "fields": {"learningMode": True, "learningModeUntil": "2020-01-01T00:00:00Z"},
-        },
-    ),
+    (FAULTS, {"kind": "status", "status": 500, "path_regex": "/dnszone/10[4-9]/statistics"}),
+    (WORLD, of_shield_zone(1, wafEnabled=False)),
+    (WORLD, of_shield_zone(3, learningMode=True, learningModeUntil="2020-01-01T00:00:00Z")),
 )
 # What only time brings, and what is the exporter's own: tests/dashboards/world.py has both.
 OF_TIME = {

@@ -40,10 +40,8 @@ BLOCKED = ("/shield/shield-zone/3/bot-categorization/categories/2", {"action": 1
 @pytest.mark.parametrize(
     ("line", "sent"),
     [
-        (
-            "shield_access_list_switch shieldZoneId=3 id=9 isEnabled=false",
-            ("/shield/shield-zone/3/access-lists/configurations/9", {"isEnabled": False}),
-        ),
+        ("shield_access_list_switch shieldZoneId=3 id=9 isEnabled=false",
+         ("/shield/shield-zone/3/access-lists/configurations/9", {"isEnabled": False})),
         (f"{ACTION} category=2 action=1", BLOCKED),
         (f"{ACTION} category=ai_scraper action=block", BLOCKED),
         (f"{ACTION} category=AI-Scraper action=Block", BLOCKED),
@@ -52,10 +50,8 @@ BLOCKED = ("/shield/shield-zone/3/bot-categorization/categories/2", {"action": 1
         ("search", ("/search", None)),
         # Text is sent as it stands.
         ("search search=@x", ("/search?search=%40x", None)),
-        (
-            "container_tags registryId=dockerhub imageName=a=b= imageNamespace=",
-            ("/mc/registries/tags", {"registryId": "dockerhub", "imageName": "a=b=", "imageNamespace": ""}),
-        ),
+        ("container_tags registryId=dockerhub imageName=a=b= imageNamespace=",
+         ("/mc/registries/tags", {"registryId": "dockerhub", "imageName": "a=b=", "imageNamespace": ""})),
         ("""database_pipeline 'requests=[{"type":"close"}]'""", ("/v2/pipeline", CLOSE)),
         ("database_pipeline requests=-", ("/v2/pipeline", CLOSE)),
         # A time is sent in UTC.
@@ -71,7 +67,7 @@ BLOCKED = ("/shield/shield-zone/3/bot-categorization/categories/2", {"action": 1
             )
         ),
     ],
-)
+)  # fmt: skip
 def test_parameters_go_to_their_places(line: str, sent: tuple[str, object]) -> None:
     ended = call(line, '[{"type":"close"}]\n')
     request = json.loads(ended.out)
@@ -87,15 +83,13 @@ def of(line: str, fault: str, *texts: str) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        (
-            "dns_statistics zone=1 datefrom=2026-02-01 dateTo=yesterday word dateTo=2026-02-01",
-            ("dns_statistics has no parameter 'zone'; it has id, dateFrom, dateTo\n"
-            "dns_statistics has no parameter 'datefrom'; did you mean 'dateFrom'?\n"
-            "found 'word', expected NAME=VALUE\n"
-            "dateTo: given twice\n"
-            f"id: missing; expected {WHOLE}: DNS zone id (int64).\n"
-            f"dateTo: found 'yesterday', expected {TIME}"),
-        ),
+        ("dns_statistics zone=1 datefrom=2026-02-01 dateTo=yesterday word dateTo=2026-02-01",
+         ("dns_statistics has no parameter 'zone'; it has id, dateFrom, dateTo\n"
+          "dns_statistics has no parameter 'datefrom'; did you mean 'dateFrom'?\n"
+          "found 'word', expected NAME=VALUE\n"
+          "dateTo: given twice\n"
+          f"id: missing; expected {WHOLE}: DNS zone id (int64).\n"
+          f"dateTo: found 'yesterday', expected {TIME}")),
         ("shield_waf_plan_segmentation a=1", "shield_waf_plan_segmentation has no parameter 'a'; it has none"),
         *of(
             SECRET + " Secret={}",

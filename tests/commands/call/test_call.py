@@ -17,6 +17,14 @@ from tests.commands.shell import Ended, invoke
 from tests.commands.terminal import type_in
 
 ADD_SECRET = "script_add_secret id=7 Name=TOKEN Secret=-"
+WRONG_FIELDS = {
+    "title": "Unprocessable Entity",
+    "status": 422,
+    "errors": [
+        {"field": "imageName", "message": "is required"}, {"field": "registryId", "message": "is unknown"},
+    ],
+    "id": "1",
+}  # fmt: skip
 UPDATE = "script_update id=7 Name=renamed"
 
 
@@ -34,131 +42,66 @@ def answered(body: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("line", "fault", "ended"),
+    ("line", "fault", "code", "text"),
     [
         # For a program, an answer is one line of JSON.
-        (
-            "container_tags registryId=dockerhub imageNamespace=library imageName=nginx",
-            None,
-            Ended(
-                '[{"name":"latest"},{"name":"stable"},{"name":"1.29.1"},{"name":"1.28.0"},{"name":"alpine"}]\n', "", 0
-            ),
-        ),
-        (
-            "shield_bot_category_action shieldZoneId=1 category=2 action=1 --yes",
-            None,
-            Ended('{"data":{"category":2,"action":1},"error":null}\n', "", 0),
-        ),
+        ("container_tags registryId=dockerhub imageNamespace=library imageName=nginx", None, 0,
+         '[{"name":"latest"},{"name":"stable"},{"name":"1.29.1"},{"name":"1.28.0"},{"name":"alpine"}]\n'),
+        ("shield_bot_category_action shieldZoneId=1 category=2 action=1 --yes", None, 0,
+         '{"data":{"category":2,"action":1},"error":null}\n'),
         # Options may stand before the operation.
-        ("--compact --account main script id=7", answered('{"Id": 1}'), Ended('{"Id":1}\n', "", 0)),
+        ("--compact --account main script id=7", answered('{"Id": 1}'), 0, '{"Id":1}\n'),
         # No secret, whether the platform's or the caller's, is shown, and nothing controls the terminal.
         *(
-            ("script id=7", answered(f'{{"Id": 7, {answer}}}'), Ended(f'{{"Id":7,{shown}}}\n', "", 0))
+            ("script id=7", answered(f'{{"Id": 7, {answer}}}'), 0, f'{{"Id":7,{shown}}}\n')
             for answer, shown in (
                 ('"DeploymentKey": "d", "Name": "ü"', '"DeploymentKey":"***","Name":"ü"'),
-                (
-                    '"Any": [{"Secret": ["s", null, 2]}, {"DefaultValue": ""}]',
-                    '"Any":[{"Secret":["***",null,2]},{"DefaultValue":""}]',
-                ),
+                ('"Any": [{"Secret": ["s", null, 2]}, {"DefaultValue": ""}]',
+                 '"Any":[{"Secret":["***",null,2]},{"DefaultValue":""}]'),
                 ('"Any": ["SANDBOX-api-key", "sandbox%252Dapi%252Dkey", 1.5]', '"Any":["***","***",1.5]'),
-                (
-                    r'"Any": ["\u001b[2J", "\u009b31m", "\u202e", "\ud800"]',
-                    r'"Any":["\u001b[2J","\u009b31m","\u202e","\ud800"]',
-                ),
+                (r'"Any": ["\u001b[2J", "\u009b31m", "\u202e", "\ud800"]',
+                 r'"Any":["\u001b[2J","\u009b31m","\u202e","\ud800"]'),
             )
         ),
-        (f"{ADD_SECRET} --yes", answered('{"Id": 1, "Name": "hunter2"}'), Ended('{"Id":1,"Name":"***"}\n', "", 0)),
-        (
-            f"{ADD_SECRET} --yes",
-            refused(400, {"Message": "hunter2 is weak, said sandbox-api-key", "Field": "Secret"}),
-            Ended("", "the platform answered 400: *** is weak, said ***\n  Secret: *** is weak, said ***\n", 1),
-        ),
+        (f"{ADD_SECRET} --yes", answered('{"Id": 1, "Name": "hunter2"}'), 0, '{"Id":1,"Name":"***"}\n'),
+        (f"{ADD_SECRET} --yes", refused(400, {"Message": "hunter2 is weak, said sandbox-api-key", "Field": "Secret"}),
+         1, "the platform answered 400: *** is weak, said ***\n  Secret: *** is weak, said ***\n"),
         # What the platform refuses goes to standard error.
-        (
-            "container_tags registryId=x imageNamespace=y imageName=z",
-            refused(
-                422,
-                {
-                    "title": "Unprocessable Entity",
-                    "status": 422,
-                    "errors": [
-                        {"field": "imageName", "message": "is required"},
-                        {"field": "registryId", "message": "is unknown"},
-                    ],
-                    "id": "1",
-                },
-            ),
-            Ended(
-                "",
-                "the platform answered 422: Unprocessable Entity. imageName: is required. registryId: is unknown\n",
-                1,
-            ),
-        ),
-        ("search", {"kind": "html"}, Ended("", "the platform answered 200 with a body that is HTML\n", 1)),
+        ("container_tags registryId=x imageNamespace=y imageName=z", refused(422, WRONG_FIELDS), 1,
+         "the platform answered 422: Unprocessable Entity. imageName: is required. registryId: is unknown\n"),
+        ("search", {"kind": "html"}, 1, "the platform answered 200 with a body that is HTML\n"),
         *(
-            (
-                "search",
-                {"kind": "status", "status": status, "retry_after": 3600},
-                Ended("", f"the platform answered {status}\n", code),
-            )
+            ("search", {"kind": "status", "status": status, "retry_after": 3600}, code,
+             f"the platform answered {status}\n")
             for status, code in ((401, 4), (403, 4), (404, 5), (408, 1), (429, 6), (400, 1), (500, 1))
         ),
-        (
-            "dns_statistics id=999",
-            None,
-            Ended(
-                "",
-                "the platform answered 404: The requested DNS zone was not found.\n"
-                "  error key: dnsZone.not_found\n  DnsZone: The requested DNS zone was not found.\n",
-                5,
-            ),
-        ),
-        (
-            "dns_record_scan zoneId=104",
-            None,
-            Ended("", "the platform answered 404: the zone was never scanned, or does not exist\n", 5),
-        ),
-        (
-            "shield_zone_rate_limits shieldZoneId=99",
-            None,
-            Ended(
-                "",
-                "the platform answered 202 with a failure: The shield zone was not found, or is not yours.\n"
-                "  error key: not_found_or_unauthorised_access.shieldzone\n",
-                5,
-            ),
-        ),
-        (
-            "shield_bot_detection shieldZoneId=2",
-            None,
-            Ended(
-                "",
-                "the platform answered 202 with a failure: The plan has no bot detection.\n"
-                "  error key: invalid_plan_type.bot_detection\n",
-                1,
-            ),
-        ),
+        ("dns_statistics id=999", None, 5, ("the platform answered 404: The requested DNS zone was not found.\n"
+         "  error key: dnsZone.not_found\n  DnsZone: The requested DNS zone was not found.\n")),
+        ("dns_record_scan zoneId=104", None, 5,
+         "the platform answered 404: the zone was never scanned, or does not exist\n"),
+        ("shield_zone_rate_limits shieldZoneId=99", None, 5,
+         ("the platform answered 202 with a failure: The shield zone was not found, or is not yours.\n"
+         "  error key: not_found_or_unauthorised_access.shieldzone\n")),
+        ("shield_bot_detection shieldZoneId=2", None, 1,
+         ("the platform answered 202 with a failure: The plan has no bot detection.\n"
+         "  error key: invalid_plan_type.bot_detection\n")),
     ],
-)
+)  # fmt: skip
 def test_what_a_call_prints_and_how_it_ends(
-    platform: Platform, environ: dict[str, str], line: str, fault: dict[str, Any] | None, ended: Ended
+    platform: Platform, environ: dict[str, str], *, line: str, fault: dict[str, Any] | None, code: int, text: str
 ) -> None:
     if fault is not None:
         platform.fail(**fault)
-    assert call(line, environ, "hunter2") == ended
+    assert call(line, environ, "hunter2") == (Ended("", text, code) if code else Ended(text, "", 0))
 
 
 @pytest.mark.parametrize(
     ("line", "err"),
     [
-        (
-            "script_update id=7 Name=gone",
-            (
-                "script_update on main changes something on the platform: Updates a script's settings and returns the "
-                "script.\n  POST {url}/compute/script/7\n"
-                '  {{"Name":"gone"}}\nNo terminal to ask on: --yes sends it. Nothing was sent.\n'
-            ),
-        ),
+        ("script_update id=7 Name=gone",
+         ("script_update on main changes something on the platform: Updates a script's settings and returns the "
+         'script.\n  POST {url}/compute/script/7\n  {{"Name":"gone"}}\n'
+         "No terminal to ask on: --yes sends it. Nothing was sent.\n")),
         ("serch", "there is no operation 'serch'; did you mean 'search'?\n"),
         ("nothing", "there is no operation 'nothing'; 'edge-exporter call --list' lists them\n"),
         ("script_read_by_update", "there is no operation 'script_read_by_update'; did you mean 'script_update'?\n"),
@@ -174,7 +117,7 @@ def test_what_a_call_prints_and_how_it_ends(
         ("sql 'SELECT 1' --account x", "--account is for the management API; --database names a database\n"),
         ("search --base-url platform", "--base-url: is not a URL; expected one such as https://api.example.net\n"),
     ],
-)
+)  # fmt: skip
 def test_misuse_is_named_and_nothing_is_sent(platform: Platform, environ: dict[str, str], line: str, err: str) -> None:
     expected = err.format(url=platform.url) if "{url}" in err else err
     assert call(line, environ) == Ended("", expected, 2)
@@ -240,20 +183,12 @@ def test_a_script_s_deployment_key_and_default_values_are_masked(environ: dict[s
 @pytest.mark.parametrize(
     ("line", "sent", "key", "body"),
     [
-        (
-            "script_add_secret id=7 Name=T Secret=-",
-            "POST /compute/script/7/secrets",
-            {"Content-Type": "application/json", "AccessKey": "***"},
-            {"Name": "T", "Secret": "***"},
-        ),
-        (
-            "search 'search=a b&c' size=3 --auth bearer",
-            "GET /search?search=a+b%26c&size=3",
-            {"Authorization": "Bearer ***"},
-            None,
-        ),
+        ("script_add_secret id=7 Name=T Secret=-", "POST /compute/script/7/secrets",
+         {"Content-Type": "application/json", "AccessKey": "***"}, {"Name": "T", "Secret": "***"}),
+        ("search 'search=a b&c' size=3 --auth bearer", "GET /search?search=a+b%26c&size=3",
+         {"Authorization": "Bearer ***"}, None),
     ],
-)
+)  # fmt: skip
 def test_a_dry_run_shows_the_request_with_its_secrets_masked_and_sends_nothing(
     unused_address: UnusedAddress, line: str, sent: str, key: dict[str, str], body: object
 ) -> None:
@@ -302,11 +237,7 @@ def test_sql_gives_columns_and_rows_and_each_statement_its_own_error(
     ],
 )
 def test_what_does_not_surely_read_may_write(
-    platform: Platform,
-    environ: dict[str, str],
-    operation: str,
-    word: str,
-    is_reading: bool,  # noqa: FBT001
+    platform: Platform, environ: dict[str, str], *, operation: str, word: str, is_reading: bool
 ) -> None:
     ended = invoke("call", operation, word if operation == "sql" else f"requests=[{word}]", environ=environ)
     assert (bool(platform.requests), "changes something" in ended.err) == (is_reading, not is_reading)
@@ -331,36 +262,27 @@ def test_the_pipeline_takes_its_requests_as_they_are(environ: dict[str, str]) ->
 
 
 @pytest.mark.parametrize(
-    ("line", "changed", "ends"),
+    ("line", "changed", "code", "begins"),
     [
-        ("search", {"BASE_URL": "http://127.0.0.1:{port}"}, (3, "nothing accepts connections there (127")),
-        ("search", {"BASE_URL": "http://no.invalid"}, (3, "the host name does not resolve (no.invalid")),
-        ("search", {"API_KEY": "wrong"}, (4, "the platform answered 401\n")),
-        (
-            "sql 'DELETE FROM orders' --yes",
-            {"AUTH_TOKEN": keys.DATABASE_TOKEN_READ_ONLY},
-            (4, "the platform answered 403: Authorization forbidden: "),
-        ),
-        (
-            "search",
-            {"BASE_URL": "", "API_KEY": ""},
-            (2, "the configuration has no account; EDGE_EXPORTER_BASE_URL and EDGE_EXPORTER_API_KEY suffice\n"),
-        ),
-        (
-            "sql 'SELECT 1'",
-            {"DATABASE_URL": "", "AUTH_TOKEN": ""},
-            (2, "the configuration has no database; PLATFORM_DATABASE_URL and PLATFORM_DATABASE_AUTH_TOKEN suffice\n"),
-        ),
+        ("search", {"BASE_URL": "http://127.0.0.1:{port}"}, 3, "nothing accepts connections there (127"),
+        ("search", {"BASE_URL": "http://no.invalid"}, 3, "the host name does not resolve (no.invalid"),
+        ("search", {"API_KEY": "wrong"}, 4, "the platform answered 401\n"),
+        ("sql 'DELETE FROM orders' --yes", {"AUTH_TOKEN": keys.DATABASE_TOKEN_READ_ONLY}, 4,
+         "the platform answered 403: Authorization forbidden: "),
+        ("search", {"BASE_URL": "", "API_KEY": ""}, 2,
+         "the configuration has no account; EDGE_EXPORTER_BASE_URL and EDGE_EXPORTER_API_KEY suffice\n"),
+        ("sql 'SELECT 1'", {"DATABASE_URL": "", "AUTH_TOKEN": ""}, 2,
+         "the configuration has no database; PLATFORM_DATABASE_URL and PLATFORM_DATABASE_AUTH_TOKEN suffice\n"),
     ],
-)
+)  # fmt: skip
 def test_where_and_with_what_a_call_goes_decides_its_end(
-    environ: dict[str, str], closed_port: int, line: str, changed: dict[str, str], ends: tuple[int, str]
+    environ: dict[str, str], closed_port: int, *, line: str, changed: dict[str, str], code: int, begins: str
 ) -> None:
     for end, value in changed.items():
         name = next(name for name in environ if name.endswith(end))
         environ[name] = value.format(port=closed_port)
     ended = call(line, {name: value for name, value in environ.items() if value})
-    assert (ended.code, ended.out, ended.err[: len(ends[1])]) == (ends[0], "", ends[1])
+    assert (ended.code, ended.out, ended.err[: len(begins)]) == (code, "", begins)
 
 
 def test_a_platform_that_never_answers_is_given_up(unused_address: UnusedAddress, configure: Configure) -> None:

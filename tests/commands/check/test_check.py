@@ -78,43 +78,24 @@ UNREACHABLE = f"{FAILED} the platform cannot be reached:"
 @pytest.mark.parametrize(
     ("text", "row", "end"),
     [
-        (
-            ACCOUNT.replace("{key}", "wrong"),
-            "main account/main failed the key is not accepted: the platform answered 401",
-            "3 polls, 1 fault.",
-        ),
-        (
-            ACCOUNT.replace("{url}", "{url}/v1"),
-            f"{FAILED} every poll fails: the platform answered 404: Not Found; check the path of base_url",
-            "3 polls, 1 fault.",
-        ),
-        (
-            ACCOUNT.replace("{url}", "http://127.0.0.1:{closed}"),
-            f"{UNREACHABLE} nothing accepts connections there (127.0.0.1:{{closed}}: Connection refused); 2 more",
-            "1 poll, 1 fault.",
-        ),
-        (
-            ACCOUNT.replace("{url}", "https://platform.invalid"),
-            f"{UNREACHABLE} the host name does not resolve (platform.invalid: ",
-            "1 poll, 1 fault.",
-        ),
-        (
-            ACCOUNT.replace("{url}", "http://127.0.0.1:{silent}").replace("2s", "1s"),
-            f"{UNREACHABLE} no answer within 1 s (127.0.0.1:{{silent}})",
-            "3 polls, 1 fault.",
-        ),
-        (
-            DATABASE,
-            "database:one database/one failed the token is not accepted: the platform answered 401",
-            "2 polls, 1 fault.",
-        ),
-        (
-            ACCOUNT + FIXED.replace(", ids: [101, 104, 999]", ""),
-            "main not tried nothing is polled: no target is configured, and none discovered",
-            "0 polls, 0 faults.",
-        ),
+        (ACCOUNT.replace("{key}", "wrong"), f"{FAILED} the key is not accepted: the platform answered 401",
+         "3 polls, 1 fault."),
+        (ACCOUNT.replace("{url}", "{url}/v1"),
+         f"{FAILED} every poll fails: the platform answered 404: Not Found; check the path of base_url",
+         "3 polls, 1 fault."),
+        (ACCOUNT.replace("{url}", "http://127.0.0.1:{closed}"),
+         f"{UNREACHABLE} nothing accepts connections there (127.0.0.1:{{closed}}: Connection refused); 2 more",
+         "1 poll, 1 fault."),
+        (ACCOUNT.replace("{url}", "https://platform.invalid"),
+         f"{UNREACHABLE} the host name does not resolve (platform.invalid: ", "1 poll, 1 fault."),
+        (ACCOUNT.replace("{url}", "http://127.0.0.1:{silent}").replace("2s", "1s"),
+         f"{UNREACHABLE} no answer within 1 s (127.0.0.1:{{silent}})", "3 polls, 1 fault."),
+        (DATABASE, "database:one database/one failed the token is not accepted: the platform answered 401",
+         "2 polls, 1 fault."),
+        (ACCOUNT + FIXED.replace(", ids: [101, 104, 999]", ""),
+         "main not tried nothing is polled: no target is configured, and none discovered", "0 polls, 0 faults."),
     ],
-)
+)  # fmt: skip
 def test_what_concerns_a_whole_account_is_one_clear_line(
     places: dict[str, str], configure: Configure, text: str, row: str, end: str
 ) -> None:

@@ -93,44 +93,31 @@ def test_a_dumb_terminal_and_one_that_wants_no_colour_get_none(monkeypatch: pyte
 
 
 NO, FORBIDDEN = "the key or token may not read this: no", Forbidden("no")
+NOT_AVAILABLE = NotAvailable("the plan has none")
 
 
 @pytest.mark.parametrize(
     ("tried", "rows"),
     [
         # Five good targets are listed in the order of their numbers, six are not.
-        (
-            [statistics(number) for number in (10, 9, 100, 2, 1)],
-            [(f"dns_zone/{number}", f"zone-{number}.example", "ok", "0 series") for number in (1, 2, 9, 10, 100)],
-        ),
+        ([statistics(number) for number in (10, 9, 100, 2, 1)],
+         [(f"dns_zone/{number}", f"zone-{number}.example", "ok", "0 series") for number in (1, 2, 9, 10, 100)]),
         ([statistics(number) for number in range(6)], [("6 targets", "", "ok", "0 series")]),
         # Ten that fail alike are listed, of eleven five.
-        (
-            [statistics(number, FORBIDDEN) for number in range(10)],
-            [(f"dns_zone/{number}", f"zone-{number}.example", "failed", NO) for number in range(10)],
-        ),
-        (
-            [statistics(number, FORBIDDEN) for number in range(11)],
-            [
-                *((f"dns_zone/{number}", f"zone-{number}.example", "failed", NO) for number in range(5)),
-                ("6 targets more", "", "failed", "the same"),
-            ],
-        ),
+        ([statistics(number, FORBIDDEN) for number in range(10)],
+         [(f"dns_zone/{number}", f"zone-{number}.example", "failed", NO) for number in range(10)]),
+        ([statistics(number, FORBIDDEN) for number in range(11)],
+         [*((f"dns_zone/{number}", f"zone-{number}.example", "failed", NO) for number in range(5)),
+          ("6 targets more", "", "failed", "the same")]),
         # Failures of different kinds are listed apart.
-        (
-            [statistics(0, NotAvailable("the plan has none")), statistics(1, FORBIDDEN), statistics(2)],
-            [
-                ("dns_zone/2", "zone-2.example", "ok", "0 series"),
-                ("dns_zone/0", "zone-0.example", "not available", "the plan has none"),
-                ("dns_zone/1", "zone-1.example", "failed", NO),
-            ],
-        ),
-        (
-            [statistics(number, NotAvailable("the plan has none")) for number in range(6)],
-            [("6 targets", "", "not available", "the plan has none")],
-        ),
+        ([statistics(0, NOT_AVAILABLE), statistics(1, FORBIDDEN), statistics(2)],
+         [("dns_zone/2", "zone-2.example", "ok", "0 series"),
+          ("dns_zone/0", "zone-0.example", "not available", "the plan has none"),
+          ("dns_zone/1", "zone-1.example", "failed", NO)]),
+        ([statistics(number, NOT_AVAILABLE) for number in range(6)],
+         [("6 targets", "", "not available", "the plan has none")]),
     ],
-)
+)  # fmt: skip
 def test_many_targets_are_summarised(tried: list[TargetResult], rows: list[tuple[str, ...]]) -> None:
     result = AccountResult("main", ENOUGH, 1.0, tried)
     assert [row.cells()[2:] for row in report.rows([result])] == rows
@@ -149,25 +136,14 @@ def test_an_account_that_cannot_be_asked_is_one_fault_whatever_was_tried() -> No
     ("demand", "capacity", "line"),
     [
         (1.0, ENOUGH, "main: the targets need 1 requests/s, the budget allows 10"),
-        (
-            12.3,
-            ENOUGH,
-            (
-                "main: the targets need 12.3 requests/s, the budget allows 10 (intervals would be 1.3 times as long as "
-                "configured): raise requests_per_second to 13 or lengthen intervals"
-            ),
-        ),
-        (
-            8.0,
-            Capacity(10.0, 2, 2.5),
-            (
-                "main: the targets need 8 requests/s, the budget allows 10, but with 2 in flight and answers that take "
-                "2.5 s no more than 0.8 are made (intervals would be 10.5 times as long as configured): raise "
-                "max_in_flight or lengthen intervals"
-            ),
-        ),
+        (12.3, ENOUGH, ("main: the targets need 12.3 requests/s, the budget allows 10 (intervals would be 1.3 times as "
+                        "long as configured): raise requests_per_second to 13 or lengthen intervals")),
+        (8.0, Capacity(10.0, 2, 2.5),
+         ("main: the targets need 8 requests/s, the budget allows 10, but with 2 in flight and answers that take 2.5 s "
+          "no more than 0.8 are made (intervals would be 10.5 times as long as configured): raise max_in_flight or "
+          "lengthen intervals")),
         (0.0123, Capacity(0.5, 2), "main: the targets need 0.012 requests/s, the budget allows 0.5"),
     ],
-)
+)  # fmt: skip
 def test_the_budget_is_set_against_what_is_asked_for(demand: float, capacity: Capacity, line: str) -> None:
     assert list(report.loads([AccountResult("main", capacity, demand)])) == [line]

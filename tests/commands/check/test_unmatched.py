@@ -62,21 +62,15 @@ def test_a_denied_family_that_does_not_exist_is_told_without_allowed_ones(config
     ("selected", "configured"),
     [
         ("scripts: {monthly_budget_dollars: {typo: 3, router: 20, 8: 1}}", ["typo: no script of the account has "]),
-        (
-            "scripts: {monthly_budget_dollars: {routre: 3}}",
-            ["routre: no script of the account has this name or id; did you mean 'router'?"],
-        ),
-        (
-            "scripts: {discover: false, ids: [7], monthly_budget_dollars: {router: 1, ab-test: 3}}",
-            ["ab-test: no script of `ids` has this name or id, and discovery is off"],
-        ),
-        (
-            'dns_zones: {include: ["^nomatch", "^prod-"]}',
-            ["include[0]: discovery found 12 DNS zones, and the domain of none matches"],
-        ),
+        ("scripts: {monthly_budget_dollars: {routre: 3}}",
+         ["routre: no script of the account has this name or id; did you mean 'router'?"]),
+        ("scripts: {discover: false, ids: [7], monthly_budget_dollars: {router: 1, ab-test: 3}}",
+         ["ab-test: no script of `ids` has this name or id, and discovery is off"]),
+        ('dns_zones: {include: ["^nomatch", "^prod-"]}',
+         ["include[0]: discovery found 12 DNS zones, and the domain of none matches"]),
         ('dns_zones: {discover: false, ids: [101], include: ["^nomatch"]}', []),
     ],
-)
+)  # fmt: skip
 def test_a_selection_that_selects_nothing_is_a_warning_with_its_place(
     platform: Platform, configure: Configure, selected: str, configured: list[str]
 ) -> None:
@@ -114,20 +108,14 @@ ZONE = "dns_zones: the name of dns_zone/101 is unknown, so the label domain is e
         ({"dns_zones": [101], "shield_zones": [1]}, "", []),
         ({"dns_zones": [101, 999], "scripts": [7], "shield_zones": [1]}, "", []),
         ({"dns_zones": [101], "shield_zones": None}, "", []),
-        (
-            {"dns_zones": [101], "scripts": [7], "shield_zones": [1]},
-            "fails",
-            [ZONE.format("search fails: the platform answered 403"), SHIELDS.format("", "search fails: the")],
-        ),
+        ({"dns_zones": [101], "scripts": [7], "shield_zones": [1]}, "fails",
+         [ZONE.format("search fails: the platform answered 403"), SHIELDS.format("", "search fails: the")]),
         ({"dns_zones": [101]}, "disabled", [ZONE.format("collectors.discovery is disabled")]),
         ({"dns_zones": [101]}, "empty", [ZONE.format("no search result has it")]),
-        (
-            {"shield_zones": None},
-            "",
-            [SHIELDS.format(" and 2 more", "dns_zones.discover and scripts.discover are off")],
-        ),
+        ({"shield_zones": None}, "",
+         [SHIELDS.format(" and 2 more", "dns_zones.discover and scripts.discover are off")]),
     ],
-)
+)  # fmt: skip
 def test_names_that_stay_unknown_are_said(
     platform: Platform, configure: Configure, fixed: dict[str, list[int] | None], search: str, said: list[str]
 ) -> None:
