@@ -2,8 +2,8 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from itertools import zip_longest
 from typing import Any
 
 import httpx
@@ -22,28 +22,18 @@ NOON = datetime(2026, 2, 8, 12, 0, tzinfo=UTC)
 GOOD = good('{"TotalQueriesServed": 7}')
 
 
-@pytest.mark.parametrize(
-    ("header", "seconds"),
-    [
-        (None, None),
-        ("", None),
-        ("7", 7.0),
-        (" 120 ", 120.0),
-        ("0", 0.0),
-        ("99999999999999999999", 3600.0),
-        ("-1", None),
-        ("1.5", None),
-        ("soon", None),
-        ("\u0667", None),
-        ("Sun, 08 Feb 2026 12:00:42 GMT", 42.0),
-        ("Sunday, 08-Feb-26 12:00:42 GMT", 42.0),
-        ("Sun Feb  8 12:00:42 2026", 42.0),
-        ("Sun, 08 Feb 2026 14:00:42 +0200", 42.0),
-        ("Sun, 08 Feb 2026 11:00:00 GMT", 0.0),
-        ("Sun, 08 Feb 2026 13:00:01 GMT", 3600.0),
-        ("Sun, 08 Feb 2026 25:00:42 GMT", None),
-    ],
+# A header, as the seconds to wait.
+HEADERS: tuple[tuple[float | None, tuple[str | None, ...]], ...] = (
+    (None, (None, "", "-1", "1.5", "soon", "\u0667", "Sun, 08 Feb 2026 25:00:42 GMT")),
+    (0, ("0", "Sun, 08 Feb 2026 11:00:00 GMT")),
+    (7, ("7", " 7 ")),
+    (42, ("Sun, 08 Feb 2026 12:00:42 GMT", "Sunday, 08-Feb-26 12:00:42 GMT", "Sun Feb  8 12:00:42 2026")),
+    (42, ("Sun, 08 Feb 2026 14:00:42 +0200",)),
+    (3600, ("99999999999999999999", "Sun, 08 Feb 2026 13:00:01 GMT")),
 )
+
+
+@pytest.mark.parametrize(("header", "seconds"), [(header, number) for number, row in HEADERS for header in row])
 def test_retry_after_is_read_in_both_forms(header: str | None, seconds: float | None) -> None:
     assert retry_after_seconds(header, NOON) == seconds
 
@@ -92,84 +82,63 @@ OTHER_CLOCK = after(429, "Sun, 08 Feb 2026 20:00:05 GMT", Date="Sun, 08 Feb 2026
 LATE = "no answer within 1 s (platform.example)"
 
 
-@dataclass(frozen=True)
-class Case:
-    """The answers to a read, which may take three attempts, and what follows from them.
-
-    Attributes:
-        reasons: of the errors of its attempts; None for a good answer.
-        waits: between the attempts.
-        error: the last one.
-        until: the seconds until the answer is of no use.
-        options: what else is given to the client.
-    """
-
-    answers: Sequence[Reply | Script | Exception]
-    reasons: Sequence[str | None]
-    waits: Sequence[float] = ()
-    error: str = ""
-    until: float | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-
-CASES = {
-    "500": Case([Reply(500), GOOD], ["server_error", None], [0.25]),
-    "503 with seconds": Case([after(503, "3"), GOOD], ["server_error", None], [3.25]),
-    "408": Case([Reply(408), GOOD], ["request_timeout", None], [0.25]),
-    "429": Case([Reply(429), GOOD], ["rate_limited", None], [0.25]),
-    "429 with seconds": Case([after(429, "7"), GOOD], ["rate_limited", None], [7.25]),
-    "429 with a date of a clock that is off": Case([OTHER_CLOCK, GOOD], ["rate_limited", None], [5.25]),
-    "reset": Case([RESET, GOOD], ["reset", None], [0.25]),
-    "as often as it may be": Case(
+# The answers to a read, which may take three attempts: then the reasons of its errors, with the waits between them, and
+# the last error; what else is given to the client, with the seconds `until` the answer is of no use.
+Case = tuple[Sequence[Reply | Script | Exception], str, Mapping[str, Any]]
+FAILS = "the platform answered"
+CASES: dict[str, Case] = {
+    "500": ([Reply(500), GOOD], "server_error 0.25 None", {}),
+    "503 with seconds": ([after(503, "3"), GOOD], "server_error 3.25 None", {}),
+    "408": ([Reply(408), GOOD], "request_timeout 0.25 None", {}),
+    "429": ([Reply(429), GOOD], "rate_limited 0.25 None", {}),
+    "429 with seconds": ([after(429, "7"), GOOD], "rate_limited 7.25 None", {}),
+    "429 with a date of a clock that is off": ([OTHER_CLOCK, GOOD], "rate_limited 5.25 None", {}),
+    "reset": ([RESET, GOOD], "reset 0.25 None", {}),
+    "as often as it may be": (
         [Reply(500), Reply(502), Reply(503, "busy")],
-        ["server_error"] * 3,
-        [0.5, 1.0],
-        "the platform answered 503: busy",
-        options={"random": lambda: 1.0},
+        f"server_error 0.5 server_error 1.0 server_error: {FAILS} 503: busy",
+        {"random": lambda: 1.0},
     ),
-    "404 will not go better": Case([Reply(404)], ["not_found"], error="the platform answered 404"),
-    "nor will 422": Case([Reply(422)], ["rejected"], error="the platform answered 422"),
-    "nor a failure in an answer": Case(
-        [good('{"ErrorKey": "x", "Message": "no"}')],
-        ["envelope"],
-        error="the platform answered 200 with a failure: no",
+    "404 will not go better": ([Reply(404)], f"not_found: {FAILS} 404", {}),
+    "nor will 422": ([Reply(422)], f"rejected: {FAILS} 422", {}),
+    "nor a failure in an answer": (
+        [good('{"ErrorKey": "x", "Message": "no"}')], f"envelope: {FAILS} 200 with a failure: no", {}
     ),
     # After the first wait of 0.25 s a second is left, after another 0.5 s it is not.
-    "without time before the next poll": Case(
-        [Reply(503)], ["server_error"] * 2, [0.25], "the platform answered 503", until=1.5
+    "without time before the next poll": (
+        [Reply(503)], f"server_error 0.25 server_error: {FAILS} 503", {"until": 1.5}
     ),
-    "polled as often as an attempt may take": Case(
-        [Reply(500), GOOD], ["server_error", None], [0.25], until=10, options={"deadline": 10.0}
+    "polled as often as an attempt may take": (
+        [Reply(500), GOOD], "server_error 0.25 None", {"until": 10, "deadline": 10.0}
     ),
-    "a retry ends when the next poll is due": Case(
+    "a retry ends when the next poll is due": (
         [Reply(500), stall],
-        ["server_error", "timeout"],
-        [0.25],
-        LATE,
-        until=1.25,
-        options={"attempts": 2, "deadline": 60.0, "shortest_retry": 0.01},
+        f"server_error 0.25 timeout: {LATE}",
+        {"until": 1.25, "attempts": 2, "deadline": 60.0, "shortest_retry": 0.01},
     ),
-    "a first attempt has its time": Case(
-        [stall], ["timeout"], error=LATE, until=0.02, options={"deadline": 1.0, "shortest_retry": 0.01}
+    "a first attempt has its time": (
+        [stall], f"timeout: {LATE}", {"until": 0.02, "deadline": 1.0, "shortest_retry": 0.01}
     ),
-    "a long wait is left to the caller": Case(
-        [after(429, "31")], ["rate_limited"], error="the platform answered 429", until=3600
-    ),
-}
+    "a long wait is left to the caller": ([after(429, "31")], f"rate_limited: {FAILS} 429", {"until": 3600}),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-async def test_a_read_is_tried_again_while_that_may_help(case: Case) -> None:
-    error = ""
-    async with answered(*case.answers, **{"attempts": 3, **case.options}) as (kit, platform):
-        caller = kit.calls if case.until is None else kit.client.until(kit.clock.now + case.until)
+@pytest.mark.parametrize(("answers", "goes", "options"), CASES.values(), ids=CASES)
+async def test_a_read_is_tried_again_while_that_may_help(
+    answers: Sequence[Reply | Script | Exception], goes: str, options: Mapping[str, Any]
+) -> None:
+    error, given = "", {"attempts": 3, "until": None, **options}
+    until = given.pop("until")
+    async with answered(*answers, **given) as (kit, platform):
+        caller = kit.calls if until is None else kit.client.until(kit.clock.now + until)
         try:
             assert (await dns.statistics(caller, 102)).value.total_queries_served == 7
         except PlatformError as fault:
-            error = str(fault)
-    assert (kit.clock.slept, error) == (list(case.waits), case.error)
-    assert [reason for _, _, reason in kit.heard.attempts] == case.reasons
-    assert (len(platform.sent), kit.heard.retries) == (len(case.reasons), ["dns_statistics"] * len(case.waits))
+            error = f": {fault}"
+    reasons = [reason for _, _, reason in kit.heard.attempts]
+    went = [word for pair in zip_longest(reasons, kit.clock.slept) for word in pair]
+    assert " ".join(map(str, went[: 2 * len(reasons) - 1])) + error == goes
+    assert (len(platform.sent), kit.heard.retries) == (len(reasons), ["dns_statistics"] * len(kit.clock.slept))
 
 
 WRITES: tuple[Request[Any], ...] = (
