@@ -59,23 +59,15 @@ def header(info: FamilyInfo, form: Format) -> bytes:
     return _encode(_wire(info), form)
 
 
-def render(family: Family, form: Format = Format.TEXT, *, created: bool = False) -> bytes:
-    """Return the sample lines of a family of one target.
-
-    Args:
-        family: the family.
-        form: the format; without `created` the lines are the same in both.
-        created: whether to add the `_created` samples of counters, which only OpenMetrics has.
-    """
-    if not created:
-        return _fill(family)
+def render_created(family: Family) -> bytes:
+    """Return the sample lines of a family of one target in OpenMetrics, with the `_created` samples of counters."""
     metric = _wire(family.info)
     for sample in family.samples:
         labels = dict(zip(family.info.labels, sample.values, strict=True))
         metric.samples.append(WireSample(family.info.name, labels, sample.value))
         if sample.created is not None:
             metric.samples.append(WireSample(f"{metric.name}_created", labels, sample.created))
-    return _sample_lines(metric, form)
+    return _sample_lines(metric, Format.OPENMETRICS)
 
 
 @lru_cache(maxsize=MOST_TEMPLATES)
@@ -96,8 +88,11 @@ _number: Callable[[float], str] = floatToGoString
 _LONG_NUMBER = 1e6
 
 
-def _fill(family: Family) -> bytes:
-    """Return the sample lines of a family from a template; the encoder would take eight times as long."""
+def render(family: Family) -> bytes:
+    """Return the sample lines of a family of one target, which are the same in both formats without `_created`.
+
+    They are made from a template; the encoder would take eight times as long.
+    """
     template, in_order = _template(family.info)
     lines = []
     for sample in family.samples:

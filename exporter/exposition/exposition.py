@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from prometheus_client.registry import Collector
 
-from exporter.exposition.encoding import EOF_LINE, Format, NamedFamilies, encode_own, header, render
+from exporter.exposition.encoding import EOF_LINE, Format, NamedFamilies, encode_own, header, render, render_created
 from exporter.exposition.segments import Body, FamilyChunks, Part, join
 from exporter.exposition.store import Update
 from exporter.log import logger
@@ -153,22 +153,19 @@ class Exposition:
             yield_to_others: called between targets, so that other threads can run.
         """
         for key, update in changes.items():
-            self._take(key, update)
+            held = self._of_key.get(key, frozenset())
+            placed = {family.info.name: self._put(key, family) for family in update.families}
+            present = {name for name, is_there in placed.items() if is_there}
+            gone = held - present if update.whole else held.intersection(placed) - present
+            for name in gone:
+                if name in self._blocks:
+                    self._blocks[name].drop(key)
+            names = frozenset(present | (held - gone))
+            if names:
+                self._of_key[key] = self._sets.setdefault(names, names)
+            else:
+                self._of_key.pop(key, None)
             yield_to_others()
-
-    def _take(self, key: PollKey, update: Update) -> None:
-        held = self._of_key.get(key, frozenset())
-        placed = {family.info.name: self._put(key, family) for family in update.families}
-        present = {name for name, is_there in placed.items() if is_there}
-        gone = held - present if update.whole else held.intersection(placed) - present
-        for name in gone:
-            if name in self._blocks:
-                self._blocks[name].drop(key)
-        names = frozenset(present | (held - gone))
-        if names:
-            self._of_key[key] = self._sets.setdefault(names, names)
-        else:
-            self._of_key.pop(key, None)
 
     def _put(self, key: PollKey, family: Family) -> bool:
         """Replace a target's samples of a family; returns whether the target has any now, dropped ones included."""
@@ -177,7 +174,7 @@ class Exposition:
             return False
         try:
             lines = render(family)
-            created = render(family, Format.OPENMETRICS, created=True) if block.created is not None else b""
+            created = render_created(family) if block.created is not None else b""
         except (ValueError, TypeError, AttributeError) as error:
             # A bug in one family must not stop all others from being updated.
             logger().error(
@@ -208,7 +205,12 @@ class Exposition:
             own: whether to encode the program's own metrics again; otherwise those of the last generation are used.
         """
         if own:
-            self._own_parts = self._encode_own(yield_to_others)
+            lines: dict[Format, list[bytes]] = {form: [] for form in Format}
+            for headers, own_lines in encode_own(self._own, self._admits):
+                for form in Format:
+                    lines[form] += (headers[form], own_lines)
+                yield_to_others()
+            self._own_parts = {form: Part.of(b"".join(lines[form])) for form in Format}
         bodies = {}
         for form in Format:
             parts = []
@@ -220,19 +222,12 @@ class Exposition:
         dropped = {name: sum(block.dropped.values()) for name, block in self._blocks.items() if block.dropped}
         return Generation(bodies, sum(block.chunks.total for block in self._blocks.values()), dropped)
 
-    def _encode_own(self, yield_to_others: Callable[[], object]) -> dict[Format, Part]:
-        lines: dict[Format, list[bytes]] = {form: [] for form in Format}
-        for headers, own_lines in encode_own(self._own, self._admits):
-            for form in Format:
-                lines[form] += (headers[form], own_lines)
-            yield_to_others()
-        return {form: Part.of(b"".join(lines[form])) for form in Format}
-
     def _parts(self, form: Format) -> Iterator[Part]:
         for block in self._blocks.values():
             if block.chunks.total:
                 yield block.headers[form]
-                yield from block.chunks_of(form).parts()
+                for segment in block.chunks_of(form).segments:
+                    yield segment.part()
         yield self._own_parts[form]
         yield self._ends[form]
 

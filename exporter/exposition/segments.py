@@ -136,13 +136,10 @@ class Segment:
             self.size -= len(before)
         self.size += len(chunk)
         self.series[place] = series
-        self._refresh(place, chunk)
-        return had
-
-    def _refresh(self, place: int, chunk: bytes) -> None:
-        self._fresh[self.keys[place]] = chunk
+        self._fresh[key] = chunk
         self._marks[place] = 1
         self._part = None
+        return had
 
     def remove(self, place: int) -> None:
         """Remove the chunk at an index."""
@@ -152,7 +149,8 @@ class Segment:
         self._part = None
         if place < len(self.keys):
             # The removed bytes leave a gap, so the next chunk gets a mark.
-            self._refresh(place, self.chunk(place))
+            self._fresh[self.keys[place]] = self.chunk(place)
+            self._marks[place] = 1
 
     def chunk(self, place: int) -> bytes:
         """Return the chunk at an index."""
@@ -202,43 +200,41 @@ class FamilyChunks:
     """The encoded chunks of one family, in segments ordered by target.
 
     Attributes:
+        segments: the segments, in order.
         total: the number of series.
     """
 
-    __slots__ = ("_firsts", "_segments", "total")
+    __slots__ = ("_firsts", "segments", "total")
 
     def __init__(self) -> None:
-        self._segments: list[Segment] = []
+        self.segments: list[Segment] = []
         self._firsts: list[PollKey] = []
         self.total = 0
 
-    def _place(self, key: PollKey) -> int:
-        return max(0, bisect_right(self._firsts, key) - 1)
-
     def _find(self, key: PollKey) -> tuple[int, int] | None:
         """Return the indices of a target's segment, and of its chunk there; None if it has none."""
-        index = self._place(key)
-        place = self._segments[index].find(key) if self._segments else None
+        index = max(0, bisect_right(self._firsts, key) - 1)
+        place = self.segments[index].find(key) if self.segments else None
         return None if place is None else (index, place)
 
     def series(self, key: PollKey) -> int:
         """Return the number of series of a target."""
         found = self._find(key)
-        return 0 if found is None else self._segments[found[0]].series[found[1]]
+        return 0 if found is None else self.segments[found[0]].series[found[1]]
 
     def put(self, key: PollKey, chunk: bytes, series: int) -> None:
         """Replace or add the chunk of a target; `series` is the number of series in it."""
         self.total += series
-        if not self._segments:
-            self._segments, self._firsts = [Segment([key], [chunk], [series])], [key]
+        if not self.segments:
+            self.segments, self._firsts = [Segment([key], [chunk], [series])], [key]
             return
-        place = self._place(key)
-        segment = self._segments[place]
+        place = max(0, bisect_right(self._firsts, key) - 1)
+        segment = self.segments[place]
         self.total -= segment.put(key, chunk, series)
         self._firsts[place] = segment.keys[0]
         if segment.size > SEGMENT_BYTES and len(segment.keys) > 1:
             halves = segment.halves()
-            self._segments[place : place + 1] = halves
+            self.segments[place : place + 1] = halves
             self._firsts[place : place + 1] = [half.keys[0] for half in halves]
 
     def remove(self, key: PollKey) -> None:
@@ -247,29 +243,25 @@ class FamilyChunks:
         if found is None:
             return
         index, place = found
-        segment = self._segments[index]
+        segment = self.segments[index]
         self.total -= segment.series[place]
         segment.remove(place)
         if segment.keys:
             self._firsts[index] = segment.keys[0]
         else:
-            del self._segments[index], self._firsts[index]
+            del self.segments[index], self._firsts[index]
 
     def copy(self) -> "FamilyChunks":
         """Return a copy with the same chunks."""
         copied = FamilyChunks()
-        for segment in self._segments:
+        for segment in self.segments:
             for place, key in enumerate(segment.keys):
                 copied.put(key, segment.chunk(place), segment.series[place])
         return copied
 
-    def parts(self) -> Iterator[Part]:
-        """Yield the bytes of the segments, in order."""
-        return (segment.part() for segment in self._segments)
-
     def select(self, wanted: Callable[[PollKey], bool]) -> Iterator[bytes]:
         """Yield the chunks of wanted targets, in order."""
-        for segment in self._segments:
+        for segment in self.segments:
             for place, key in enumerate(segment.keys):
                 if wanted(key):
                     yield segment.chunk(place)

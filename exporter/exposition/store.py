@@ -116,12 +116,15 @@ class StatusBoard:
     Args:
         clock: returns unix seconds.
         remembered: collector, target → unix seconds of the last success in an earlier run; 0 if there was none.
+
+    Attributes:
+        clock: as given.
     """
 
     def __init__(
         self, clock: Callable[[], float], remembered: Callable[[str, Target], float] = lambda _collector, _target: 0.0
     ) -> None:
-        self._clock = clock
+        self.clock = clock
         self._remembered = remembered
         self._statuses: dict[PollKey, Status] = {}
         self._ordered: list[tuple[PollKey, Status]] | None = None
@@ -141,7 +144,7 @@ class StatusBoard:
             note: why a target that is up has no series.
         """
         status = self._status(collector, outcome.target)
-        now = self._clock()
+        now = self.clock()
         self._note_families(status, outcome, frozenset(family.info.name for family in families))
         status.failure = None
         status.up, status.reason, status.message = True, "", note
@@ -150,11 +153,6 @@ class StatusBoard:
         status.served = bool(status.families)
         status.fingerprint = b""
         return status
-
-    def unchanged(self, status: Status, *, duration: float) -> None:
-        """Record a poll that took `duration` seconds and succeeded with the same answer as the poll before."""
-        status.success = status.polled = self._clock()
-        status.duration = duration
 
     def forget_answers(self) -> None:
         """Discard all fingerprints, so that the next answer of each target is processed even if it is unchanged."""
@@ -187,26 +185,14 @@ class StatusBoard:
             cause: the cause of the absences that follow from the failure.
         """
         status = self._status(collector, outcome.target)
-        began = PollFailure(cause, self._clock())
+        began = PollFailure(cause, self.clock())
         status.failure = began if status.failure is None else replace(status.failure, cause=cause)
         status.up, status.reason, status.message, status.fingerprint = False, reason, message, b""
-        status.polled, status.duration = self._clock(), duration
+        status.polled, status.duration = self.clock(), duration
         if outcome.families:
             self._note_families(status, outcome, frozenset(family.info.name for family in outcome.families))
             status.served = True
         return status
-
-    def withdrawn(self, status: Status) -> None:
-        """Record that the series of a target were removed because it no longer exists on the platform."""
-        status.served, status.families, status.gaps, status.fingerprint = False, frozenset(), GONE, b""
-
-    def expired(self, status: Status) -> None:
-        """Record that the series of a target were removed because no poll has succeeded in time."""
-        now = self._clock()
-        failure = PollFailure(Cause.STALE, now) if status.failure is None else status.failure
-        status.served = status.up = False
-        status.fingerprint = b""
-        status.failure = replace(failure, expired=now)
 
     def is_failing(self, collector: str, target: Target) -> bool:
         """Return whether the last poll failed; False if it succeeded and its values have expired since."""
@@ -332,7 +318,8 @@ class Store:
 
         They are valid for `lifetime` seconds from now on.
         """
-        self.board.unchanged(status, duration=duration)
+        status.success = status.polled = self.board.clock()
+        status.duration = duration
         if status.key in self._expiries:
             self._believe(status, lifetime)
         self._changed.setdefault(status.key, None)
@@ -353,7 +340,8 @@ class Store:
         key = PollKey(target.key, collector)
         expiry = self._expiries.pop(key, None)
         if expiry is not None:
-            self.board.withdrawn(expiry.status)
+            status = expiry.status
+            status.served, status.families, status.gaps, status.fingerprint = False, frozenset(), GONE, b""
             self._changed[key] = ()
 
     def remove(self, target: Target, collector: str | None = None) -> None:
@@ -378,7 +366,9 @@ class Store:
         late = [expiry.status for expiry in self._expiries.values() if expiry.expires <= now]
         for status in late:
             del self._expiries[status.key]
-            self.board.expired(status)
+            at = self.board.clock()
+            status.failure = replace(status.failure or PollFailure(Cause.STALE, at), expired=at)
+            status.served, status.up, status.fingerprint = False, False, b""
             self._changed[status.key] = ()
         self._earliest = min((expiry.expires for expiry in self._expiries.values()), default=math.inf)
         return late

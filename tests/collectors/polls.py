@@ -50,7 +50,7 @@ def exposed(collector: Collector, *polls: Polled, form: Format = Format.TEXT) ->
         for outcome in polled.outcomes:
             families += [_counted(count, counters, polled.date or NOW) for count in outcome.counts]
     return "".join(
-        (header(info, form) + b"".join(render(family, form) for family in families if family.info == info)).decode()
+        (header(info, form) + b"".join(render(family) for family in families if family.info == info)).decode()
         for info in collector.families
         if any(family.info == info for family in families)
     )
@@ -99,7 +99,7 @@ def _shown(outcome: Outcome) -> str:
     name = f" ({outcome.target.name})" if outcome.target.name else ""
     error = f": {outcome.error.reason}: {outcome.error}" if outcome.error else ""
     lines = [f"{outcome.target.key.label}{name}{error}\n"]
-    lines += [render(family, Format.TEXT).decode() for family in outcome.families]
+    lines += [render(family).decode() for family in outcome.families]
     lines += [
         f"counted {count.info.name} {','.join(labels)}: {_source(source)}\n".replace(" :", ":")
         for count in outcome.counts

@@ -221,5 +221,5 @@ def _exposition(collector: Collector, outcome: Outcome) -> Iterator[str]:
     for info in collector.families:
         for family in (*outcome.families, *counters):
             if family.info == info:
-                text = (header(info, Format.TEXT) + render(family, Format.TEXT)).decode()
+                text = (header(info, Format.TEXT) + render(family)).decode()
                 yield from (f"    {line}" for line in text.splitlines())
