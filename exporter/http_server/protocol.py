@@ -34,8 +34,6 @@ class TimeLimitedProtocol(HttpToolsProtocol):
     _is_between_requests = False
     # The received bytes of the present request, without its body.
     _head = 0
-    # The bytes of its target and its headers: several requests may arrive in one read.
-    _parsed = 0
     # The request that is being answered; `cycle` is the last received one.
     _answered: RequestResponseCycle | None = None
 
@@ -49,7 +47,7 @@ class TimeLimitedProtocol(HttpToolsProtocol):
         """Count the connection, and start the time of its first request."""
         super().connection_made(transport)
         self._connections.opened(self, transport.abort)
-        self._start_timer()
+        self._timer = self.loop.call_later(self.seconds, self._abort)
 
     def data_received(self, data: bytes) -> None:
         """Parse what the client sent; refuse a head that is too large."""
@@ -64,7 +62,7 @@ class TimeLimitedProtocol(HttpToolsProtocol):
         elif self._head > LARGEST_HEAD:
             self.send_400_response("")
         elif self._timer is None:
-            self._start_timer()
+            self._timer = self.loop.call_later(self.seconds, self._abort)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End the answer that is under way, and forget the connection."""
@@ -81,26 +79,15 @@ class TimeLimitedProtocol(HttpToolsProtocol):
         if len(self.pipeline) >= MOST_PIPELINED:
             raise RequestRefusedError
         self._is_between_requests = False
-        self._parsed = 0
         super().on_message_begin()
-
-    def on_url(self, url: bytes) -> None:
-        """Add to the target of a request."""
-        self._count(len(url))
-        super().on_url(url)
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """Add a header of a request."""
-        self._count(len(name) + len(value) + len(": \r\n"))
-        super().on_header(name, value)
-
-    def _count(self, size: int) -> None:
-        self._parsed += size
-        if self._parsed > LARGEST_HEAD:
-            raise RequestRefusedError
 
     def on_headers_complete(self) -> None:
         """Check the head of a request, and start to answer."""
+        # Several requests may arrive in one read.
+        size = len(self.url) + sum(len(name) + len(value) + len(": \r\n") for name, value in self.headers)
+        if size > LARGEST_HEAD:
+            self._head = size
+            raise RequestRefusedError
         version, hosts = self.parser.get_http_version(), sum(name == b"host" for name, _ in self.headers)
         if version not in ("1.0", "1.1") or hosts > 1 or (version == "1.1" and not hosts):
             raise RequestRefusedError
@@ -130,8 +117,7 @@ class TimeLimitedProtocol(HttpToolsProtocol):
     def send_400_response(self, msg: str) -> None:
         """Refuse an invalid request and close the connection, after the answer to the request before it."""
         if self._answered is None or self._answered.response_complete:
-            is_large = max(self._head, self._parsed) > LARGEST_HEAD
-            super().send_400_response("The head of the request is too large." if is_large else msg)
+            super().send_400_response("The head of the request is too large." if self._head > LARGEST_HEAD else msg)
             return
         self._answered.keep_alive = False
         self.pipeline.clear()
@@ -160,9 +146,6 @@ class TimeLimitedProtocol(HttpToolsProtocol):
             self._connections.works(self)
         else:
             self._connections.waits(self)
-
-    def _start_timer(self) -> None:
-        self._timer = self.loop.call_later(self.seconds, self._abort)
 
     def _stop_timer(self) -> None:
         if self._timer is not None:

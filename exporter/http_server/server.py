@@ -5,6 +5,7 @@ import contextlib
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -119,10 +120,8 @@ class LoopServer(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Accept connections within the limit, in place of asyncio's own server."""
         await self.lifespan.startup()
-
-        def make_protocol() -> TimeLimitedProtocol:
-            return TimeLimitedProtocol(self.config, self.server_state, self.lifespan.state, self._connections)
-
+        state = (self.config, self.server_state, self.lifespan.state, self._connections)
+        make_protocol = partial(TimeLimitedProtocol, *state)
         self._acceptors = [Acceptor(bound, make_protocol, self._connections, self._tls) for bound in sockets or ()]
         for acceptor in self._acceptors:
             acceptor.start()
