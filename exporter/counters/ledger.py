@@ -18,16 +18,16 @@ from exporter.counters.rows import (
     PLATFORM_TIME,
     Families,
     StateRow,
+    account_key,
     facts_key,
     listed,
-    moment,
     pack,
     pack_facts,
     unpack,
     unpack_facts,
     with_facts,
 )
-from exporter.counters.series import FamilyFacts, Poll, States, advance_family, follow_family, served_labels
+from exporter.counters.series import FamilyFacts, Poll, States, advance_family, follow_family
 from exporter.counters.storage import LeaseHeldError, StateLockedError, Storage, StorageError, report
 from exporter.log import logger
 from exporter.metric import Count, Family, Sample, differing
@@ -54,7 +54,7 @@ class LedgerObserver(Protocol):
         """Report that values of days or months fell; the counters do not change."""
 
     def committed(self) -> None:
-        """Report that a commit succeeded."""
+        """Report that a commit succeeded, after one that failed."""
 
     def commit_failed(self) -> None:
         """Report that a commit failed; its rows are written by a later one."""
@@ -365,7 +365,7 @@ class Ledger:
             self._unsaved[entry.key] = stored._replace(name=entry.name, success=entry.success)
             return {}
         families = self._families(entry.key, stored)
-        known = {} if stored is None or not families else unpack_facts(stored.facts)
+        known = unpack_facts(stored.facts) if stored is not None and stored.facts and families else {}
         for count in entry.counts:
             name = count.info.name
             states = families.setdefault(name, {})
@@ -377,7 +377,7 @@ class Ledger:
                 self._observer.corrected(name, corrections)
         for name in known.keys() - {count.info.name for count in entry.counts}:
             known[name].note(families.setdefault(name, {}), (), entry.success, self._retention)
-        row = StateRow(entry.name, entry.success, pack(families), pack_facts(known))
+        row = StateRow(entry.name, entry.success, pack(families), pack_facts(known) if known else b"")
         if len(row.data) > LARGE_ROW_BYTES:
             self._say_large(entry.key, families, len(row.data))
         self._unsaved[entry.key] = row
@@ -407,10 +407,9 @@ class Ledger:
     def _save(self) -> Collection[PollKey] | None:
         """Write unsaved rows; return the keys that another exporter counts now, or None if the write failed."""
         rows = with_facts(self._unsaved)
-        for account, time in list(self._platform_times.items()):
-            rows |= moment(PLATFORM_TIME, account, time.believed)
-        for account, pause in list(self._pauses.items()):
-            rows |= moment(PAUSE, account, pause.until())
+        moments = [(PLATFORM_TIME, account, time.believed) for account, time in list(self._platform_times.items())]
+        moments += [(PAUSE, account, pause.until()) for account, pause in list(self._pauses.items())]
+        rows |= {account_key(kind, account): StateRow("", at, b"") for kind, account, at in moments if at is not None}
         try:
             refused = self._storage.commit(rows)
         except StorageError as error:
@@ -424,9 +423,9 @@ class Ledger:
         self._unsaved = {}
         if self._failing:
             self._say(self._log.info, "state saved again")
-        self._failing = False
-        self.fault = ""
-        self._observer.committed()
+            self._failing = False
+            self.fault = ""
+            self._observer.committed()
         return refused
 
 
@@ -441,13 +440,21 @@ def _continue(loop: asyncio.AbstractEventLoop, results: "Iterator[tuple[asyncio.
 
 
 def _counters(families: Families, counts: tuple[Count, ...]) -> tuple[Family, ...]:
-    """Return the counters of a poll that the ledger has."""
+    """Return the counters of a poll that the ledger has.
+
+    These are the series in the answer. In a family with both shapes all series are served, because only the sum of all
+    of them is right. A new series that could not be saved is missing.
+    """
     counters = []
     for count in counts:
         states = families.get(count.info.name, {})
+        shown = [labels for labels, _ in count.sources]
+        if any(one.is_whole for one in (*states.values(), *(source for _, source in count.sources))):
+            shown += states
         samples = tuple(
             Sample(count.labels + labels, states[labels].value, states[labels].created)
-            for labels in served_labels(states, count.sources)
+            for labels in dict.fromkeys(shown)
+            if labels in states
         )
         if samples:
             counters.append(Family(count.info, samples))

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import astuple, replace
 from datetime import date
-from functools import lru_cache
+from functools import cache, lru_cache
 from operator import index
 from typing import NamedTuple
 
@@ -71,14 +71,15 @@ def with_facts(targets: Mapping[PollKey, StateRow | None]) -> dict[PollKey, Stat
     return {**targets, **facts}
 
 
-def moment(kind: str, account: str, seconds: float | None) -> dict[PollKey, StateRow]:
-    """Return the row of a moment of an account, such as the end of its pause; none if there is no such moment."""
-    return {} if seconds is None else {PollKey.of(kind, account, "account", ""): StateRow("", seconds, b"")}
+@cache
+def account_key(kind: str, account: str) -> PollKey:
+    """Return the key of a row of an account that belongs to no target, such as the moment at which its pause ends."""
+    return PollKey.of(kind, account, "account", "")
 
 
 def listed(account: str, kind: str, packed: bytes) -> dict[PollKey, StateRow]:
-    """Return the row of the list of an account's resources of a kind, which is no target's either."""
-    return {PollKey.of(_LIST + kind, account, "account", ""): StateRow("", _NEVER, packed)}
+    """Return the row of the list of an account's resources of a kind."""
+    return {account_key(_LIST + kind, account): StateRow("", _NEVER, packed)}
 
 
 def lists(rows: Mapping[PollKey, StateRow]) -> dict[tuple[str, str], bytes]:
@@ -118,7 +119,7 @@ def pack_facts(facts: Mapping[str, FamilyFacts]) -> bytes:
         for family, known in facts.items()
     }
     packed: bytes = msgpack.packb(plain)
-    return packed if plain else b""
+    return packed
 
 
 def unpack_facts(packed: bytes) -> dict[str, FamilyFacts]:

@@ -4,7 +4,7 @@ This and `months.py` are plain arithmetic on the state of series. The ledger kee
 """
 
 import math
-from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Iterable, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 
@@ -105,7 +105,9 @@ class DaySeries:
                     self._raise_day(ordinal, held, high, owed)
                 lasts.pop(ordinal, None)
         # If the platform's clock is ahead of its charts, the charts decide which days are old.
-        self._close(min(poll.today, newest) - HORIZON_DAYS)
+        limit = min(poll.today, newest) - HORIZON_DAYS
+        if old := [ordinal for ordinal in highs if ordinal <= limit]:
+            self._close(old)
         return corrections
 
     def _begin_day(self, ordinal: int, held: float, owed: "Owed", *, first: bool) -> None:
@@ -123,10 +125,7 @@ class DaySeries:
             self.baselines[ordinal] = self.baselines.get(ordinal, 0.0) + _deduct(owed, ordinal, held - high)
         self.highs[ordinal] = held
 
-    def _close(self, limit: int) -> None:
-        leaving = [ordinal for ordinal in self.highs if ordinal <= limit]
-        if not leaving:
-            return
+    def _close(self, leaving: Sequence[int]) -> None:
         before = self.value
         self.closed = math.fsum((self.closed, *self._counted(leaving)))
         self.shut = max(self.shut, *leaving)
@@ -238,11 +237,6 @@ class FamilyFacts:
         self.stale &= self.absent.keys()
 
 
-def _is_countable(source: Source) -> bool:
-    """Return whether a source can be counted: a month needs a valid number, days need nothing."""
-    return not isinstance(source, MonthToDate) or is_count(source.value)
-
-
 def _advance(series: Series | None, source: Source, poll: Poll, *, again: bool) -> tuple[Series, int]:
     """Update a series from a poll's source, or begin one; return the series and the number of corrections.
 
@@ -279,7 +273,8 @@ def advance_family(states: States, sources: Sources, poll: Poll, stale: Iterable
     corrections = 0
     of_parts, of_whole = _polls(states.values(), sources, poll)
     for labels, source in sources:
-        if _is_countable(source):
+        # A month needs a valid number; of days, each is checked.
+        if isinstance(source, DayBuckets) or is_count(source.value):
             own = of_whole if source.is_whole else of_parts
             states[labels], fallen = _advance(states.get(labels), source, own, again=labels in stale)
             corrections += fallen
@@ -309,25 +304,9 @@ def follow_family(
         facts.declared, facts.day, facts.stale = count.declared, max(poll.today, facts.day), set(states)
     since = facts.day if count.is_complete and not begins else None
     corrections = advance_family(states, count.sources, replace(poll, since=since), facts.stale)
-    shown = (labels for labels, source in count.sources if _is_countable(source))
+    shown = (labels for labels, one in count.sources if isinstance(one, DayBuckets) or is_count(one.value))
     facts.note(states, shown, poll.wall, retention)
     return facts, corrections
-
-
-def served_labels(states: Mapping[LabelValues, Series], sources: Sources) -> tuple[LabelValues, ...]:
-    """The label values of the series to serve after a poll, in order.
-
-    These are the series in the answer. In a family with both shapes all series are served, because only the sum of all
-    of them is right.
-
-    Args:
-        states: the family's series; a new series is missing if it could not be saved.
-        sources: the sources in the answer.
-    """
-    shown = [labels for labels, _ in sources]
-    if any(series.is_whole for series in states.values()) or any(source.is_whole for _, source in sources):
-        shown += states
-    return tuple(labels for labels in dict.fromkeys(shown) if labels in states)
 
 
 def _polls(states: Iterable[Series], sources: Sources, poll: Poll) -> tuple[Poll, Poll]:

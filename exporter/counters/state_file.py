@@ -85,7 +85,8 @@ class FileStorage:
                 self._file.close()
                 self._file, self._damage = None, None if is_passing(error) else error
             raise StorageError(str(error)) from error
-        self._lock.note_journal(has_journal=True)
+        if not self._lock.has_journal:
+            self._lock.note_journal(has_journal=True)
         return ()
 
     def holds(self) -> bool:
@@ -167,7 +168,7 @@ class StateFile:
         self._database = sqlite3.connect(path, timeout=BUSY_SECONDS, check_same_thread=False, isolation_level=None)
         try:
             self._prepare()
-            self._identities = {path: _identity(path.stat())}
+            self._known = {path: path.stat()}
             self._note_journal()
         except BaseException:
             self._database.close()
@@ -205,18 +206,19 @@ class StateFile:
     def is_lost(self) -> bool:
         """Return whether the file or journal was deleted, moved, replaced or emptied, so that writes would be lost."""
         try:
-            is_replaced = any(_identity(piece.stat()) != known for piece, known in self._identities.items())
-            return is_replaced or not _size(self._path)
+            found = {piece: piece.stat() for piece in self._known}
         except OSError:
             return True
+        is_replaced = any(not os.path.samestat(found[piece], known) for piece, known in self._known.items())
+        return is_replaced or not found[self._path].st_size
 
     def _note_journal(self) -> None:
         """Remember the identity of the journal, which SQLite creates when it first needs it and keeps until the end."""
         for suffix in _JOURNAL:
             piece = _beside(self._path, suffix)
-            if piece not in self._identities:
+            if piece not in self._known:
                 with suppress(OSError):
-                    self._identities[piece] = _identity(piece.stat())
+                    self._known[piece] = piece.stat()
 
     def rows(self) -> Iterator[tuple[PollKey, StateRow]]:
         """Return every row.
@@ -227,7 +229,7 @@ class StateFile:
         """
         rows = self._database.execute("SELECT collector, account, kind, id, name, success, data, checksum FROM row")
         for *values, checksum in rows:
-            if _checksum(values) != checksum:
+            if zlib.crc32(msgpack.packb(values)) != checksum:
                 raise ValueError("a row is damaged")
             collector, account, kind, target_id, name, success, data = values
             # Thousands of rows share these three texts.
@@ -247,7 +249,7 @@ class StateFile:
                 deleted.append([*texts])
             else:
                 values: list[Column] = [*texts, whole_text(row.name), row.success, row.data]
-                written.append([*values, _checksum(values)])
+                written.append([*values, zlib.crc32(msgpack.packb(values))])
         self._database.execute("BEGIN IMMEDIATE")
         try:
             self._database.executemany(_WRITE, written)
@@ -257,7 +259,7 @@ class StateFile:
             if self._database.in_transaction:
                 self._database.execute("ROLLBACK")
             raise
-        if len(self._identities) <= len(_JOURNAL):
+        if len(self._known) <= len(_JOURNAL):
             self._note_journal()
 
 
@@ -317,14 +319,6 @@ def _size(path: Path) -> int:
         return 0
 
 
-def _checksum(values: list[Column]) -> int:
-    return zlib.crc32(msgpack.packb(values))
-
-
-def _identity(status: os.stat_result) -> tuple[int, int]:
-    return status.st_dev, status.st_ino
-
-
 # The content of the lock file.
 _HAS_JOURNAL = "journal"
 
@@ -363,9 +357,8 @@ class StateLock:
 
     def note_journal(self, *, has_journal: bool) -> None:
         """Store whether the journal contains rows that the state file does not."""
-        if has_journal != self.has_journal:
-            self.has_journal = has_journal
-            self._write()
+        self.has_journal = has_journal
+        self._write()
 
     def _lines(self) -> list[str]:
         self._handle.seek(0)
@@ -382,7 +375,7 @@ class StateLock:
     def holds(self) -> bool:
         """Return whether the lock still excludes others; that of a deleted lock file does not."""
         try:
-            return _identity(self._path.stat()) == _identity(os.fstat(self._handle.fileno()))
+            return os.path.samestat(self._path.stat(), os.fstat(self._handle.fileno()))
         except OSError:
             return False
 

@@ -31,14 +31,13 @@ class LedgerEvents:
 
     def __init__(self) -> None:
         self.corrections: Counter[str] = Counter()
-        self.commits = 0
         self.failures = 0
         self.asides: list[float] = []
-        self._up: bool | None = None
+        self._up = True
         self.saved = threading.Event()
 
-    def is_up(self) -> bool | None:
-        """Whether the last write succeeded; None before the first."""
+    def is_up(self) -> bool:
+        """Whether no write has failed, or one has succeeded since."""
         return self._up
 
     def corrected(self, family: str, times: int) -> None:
@@ -47,7 +46,6 @@ class LedgerEvents:
 
     def committed(self) -> None:
         """Implements `exporter.counters.ledger.LedgerObserver`."""
-        self.commits += 1
         self._up = True
         self.saved.set()
 
