@@ -106,23 +106,6 @@ def test_a_midnight_a_noon_and_a_week_are_exact_on_each_prometheus(
         )
 
 
-@pytest.mark.parametrize("release", Release)
-def test_the_rate_of_each_hour_is_the_days_mean(tmp_path: Path, release: Release) -> None:
-    """Check each quarter of an hour, so that windows contain pairs of samples at all positions."""
-    month = written(tmp_path, "15m")
-    create_blocks(month.output, tmp_path / "data", release)
-    with prometheus_running(tmp_path, release=release) as server:
-        begin = month.end - 2 * 86400
-        found = server.ask_range(
-            "3600 * rate(edge_dns_queries_total[1h])", start=begin + 3600, end=begin + 86400, step=900
-        )
-    hours = {series["metric"]["zone_id"]: sorted({float(value) for _, value in series["values"]}) for series in found}
-    assert {len(series["values"]) for series in found} == {93}
-    for zone, truth in month.truth.items():
-        # Samples are whole numbers.
-        assert [hours[zone][0], hours[zone][-1]] == pytest.approx([truth[-2] / 24] * 2, abs=2), zone
-
-
 def test_victoria_metrics_takes_the_file_and_tells_the_same(tmp_path: Path, month: Written) -> None:
     with victoria_metrics_running(tmp_path / "vm") as server:
         request = urllib.request.Request(  # noqa: S310 - loopback

@@ -8,7 +8,6 @@ import pytest
 from exporter.backfill.job import Selected
 from exporter.sandbox.dns import Chart, Shape
 from tests.backfill.backfill_setup import DAY, TODAY, BackfillSetup, Raw, ago, backfill_setup, grown, parsed
-from tests.exporter_parts import START
 
 FIRST = ago(29)
 QUERIES, ROUTED, BREACHES = (
@@ -75,61 +74,6 @@ async def test_live_first_and_history_later_count_nothing_twice(tmp_path: Path) 
             report = await where.backfill(ago(25))
             assert report.failures == []
         assert_all_is_counted(where, joined(parsed(where.output), raw), ago(25), date(2026, 2, 10))
-
-
-async def test_history_after_months_still_ends_where_live_counting_began(tmp_path: Path) -> None:
-    """The ledger no longer has the days before the first poll, but still the first day's baseline."""
-    async with backfill_setup(tmp_path, shield_zones={"discover": False}) as where:
-        raw: Raw = {}
-        with where.ledger() as ledger:
-            for _ in range(5):
-                await where.scrape(ledger, raw)
-                where.world.clock.advance(20 * DAY)
-            await where.backfill(FIRST)
-        history = parsed(where.output)
-        for zone in where.world.dns.zones:
-            before = sum(where.world.dns.true_queries(zone, day) for day in days(FIRST, ago(1)))
-            assert (
-                before
-                < growth(history, QUERIES, zone_id=str(zone))
-                < before + where.world.dns.true_queries(zone, TODAY)
-            )
-
-
-async def test_both_share_their_labels(tmp_path: Path) -> None:
-    async with backfill_setup(tmp_path) as where:
-        raw: Raw = {}
-        with where.ledger() as ledger:
-            await where.scrape(ledger, raw)
-        await where.backfill(FIRST, labels={"job": "edge", "instance": "a:1"})
-        history = parsed(where.output)
-        extra = {("job", "edge"), ("instance", "a:1")}
-        assert {(name, labels - extra) for name, labels in history} <= set(raw)
-        assert all(extra <= labels for _, labels in history)
-        missing = {
-            (name, dict(labels).get("routing"))
-            for name, labels in set(raw) - {(name, labels - extra) for name, labels in history}
-        }
-        assert missing <= {(ROUTED, "smart"), (ROUTED, "normal"), (BREACHES, None)}, "those of which nothing is charted"
-
-
-async def test_each_days_sample_stands_at_its_end(tmp_path: Path) -> None:
-    async with backfill_setup(tmp_path) as where:
-        await where.backfill(ago(3), ago(1))
-        (samples,) = (
-            samples
-            for (name, own), samples in parsed(where.output).items()
-            if name == QUERIES and ("zone_id", str(ZONE)) in own
-        )
-        counts = [where.world.dns.true_queries(ZONE, day) for day in days(ago(3), ago(1))]
-        midnight = START - DAY / 2
-        assert [sample for sample in samples[:-2] if sample[0] % DAY == 0] + samples[-2:] == [
-            (midnight - 3 * DAY, 0),
-            (midnight - 2 * DAY, counts[0]),
-            (midnight - DAY, sum(counts[:2])),
-            (midnight - 0.001, sum(counts)),
-            (midnight + 0.001, 0),
-        ]
 
 
 @pytest.mark.parametrize(

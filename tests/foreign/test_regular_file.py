@@ -30,11 +30,6 @@ def test_what_else_is_no_file_is_refused_by_its_name(tmp_path: Path) -> None:
                 read_regular(path)
 
 
-def test_what_is_not_there_is_an_error_of_the_system(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        read_regular(tmp_path / "nothing")
-
-
 def test_others_may_read_what_its_mode_and_every_folder_on_the_way_let_them(tmp_path: Path) -> None:
     room = tmp_path / "room"
     room.mkdir(0o755)

@@ -84,25 +84,6 @@ def test_any_text_is_data_or_faults(text: str) -> None:
     assert file.data is not None or file.faults != ()
 
 
-@given(
-    st.recursive(
-        st.none() | st.text(alphabet=st.characters(codec="ascii", categories=["L", "N"])),
-        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("abcd"), inner, max_size=3),
-        max_leaves=20,
-    ).filter(lambda data: isinstance(data, dict) and data != {})
-)
-def test_data_that_is_written_in_flow_style_comes_back(data: dict[str, object]) -> None:
-    assert parse(_flow(data)).data == data
-
-
-def _flow(data: object) -> str:
-    if isinstance(data, dict):
-        return "{" + ", ".join(f"{key}: {_flow(value)}" for key, value in data.items()) + "}"
-    if isinstance(data, list):
-        return "[" + ", ".join(map(_flow, data)) + "]"
-    return "null" if data is None else f'"{data}"'
-
-
 def test_file_names_are_relative_to_the_file_that_says_them() -> None:
     data = {"a": [{"key_file": "k", "other": "k"}], "ca_file": "/etc/ca", "x_file": None, "y_file": ["z"]}
     assert file_names_resolved(data, Path("/conf")) == {

@@ -187,6 +187,7 @@ async def test_a_head_request_has_the_size_and_no_body() -> None:
         ("name[]=edge_dns_queries&target=dns_zone%2F2", [line(2)]),
         ("target=dns_zone/1&target=dns_zone/3&name[]=edge_dns_queries_total", [line(1), line(3)]),
         ("collect[]=scripts", []),
+        ("target=dns_zone/101", []),  # It is known, and was not polled yet.
         ("name[]=edge_exporter_ledger_up", ["edge_exporter_ledger_up 1.0"]),
         ("name[]=", []),
         ("name[]=edge_unknown", []),

@@ -111,13 +111,3 @@ async def test_what_readiness_waits_for_is_one_line_however_many_keys_are_refuse
             "the key of account a b is not accepted, the key of account c is not accepted, "
             "the key of account d is not accepted, 2 more are refused"
         )
-
-
-async def test_a_target_is_known_by_the_registry_or_by_what_was_polled() -> None:
-    async with view_setup() as setup:
-        setup.succeed(Target("main", "rate_limit", "7"), "shield_rate_limits")
-        view = setup.view()
-    assert [key for key in ("dns_zone/101", "rate_limit/7", "dns_zone/7", "") if view.is_target(key)] == [
-        "dns_zone/101",
-        "rate_limit/7",
-    ]

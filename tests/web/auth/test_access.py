@@ -1,6 +1,7 @@
 import asyncio
 import base64
 from pathlib import Path
+from unittest.mock import AsyncMock
 
 import bcrypt
 import httpx
@@ -10,7 +11,6 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
-from starlette.types import Message, Scope
 from structlog.testing import capture_logs
 
 from exporter.web.auth.access import AccessControl, PasswordCheck, slow_check
@@ -42,10 +42,16 @@ def served(prefix: str = "") -> Starlette:
     return Starlette(routes=[Route(prefix + path, answer, methods=methods) for path in paths])
 
 
-def client_of(config: WebConfig, client: tuple[str, int] = REMOTE, prefix: str = "/") -> httpx.AsyncClient:
-    """Make a client of the application behind the access control."""
-    app = AccessControl(served(prefix.rstrip("/")), config, route_prefix=prefix, key=KEY)
-    return httpx.AsyncClient(transport=httpx.ASGITransport(app, client=client), base_url="http://localhost:9877")
+def client_of(
+    config: WebConfig | AccessControl, client: tuple[str, int] = REMOTE, prefix: str = "/"
+) -> httpx.AsyncClient:
+    """Make a client of the application behind the access control, or behind one with this configuration."""
+    own = (
+        AccessControl(served(prefix.rstrip("/")), config, route_prefix=prefix, key=KEY)
+        if isinstance(config, WebConfig)
+        else config
+    )
+    return httpx.AsyncClient(transport=httpx.ASGITransport(own, client=client), base_url="http://localhost:9877")
 
 
 def basic(credentials: bytes, scheme: str = "Basic") -> str:
@@ -186,7 +192,7 @@ async def test_another_configuration_applies_from_the_next_request() -> None:
     other = WebConfig.model_validate(
         {"basic_auth_users": {"prometheus": bcrypt.hashpw(b"new", bcrypt.gensalt(4)).decode()}}
     )
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://exporter") as client:
+    async with client_of(app) as client:
         before = await client.get("/metrics", auth=("prometheus", PASSWORD))
         app.replace(other)
         after = [await client.get("/metrics", auth=("prometheus", word)) for word in (PASSWORD, "new")]
@@ -196,7 +202,7 @@ async def test_another_configuration_applies_from_the_next_request() -> None:
 async def test_a_reload_keeps_passwords_whose_hash_is_unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
     slow = counted(monkeypatch)
     app = AccessControl(served(), USERS, key=KEY)
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://exporter") as client:
+    async with client_of(app) as client:
         for users in (
             USERS.basic_auth_users,
             {**USERS.basic_auth_users, "other": SecretStr(HASH)},
@@ -208,22 +214,12 @@ async def test_a_reload_keeps_passwords_whose_hash_is_unchanged(monkeypatch: pyt
 
 
 async def test_websockets_are_refused_and_the_lifespan_passes() -> None:
-    seen: list[str] = []
-    sent: list[Message] = []
-
-    async def app(scope: Scope, _receive: object, _send: object) -> None:
-        seen.append(scope["type"])
-
-    async def receive() -> Message:
-        return {"type": "none"}
-
-    async def send(message: Message) -> None:
-        sent.append(message)
-
+    app, receive, send = AsyncMock(), AsyncMock(), AsyncMock()
     control = AccessControl(app, OPEN, key=KEY)
     await control({"type": "lifespan"}, receive, send)
     await control({"type": "websocket", "path": "/metrics", "headers": []}, receive, send)
-    assert (seen, sent) == (["lifespan"], [{"type": "websocket.close", "code": 1008}])
+    app.assert_awaited_once_with({"type": "lifespan"}, receive, send)
+    send.assert_awaited_once_with({"type": "websocket.close", "code": 1008})
 
 
 def counted(monkeypatch: pytest.MonkeyPatch, right: bytes = PASSWORD.encode()) -> list[tuple[bytes, bytes]]:
@@ -325,13 +321,8 @@ async def test_the_real_server_applies_the_file_and_reads_it_again_at_a_reload(t
     finally:
         await server.stop()
     assert url.startswith("https://")
-    assert [response.status_code for response in (healthy, refused, answered, kept, opened)] == [
-        200,
-        401,
-        200,
-        401,
-        200,
-    ]
+    statuses = [response.status_code for response in (healthy, refused, answered, kept, opened)]
+    assert statuses == [200, 401, 200, 401, 200]
     assert answered.headers["x-content-type-options"] == "nosniff"
     assert [log["event"] for log in logs] == ["only a restart switches TLS on or off"]
 
@@ -339,8 +330,7 @@ async def test_the_real_server_applies_the_file_and_reads_it_again_at_a_reload(t
 async def test_more_requests_than_the_limit_are_refused_until_there_is_room_again() -> None:
     clock = TurnedClock()
     config = WebConfig.model_validate({"rate_limit": {"interval": "2s", "burst": "3"}})
-    app = AccessControl(served(), config, key=KEY, clock=clock)
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
+    async with client_of(AccessControl(served(), config, key=KEY, clock=clock)) as client:
 
         async def statuses(count: int, path: str = "/metrics") -> list[int]:
             return [(await client.get(path)).status_code for _ in range(count)]
@@ -363,11 +353,7 @@ async def test_strangers_with_wrong_passwords_do_not_delay_a_right_one(
 ) -> None:
     slow = counted(monkeypatch)
     app = AccessControl(served(), USERS, key=KEY)
-
-    def client(address: str) -> httpx.AsyncClient:
-        return httpx.AsyncClient(transport=httpx.ASGITransport(app, client=(address, 1)), base_url="http://exporter")
-
-    async with client(stranger) as strange, client(REMOTE[0]) as own:
+    async with client_of(app, (stranger, 1)) as strange, client_of(app) as own:
         wrong = [
             asyncio.create_task(strange.get("/", auth=(names[number % len(names)], f"{number}")))
             for number in range(200)
@@ -383,7 +369,5 @@ async def test_strangers_with_wrong_passwords_do_not_delay_a_right_one(
 
 def test_the_time_of_a_slow_check_is_estimated() -> None:
     assert slow_check(USERS.basic_auth_users) is None
-    slow = slow_check({"me": SecretStr(HASH.replace("$04$", "$16$"))})
-    assert slow is not None
-    assert slow[0] == 16
-    assert slow[1] > 0
+    cost, seconds = slow_check({"me": SecretStr(HASH.replace("$04$", "$16$"))}) or (0, 0)
+    assert (cost, seconds > 0) == (16, True)
