@@ -7,8 +7,7 @@ from datetime import UTC, datetime
 from exporter.collectors.collector import Context, TargetCollector, identity
 from exporter.metric import DayBuckets, Metric, as_count
 from exporter.platform.api import dns
-from exporter.platform.api.charts import days_of
-from exporter.platform.api.dns import record_type
+from exporter.platform.api.dns import days_of, record_type
 from exporter.platform.operation import Answer
 from exporter.targets.target import Target
 

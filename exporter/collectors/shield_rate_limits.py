@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from exporter.collectors.collector import ACCOUNT, Context, Label, TargetCollector
 from exporter.metric import DayBuckets, Metric, as_count
 from exporter.platform.api import shield
-from exporter.platform.api.charts import calendar_day
 from exporter.platform.api.shield_models import BreachCounts
-from exporter.platform.operation import Answer, Request
+from exporter.platform.operation import Answer, Request, calendar_day
 from exporter.targets.target import Target
 
 ACTIONS: Mapping[str, Callable[[BreachCounts], int | None]] = {

@@ -8,9 +8,11 @@ answer, except in a list of resources (`Each`), whose items are validated one by
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, Protocol, TypeVar
 from urllib.parse import quote, urlencode
@@ -44,6 +46,10 @@ HEADERS = {"Accept": "application/json, */*;q=0.5", "Accept-Encoding": "gzip", "
 # The extension of an `httpx.Request` that has its whole address; `httpx.URL`, which takes long to make, is that of the
 # account alone, and changes the case of the host and the percent-encoding.
 ADDRESS = "address"
+_DATE = re.compile(r"\d{4}-\d\d-\d\d($|[T ]\d\d:\d\d)", re.ASCII)
+_DAY_FIRST = re.compile(r"(\d\d)-(\d\d)-(\d{4})", re.ASCII)
+# The platform writes fractions with seven digits; Python reads six.
+_LONG_FRACTION = re.compile(r"(\.\d{6})\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,6 +315,35 @@ Number = Annotated[float, Field(strict=True)]
 Moment = Annotated[
     Annotated[datetime, AfterValidator(_as_utc)] | None, BeforeValidator(lambda value: None if value == "" else value)
 ]
+
+
+@lru_cache(maxsize=8192)
+def bucket_time(key: str) -> datetime | None:
+    """Return the time at which a chart's bucket begins, in UTC; None if the key is not a date.
+
+    Accepts `2026-02-08`, `2026-02-08T00:00:00`, with `Z` or an offset, with up to nine digits of fraction. Results are
+    cached because all zones send the same keys.
+    """
+    if _DATE.match(key) is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(_LONG_FRACTION.sub(r"\1", key))
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+@lru_cache(maxsize=1024)
+def calendar_day(key: str) -> int | None:
+    """Return the ordinal of the UTC day of a bucket's key, which may be `08-02-2026`, too; None if it is not a date."""
+    matched = _DAY_FIRST.fullmatch(key)
+    try:
+        if matched is not None:
+            return date(int(matched[3]), int(matched[2]), int(matched[1])).toordinal()
+    except ValueError:
+        return None
+    moment = bucket_time(key)
+    return None if moment is None else moment.date().toordinal()
 
 
 def timestamp(moment: datetime | None) -> float | None:

@@ -11,9 +11,9 @@ from exporter.collectors.endpoints.endpoint import EndpointMetric
 from exporter.collectors.endpoints.expression import Expression, ExpressionError
 from exporter.collectors.endpoints.path import Path
 from exporter.metric import DayBuckets, Metric, MonthToDate, Source, declaration, is_count
-from exporter.platform.api.charts import bucket_time, calendar_day, days_of
+from exporter.platform.api.dns import days_of
 from exporter.platform.api.document import Document
-from exporter.platform.operation import Moment, timestamp
+from exporter.platform.operation import Moment, bucket_time, calendar_day, timestamp
 
 T = TypeVar("T")
 MOST_SAMPLES = 10_000

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from exporter.platform.api.charts import calendar_day
 from exporter.platform.http.mask import is_secret_name
+from exporter.platform.operation import calendar_day
 
 MOST_PROPOSALS = 60
 DEEPEST = 4

@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from exporter.metric import as_count
-from exporter.platform.api.charts import calendar_day
 from exporter.platform.operation import (
     CamelWire,
     Each,
@@ -17,6 +16,7 @@ from exporter.platform.operation import (
     Moment,
     Number,
     Wire,
+    calendar_day,
     unexpected_in,
 )
 
