@@ -63,7 +63,7 @@ class PollTimes(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The parts that the explanation reads, at the time of each question.
+    """The parts that the explanation reads, at the time of each question; finds the candidates of a kind.
 
     Attributes:
         is_capped: family, target → whether the cap on the family's series excludes the target.
@@ -86,22 +86,15 @@ class Sources:
     holders: Callable[[], Mapping[int, str]] = dict
     waits: Callable[[], str] = str
 
-
-@dataclass(frozen=True, slots=True)
-class Candidates:
-    """Finds the candidates of a kind."""
-
-    sources: Sources
-
     def of_kind(self, scope: Scope, kind: str) -> Iterator[Candidate]:
         """Return the candidates of a kind; for an account without any, one candidate that represents all."""
-        for selection in self.sources.registry.selections(kind):
+        for selection in self.registry.selections(kind):
             account = selection.account
-            scouted = self.sources.registry.scout(account) if kind == "account" else None
+            scouted = self.registry.scout(account) if kind == "account" else None
             if scouted is not None:
                 yield self._other_shard(scouted, "")
                 continue
-            held = self.sources.registry.polled(account, kind)
+            held = self.registry.polled(account, kind)
             there_are = bool(held)
             for target in tuple(held.values()):
                 yield Candidate(target)
@@ -109,7 +102,7 @@ class Candidates:
                 if target.id not in held:
                     there_are = True
                     yield self._other_shard(target, target.attributes.get("shield_zone_id", ""))
-            for resource in self.sources.registry.listed(account, kind):
+            for resource in self.registry.listed(account, kind):
                 if resource.id not in held:
                     there_are = True
                     found = Target(account, kind, resource.id, resource.name)
@@ -119,29 +112,29 @@ class Candidates:
 
     def named(self, scope: Scope, kind: str, target_id: str) -> Iterator[Candidate]:
         """Return why a target is not among the candidates: one for each account that may have it."""
-        for selection in self.sources.registry.selections(kind):
+        for selection in self.registry.selections(kind):
             target = Target(selection.account, kind, target_id)
             # A rate limit belongs to the shard of its shield zone, which is unknown from its id.
-            if kind != "rate_limit" and not self.sources.registry.share.owns(target.key):
+            if kind != "rate_limit" and not self.registry.share.owns(target.key):
                 yield self._other_shard(target, "")
             else:
                 yield self._none(scope, selection, target)
 
     def elsewhere(self, kind: str, names: Iterable[str]) -> Iterator[Candidate]:
         """Return the resources with these names that belong to other shards."""
-        for selection, name in product(self.sources.registry.selections(kind), names):
-            for target_id in self.sources.registry.elsewhere(selection.account, kind, name):
+        for selection, name in product(self.registry.selections(kind), names):
+            for target_id in self.registry.elsewhere(selection.account, kind, name):
                 target = Target(selection.account, kind, target_id, name)
                 yield self._rejected(selection, target) or self._other_shard(target, "")
 
     def _other_shard(self, target: Target, parent: str) -> Candidate:
-        share = self.sources.registry.share
+        share = self.registry.share
         owner = share.owner_of(target.key, parent)
-        holder = self.sources.holders().get(owner)
+        holder = self.holders().get(owner)
         words = f"{holder} holds it" if holder else "no exporter holds it at the moment"
         if not share.may_change:
             words = f"this is {share.first}"
-        elif waits := self.sources.waits():
+        elif waits := self.waits():
             words = f"this exporter waits: {waits}"
         return Candidate(target, Cause.OTHER_SHARD, f"shard {owner} of {share.total} polls it; {words}")
 
@@ -165,10 +158,10 @@ class Candidates:
         if lister.section in scope.disabled:
             words = f"collectors.{lister.section}.enabled is false, and {setting} does not name{which or ' any'}"
             return Candidate(target, Cause.COLLECTOR_DISABLED, words)
-        whole = self.sources.registry.is_listed_whole(account, kind)
+        whole = self.registry.is_listed_whole(account, kind)
         if whole:
             words = f"the complete list of account {account} contains no {kind}{which}"
-            share = self.sources.registry.share
+            share = self.registry.share
             if share.total > 1:
                 own = f"the shards of this exporter: {', '.join(map(str, sorted(share.held))) or 'none'}"
                 words += f" that belongs to {own if share.may_change else f'shard {share.first}'}"
@@ -183,9 +176,9 @@ class Candidates:
         `lister` is the collector that lists them, and `was_listed` whether there is an incomplete list.
         """
         is_discovery = lister is discovery.COLLECTOR
-        status = self.sources.board.find(PollKey.of(lister.name, account, "account", account))
+        status = self.board.find(PollKey.of(lister.name, account, "account", account))
         if status is not None and status.failure is not None:
-            cause, words = cause_of_failure(status, status.failure, self.sources.accepted(account))
+            cause, words = cause_of_failure(status, status.failure, self.accepted(account))
             is_key_s = cause in (Cause.KEY_REFUSED, Cause.KEY_FORBIDDEN)
             what = "discovery" if is_discovery else f"the list {lister.name}"
             return cause if is_key_s else Cause.DISCOVERY_INCOMPLETE, f"{what} fails: {words}"

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from exporter.collectors import discovery
 from exporter.collectors.causes import Cause
 from exporter.collectors.collector import Collector
-from exporter.explain.candidates import ANY, Candidate, Candidates, Scope, Sources
+from exporter.explain.candidates import ANY, Candidate, Scope, Sources
 from exporter.explain.evidence import cause_of_failure, moment, source_fields
 from exporter.exposition.store import Status
 from exporter.metric import FamilyInfo
@@ -92,7 +92,6 @@ class Explainer:
 
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
-        self._candidates = Candidates(sources)
 
     def families(self) -> frozenset[str]:
         """Return the families of all collectors, enabled or not."""
@@ -117,16 +116,16 @@ class Explainer:
         if wanted.families and not wanted.families & {info.name for info in collector.families}:
             return
         unseen = {label for label in wanted.targets if label.startswith(f"{kind}/")}
-        for candidate in self._candidates.of_kind(scope, kind):
+        for candidate in self._sources.of_kind(scope, kind):
             yield None
             if wanted.admits(candidate.target) or (candidate.target.id == ANY and not wanted.targets):
                 unseen.discard(candidate.target.key.label)
                 yield from self._of_candidate(scope, collector, candidate, wanted)
         for label in sorted(unseen):
-            for candidate in self._candidates.named(scope, kind, label.partition("/")[2]):
+            for candidate in self._sources.named(scope, kind, label.partition("/")[2]):
                 if wanted.admits(candidate.target):
                     yield from self._of_candidate(scope, collector, candidate, wanted)
-        for candidate in self._candidates.elsewhere(kind, sorted(wanted.targets)):
+        for candidate in self._sources.elsewhere(kind, sorted(wanted.targets)):
             yield from self._of_candidate(scope, collector, candidate, wanted)
 
     def _of_candidate(
@@ -225,7 +224,7 @@ class Explainer:
         if schedule.waits_for_ledger(PollKey(target.key, collector.name)):
             return Cause.LEDGER, self._ledger_words()
         if not collector.discovers and schedule.waits_for_discovery(target):
-            cause, words = self._candidates.undiscovered(target.account)
+            cause, words = self._sources.undiscovered(target.account)
             return cause, f"it waits for its name: {words}"
         due = self._due(collector, target)
         return Cause.FIRST_POLL, due or "it is polled with the next round of its collector"

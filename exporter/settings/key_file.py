@@ -6,8 +6,8 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from exporter.foreign.regular_file import check_regular, unreadable
 from exporter.log import logger
@@ -19,16 +19,13 @@ CHECK_SECONDS = 0.2
 # A call waits at most this many seconds for the file, and then uses the key that was read last.
 PATIENCE = 1.0
 
-_Mark = tuple[int, int, int]
 
+class _Found(NamedTuple):
+    """The key and what changes with the file's content, or why there is none."""
 
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """The result of reading the file: the key, or why there is none."""
-
-    mark: _Mark | None
-    secret: str
-    problem: str = ""
+    problem: str
+    secret: str = ""
+    mark: tuple[int, int, int] | None = None
 
 
 class KeyFile:
@@ -37,7 +34,7 @@ class KeyFile:
     def __init__(self, path: Path, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._path = path
         self._monotonic = monotonic
-        self._found = _Found(None, "", f"{path} has not been read yet")
+        self._found = _Found(f"{path} has not been read yet")
         self._began = -math.inf
         self._looking: asyncio.Future[_Found] | None = None
         self._is_stuck = False
@@ -59,7 +56,7 @@ class KeyFile:
             self._is_stuck = True
             logger().warning("key file cannot be read now, its file system does not respond", file=str(self._path))
             if not self._found.secret:
-                self._found = _Found(None, "", f"{self._path} cannot be read: its file system does not answer")
+                self._found = _Found(f"{self._path} cannot be read: its file system does not answer")
 
     def _look(self) -> "asyncio.Future[_Found] | None":
         if self._looking is None and self._monotonic() - self._began >= CHECK_SECONDS:
@@ -76,11 +73,11 @@ class KeyFile:
             status = check_regular(self._path)
             mark = (status.st_mtime_ns, status.st_size, status.st_ino)
             is_same = mark == self._found.mark
-            found = self._found if is_same else _Found(mark, read_secret(self._path).get_secret_value())
+            found = self._found if is_same else _Found("", read_secret(self._path).get_secret_value(), mark)
         except SecretFileError as error:
-            found = _Found(None, "", str(error))
+            found = _Found(str(error))
         except OSError as error:
-            found = _Found(None, "", f"{self._path} {unreadable(error)}")
+            found = _Found(f"{self._path} {unreadable(error)}")
         with suppress(RuntimeError):  # the event loop may have ended
             loop.call_soon_threadsafe(self._take, looking, found)
 

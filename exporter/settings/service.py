@@ -219,10 +219,10 @@ def _address_problem(address: str, *, is_file: bool) -> str:
 def _parse_index(value: object) -> int | Literal["auto", "lease"]:
     if value in ("auto", "lease"):
         return value
-    text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-    if not isinstance(text, str) or not re.fullmatch(r"[0-9]{1,9}", text.strip()):
+    number = _whole(value)
+    if number is None:
         raise expected("a whole number from 0, auto or lease")
-    return int(text)
+    return number
 
 
 class ShardSettings(Section):

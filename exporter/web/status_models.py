@@ -80,8 +80,7 @@ class CollectorView:
     Attributes:
         interval: seconds between two polls of a target, as configured.
         effective_interval: the same, as the budget allows.
-        targets: the number of its targets.
-        failing: the number of those that fail or are stale.
+        failing: the number of targets that fail or are stale.
         next_run: seconds until the next target is due.
         last_duration: seconds of the last poll of a target; None if there was none.
     """
@@ -111,8 +110,7 @@ class AccountView:
         limits: requests a second that each limit of its budget allows, by the limit's key in the configuration; the
             lower one applies. The limit by max_in_flight is known after the first call.
         paused: seconds until calls resume after a 429; 0 if they are not paused.
-        max_in_flight: the most calls at once.
-        targets: the number of its targets, counted once for each collector.
+        targets: their number, counted once for each collector.
         failing: the number of those that fail or are stale.
     """
 
@@ -138,11 +136,7 @@ class FailureView:
 
     Attributes:
         targets: their number.
-        target: the one that was polled last.
-        name: its name.
-        zone: the shield zone to which it belongs; empty if it belongs to none.
-        message: its failure in words.
-        last_poll: unix seconds of its last poll.
+        target: the one that was polled last; its name, its zone, its failure in words and its last poll follow.
     """
 
     account: str
@@ -176,7 +170,6 @@ class ShardView:
     """Which exporter holds a shard, if shards are shared by leases.
 
     Attributes:
-        shard: its number.
         holder: the exporter's host, process id and a random text; empty if no exporter holds it.
         epoch: how often it has been claimed; 0 if no exporter holds it.
         own: whether this exporter holds it.

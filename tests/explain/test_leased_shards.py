@@ -4,7 +4,7 @@ from typing import Any
 
 from exporter.clock import SYSTEM
 from exporter.collectors.causes import Cause
-from exporter.explain.candidates import Candidates, Scope, Sources
+from exporter.explain.candidates import Scope, Sources
 from exporter.exposition.store import StatusBoard
 from exporter.targets.registry import Registry, Selection
 from exporter.targets.sharding import Share
@@ -25,7 +25,7 @@ def evidence(share: Share, waits: str = "") -> dict[int, set[str]]:
         lambda: scope, registry, board, none, none, none, "", none, SYSTEM, lambda: HOLDERS, lambda: waits
     )
     said: dict[int, set[str]] = {}
-    for found in Candidates(sources).of_kind(scope, "dns_zone"):
+    for found in sources.of_kind(scope, "dns_zone"):
         if found.cause is not None:
             assert found.cause is Cause.OTHER_SHARD
             said.setdefault(share.owner_of(found.target.key), set()).add(found.evidence)

@@ -23,7 +23,7 @@ from exporter.polling.scheduler import Schedule
 from exporter.settings.model import Settings
 from exporter.targets.registry import Registry, Selection
 from exporter.targets.sharding import Shard
-from exporter.targets.target import PollKey, Target
+from exporter.targets.target import Target
 from exporter.telemetry import Telemetry
 from exporter.web.app import create_app
 from exporter.web.metrics import Fence
@@ -59,27 +59,17 @@ class FixedSchedule:
     demand: dict[str, float] = field(default_factory=dict)
     stretch: float = 1.0
     silent: list[str] = field(default_factory=list)
+    due_at = staticmethod(lambda _collector, _target: None)
+    is_gone = waits_for_ledger = staticmethod(lambda _: False)
 
     def all_discovered(self, silent: Collection[str] = ()) -> bool:
         """Implement `Schedule.all_discovered`."""
         self.silent = list(silent)
         return self.is_discovered
 
-    def due_at(self, _collector: str, _target: Target) -> float | None:
-        """Implement `Schedule.due_at`."""
-        return None
-
     def waits_for_discovery(self, _target: Target) -> bool:
         """Implement `Schedule.waits_for_discovery`."""
         return not self.is_discovered
-
-    def is_gone(self, _target: Target) -> bool:
-        """Implement `Schedule.is_gone`."""
-        return False
-
-    def waits_for_ledger(self, _key: PollKey) -> bool:
-        """Implement `Schedule.waits_for_ledger`."""
-        return False
 
     @property
     def intervals(self) -> "FixedSchedule":

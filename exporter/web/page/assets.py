@@ -32,9 +32,8 @@ class Asset:
 def load_assets() -> dict[str, Asset]:
     """Read all of them, by name."""
     folder = files("exporter.web.page") / "static"
-    return {name: _asset(name, (folder / name).read_bytes()) for name in _TYPES}
-
-
-def _asset(name: str, content: bytes) -> Asset:
-    version = sha256(content).hexdigest()[:16]
-    return Asset(name, _TYPES[name], content, igzip.compress(content), version)
+    contents = {name: (folder / name).read_bytes() for name in _TYPES}
+    return {
+        name: Asset(name, _TYPES[name], content, igzip.compress(content), sha256(content).hexdigest()[:16])
+        for name, content in contents.items()
+    }

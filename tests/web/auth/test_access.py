@@ -46,12 +46,9 @@ def client_of(
     config: WebConfig | AccessControl, client: tuple[str, int] = REMOTE, prefix: str = "/"
 ) -> httpx.AsyncClient:
     """Make a client of the application behind the access control, or behind one with this configuration."""
-    own = (
-        AccessControl(served(prefix.rstrip("/")), config, route_prefix=prefix, key=KEY)
-        if isinstance(config, WebConfig)
-        else config
-    )
-    return httpx.AsyncClient(transport=httpx.ASGITransport(own, client=client), base_url="http://localhost:9877")
+    if isinstance(config, WebConfig):
+        config = AccessControl(served(prefix.rstrip("/")), config, route_prefix=prefix, key=KEY)
+    return httpx.AsyncClient(transport=httpx.ASGITransport(config, client=client), base_url="http://localhost:9877")
 
 
 def basic(credentials: bytes, scheme: str = "Basic") -> str:
