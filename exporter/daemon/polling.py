@@ -74,7 +74,7 @@ class Polling:
         self._divide_budgets()
         self._targets_changed(change)
         for key, status in list(self.store.board.statuses()):
-            plan, target = self.schedule.plans.get(key.collector), self._registry.current(status.target)
+            plan, target = self.schedule.plans.get(key.collector), self._registry.by_key.get(key.target, status.target)
             # An account whose discovery is off now is still a target, but not of each collector.
             is_polled = plan is not None and target.kind == plan.collector.polls
             if plan is None or (is_polled and not plan.collector.wants(discovery.without_names(target))):

@@ -110,7 +110,7 @@ class Shards:
         if settled:
             self._unsettled -= settled
             rows = [key for key in list(self.ledger.remembered()) if (key.target.account, key.target.kind) in settled]
-            self.ledger.leave([key for key in rows if not self.registry.is_polled(key.target)])
+            self.ledger.leave([key for key in rows if key.target not in self.registry.by_key])
 
     def holders(self) -> dict[int, str]:
         """Return the exporter that holds each shard, where shards are held by leases."""

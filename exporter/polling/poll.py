@@ -73,8 +73,8 @@ class PollMemory:
 
     def forget_removed(self, registry: Registry) -> None:
         """Forget removed targets, so that one that returns is treated as new."""
-        self.gone = {target for target in self.gone if registry.is_polled(target.key)}
-        self.unavailable = {key for key in self.unavailable if registry.is_polled(key.target)}
+        self.gone = {target for target in self.gone if target.key in registry.by_key}
+        self.unavailable = {key for key in self.unavailable if key.target in registry.by_key}
 
     def counted(self, key: PollKey, _task: "asyncio.Task[None]") -> None:
         """Make room for another result, when the task of one has ended."""
@@ -126,7 +126,7 @@ class Polls:
     async def run(self, run: DuePoll) -> None:
         """Poll a target that is due. No exception leaves this method."""
         # While it was queued, the target's name may have become known.
-        if (target := self.registry.current(run.target)) is not run.target:
+        if (target := self.registry.by_key.get(run.target.key, run.target)) is not run.target:
             run = replace(run, target=target)
         began = self.clocks.monotonic()
         fault = await self._fault_of(run.collector, run.target, self.poll(run, began))
@@ -178,7 +178,9 @@ class Polls:
             self.memory.failures.lists(collector.name, target.account, failure)
         now = polled.date or self.clocks.utc()
         async for outcome in unhurried(polled.outcomes, self.clocks.monotonic):
-            if not self.registry.accepts(outcome.target, is_found=outcome.target != target):
+            # The target may have been removed while it was polled, and a list contains some that other shards poll.
+            is_polled = outcome.target.key in self.registry.by_key
+            if not is_polled and (outcome.target == target or not self.registry.admits(outcome.target)):
                 continue
             if outcome.error is not None:
                 self._fail(collector, outcome, outcome.error, seconds)
@@ -220,8 +222,10 @@ class Polls:
         counts = None if outcome.is_unchanged else outcome.counts
         counted = await self.ledger.record(Entry(key, shown, self.clocks.wall(), counts, now))
         # While the ledger wrote, the target or the collector may have been removed, or other families exposed.
-        is_accepted = self.registry.accepts(target, is_found=target.kind != collector.polls)
-        if collector.name not in self.memory.collectors or not is_accepted:
+        is_polled = target.key in self.registry.by_key
+        if not is_polled and (target.kind == collector.polls or not self.registry.admits(target)):
+            return
+        if name not in self.memory.collectors:
             return
         if outcome.is_unchanged:
             status = self.store.board.find(key)

@@ -80,12 +80,15 @@ class Registry:
         remembered: names from an earlier run.
 
     Attributes:
+        version: grows whenever the targets change.
+        by_key: the targets that are polled, as they are polled now, with names that were learnt since.
         share: the shards that this process polls now.
         directory: what is known of resources that are not polled here.
     """
 
     def __init__(self, share: Share, remembered: Mapping[TargetKey, str] | None = None) -> None:
         self.version = 0
+        self.by_key: dict[TargetKey, Target] = {}
         self.share = share
         self._known: dict[TargetKey, str] = dict(remembered or {})
         self._selections: dict[tuple[str, str], Selection] = {}
@@ -243,8 +246,12 @@ class Registry:
                     yield
             before = self._targets.get(key, {})
             added.extend(target for target_id, target in after.items() if target_id not in before)
-            removed.extend(target for target_id, target in before.items() if target_id not in after)
+            gone = [target for target_id, target in before.items() if target_id not in after]
+            removed.extend(gone)
             self._targets[key] = after
+            for target in gone:
+                del self.by_key[target.key]
+            self.by_key.update((target.key, target) for target in after.values())
         self.version += 1
         return Change(tuple(added), tuple(removed))
 
@@ -277,14 +284,11 @@ class Registry:
         """Record a name from the target's own answer, and return the target with its known name."""
         self._rename(target.key, name)
         name = self.name_of(target.key)
-        polled = self._targets.get((target.account, target.kind), {})
-        if target.id in polled and polled[target.id].name != name:
-            polled[target.id] = replace(polled[target.id], name=name)
+        polled = self.by_key.get(target.key)
+        if polled is not None and polled.name != name:
+            self.by_key[target.key] = replace(polled, name=name)
+            self._targets[target.account, target.kind][target.id] = self.by_key[target.key]
         return target if target.name == name else replace(target, name=name)
-
-    def current(self, target: Target) -> Target:
-        """Return a target as it is polled now, with a name that was learnt since; the same if it is not polled."""
-        return self._targets.get((target.account, target.kind), {}).get(target.id, target)
 
     def lacking(self, account: str) -> frozenset[str]:
         """Return the kinds of which configured ids have no name, unless a whole search did not contain them."""
@@ -297,21 +301,10 @@ class Registry:
         fixed = self._fixed.get((account, kind), {}).values()
         return (target for target in fixed if not (target.name or self.name_of(target.key)))
 
-    def is_polled(self, key: TargetKey) -> bool:
-        """Return whether a target is polled."""
-        return key.id in self._targets.get((key.account, key.kind), {})
-
-    def accepts(self, target: Target, *, is_found: bool) -> bool:
-        """Return whether a result of a poll is used; `is_found` if another target's answer contains the target.
-
-        Targets may have been removed while they were polled, and a list contains some that other shards poll.
-        """
-        key = (target.account, target.kind)
-        is_polled = target.id in self._targets.get(key, {})
-        if is_polled or not is_found:
-            return is_polled
-        selection = self._selections.get(key)
-        return selection is not None and selection.rejection(target.name) is None and self.owns(target.key)
+    def admits(self, found: Target) -> bool:
+        """Return whether a target that another target's answer contains is polled here, although it is not listed."""
+        selection = self._selections.get((found.account, found.kind))
+        return selection is not None and selection.rejection(found.name) is None and self.owns(found.key)
 
     def targets(self, kind: str) -> Iterator[Target]:
         """Return the targets of a kind; accounts of other shards are included, whose lists alone are polled."""

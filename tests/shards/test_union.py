@@ -91,7 +91,7 @@ def targets_of(shard: Shard, settings: Settings, inventories: dict[str, Inventor
             own = (one for one in limits if registry.owns(TargetKey.of(account, "shield_zone", one.parent)))
             listed = Inventory({**inventory.lists, "rate_limit": whole(*own)})
         registry.apply(account, listed)
-    return Counter(target for kind in KINDS for target in registry.targets(kind) if registry.is_polled(target.key))
+    return Counter(target for kind in KINDS for target in registry.targets(kind) if target.key in registry.by_key)
 
 
 @pytest.mark.parametrize("total", range(1, 17))
@@ -116,8 +116,8 @@ def test_every_shard_lists_what_an_account_has_and_one_speaks_of_it(total: int) 
             registry = registry_of(Shard(index, total), settings)
             (target,) = (target for target in registry.targets("account") if target.account == account.name)
             assert discovery.COLLECTOR.wants(target)
-            assert target.scouted != registry.is_polled(target.key)
-            speaking += registry.is_polled(target.key)
+            assert target.scouted != (target.key in registry.by_key)
+            speaking += target.key in registry.by_key
         assert speaking == 1
 
 

@@ -64,7 +64,7 @@ def test_a_name_that_the_target_s_own_answer_gave_stays_with_the_target() -> Non
     made = registry(Selection("main", "script", (Target("main", "script", "7"),)))
     (nameless,) = made.targets("script")
     assert made.learn(nameless, "router").name == "router"
-    assert made.learn(nameless, "").name == made.current(nameless).name == "router"
+    assert made.learn(nameless, "").name == made.by_key[nameless.key].name == "router"
 
 
 def test_names_of_an_earlier_run_are_known_before_any_discovery() -> None:

@@ -148,7 +148,11 @@ class _AccountCheck:
             self.first.setdefault(name, polled.error)
         calls = result.capacity.calls
         calls[name] = max(calls.get(name, 1.0), float(caller.number - _ONCE.get(name, 0)))
-        accepted = (one for one in polled.outcomes if self.registry.accepts(one.target, is_found=one.target != target))
+        accepted = (
+            one
+            for one in polled.outcomes
+            if one.target.key in self.registry.by_key or (one.target != target and self.registry.admits(one.target))
+        )
         result.tried += (_tried(name, one, found) for one in accepted)
         self.done += 1
         self.progressed(result.name, self.done, max(self.expected, self.done))
