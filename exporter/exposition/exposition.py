@@ -5,7 +5,7 @@ of many targets; a segment that did not change keeps its joined and its compress
 segments of one moment in both formats, which differ only in their headers.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from prometheus_client.registry import Collector
@@ -214,22 +214,16 @@ class Exposition:
         bodies = {}
         for form in Format:
             parts = []
-            for part in self._parts(form):
-                parts.append(part)
-                yield_to_others()
-            bodies[form] = join(parts)
+            for block in self._blocks.values():
+                if block.chunks.total:
+                    parts.append(block.headers[form])
+                    for segment in block.chunks_of(form).segments:
+                        parts.append(segment.part())
+                        yield_to_others()
+            bodies[form] = join([*parts, self._own_parts[form], self._ends[form]])
             yield_to_others()
         dropped = {name: sum(block.dropped.values()) for name, block in self._blocks.items() if block.dropped}
         return Generation(bodies, sum(block.chunks.total for block in self._blocks.values()), dropped)
-
-    def _parts(self, form: Format) -> Iterator[Part]:
-        for block in self._blocks.values():
-            if block.chunks.total:
-                yield block.headers[form]
-                for segment in block.chunks_of(form).segments:
-                    yield segment.part()
-        yield self._own_parts[form]
-        yield self._ends[form]
 
     def select(self, wanted: Filter, form: Format) -> bytes:
         """Return the part of the exposition that a filter selects."""

@@ -210,9 +210,12 @@ def address_of(base_url: str, request: Request[Any]) -> str:
     """
     url, path, query = request.operation.path, request.path, request.query
     if path or "{" in url:
-        url = url.format_map({name: quote(_text(value), safe="") for name, value in (path or {}).items()})
+        url = url.format_map({name: quote(str(value), safe="") for name, value in (path or {}).items()})
     if query:
-        url += "?" + urlencode({name: _text(value) for name, value in query.items()}, safe=":/?")
+        url += "?" + urlencode(
+            {name: str(value).lower() if isinstance(value, bool) else value for name, value in query.items()},
+            safe=":/?",
+        )
     return base_url.rstrip("/") + url
 
 
@@ -226,12 +229,6 @@ def content_of(request: Request[Any]) -> bytes | None:
     if request.operation.method == "GET":
         return None
     return json.dumps(request.body or {}, separators=(",", ":")).encode()
-
-
-def _text(value: Scalar) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)
 
 
 UNKNOWN = "unknown"

@@ -9,6 +9,7 @@ import ssl
 import zlib
 from base64 import b64encode
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
 from typing import NoReturn
 
 import aiohttp
@@ -88,19 +89,19 @@ async def _send_once(request: aiohttp.ClientRequest, sender: aiohttp.ClientHandl
         _raise(error)
 
 
+@dataclass(slots=True, eq=False)
 class _Body(httpx.AsyncByteStream):
     """Yields a body, decoded, in pieces of at most 64 KiB."""
 
-    def __init__(self, response: aiohttp.ClientResponse) -> None:
-        self._response = response
+    response: aiohttp.ClientResponse
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        coding = self._response.headers.get("Content-Encoding", "").strip().lower()
+        coding = self.response.headers.get("Content-Encoding", "").strip().lower()
         if coding not in ("", "identity", "gzip", "x-gzip"):
             raise httpx.DecodingError("the body has an encoding that was not requested")
         decoder = _Gzip() if coding.endswith("gzip") else None
         try:
-            async for part in self._response.content.iter_any():
+            async for part in self.response.content.iter_any():
                 if decoder is None:
                     for start in range(0, len(part), _PIECE):
                         yield part[start : start + _PIECE]
@@ -115,8 +116,8 @@ class _Body(httpx.AsyncByteStream):
     async def aclose(self) -> None:
         """Give the connection back to the pool; it is closed if the body was not read to its end."""
         try:
-            self._response.release()
-            await self._response.wait_for_close()
+            self.response.release()
+            await self.response.wait_for_close()
         except CAUGHT as error:
             _raise(error)
 

@@ -7,7 +7,7 @@ or twice), as hexadecimal digits, and as base64, also the variant for URLs and i
 import json
 from base64 import b64encode
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -120,36 +120,33 @@ def _character(char: str) -> str:
     return rf"(?i:{in_json}|{in_url}|{in_html}|\\{{0,4}}(?:{plain}))"
 
 
+@dataclass(slots=True, eq=False)
 class Body:
     """Collects a body, and masks the secrets of the call in it.
 
     Attributes:
         size: the number of bytes so far.
+        masked: the masked ones, in parts.
     """
 
-    def __init__(self, mask: Mask) -> None:
-        self.size = 0
-        self._mask = mask
-        # Bytes that may be the beginning of a secret are held back until the next ones arrive.
-        self._held = bytearray()
-        self._parts: list[bytes] = []
+    mask: Mask
+    size: int = 0
+    masked: list[bytes] = field(default_factory=list)
+    # Bytes that may be the beginning of a secret are held back until the next ones arrive.
+    _held: bytearray = field(default_factory=bytearray)
 
     def take(self, piece: bytes, *, last: bool = False) -> bytes:
         """Add received bytes; return those that are masked."""
         self.size += len(piece)
         self._held += piece
         # Each byte is searched twice at most, however small the pieces are; a short body is searched once.
-        if not last and len(self._held) < max(LONG_BODY, 2 * self._mask.longest):
+        if not last and len(self._held) < max(LONG_BODY, 2 * self.mask.longest):
             return b""
-        masked = self._mask.apply(bytes(self._held))
-        end = len(masked) if last else max(0, len(masked) - self._mask.longest)
+        masked = self.mask.apply(bytes(self._held))
+        end = len(masked) if last else max(0, len(masked) - self.mask.longest)
         self._held = bytearray(masked[end:])
-        self._parts.append(masked[:end])
+        self.masked.append(masked[:end])
         return masked[:end]
-
-    def so_far(self) -> bytes:
-        """The masked bytes so far."""
-        return b"".join(self._parts)
 
 
 async def read_body(
@@ -186,15 +183,15 @@ async def read_body(
         if body.size > BODY_LIMIT:
             raise errors.BodyTooLarge(too_large, status=status)
         if long is None and is_success and body.size > LONG_BODY:
-            long, taken = LongJson(items), body.so_far()
+            long, taken = LongJson(items), b"".join(body.masked)
         if long is not None:
             await _parse_piece(long, taken, turns, status)
             if long.is_cut:
-                return body.so_far(), long
+                return b"".join(body.masked), long
     last = body.take(b"", last=True)
     if long is not None:
         await _parse_piece(long, last, turns, status, is_last=True)
-    return body.so_far(), long
+    return b"".join(body.masked), long
 
 
 async def _parse_piece(long: LongJson, piece: bytes, turns: Turns, status: int, *, is_last: bool = False) -> None:
