@@ -16,6 +16,7 @@ from exporter.log import Level, configure
 from exporter.sandbox import keys
 from exporter.sandbox.app import create_app
 from exporter.sandbox.clock import WorldClock
+from exporter.sandbox.seed import seed as seeded
 from exporter.sandbox.server import SandboxServer
 from exporter.sandbox.world import World
 from exporter.settings.model import Settings
@@ -35,13 +36,15 @@ def listed(world: World) -> dict[str, object]:
         "rate_limits": [
             {"id": limit, "name": name, "shield_zone_id": zone} for limit, name, zone in world.rate_limit_ids()
         ],
-        "access_lists": [{"shield_zone_id": zone, "id": number} for zone, number in world.access_list_ids()],
+        "access_lists": [
+            {"shield_zone_id": one.shield_zone_id, "id": one.list_id} for one in world.access_lists.lists.values()
+        ],
         "waf_custom_rules": [{"id": rule} for rule in world.waf.rules],
         "images": [
             {"registry_id": registry, "namespace": namespace, "name": name, "watch_tags": tags[:2]}
             for registry, namespace, name, tags in world.images()
         ],
-        "searches": world.search_terms(),
+        "searches": seeded("search_terms"),
     }
 
 

@@ -115,7 +115,7 @@ def _summary(world: World) -> dict[str, Any]:
             {"registry_id": registry_id, "namespace": namespace, "name": name, "tags": tags}
             for registry_id, namespace, name, tags in world.images()
         ],
-        "search_terms": world.search_terms(),
+        "search_terms": seed("search_terms"),
         "databases": list(DATABASES),
         "keys": world.keys,
         "events": Events(world).catalogue(),

@@ -7,7 +7,6 @@ import sqlite3
 import tempfile
 import threading
 import weakref
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -105,7 +104,6 @@ class Database:
         self._batons = 0
         self._parked: dict[str, _Parked] = {}
         self._lock = threading.Lock()
-        self._pool: ThreadPoolExecutor | None = None
         self._keeper: sqlite3.Connection | None = None
         self._path = ""
 
@@ -122,9 +120,6 @@ class Database:
             ForbiddenError: a request would write, and the token is read-only.
             ProtocolError: a request violates the protocol; those before it are executed.
         """
-        loop = asyncio.get_running_loop()
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(2, thread_name_prefix="sandbox-database")
         now = self._clock.monotonic()
         for expired in [baton for baton, parked in self._parked.items() if parked.until <= now]:
             self._parked.pop(expired).stream.close()
@@ -137,23 +132,21 @@ class Database:
             if parked.kind is not kind:
                 resumed.close()
                 raise BatonError
-        stream, results = await loop.run_in_executor(self._pool, self._run, pipeline, kind, resumed)
+        stream, results = await asyncio.to_thread(self._run, pipeline, kind, resumed)
         baton = None if stream.is_closed else self._park(stream, kind)
         return {"baton": baton, "base_url": None, "results": results}
 
     def close(self) -> None:
         """Close every connection and remove the file; a later use begins with a new one."""
-        if self._pool is not None:
-            self._pool.shutdown()
-            self._pool = None
         for parked in self._parked.values():
             parked.stream.close()
         self._parked.clear()
-        if self._keeper is not None:
-            self._keeper.close()
-            self._keeper = None
-            shutil.rmtree(Path(self._path).parent, ignore_errors=True)
-            self._orders = Orders(self._noise)
+        with self._lock:
+            if self._keeper is not None:
+                self._keeper.close()
+                self._keeper = None
+                shutil.rmtree(Path(self._path).parent, ignore_errors=True)
+                self._orders = Orders(self._noise)
 
     def _run(self, pipeline: hrana.Pipeline, kind: TokenKind, stream: Stream | None) -> tuple[Stream, list[Any]]:
         with self._lock:

@@ -82,12 +82,8 @@ class Scripts:
     ) -> None:
         """Set a script's values of the current month; they grow on from there until the month ends."""
         before = self.true_month(script_id)
-        month = Month(
-            before.cost if cost is None else cost,
-            before.requests if requests is None else requests,
-            before.cpu_ms if cpu_ms is None else cpu_ms,
-        )
-        self._fix(script_id, month)
+        given: dict[str, Any] = {"cost": cost, "requests": requests, "cpu_ms": cpu_ms}
+        self._fix(script_id, before._replace(**{key: value for key, value in given.items() if value is not None}))
 
     def _fix(self, script_id: int, month: Month) -> None:
         now = self._clock.now()

@@ -26,16 +26,10 @@ _SHOWN_PRAGMAS: Final = frozenset({
 _GENERAL: Final = frozenset({"SQLITE_ERROR", "SQLITE_SCHEMA"})
 # Python refuses some texts and values before SQLite does: a NUL, or a number that is too large.
 FAULTS: Final = (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError)
-_DENIED: Final = frozenset(
-    {
-        sqlite3.SQLITE_ATTACH,
-        sqlite3.SQLITE_ANALYZE,
-        sqlite3.SQLITE_CREATE_TEMP_INDEX,
-        sqlite3.SQLITE_CREATE_TEMP_TABLE,
-        sqlite3.SQLITE_CREATE_TEMP_TRIGGER,
-        sqlite3.SQLITE_CREATE_TEMP_VIEW,
-    }
-)
+_DENIED: Final = frozenset({
+    sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_ANALYZE, sqlite3.SQLITE_CREATE_TEMP_INDEX, sqlite3.SQLITE_CREATE_TEMP_TABLE,
+    sqlite3.SQLITE_CREATE_TEMP_TRIGGER, sqlite3.SQLITE_CREATE_TEMP_VIEW,
+})  # fmt: skip
 # Messages of SQLite that a libSQL server reports when it parses a statement (first), or when it prepares one (second).
 _SYNTAX: Final = re.compile(r'near "|incomplete input|unrecognized token')
 _INPUT: Final = re.compile(

@@ -78,10 +78,6 @@ class World:
         """Return (id, name, shield zone's id) of every rate limit."""
         return [(one.limit_id, one.name, one.shield_zone_id) for one in self.rate_limits.limits.values()]
 
-    def access_list_ids(self) -> list[tuple[int, int]]:
-        """Return (shield zone's id, id) of every custom access list."""
-        return [(one.shield_zone_id, one.list_id) for one in self.access_lists.lists.values()]
-
     def images(self) -> list[tuple[str, str, str, list[str]]]:
         """Return (registry's id, namespace, name, tags) of every container image."""
         known = self.registries
@@ -91,7 +87,3 @@ class World:
         """Return the id under which the next error is reported."""
         self._trace += 1
         return self._traces.guid(self._trace)
-
-    def search_terms(self) -> list[str]:
-        """Return search terms that have results."""
-        return list(seeded("search_terms"))

@@ -1,6 +1,7 @@
 """Faults on connections and in time; the golden has the answers of those that need neither."""
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -120,8 +121,13 @@ async def test_a_server_stops_at_once_during_stalled_answers(world: World) -> No
 
 async def test_a_reset_is_one_over_tls_too(world: World, tmp_path: Path) -> None:
     authority = Authority(tmp_path)
-    certificate, key = authority.issue("127.0.0.1")
-    server = SandboxServer(create_app(world), tls_certificate=certificate, tls_key=key)
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(*authority.issue("127.0.0.1"))
+
+    async def tls() -> ssl.SSLContext:
+        return context
+
+    server = SandboxServer(create_app(world), tls=tls)
     await server.start()
     async with httpx.AsyncClient(
         base_url=server.url, headers={"AccessKey": API_KEY}, verify=authority.client()
