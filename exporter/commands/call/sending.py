@@ -63,14 +63,9 @@ _MOST_ATTEMPTS = 3
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A call that can be carried out.
+    """A call that can be carried out, its secrets, which no output may show, and the statements of `sql`.
 
-    Attributes:
-        name: the operation's name.
-        does: a sentence about the operation.
-        request: what is sent; an operation that may change something is marked as a write, so that it is not retried.
-        secrets: values that no output may show.
-        statements: the statements of `sql`.
+    An operation that may change something is marked as a write, so that its request is not retried.
     """
 
     name: str

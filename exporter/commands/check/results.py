@@ -17,14 +17,7 @@ Poll = tuple[Plan, Target]
 
 @dataclass(frozen=True, slots=True)
 class TargetResult:
-    """The result of one target of one collector.
-
-    Attributes:
-        error: the failure; None for a success.
-        series: the number of series that the poll gave.
-        is_never_scanned: whether it is a zone whose records were never scanned.
-        found: kind → the number of resources that a discovery found.
-    """
+    """The result of one target of one collector; `found` has the number of resources that discovery found, by kind."""
 
     collector: str
     target: Target
@@ -39,8 +32,7 @@ class AccountResult:
     """The results of an account or a database.
 
     Attributes:
-        capacity: the requests a second that its budget allows.
-        demand: the requests a second that its targets and their intervals need.
+        demand: the requests a second that its targets need.
         barrier: the error that affects all of its targets; None if there is none.
         untried: collector → the number of polls that were skipped, because they would fail as others did.
         lists: kind → the resources that discovery listed, selected or not.
