@@ -35,9 +35,9 @@ def test_the_client_knows_every_documented_operation() -> None:
     assert [row for row in DOCUMENTED if not named(*row)] == []
 
 
-def test_the_sandbox_serves_every_documented_operation() -> None:
-    served = {(operation.method, shape(operation.path)) for operation in SERVED} | {("POST", "/v2/pipeline")}
-    assert [row for row in DOCUMENTED if (row[0], shape(row[1])) not in served] == []
+def test_the_sandbox_serves_every_documented_operation_and_calls_no_other_one_so() -> None:
+    served = {(operation.method, shape(operation.path)) for operation in SERVED if operation.documented}
+    assert served | {("POST", "/v2/pipeline")} == {(row[0], shape(row[1])) for row in DOCUMENTED}
 
 
 def test_every_operation_that_reads_is_asked_for_by_a_collector() -> None:

@@ -55,10 +55,6 @@ class UnusedAddress:
         self.port: int = listener.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
 
-    def wait(self) -> None:
-        """Wait until a client has connected."""
-        assert select.select([self._listener], [], [], 30)[0]
-
     def is_called(self) -> bool:
         """Return whether a client has connected."""
         return bool(select.select([self._listener], [], [], 0)[0])
@@ -69,11 +65,3 @@ def unused_address() -> Iterator[UnusedAddress]:
     """Yield an address, and check that no client connects to it."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         yield UnusedAddress(listener)
-
-
-@pytest.fixture
-def closed_port() -> int:
-    """Return a port on which no program listens."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-    return port

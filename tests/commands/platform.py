@@ -18,27 +18,24 @@ from tests.exporter_parts import served, still
 NOON = 1_770_379_200.0  # 2026-02-06T12:00:00Z, a Friday
 
 
-class Tally:
-    """Middleware that records requests: method, path and body."""
+def tally(app: ASGIApp, noted: list[tuple[str, str, bytes]]) -> ASGIApp:
+    """Make middleware that notes method, path and body of the requests."""
 
-    def __init__(self, app: ASGIApp, noted: list[tuple[str, str, bytes]]) -> None:
-        self._app = app
-        self._noted = noted
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Record a request, and serve it."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        heard: list[Message] = [await receive()]
-        while heard[-1].get("more_body"):
+    async def noting(scope: Scope, receive: Receive, send: Send) -> None:
+        heard: list[Message] = []
+        if scope["type"] == "http":
             heard.append(await receive())
-        self._noted.append((scope["method"], scope["path"], b"".join(message.get("body", b"") for message in heard)))
+            while heard[-1].get("more_body"):
+                heard.append(await receive())
+            body = b"".join(message.get("body", b"") for message in heard)
+            noted.append((scope["method"], scope["path"], body))
 
         async def replay() -> Message:
             return heard.pop(0) if heard else await receive()
 
-        await self._app(scope, replay, send)
+        await app(scope, replay, send)
+
+    return noting
 
 
 @dataclass
@@ -81,7 +78,7 @@ def running(*, is_present: bool = False, **sizes: Any) -> Iterator[Platform]:
         world = World(**sizes) if is_present else still(NOON, **sizes)
         app = create_app(world)
         noted: list[tuple[str, str, bytes]] = []
-        app.add_middleware(Tally, noted=noted)
+        app.add_middleware(tally, noted=noted)
         async with served(app) as url:
             ended = asyncio.Event()
             loop = asyncio.get_running_loop()

@@ -66,23 +66,6 @@ def test_its_log_begins_with_what_it_is_and_what_it_goes_by(
     }
 
 
-def test_a_reload_with_a_wrong_file_is_told_and_changes_nothing(
-    platform: Platform, configure: Configure, tmp_path: Path
-) -> None:
-    path = configure(ACCOUNT, url=platform.url)
-    with process("run", "--config", path, "--log.format", "json", cwd=tmp_path) as daemon:
-        daemon.read_log("serving")
-        path.write_text(path.read_text().replace("sandbox-api-key", "k, ca_file: gone.pem, timeuot: 3"))
-        daemon.send(signal.SIGHUP)
-        reported = daemon.read_log("configuration refused, the old one stays in force")
-        missing = f"{path}:1: accounts[0].ca_file: {tmp_path}/gone.pem does not exist"
-        assert reported["faults"] == [missing, f"{path}:1: accounts[0].timeuot: unknown key; did you mean 'timeout'?"]
-        path.write_text(path.read_text().replace(", timeuot: 3", ""))
-        daemon.send(signal.SIGHUP)
-        reported = daemon.read_log("configuration refused, the old one stays in force")
-        assert reported["faults"] == [missing]
-
-
 def test_a_reload_reads_certificates_and_the_web_configuration_again(
     platform: Platform, configure: Configure, tmp_path: Path
 ) -> None:
@@ -149,35 +132,6 @@ def test_a_state_file_that_another_process_has_is_one_clear_line(
     assert ended.err.endswith(") is using this state file\n")
 
 
-GALLERY: dict[str, bytes | None] = {
-    "missing": None,
-    "empty": b"",
-    "no mapping": b"- a\n- b\n",
-    "plain text": b"hello",
-    "a tab": b"accounts:\n\t- name: main\n",
-    "not UTF-8": b"\xff\xfe\x00a",
-    "control characters": b"accounts: \x07",
-    "an alias of itself": b"accounts: &a [*a]",
-    "a tag": b"accounts: !!python/object:os.system [ls]",
-    "two documents": b"a: 1\n---\nb: 2\n",
-    "too deep": b"accounts: " + b"[" * 5_000,
-    "all wrong": b"accounts: 1\ndatabases: x\ncollectors: []\nseries: 3\nstate: [1]\nshard: {index: 9}\nlog: 1\n",
-    "null": b"null\n",
-}
-
-
-@pytest.mark.parametrize("kind", GALLERY)
-@pytest.mark.parametrize("name", ["run", "check", "call"])
-def test_no_file_ends_in_anything_but_faults(name: str, kind: str, tmp_path: Path) -> None:
-    path, content = tmp_path / "config.yml", GALLERY[kind]
-    if content is not None:
-        path.write_bytes(content)
-    ended = invoke(name, "--config", path, *(["search"] if name == "call" else []))
-    assert (ended.out, ended.code) == ("", 2 if name == "call" else 1)
-    assert ended.err.strip()
-    assert "Traceback" not in ended.err
-
-
 def test_an_unknown_flag_is_misuse_and_the_nearest_is_named() -> None:
     ended = invoke("run", "--web.lisen", ":1")
     assert (ended.out, ended.code) == ("", 2)
@@ -206,12 +160,6 @@ def test_every_flag_of_the_settings_is_in_the_help_which_fits_one_screen() -> No
 )
 def test_names_of_flags_as_other_exporters_have_them_are_understood(alias: str, expected: str) -> None:
     assert expected in invoke("run", alias, "x").err
-
-
-def test_the_variable_of_a_flag_follows_from_its_name() -> None:
-    for flag in flags():
-        by_rule = flag.name.removeprefix("--").replace("-", "_").replace(".", "__").upper()
-        assert flag.variable == f"EDGE_EXPORTER_{by_rule}"
 
 
 def test_a_process_whose_threads_hang_is_ended_some_seconds_after_a_signal() -> None:

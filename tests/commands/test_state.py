@@ -1,14 +1,14 @@
 """`state copy`: between a file and a database, exactly."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from exporter.cli import command
 from exporter.counters.rows import StateRow
 from exporter.counters.state_file import StateFile, StateLock
 from exporter.targets.target import PollKey
+from tests.commands.shell import Ended, invoke
 from tests.counters.ledger_driver import WALL, LedgerDriver, key_of
 from tests.counters.state_locations import DatabaseLocation
 from tests.postgres import PASSWORD, Postgres
@@ -36,10 +36,7 @@ def read(path: Path) -> dict[PollKey, StateRow]:
     return rows
 
 
-def copy(*arguments: object) -> Result:
-    """Run `state copy`."""
-    # By way of the whole command line: a command that is called alone keeps a help option without -h, for good.
-    return CliRunner().invoke(command, ["state", "copy", *map(str, arguments)])
+copy = partial(invoke, "state", "copy")
 
 
 @pytest.fixture
@@ -59,17 +56,17 @@ def address(postgres: Postgres, tmp_path: Path) -> str:
 
 def test_a_state_goes_to_a_database_and_back_exactly(file: Path, address: str, tmp_path: Path) -> None:
     there = copy(file, address)
-    assert (there.exit_code, there.output.split(" copied")[0]) == (0, "301 rows")
+    assert (there.code, there.out.split(" copied")[0]) == (0, "301 rows")
     back = copy(address, tmp_path / "back.db")
-    assert back.exit_code == 0
+    assert back.code == 0
     assert read(tmp_path / "back.db") == read(file) == ROWS
-    assert PASSWORD not in there.output + back.output
+    assert PASSWORD not in there.out + back.out
 
 
 def test_counters_go_on_from_a_copy(address: str, tmp_path: Path) -> None:
     with LedgerDriver(tmp_path / "state.db") as driver:
         assert [driver.poll(count) for count in (40, 45)] == [0, 5]
-    assert copy(tmp_path / "state.db", address).exit_code == 0
+    assert copy(tmp_path / "state.db", address).code == 0
     place = DatabaseLocation(Path(address[1:]).read_text().strip())
     # As `state.installation` is by default.
     place.execute("UPDATE edge_exporter_row SET installation = 'life-0'")
@@ -78,38 +75,38 @@ def test_counters_go_on_from_a_copy(address: str, tmp_path: Path) -> None:
 
 
 def test_an_installation_of_another_name_is_another_state(file: Path, address: str, tmp_path: Path) -> None:
-    assert copy(file, address, "--installation", "blue").exit_code == 0
-    assert copy(address, tmp_path / "back.db").output.startswith("0 rows copied")
+    assert copy(file, address, "--installation", "blue").code == 0
+    assert copy(address, tmp_path / "back.db").out.startswith("0 rows copied")
 
 
 def test_a_state_that_holds_rows_is_not_written_over(file: Path, address: str) -> None:
     copy(file, address)
     for arguments in ((file, address), (address, file)):
         again = copy(*arguments)
-        assert (again.exit_code, "holds 301 rows already; expected an empty state" in again.output) == (1, True)
+        assert (again.code, "holds 301 rows already; expected an empty state" in again.err) == (1, True)
 
 
 def test_a_state_that_an_exporter_uses_is_not_copied(file: Path, address: str, tmp_path: Path) -> None:
     lock = StateLock(file)
     refused = copy(file, address)
     lock.release()
-    assert (refused.exit_code, "another exporter" in refused.output) == (1, True)
+    assert (refused.code, "another exporter" in refused.err) == (1, True)
     copy(file, address)
     place = DatabaseLocation(Path(address[1:]).read_text().strip())
     place.execute(
         "INSERT INTO edge_exporter_lease VALUES ('default', 3, 4, 1, 'pod-3/1', clock_timestamp() + interval '1 h')"
     )
     refused = copy(address, tmp_path / "back.db")
-    assert (refused.exit_code, "pod-3/1 holds shard 3 of 4" in refused.output) == (1, True)
+    assert (refused.code, "pod-3/1 holds shard 3 of 4" in refused.err) == (1, True)
 
 
 def test_a_file_that_is_not_there_or_damaged_is_left_as_it_is(address: str, tmp_path: Path) -> None:
-    absent = copy(tmp_path / "absent.db", address)
-    assert (absent.exit_code, absent.output) == (1, f"{tmp_path}/absent.db: there is no such file\n")
+    absent = Ended("", f"{tmp_path}/absent.db: there is no such file\n", 1)
+    assert copy(tmp_path / "absent.db", address) == absent
     assert not (tmp_path / "absent.db").exists()
     damaged = tmp_path / "damaged.db"
     damaged.write_text("a note\n" * 1000)
-    assert copy(damaged, address).exit_code == 1
+    assert copy(damaged, address).code == 1
     assert damaged.read_text() == "a note\n" * 1000
 
 
@@ -128,6 +125,6 @@ def test_a_wrong_argument_is_refused_without_repeating_a_password(
 ) -> None:
     (tmp_path / "other").write_text(PASSWORD)
     refused = copy(file, argument.replace("PASSWORD", PASSWORD).replace("FOLDER", str(tmp_path)))
-    assert refused.exit_code == 2
-    assert said.replace("FOLDER", str(tmp_path)) in refused.output
-    assert PASSWORD not in refused.output
+    assert refused.code == 2
+    assert said.replace("FOLDER", str(tmp_path)) in refused.err
+    assert PASSWORD not in refused.err

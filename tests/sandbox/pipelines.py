@@ -18,10 +18,6 @@ def execute(sql: str, *args: Request, **more: Any) -> Request:
     return {"type": "execute", "stmt": {"sql": sql, "args": list(args), **more}}
 
 
-def _of_text(kind: str, sql: str) -> Request:
-    return {"type": kind, "sql": sql}
-
-
 def stored(sql_id: int) -> Request:
     return {"type": "execute", "stmt": {"sql_id": sql_id}}
 
@@ -42,12 +38,12 @@ def value(kind: str, what: object = None) -> Request:
     return {"type": kind, **({} if what is None else {"base64" if kind == "blob" else "value": what})}
 
 
-def _after(outcome: str, place: int) -> Request:
-    return {"type": outcome, "step": place}
+def _of(what: str, kind: str, given: object) -> Request:
+    return {"type": kind, what: given}
 
 
-describe, sequence = partial(_of_text, "describe"), partial(_of_text, "sequence")
-ok, failed = partial(_after, "ok"), partial(_after, "error")
+describe, sequence = partial(_of, "sql", "describe"), partial(_of, "sql", "sequence")
+ok, failed = partial(_of, "step", "ok"), partial(_of, "step", "error")
 
 
 TEXT = value("text", "x")
@@ -101,23 +97,13 @@ PIPELINES: tuple[tuple[Request, ...], ...] = (
     (execute("PRAGMA defer_foreign_keys=ON"), execute("PRAGMA defer_foreign_keys"), CLOSE),
     (execute("PRAGMA user_version=3"), execute("PRAGMA user_version"), execute("PRAGMA user_version=0"), CLOSE),
     (*TABLE, execute("UPDATE t SET v = 2"), execute("DELETE FROM t WHERE id = 99"), execute("DELETE FROM t"), CLOSE),
-    (
-        *TABLE,
-        execute("REPLACE INTO t VALUES (7, 'z', 1)"),
-        execute("INSERT OR IGNORE INTO t (id) VALUES (7)"),
-        CLOSE,
-    ),
+    (*TABLE, execute("REPLACE INTO t VALUES (7, 'z', 1)"), execute("INSERT OR IGNORE INTO t (id) VALUES (7)"), CLOSE),
     (*TABLE, execute("WITH x AS (SELECT 9 AS i) INSERT INTO t SELECT i, 'w', 1 FROM x"), CLOSE),
     (*TABLE, execute("INSERT INTO t VALUES (1, 'q', 1) ON CONFLICT DO UPDATE SET n = 'u'"), CLOSE),
     (*TABLE, execute("INSERT INTO t (n) SELECT 'm'"), execute("SELECT last_insert_rowid(), changes()"), CLOSE),
     (*TABLE, execute("CREATE VIEW w AS SELECT id FROM t"), execute("SELECT * FROM w"), execute("DROP VIEW w"), CLOSE),
-    (
-        *TABLE,
-        execute("CREATE TRIGGER g AFTER INSERT ON t BEGIN UPDATE t SET v = 1; END"),
-        execute("INSERT INTO t (n) VALUES ('tr')"),
-        execute("DROP TRIGGER g"),
-        CLOSE,
-    ),
+    (*TABLE, execute("CREATE TRIGGER g AFTER INSERT ON t BEGIN UPDATE t SET v = 1; END"),
+     execute("INSERT INTO t (n) VALUES ('tr')"), execute("DROP TRIGGER g"), CLOSE),
     (*TABLE, execute("BEGIN"), execute("BEGIN"), execute("INSERT INTO t (n) VALUES ('q')"), CLOSE),
     (*TABLE, execute("BEGIN"), execute("DELETE FROM t"), execute("ROLLBACK"), execute("SELECT count(*) FROM t"), CLOSE),
     # Arguments.

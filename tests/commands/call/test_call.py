@@ -15,6 +15,7 @@ from tests.commands.conftest import Configure, UnusedAddress
 from tests.commands.platform import Platform
 from tests.commands.shell import Ended, invoke
 from tests.commands.terminal import type_in
+from tests.ports import free_port
 
 ADD_SECRET = "script_add_secret id=7 Name=TOKEN Secret=-"
 WRONG_FIELDS = {
@@ -276,11 +277,11 @@ def test_the_pipeline_takes_its_requests_as_they_are(environ: dict[str, str]) ->
     ],
 )  # fmt: skip
 def test_where_and_with_what_a_call_goes_decides_its_end(
-    environ: dict[str, str], closed_port: int, *, line: str, changed: dict[str, str], code: int, begins: str
+    environ: dict[str, str], line: str, changed: dict[str, str], code: int, begins: str
 ) -> None:
     for end, value in changed.items():
         name = next(name for name in environ if name.endswith(end))
-        environ[name] = value.format(port=closed_port)
+        environ[name] = value.format(port=free_port())
     ended = call(line, {name: value for name, value in environ.items() if value})
     assert (ended.code, ended.out, ended.err[: len(begins)]) == (code, "", begins)
 

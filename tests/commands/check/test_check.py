@@ -16,6 +16,7 @@ from tests.commands.shell import PROGRAM, clean, invoke, process
 from tests.commands.terminal import type_in
 from tests.exporter_parts import only
 from tests.golden import assert_golden
+from tests.ports import free_port
 from tests.postgres import PASSWORD, Postgres
 
 ACCOUNT = """\
@@ -65,9 +66,9 @@ def test_a_state_database_is_tried_and_not_changed(
 
 
 @pytest.fixture
-def places(platform: Platform, unused_address: UnusedAddress, closed_port: int) -> dict[str, str]:
+def places(platform: Platform, unused_address: UnusedAddress) -> dict[str, str]:
     """The address of a platform, a port on which no program listens, and one that accepts and never answers."""
-    return {"url": platform.url, "closed": str(closed_port), "silent": str(unused_address.port)}
+    return {"url": platform.url, "closed": str(free_port()), "silent": str(unused_address.port)}
 
 
 DATABASE = "databases: [{name: one, url: '{url}', auth_token: wrong, queries: [{name: one, sql: SELECT 1 AS value}]}]"

@@ -33,18 +33,6 @@ def statistics(zone_id: int, error: PlatformError | None = None) -> TargetResult
     return TargetResult("dns_statistics", target, error)
 
 
-def test_a_program_gets_every_row_on_one_line_without_colours() -> None:
-    assert (
-        render(ROWS, None)
-        == dedent("""\
-        ACCOUNT  COLLECTOR       TARGET         NAME             RESULT  DETAIL
-        main     discovery       account/main   main             ok      found 12 DNS zones, 4 scripts, 3 shield zones, 6 rate limits
-        main     dns_statistics  12 targets                      ok      179 series
-        main     dns_statistics  dns_zone/999   old.example.net  failed  there is no such DNS zone: the platform answered 404
-        other                    account/other                   failed  the key is not accepted: the platform answered 401""")
-    )
-
-
 def test_eighty_columns_break_no_collector_and_no_result() -> None:
     assert plain(render(ROWS, 80)) == dedent("""\
         account main
