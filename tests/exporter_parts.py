@@ -1,13 +1,14 @@
 """The exporter's polling parts on a real sandbox server, with a scheduler's clock that tests control."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
+from functools import partial
 from typing import Any
 
+import pytest
 from prometheus_client import CollectorRegistry
 from prometheus_client.parser import text_string_to_metric_families
 from starlette.applications import Starlette
@@ -15,15 +16,13 @@ from starlette.applications import Starlette
 from exporter.clock import Clocks
 from exporter.collectors.catalogue import CATALOGUE, families
 from exporter.counters.ledger import Entry, Ledger
-from exporter.counters.state_file import FileStorage
-from exporter.counters.storage import MemoryStorage, Storage
-from exporter.daemon.accounts import AccountObserver
+from exporter.daemon.polling import Polling
+from exporter.daemon.shards import Shards
 from exporter.explain.candidates import Sources
 from exporter.explain.explainer import Absence, AbsenceFilter, Explainer
 from exporter.exposition.exposition import Exposition, Format
 from exporter.exposition.renderer import Renderer
-from exporter.exposition.store import HEALTH, StatusBoard, Store
-from exporter.polling.intervals import Account
+from exporter.exposition.store import HEALTH
 from exporter.polling.scheduler import Schedule
 from exporter.sandbox import keys
 from exporter.sandbox.app import create_app
@@ -32,12 +31,8 @@ from exporter.sandbox.faults import Faults
 from exporter.sandbox.server import SandboxServer
 from exporter.sandbox.world import World
 from exporter.settings.model import Settings
-from exporter.targets.registry import Change, Registry
-from exporter.targets.sharding import Shard
-from exporter.targets.target import DATABASE_PREFIX, PollKey, Target
+from exporter.targets.target import PollKey
 from exporter.telemetry import Telemetry
-from exporter.wiring import from_settings
-from exporter.wiring.clients import client_of
 from tests.turned_clock import TurnedClock
 
 START = datetime(2026, 2, 8, 12, 0, tzinfo=UTC).timestamp()
@@ -92,6 +87,14 @@ async def at_once(_seconds: float) -> None:
     await asyncio.sleep(0)
 
 
+@contextmanager
+def undelayed() -> Iterator[None]:
+    """Make ledgers within the block whose commits do not wait for more polls."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("exporter.daemon.shards.Ledger", partial(Ledger, linger=0.0))
+        yield
+
+
 def poll_now(schedule: Schedule, collector: str) -> None:
     """Start the polls of every target of a collector before they are due."""
     schedule.due_times.make_due(collector)
@@ -103,24 +106,31 @@ async def flushed(ledger: Ledger) -> None:
     await ledger.record(Entry(PollKey.of("", "", "", ""), "", 0.0, (), datetime.now(UTC)))
 
 
-@dataclass
 class ExporterParts:
-    """Everything between the platform and the exposition, connected as in the daemon."""
+    """Everything between the platform and the exposition, of the parts of a daemon.
 
-    world: World
-    faults: Faults
-    settings: Settings
-    clock: TurnedClock
-    registry: Registry
-    store: Store
-    storage: Storage
-    ledger: Ledger
-    telemetry: Telemetry
-    schedule: Schedule
-    renderer: Renderer
-    exposition: Exposition
-    observers: Mapping[str, AccountObserver]
-    changes: list[Change] = field(default_factory=list)
+    Args:
+        platform: the sandbox.
+        settings: the configuration.
+    """
+
+    def __init__(self, platform: Sandbox, settings: Settings) -> None:
+        self.world, self.faults, self.settings = platform.world, platform.faults, settings
+        self.clock = TurnedClock()
+        # Waits cost nothing here; the deadline of an attempt is real, for what stalls really stalls.
+        self._clocks = clocks = Clocks(self.world.clock.now, self.clock, at_once)
+        self.telemetry = Telemetry(CollectorRegistry(), "test")
+        with undelayed():
+            self._shards = Shards(settings, self.telemetry, clocks, held=print, lost=print)
+        self.ledger, self.registry = self._shards.ledger, self._shards.registry
+        self.ledger.open()
+        self._shards.take_in(dict(self.ledger.remembered()))
+        self.polling = Polling(settings, self._shards, self.telemetry, clocks)
+        self.store, self.schedule = self.polling.store, self.polling.schedule
+        series = settings.series
+        self.exposition = Exposition(self.telemetry.exposed(), cap=series.max_per_family, admits=series.serves)
+        self.exposition.declare([*families([plan.collector for plan in self.schedule.plans.values()]), *HEALTH])
+        self.renderer = Renderer(self.exposition, self.store, self.telemetry, self.clock)
 
     async def settle(self) -> None:
         """Wait until all polls have ended and are counted and published, and render a generation."""
@@ -143,21 +153,17 @@ class ExporterParts:
         """Return an explainer of the present absences."""
         return Explainer(
             Sources(
-                scope=lambda: from_settings.scope(self.settings),
+                scope=lambda: self.polling.scope,
                 registry=self.registry,
                 board=self.store.board,
                 schedule=lambda: self.schedule,
-                is_capped=self.renderer.exposition.is_capped,
-                accepted=self._accepted,
-                state=self.storage.location,
+                is_capped=self.exposition.is_capped,
+                accepted=self.polling.accounts.accepted,
+                state=self._shards.storage.location,
                 ledger_fault=lambda: self.ledger.fault,
-                clocks=Clocks(self.world.clock.now, self.clock),
+                clocks=self._clocks,
             )
         )
-
-    def _accepted(self, account: str) -> float:
-        at = self.observers[account].authenticated
-        return 0.0 if at is None else self.world.clock.now() - (self.clock() - at)
 
     def absences(self, **wanted: object) -> list[Absence]:
         """Return the absences that a question selects."""
@@ -202,11 +208,9 @@ async def exporter_parts(
     account: Mapping[str, object] | None = None,
     collectors: Mapping[str, object] | None = None,
     world: World | None = None,
-    shard: Shard | None = None,
     url: str = "",
     fault: Mapping[str, object] | None = None,
     more: Mapping[str, object] | None = None,
-    state: Path | None = None,
     database: Mapping[str, object] | None = None,
 ) -> AsyncIterator[ExporterParts]:
     """Run the parts of an exporter, and wait for the end of the first round, unless it has a fault.
@@ -215,91 +219,25 @@ async def exporter_parts(
         account: the settings of the account.
         collectors: settings of the collectors.
         world: the sandbox's world; by default a small one.
-        shard: the share of the targets that it polls.
         url: the address of another platform than the sandbox.
         fault: a fault from the start.
         more: other sections of the settings.
-        state: the ledger's file; None for memory.
         database: settings of a database on the sandbox; None for none.
     """
     async with sandbox(world) as platform:
-        made, faults = platform.world, platform.faults
         if fault is not None:
-            faults.add(fault)
-        more = dict(more or {})
-        if database is not None:
-            more["databases"] = [{"name": "orders", "url": platform.url, **database}]
-        settings = configuration(url or platform.url, collectors or {}, more, **(account or {}))
-        clock = TurnedClock()
-        # Waits cost nothing here; the deadline of an attempt is real, for what stalls really stalls.
-        clocks = Clocks(made.clock.now, clock, at_once)
-        telemetry = Telemetry(CollectorRegistry(), "test")
-        storage: Storage = MemoryStorage() if state is None else FileStorage(state, made.clock.now, telemetry.set_aside)
-        ledger = Ledger(storage, telemetry, clocks=Clocks(made.clock.now), linger=0, retention=settings.state.retention)
-        ledger.open()
-        registry = Registry(shard or Shard())
-
-        def lifetime(collector: str, target: Target) -> float:
-            return schedule.intervals.lifetime(collector, target)
-
-        store = Store(StatusBoard(clocks.wall), clock, lifetime)
-        series = settings.series
-        exposition = Exposition(telemetry.exposed(), cap=series.max_per_family, admits=series.serves)
-        plans = from_settings.plans(settings)
-        exposition.declare([*families([plan.collector for plan in plans]), *HEALTH])
-        renderer = Renderer(exposition, store, telemetry, clock)
-        observers = {account.name: AccountObserver(telemetry, account.name, clock) for account in settings.accounts}
-        accounts = {
-            account.name: Account.of(client_of(account, observers[account.name], 1, clocks))
-            for account in settings.accounts
-        }
-        for asked in settings.databases:
-            name = DATABASE_PREFIX + asked.name
-            observers[name] = AccountObserver(telemetry, name, clock)
-            accounts[name] = Account.of(client_of(asked, observers[name], clocks=clocks))
-        changes: list[Change] = []
-
-        def changed(change: Change) -> None:
-            changes.append(change)
-            for target in change.removed:
-                store.remove(target)
-
-        registry.configure(from_settings.selections(settings))
-        schedule = Schedule(
-            plans,
-            accounts,
-            registry=registry,
-            store=store,
-            ledger=ledger,
-            telemetry=telemetry,
-            clocks=clocks,
-            changed=changed,
-        )
-        parts = ExporterParts(
-            made,
-            faults,
-            settings,
-            clock,
-            registry,
-            store,
-            storage,
-            ledger,
-            telemetry,
-            schedule,
-            renderer,
-            exposition,
-            observers,
-            changes,
-        )
-        schedule.open()
+            platform.faults.add(fault)
+        databases = [] if database is None else [{"name": "orders", "url": platform.url, **database}]
+        more = {"databases": databases, **(more or {})}
+        parts = ExporterParts(platform, configuration(url or platform.url, collectors or {}, more, **(account or {})))
+        parts.schedule.open()
         try:
             if fault is None:
                 await parts.settle()
             yield parts
         finally:
-            await schedule.stop()
-            ledger.close()
-            await schedule.end()
-            renderer.close()
-            for entry in accounts.values():
-                await entry.client.aclose()
+            await parts.schedule.stop()
+            parts.ledger.close()
+            await parts.schedule.end()
+            parts.renderer.close()
+            await parts.polling.accounts.close()

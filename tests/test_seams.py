@@ -50,7 +50,7 @@ async def test_a_resource_that_the_plan_lacks_is_said_again_where_it_was_there_i
                 await parts.turn(ROUND)
                 said.append([line["event"] for line in logs].count("not available"))
                 assert set(parts.samples(UP, collector="shield_bot_detection").values()) == {1.0}
-            assert parts.samples("edge_api_request_failures_total", operation="shield_bot_detection") == {}
+            assert not any(parts.samples("edge_api_request_failures_total", operation="shield_bot_detection").values())
     assert said == [1, 1, 1, 2, 2]
 
 

@@ -4,19 +4,16 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import httpx
-import pytest
 
 from exporter.clock import Clocks
-from exporter.counters.ledger import Ledger
 from exporter.daemon.daemon import Daemon
 from exporter.settings.model import Settings
 from tests.counters.process import samples_of
-from tests.exporter_parts import Sandbox, account_at, flushed, poll_now, sandbox, still
+from tests.exporter_parts import Sandbox, account_at, flushed, poll_now, sandbox, still, undelayed
 from tests.waiting import until
 
 POLLED_BY_HAND = ("dns_statistics", "scripts", "shield_rate_limits", "discovery")
@@ -54,9 +51,7 @@ class RunningDaemon(NamedTuple):
 @asynccontextmanager
 async def running_daemon(load: Callable[[], Settings], clocks: Clocks | None = None) -> AsyncIterator[RunningDaemon]:
     """Run a daemon whose settings are loaded at the start and at each reload."""
-    with pytest.MonkeyPatch.context() as patched:
-        # A commit need not wait for company.
-        patched.setattr("exporter.daemon.shards.Ledger", partial(Ledger, linger=0.0))
+    with undelayed():
         daemon = await Daemon.start(load(), load, clocks or Clocks())
     try:
         async with httpx.AsyncClient(base_url=daemon.server.url, trust_env=False) as client:

@@ -136,8 +136,7 @@ async def play(lines: Iterable[str], source: Source, state: Path) -> list[str]:
                         url=place.url,
                         account={**BUSY, **account},
                         collectors=collectors,
-                        more={"state": {"path": None, "retention": "3d"}, **declared(polled, changed)},
-                        state=state,
+                        more={"state": {"path": str(state), "retention": "3d"}, **declared(polled, changed)},
                     )
                     parts = await life.enter_async_context(made)
                 else:

@@ -7,7 +7,7 @@ from typing import Any
 
 from exporter.collectors.causes import Cause
 from exporter.sandbox import keys
-from exporter.targets.sharding import Shard, owner
+from exporter.targets.sharding import owner
 from tests.exporter_parts import ExporterParts
 from tests.waiting import until
 
@@ -159,7 +159,8 @@ BUILT_IN = (
          "shield_waf_custom_rules": "waf_custom_rule/*", "database": "database/*", "database_queries": "query/*"}),
         words=("under images", "under searches", "under databases[].queries")),
     Situation("configured zones of other shards", whole(Cause.OTHER_SHARD, {DNS: _OTHERS, SCANS: _OTHERS}),
-        {"account": {**ONE, "dns_zones": {**OFF, "ids": list(range(101, 113))}}, "shard": Shard(0, 3)},
+        {"account": {**ONE, "dns_zones": {**OFF, "ids": [*range(101, 113)]}},
+         "more": {"shard": {"index": 0, "total": 3}}},
         words=tuple(f"shard {number} of 3 polls it; this is 0" for number in (1, 2))),
     Situation("a cap that a target's series would pass", {(DNS, ZONE): {Cause.CAPPED: _CAPPED}},
         {"account": ONE, "more": {"series": {"max_per_family": 1}}}),
@@ -262,7 +263,7 @@ BUILT_IN = (
         query("SELECT 1 AS value", "wrong")),
     # The test's folder has a folder of that name, which is no state file.
     Situation("a ledger that cannot write", {(DNS, ZONE): {Cause.LEDGER: COUNTERS}},
-        {"account": ONE, "state": "state.db"}, words=("writing ", "/state.db fails: ")),
+        {"account": ONE, "more": {"state": {"path": "state.db"}}}, words=("writing ", "/state.db fails: ")),
 )
 
 # Configured endpoints: what differs from built-in collectors, namely their lists and their expressions.

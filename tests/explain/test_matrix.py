@@ -6,7 +6,7 @@ import pytest
 
 from exporter.collectors.catalogue import CATALOGUE
 from exporter.collectors.causes import Cause
-from exporter.targets.sharding import Shard, owner
+from exporter.targets.sharding import owner
 from exporter.wiring.from_settings import scope
 from tests.explain.situations import BUILT_IN, CONFIGURED, Situation
 from tests.exporter_parts import ExporterParts, exporter_parts
@@ -44,10 +44,12 @@ def named(situation: Situation, parts: ExporterParts) -> tuple[Causes, list[str]
 
 
 @pytest.mark.parametrize("situation", [*BUILT_IN, *CONFIGURED], ids=lambda situation: situation.name)
-async def test_the_named_cause_of_every_family_is_the_scripted_one(situation: Situation, tmp_path: Path) -> None:
+async def test_the_named_cause_of_every_family_is_the_scripted_one(
+    situation: Situation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "state.db").mkdir()
-    state = {key: tmp_path / name for key, name in situation.settings.items() if key == "state"}
-    async with exporter_parts(**{**situation.settings, **state}) as parts:
+    async with exporter_parts(**situation.settings) as parts:
         await situation.script(parts)
         wanted = scripted(situation, parts)
         found, evidence = named(situation, parts)
@@ -59,7 +61,7 @@ async def test_the_named_cause_of_every_family_is_the_scripted_one(situation: Si
 
 
 async def test_a_zone_of_another_shard_is_explained_by_its_name_as_by_its_id() -> None:
-    async with exporter_parts(shard=Shard(0, 3)) as parts:
+    async with exporter_parts(more={"shard": {"index": 0, "total": 3}}) as parts:
         explained = 0
         for zone in map(str, range(101, 113)):
             name = frozenset({parts.world.dns.zones.name(int(zone))})
