@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import blake2b
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, NamedTuple, TypeVar
 
 T_contra = TypeVar("T_contra", contravariant=True)
 
@@ -124,8 +124,7 @@ class FamilyInfo:
     source: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(NamedTuple):
     """The value of one series.
 
     Attributes:
@@ -138,16 +137,14 @@ class Sample:
     created: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Family:
+class Family(NamedTuple):
     """The samples of one target in a family."""
 
     info: FamilyInfo
     samples: tuple[Sample, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Count:
+class Count(NamedTuple):
     """The sources of a counter family, by label values, for the ledger.
 
     Attributes:

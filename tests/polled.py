@@ -1,7 +1,6 @@
 """Records polls without a collector: on the status board and in the store, as `exporter.polling.poll` does."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from exporter.collectors.causes import Cause
 from exporter.collectors.collector import Outcome
@@ -22,7 +21,7 @@ def succeed(
 ) -> None:
     """Publish a poll that succeeded."""
     families = (*outcome.families, *counters)
-    charted = replace(outcome, chart=tuple(chart))
+    charted = outcome._replace(chart=tuple(chart))
     status = store.board.succeeded(collector, charted, families, duration=duration, note=note)
     store.publish(status, families, lifetime)
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from exporter.collectors.causes import NO_VALUES, Cause, Lack
 from exporter.metric import Count, Family, FamilyInfo, LabelValues, Metric, MonthToDate, Sample, label_value
@@ -46,8 +46,7 @@ class Label(Generic[T_contra]):
     value: Callable[[Target, T_contra], str]
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """The result of a poll for one target: all of its families and counts, or the error.
 
     Attributes:
@@ -68,8 +67,7 @@ class Outcome:
     lack: Lack = NO_VALUES
 
 
-@dataclass(frozen=True, slots=True)
-class Polled:
+class Polled(NamedTuple):
     """The outcomes of one poll.
 
     Attributes:
@@ -100,12 +98,12 @@ class Polled:
             return self
         first, *others = self.outcomes
         if unexpected:
-            first = replace(first, lack=replace(first.lack, unexpected=unexpected))
+            first = first._replace(lack=replace(first.lack, unexpected=unexpected))
         elif fingerprint and not others and self.found is None and first.error is None:
             sources = (source for count in first.counts for _, source in count.sources)
             if not any(isinstance(source, MonthToDate) for source in sources):
-                first = replace(first, fingerprint=fingerprint)
-        return replace(self, outcomes=(first, *others))
+                first = first._replace(fingerprint=fingerprint)
+        return self._replace(outcomes=(first, *others))
 
     @property
     def error(self) -> PlatformError | None:

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from exporter.clock import SYSTEM, Clocks, PlatformTime
 from exporter.counters.rows import (
@@ -63,8 +63,7 @@ class LedgerObserver(Protocol):
         """Report lost state: at `at` (unix seconds) a damaged file was renamed, or a file had no journal."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """A successful poll that the ledger counts.
 
     Attributes:
@@ -83,8 +82,7 @@ class Entry:
     now: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
+class Counted(NamedTuple):
     """What a poll's counters are after the attempt to commit it.
 
     Attributes:

@@ -8,6 +8,7 @@ import math
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from exporter.collectors.causes import NO_VALUES, Cause, Lack
 from exporter.collectors.collector import Outcome
@@ -252,8 +253,7 @@ class Expiry:
     is_final: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Update:
+class Update(NamedTuple):
     """The changes of a target.
 
     Attributes:

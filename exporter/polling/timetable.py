@@ -24,23 +24,24 @@ class Timetable:
 
     Attributes:
         collector: the collector's name.
-        known: target → when it is due, and a sequence number, by which older entries of the heap become invalid.
+        known: target → its entry of the heap: when it is due, a sequence number, and the target. A newer entry replaces
+            an older one, which becomes invalid.
         version: the version of the registry from which the targets were taken.
         sequence: gives the sequence numbers, which decide the order of entries with the same time.
     """
 
     collector: str
-    known: dict[Target, tuple[float, int]] = field(default_factory=dict)
+    known: dict[Target, tuple[float, int, Target]] = field(default_factory=dict)
     version: int = -1
     sequence: Iterator[int] = field(default_factory=itertools.count)
     _heap: list[tuple[float, int, Target]] = field(default_factory=list)
-    # Account → its targets, in the order of the exposition.
-    _order: dict[str, list[TargetKey]] = field(default_factory=dict)
+    # Account → where its polls begin in the interval, and its targets, in the order of the exposition.
+    _order: dict[str, tuple[float, list[TargetKey]]] = field(default_factory=dict)
 
     def put(self, target: Target, at: float) -> None:
         """Set the due time of a target, on the monotonic clock; its earlier entry becomes invalid."""
-        self.known[target] = (at, next(self.sequence))
-        heapq.heappush(self._heap, (*self.known[target], target))
+        entry = self.known[target] = (at, next(self.sequence), target)
+        heapq.heappush(self._heap, entry)
 
     def replace(self, targets: dict[Target, Target]) -> list[Target]:
         """Replace the targets; due times of known targets are kept.
@@ -54,13 +55,15 @@ class Timetable:
             target = targets.get(known)
             if target is None or not target.is_polled_as(known):
                 del self.known[known]
-        self._heap = [(at, turn, targets[target]) for target, (at, turn) in self.known.items()]
+        self.known = {target: (at, turn, targets[target]) for target, (at, turn, _) in self.known.items()}
+        self._heap = list(self.known.values())
         heapq.heapify(self._heap)
         self._order = {}
-        for target in targets:
-            self._order.setdefault(target.account, []).append(target.key)
-        for keys in self._order.values():
-            keys.sort()
+        for key in sorted(target.key for target in targets):
+            if key.account not in self._order:
+                digest = blake2b(f"{self.collector}|{key.account}".encode(), digest_size=8).digest()
+                self._order[key.account] = int.from_bytes(digest) / 2**64, []
+            self._order[key.account][1].append(key)
         return [target for target in targets if target not in self.known]
 
     def pop(
@@ -75,11 +78,12 @@ class Timetable:
         waiting = []
         try:
             while self._heap and self._heap[0][0] <= now:
-                at, turn, target = heapq.heappop(self._heap)
-                if self.known.get(target) != (at, turn):
+                entry = heapq.heappop(self._heap)
+                at, _, target = entry
+                if self.known.get(target) is not entry:
                     continue
                 if waits(target):
-                    waiting.append((at, turn, target))
+                    waiting.append(entry)
                 else:
                     yield at, target
         finally:
@@ -98,9 +102,7 @@ class Timetable:
         collector of each account has a different start, so that they do not poll the same targets at once. The place is
         the same in every run.
         """
-        keys = self._order.get(target.account, ())
-        digest = blake2b(f"{self.collector}|{target.account}".encode(), digest_size=8).digest()
-        begin = int.from_bytes(digest) / 2**64
+        begin, keys = self._order.get(target.account, (0.0, ()))
         return (begin + bisect_left(keys, target.key) / max(1, len(keys))) % 1.0
 
 
@@ -160,7 +162,7 @@ class DueTimes:
             if interval == plan.interval:
                 # They are queued when the first tick has compared the targets.
                 sequence = self.timetables[name].sequence
-                self.timetables[name].known = {target: (at, next(sequence)) for target, at in due.items()}
+                self.timetables[name].known = {target: (at, next(sequence), target) for target, at in due.items()}
 
     def kept(self, starts_again: Callable[[str, Target], bool]) -> KeptDueTimes:
         """Return the due times that a reload keeps.
@@ -171,7 +173,7 @@ class DueTimes:
         due = {
             name: (
                 self._plans[name].interval,
-                {target: at for target, (at, _) in timetable.known.items() if not starts_again(name, target)},
+                {target: at for target, (at, _, _) in timetable.known.items() if not starts_again(name, target)},
             )
             for name, timetable in self.timetables.items()
         }
@@ -269,7 +271,7 @@ class DueTimes:
             for target, when in list(known.items()) if has_halved else ():
                 yield
                 is_other = target.client_name != account
-                if is_other or known.get(target) != when or PollKey(target.key, name) in self._deferred:
+                if is_other or known.get(target) is not when or PollKey(target.key, name) in self._deferred:
                     continue
                 interval = self.intervals.effective(plan, target)
                 if when[0] - now > LATEST_SLOT * interval:

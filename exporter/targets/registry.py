@@ -264,7 +264,8 @@ class Registry:
             if target.kind == "account":
                 self._scouts.pop(target.account, None)
             if self.owns(target.key):
-                yield replace(target, name=target.name or self.name_of(target.key))
+                name = target.name or self.name_of(target.key)
+                yield target if name == target.name else replace(target, name=name)
             elif target.kind == "account" and self.share.held:
                 # An account belongs to one shard, but every shard needs the account's lists.
                 self._scouts[target.account] = replace(target, scouted=True)

@@ -128,8 +128,8 @@ def account_selections(account: AccountSettings) -> Iterator[Selection]:
     watched = tuple(what for what, is_wanted in lists.items() if is_wanted)
     read = {"read": scripts.read}
 
-    def named(kind: str, ids: Iterable[int], attributes: Mapping[str, str] | None = None) -> tuple[Target, ...]:
-        return tuple(Target(name, kind, str(one), attributes=attributes or {}) for one in ids)
+    def named(kind: str, ids: Iterable[int], attributes: Mapping[str, str] = {}) -> tuple[Target, ...]:
+        return tuple(Target(name, kind, str(one), attributes=attributes) for one in ids)
 
     yield Selection(name, "account", (Target(name, "account", name, name, watched=watched),))
     fixed = named("dns_zone", zones.all_ids())

@@ -64,6 +64,7 @@ SHORTEST_MONTH = timedelta(days=28)
 FEWEST_GAPS = 6
 
 
+@lru_cache(maxsize=1024)
 def record_type(key: str) -> str:
     """Return the mnemonic of a decimal RR type code; `TYPE<n>` if unassigned (RFC 3597), other keys unchanged."""
     if not (key.isascii() and key.isdigit()) or len(key) > LONGEST_CODE:
