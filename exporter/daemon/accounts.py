@@ -9,7 +9,7 @@ from exporter.clock import Clocks
 from exporter.counters.ledger import Ledger
 from exporter.platform.api import database
 from exporter.platform.http.client import Observer
-from exporter.polling.intervals import Account, Intervals, Plan
+from exporter.polling.timetable import Account, Intervals, Plan
 from exporter.responsive.event_loop import Turns
 from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.model import Settings

@@ -23,8 +23,8 @@ from exporter.exposition.renderer import Renderer
 from exporter.exposition.store import HEALTH
 from exporter.log import configure, logger
 from exporter.metric import FamilyInfo
-from exporter.polling.intervals import Account, Plan
 from exporter.polling.scheduler import Schedule
+from exporter.polling.timetable import Account, Plan
 from exporter.responsive import runtime
 from exporter.responsive.event_loop import watch_lag
 from exporter.settings.model import Settings

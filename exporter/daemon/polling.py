@@ -9,9 +9,9 @@ from exporter.counters.rows import StateRow
 from exporter.daemon.accounts import Accounts
 from exporter.daemon.shards import Shards
 from exporter.exposition.store import StatusBoard, Store
-from exporter.polling.intervals import Account, Plan
 from exporter.polling.scheduler import Schedule, ScheduleState
 from exporter.polling.script_budgets import BUDGET_ROWS, ConfiguredBudgets, ScriptBudgets
+from exporter.polling.timetable import Account, Plan
 from exporter.responsive.slices import in_slices
 from exporter.settings.model import Settings
 from exporter.targets.registry import Change

@@ -19,8 +19,7 @@ from exporter.metric import Family
 from exporter.platform.errors import NotAvailable, NotFound, PlatformError
 from exporter.platform.operation import LastAnswer
 from exporter.polling.failure_log import FailureLog
-from exporter.polling.intervals import Account
-from exporter.polling.timetable import DueTimes
+from exporter.polling.timetable import Account, DueTimes
 from exporter.responsive.slices import unhurried
 from exporter.targets.registry import Registry
 from exporter.targets.target import Inventory, PollKey, Target

@@ -16,9 +16,8 @@ from exporter.exposition.store import Store
 from exporter.log import logger
 from exporter.polling.failure_log import FailureLog
 from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, FirstDiscovery, tells_names, waits_for_names
-from exporter.polling.intervals import Account, Plan
 from exporter.polling.poll import DuePoll, PollMemory, Polls
-from exporter.polling.timetable import DueTimes, KeptDueTimes
+from exporter.polling.timetable import Account, DueTimes, KeptDueTimes, Plan
 from exporter.responsive.slices import at_once, in_slices
 from exporter.targets.registry import Change, Registry
 from exporter.targets.target import DATABASE_PREFIX, Inventory, PollKey, Target

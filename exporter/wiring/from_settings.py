@@ -13,7 +13,7 @@ from exporter.collectors.endpoints import build
 from exporter.collectors.endpoints.endpoint import Endpoint
 from exporter.collectors.endpoints.listing import EndpointListCollector
 from exporter.explain.candidates import Scope
-from exporter.polling.intervals import Plan
+from exporter.polling.timetable import Plan
 from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.model import Settings
 from exporter.targets.registry import Selection

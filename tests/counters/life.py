@@ -15,9 +15,8 @@ from exporter.metric import Family, Kind
 from exporter.platform.http.client import Client
 from exporter.polling.failure_log import FailureLog
 from exporter.polling.first_discovery import FirstDiscovery
-from exporter.polling.intervals import Account, Plan
 from exporter.polling.poll import DuePoll, PollMemory, Polls
-from exporter.polling.timetable import DueTimes
+from exporter.polling.timetable import Account, DueTimes, Plan
 from exporter.targets.registry import Registry, Selection
 from exporter.targets.sharding import Shard
 from exporter.targets.target import PollKey, Target

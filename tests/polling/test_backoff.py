@@ -4,7 +4,7 @@ from typing import cast
 
 from exporter.collectors import dns_statistics
 from exporter.platform.http.client import Client
-from exporter.polling.intervals import FIRST_WAIT, Account, Backoff, Capacity, Intervals, Plan
+from exporter.polling.timetable import FIRST_WAIT, Account, Backoff, Capacity, Intervals, Plan
 from exporter.responsive.slices import at_once
 from exporter.targets.sharding import Shard
 from exporter.targets.target import PollKey, Target

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from exporter.collectors import discovery, dns_record_scans, dns_statistics
-from exporter.polling.intervals import Capacity, Intervals, Plan
+from exporter.polling.timetable import Capacity, Intervals, Plan
 from exporter.responsive.slices import at_once
 from exporter.targets.sharding import Shard
 from exporter.targets.target import Target

@@ -14,9 +14,8 @@ from exporter.collectors.causes import Cause
 from exporter.collectors.collector import Collector, Context, Polled
 from exporter.counters.ledger import Counted, Entry
 from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, FIRST_TRIES
-from exporter.polling.intervals import FIRST_WAIT
 from exporter.polling.scheduler import CAPACITY_SECONDS, Schedule, WorkerPool
-from exporter.polling.timetable import LATEST_SLOT, Timetable
+from exporter.polling.timetable import FIRST_WAIT, LATEST_SLOT, Timetable
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.keys import API_KEY
 from exporter.sandbox.world import World

@@ -18,8 +18,8 @@ from exporter.explain.explainer import Explainer
 from exporter.exposition.exposition import Exposition
 from exporter.exposition.renderer import Renderer
 from exporter.exposition.store import HEALTH, StatusBoard, Store
-from exporter.polling.intervals import Account, Plan
 from exporter.polling.scheduler import Schedule
+from exporter.polling.timetable import Account, Plan
 from exporter.settings.model import Settings
 from exporter.targets.registry import Registry, Selection
 from exporter.targets.sharding import Shard

@@ -23,7 +23,7 @@ from exporter.platform.errors import (
     Unauthorized,
 )
 from exporter.platform.http.client import Client, Observer
-from exporter.polling.intervals import Capacity, Plan
+from exporter.polling.timetable import Capacity, Plan
 from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.model import Settings
 from exporter.targets.registry import Registry

@@ -22,7 +22,7 @@ from exporter.platform.errors import (
     TransportError,
     Unauthorized,
 )
-from exporter.polling.intervals import SHARE
+from exporter.polling.timetable import SHARE
 from exporter.targets.target import DATABASE_PREFIX
 from exporter.validation.faults import Fault
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from exporter.collectors import discovery
 from exporter.platform.errors import PlatformError
-from exporter.polling.intervals import Capacity, Plan
+from exporter.polling.timetable import Capacity, Plan
 from exporter.settings.model import Settings
 from exporter.targets.registry import Registry
 from exporter.targets.target import DATABASE_PREFIX, ResourceList, Target

@@ -11,7 +11,7 @@ from exporter.commands.check.findings import render
 from exporter.commands.check.report import Row
 from exporter.commands.check.results import AccountResult, TargetResult
 from exporter.platform.errors import Forbidden, NotAvailable, PlatformError
-from exporter.polling.intervals import Capacity
+from exporter.polling.timetable import Capacity
 from exporter.targets.target import Target
 
 ENOUGH = Capacity(10.0, 32, 0.1)
