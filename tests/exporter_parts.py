@@ -24,7 +24,6 @@ from exporter.exposition.exposition import Exposition, Format
 from exporter.exposition.renderer import Renderer
 from exporter.exposition.store import HEALTH
 from exporter.polling.scheduler import Schedule
-from exporter.polling.timetable import Account
 from exporter.sandbox import keys
 from exporter.sandbox.app import create_app
 from exporter.sandbox.clock import WorldClock
