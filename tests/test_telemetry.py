@@ -3,7 +3,7 @@
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
-from exporter.daemon.accounts import AccountObserver
+from exporter.polling.poll import AccountObserver
 from exporter.telemetry import Telemetry
 
 

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from structlog.typing import FilteringBoundLogger
@@ -17,6 +17,7 @@ from exporter.exposition.store import GONE, Status, Store
 from exporter.log import logger
 from exporter.metric import Family
 from exporter.platform.errors import NotAvailable, NotFound, PlatformError
+from exporter.platform.http.client import Observer
 from exporter.platform.operation import LastAnswer
 from exporter.polling.failure_log import FailureLog
 from exporter.polling.timetable import Account, DueTimes
@@ -27,6 +28,9 @@ from exporter.telemetry import Telemetry
 
 # The results that may wait for the ledger at once. While it is slower, workers wait, so that memory has a bound.
 MOST_COUNTING = 2000
+# Tolerance for a late poll: a part of its interval, and the time between two ticks of the scheduler.
+UP_SLACK = 1.5
+UP_UNEVENNESS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,66 @@ class DuePoll:
     def __lt__(self, other: "DuePoll") -> bool:
         """Return whether this poll begins before another one."""
         return self.begin_by < other.begin_by
+
+
+class AccountObserver(Observer):
+    """Counts the calls of one account.
+
+    Args:
+        telemetry: the metrics in which they are counted.
+        account: the account's name.
+        clock: a monotonic clock in seconds.
+
+    Attributes:
+        authenticated: the time of the last authenticated answer, on that clock; None if there was none.
+        failed: the time of the last refused or unanswered call, on that clock; None if there was none.
+    """
+
+    def __init__(self, telemetry: Telemetry, account: str, clock: Callable[[], float]) -> None:
+        self._telemetry = telemetry
+        # Finding a series by its labels takes longer than to count in it.
+        self._series: Callable[..., Any] = cache(lambda family, *labels: family.labels(account, *labels))
+        self._clock = clock
+        self.authenticated: float | None = None
+        self.failed: float | None = None
+
+    def is_up(self, interval: float, timeout: float) -> bool:
+        """Return whether an authenticated answer came within an interval.
+
+        Args:
+            interval: seconds between two polls.
+            timeout: seconds that an answer may take.
+        """
+        if self.authenticated is None:
+            return False
+        # A slow answer may take its timeout; after a refused or lost call, only the tolerance for a late poll is added.
+        is_failing = self.failed is not None and self.failed > self.authenticated
+        patience = min(timeout, interval + UP_UNEVENNESS) if is_failing else timeout
+        return self._clock() - self.authenticated <= interval * UP_SLACK + patience
+
+    def attempted(self, operation: str, code: str, seconds: float, reason: str | None) -> None:
+        """Count an attempt of a call, its duration and, if it failed, its reason."""
+        self._series(self._telemetry.requests, operation, code).inc()
+        self._series(self._telemetry.durations, operation).observe(seconds)
+        if reason is not None:
+            self._series(self._telemetry.failures, operation, reason).inc()
+            # A fault of one resource does not mean that the account is down.
+            if not code.startswith(("2", "404")):
+                self.failed = self._clock()
+        elif code.startswith("2"):
+            self.authenticated = self._clock()
+
+    def retried(self, operation: str) -> None:
+        """Count a retry of a call."""
+        self._series(self._telemetry.retries, operation).inc()
+
+    def unexpected(self, operation: str, field: str) -> None:
+        """Count an unknown value of a field."""
+        self._series(self._telemetry.unexpected, operation, field).inc()
+
+    def throttled(self, seconds: float) -> None:
+        """Count the seconds that calls waited for the account's budget."""
+        self._series(self._telemetry.throttled).inc(seconds)
 
 
 @dataclass(slots=True)

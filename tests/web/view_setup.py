@@ -12,12 +12,12 @@ from starlette.types import ASGIApp
 from exporter.clock import Clocks
 from exporter.collectors.catalogue import CATALOGUE, families
 from exporter.collectors.collector import Outcome
-from exporter.daemon.accounts import AccountObserver
 from exporter.explain.candidates import Scope, Sources
 from exporter.explain.explainer import Explainer
 from exporter.exposition.exposition import Exposition
 from exporter.exposition.renderer import Renderer
 from exporter.exposition.store import HEALTH, StatusBoard, Store
+from exporter.polling.poll import AccountObserver
 from exporter.polling.scheduler import Schedule
 from exporter.polling.timetable import Account, Plan
 from exporter.settings.model import Settings
