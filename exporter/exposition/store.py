@@ -81,6 +81,9 @@ class Status:
         families: the names of its platform families, or of those that were removed last.
         gaps: the families that the last successful poll did not give.
         failure: why its polls fail; None if they succeed.
+        believed: when the served values were polled, on the monotonic clock.
+        expires: when they are removed if no poll succeeds until then, on the same clock.
+        is_final: whether a poll has failed since; a longer interval then no longer moves `expires`.
         key: the target and its collector; it never changes.
     """
 
@@ -98,6 +101,9 @@ class Status:
     families: frozenset[str] = frozenset()
     gaps: Gaps = NO_GAPS
     failure: PollFailure | None = None
+    believed: float = 0.0
+    expires: float = 0.0
+    is_final: bool = False
     key: PollKey = field(init=False)
 
     def __post_init__(self) -> None:
@@ -236,23 +242,6 @@ class StatusBoard:
         return status
 
 
-@dataclass(slots=True)
-class Expiry:
-    """When the series of a target expire.
-
-    Attributes:
-        status: the status of the target.
-        believed: when the served values were polled, on the monotonic clock.
-        expires: when the series are removed if no poll succeeds until then, on the same clock.
-        is_final: whether a poll has failed since; a longer interval then no longer moves `expires`.
-    """
-
-    status: Status
-    believed: float
-    expires: float
-    is_final: bool = False
-
-
 class Update(NamedTuple):
     """The changes of a target.
 
@@ -293,8 +282,6 @@ class Store:
         self.is_exposed_whole = True
         self._lifetime = lifetime
         self._monotonic = monotonic
-        # For targets that have platform series.
-        self._expiries: dict[PollKey, Expiry] = {}
         # Nothing expires before this time, so `expire` has nothing to do until then.
         self._earliest = math.inf
         # The new platform families of a target; None if only its health has changed.
@@ -303,15 +290,12 @@ class Store:
     def publish(self, status: Status, families: tuple[Family, ...], lifetime: float) -> None:
         """Replace all platform families of a target by these, which are valid for `lifetime` seconds."""
         self._changed[status.key] = families
-        if families:
-            self._believe(status, lifetime)
-        else:
-            self._expiries.pop(status.key, None)
+        self._believe(status, lifetime)
 
     def _believe(self, status: Status, lifetime: float) -> None:
-        now = self._monotonic()
-        self._expiries[status.key] = Expiry(status, now, now + lifetime)
-        self._earliest = min(self._earliest, now + lifetime)
+        status.believed = self._monotonic()
+        status.expires, status.is_final = status.believed + lifetime, False
+        self._earliest = min(self._earliest, status.expires)
 
     def unchanged(self, status: Status, lifetime: float, *, duration: float) -> None:
         """Keep the platform families of a target after a poll with the same answer, which took `duration` seconds.
@@ -320,8 +304,7 @@ class Store:
         """
         status.success = status.polled = self.board.clock()
         status.duration = duration
-        if status.key in self._expiries:
-            self._believe(status, lifetime)
+        self._believe(status, lifetime)
         self._changed.setdefault(status.key, None)
 
     def keep(self, status: Status, lifetime: float) -> None:
@@ -329,25 +312,22 @@ class Store:
 
         They are valid for `lifetime` seconds after the last success, if that is longer than before.
         """
-        expiry = self._expiries.get(status.key)
-        if expiry is not None and not expiry.is_final:
-            expiry.expires = max(expiry.expires, expiry.believed + lifetime)
-            expiry.is_final = True
+        if not status.is_final:
+            status.expires = max(status.expires, status.believed + lifetime)
+            status.is_final = True
         self._changed.setdefault(status.key, None)
 
     def clear(self, collector: str, target: Target) -> None:
         """Remove the platform families of a target that no longer exists on the platform."""
         key = PollKey(target.key, collector)
-        expiry = self._expiries.pop(key, None)
-        if expiry is not None:
-            status = expiry.status
+        status = self.board.find(key)
+        if status is not None and status.served:
             status.served, status.families, status.gaps, status.fingerprint = False, frozenset(), GONE, b""
             self._changed[key] = ()
 
     def remove(self, target: Target, collector: str | None = None) -> None:
         """Remove all families and the status of a target, for one collector or for all."""
         for key in self.board.remove(target, collector):
-            self._expiries.pop(key, None)
             self._changed[key] = ()
 
     def expire(self) -> list[Status]:
@@ -359,18 +339,17 @@ class Store:
         now = self._monotonic()
         if now < self._earliest:
             return []
-        for expiry in self._expiries.values():
-            if expiry.expires <= now and not expiry.is_final:
-                lifetime = self._lifetime(expiry.status.collector, expiry.status.target)
-                expiry.expires = max(expiry.expires, expiry.believed + lifetime)
-        late = [expiry.status for expiry in self._expiries.values() if expiry.expires <= now]
+        served = [status for _, status in self.board.statuses() if status.served]
+        for status in served:
+            if status.expires <= now and not status.is_final:
+                status.expires = max(status.expires, status.believed + self._lifetime(status.collector, status.target))
+        late = [status for status in served if status.expires <= now]
         for status in late:
-            del self._expiries[status.key]
             at = self.board.clock()
             status.failure = replace(status.failure or PollFailure(Cause.STALE, at), expired=at)
             status.served, status.up, status.fingerprint = False, False, b""
             self._changed[status.key] = ()
-        self._earliest = min((expiry.expires for expiry in self._expiries.values()), default=math.inf)
+        self._earliest = min((status.expires for status in served if status.served), default=math.inf)
         return late
 
     def changes(self) -> Mapping[PollKey, Update]:
