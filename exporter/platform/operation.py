@@ -254,6 +254,8 @@ class Wire(BaseModel):
     enums: ClassVar[Mapping[str, Mapping[int, str]]] = {}
     # The fields that are counts; a negative one is left out.
     counts: ClassVar[tuple[str, ...]] = ()
+    # The fields with objects that have such fields, too.
+    parts: ClassVar[tuple[str, ...]] = ()
 
     def failure(self) -> "EnvelopeFault | None":
         """Return the failure that this payload reports; None if its shape cannot report one."""
@@ -266,6 +268,9 @@ class Wire(BaseModel):
             is_known = as_count(value) is not None if name in self.counts else value in self.enums[name]
             if value is not None and not is_known:
                 yield type(self).model_fields[name].alias or name
+        for name in self.parts:
+            for inner in unexpected_in(getattr(self, name)):
+                yield f"{type(self).model_fields[name].alias}.{inner}"
 
 
 def unexpected_in(value: object) -> Iterator[str]:
@@ -353,14 +358,12 @@ def known(value: int | None, names: Mapping[int, str]) -> str | None:
     return None if value is None else names.get(value, UNKNOWN)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class Unusable:
     """Replaces a list's item that is not valid; `fault` says why, `raw` is the item as received."""
 
-    __slots__ = ("fault", "raw")
-
-    def __init__(self, fault: str, raw: Any) -> None:  # noqa: ANN401
-        self.fault = fault
-        self.raw = raw
+    fault: str
+    raw: Any = field(repr=False)
 
     def identity(self, field: str) -> int | None:
         """Return a field of the raw item, if it is an object with the id of a resource in that field."""
@@ -429,6 +432,14 @@ class Envelope(CamelWire, Generic[T]):
         Pydantic asks for it at import, for each envelope of something, and loads its plugins for it.
         """
         return None if cls is Envelope else super().model_rebuild(**options)
+
+    def failure(self) -> EnvelopeFault | None:
+        """Return the reported failure; a status alone reports one only without a payload."""
+        if self.error is not None and self.error.is_failure():
+            return self.error
+        reported = self.status_code or (self.error.status_code if self.error is not None else 0) or 0
+        is_failure = self.data is None and reported >= 400  # noqa: PLR2004
+        return EnvelopeFault.model_construct(status_code=reported) if is_failure else None
 
     def unexpected(self) -> Iterator[str]:
         """Return the names of fields with an unknown value in the payload or its items."""

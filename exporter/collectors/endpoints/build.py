@@ -1,8 +1,7 @@
 """Builds the collectors of the configured endpoints."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from pydantic import TypeAdapter
 
@@ -46,7 +45,7 @@ def collectors(endpoints: Sequence[Endpoint], addresses: Mapping[str, str]) -> t
             polls=endpoint.target_kind,
             interval=endpoint.interval,
             operations=(operation,),
-            fetch=_Fetch(endpoint, operation, shared),
+            fetch=_fetch(endpoint, operation, shared),
             labels=labels[endpoint.target_kind],
             metrics=tuple(metric_of(metric, endpoint.path, addresses) for metric in endpoint.metrics),
         )
@@ -54,21 +53,20 @@ def collectors(endpoints: Sequence[Endpoint], addresses: Mapping[str, str]) -> t
     return tuple(made)
 
 
-@dataclass(frozen=True, slots=True)
-class _Fetch:
-    """Makes the call of a poll, or shares that of another endpoint."""
+def _fetch(
+    endpoint: Endpoint, operation: Operation[Document], shared: SharedCalls
+) -> Callable[[Context, Target], Awaitable[Answer[Document]]]:
+    """Return what makes the call of a poll, or shares that of another endpoint."""
 
-    endpoint: Endpoint
-    operation: Operation[Document]
-    shared: SharedCalls
-
-    async def __call__(self, context: Context, target: Target) -> Answer[Document]:
-        parameters = self.endpoint.path.parameters(target.id, context.now)
-        return await self.shared.ask(
-            self.endpoint.name,
-            self.operation.path,
-            (target.account, self.operation.path.format_map(parameters)),
+    async def fetch(context: Context, target: Target) -> Answer[Document]:
+        parameters = endpoint.path.parameters(target.id, context.now)
+        return await shared.ask(
+            endpoint.name,
+            operation.path,
+            (target.account, operation.path.format_map(parameters)),
             now=context.now,
-            interval=self.endpoint.interval,
-            call=lambda: context.caller.call(Request(self.operation, parameters)),
+            interval=endpoint.interval,
+            call=lambda: context.caller.call(Request(operation, parameters)),
         )
+
+    return fetch

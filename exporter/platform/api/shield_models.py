@@ -226,20 +226,13 @@ class BotDetectionConfiguration(CamelWire):
     """Bot detection of a shield zone."""
 
     enums: ClassVar[Mapping[str, Mapping[int, str]]] = {"execution_mode": BOT_EXECUTION_MODE}
+    parts: ClassVar[tuple[str, ...]] = ("request_integrity", "ip_address", "browser_fingerprint")
 
     request_integrity: BotSignal | None = None
     ip_address: BotSignal | None = None
     browser_fingerprint: BotSignal | None = None
     execution_mode: Integer = None
     shield_zone_id: Integer = None
-
-    def unexpected(self) -> Iterator[str]:
-        """Return the names of the configuration's and its signals' fields with an unknown value."""
-        yield from super().unexpected()
-        for name in ("request_integrity", "ip_address", "browser_fingerprint"):
-            signal: BotSignal | None = getattr(self, name)
-            for field in signal.unexpected() if signal is not None else ():
-                yield f"{type(self).model_fields[name].alias}.{field}"
 
 
 class BotCategoryAction(CamelWire):

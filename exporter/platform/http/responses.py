@@ -294,16 +294,17 @@ def payload(operation: Operation[T], raw: bytes, status: int, parsed: LongJson |
         value = _parse(operation.answer, raw, parsed)
     except ValidationError as error:
         raise _why_unparsed(error, raw, parsed, status) from None
-    if isinstance(value, Envelope):
-        _check_envelope(value, status)
-        value = value.payload()
-    elif isinstance(value, Wire):
-        if not value.model_fields_set:
-            fault = errors.WrongShape("the body has none of the documented fields", status=status)
-            raise _reported_failure(raw, parsed, status) or fault
+    if isinstance(value, Wire):
         failed = value.failure()
         if failed is not None:
             raise _refusal(failed.status_code or 0, failed.message or "", failed.error_key or "", status)
+        if isinstance(value, Envelope):
+            if value.data is None and not value.is_empty():
+                raise errors.WrongShape(f"the platform answered {status} with neither data nor an error", status=status)
+            value = value.payload()
+        elif not value.model_fields_set:
+            fault = errors.WrongShape("the body has none of the documented fields", status=status)
+            raise _reported_failure(raw, parsed, status) or fault
     read: T = value
     return read
 
@@ -353,19 +354,6 @@ def _reported_failure(raw: bytes, parsed: LongJson | None, status: int) -> Platf
     if failure.key or (isinstance(body, dict) and body.get("success") is False and failure.message):
         return _refusal(0, failure.message, failure.key, status)
     return None
-
-
-def _check_envelope(envelope: Envelope[Any], status: int) -> None:
-    fault = envelope.error
-    if fault is not None and fault.is_failure():
-        raise _refusal(fault.status_code or 0, fault.message or "", fault.error_key or "", status)
-    if envelope.data is None:
-        reported = envelope.status_code or (fault.status_code if fault is not None else 0) or 0
-        if reported >= 400:  # noqa: PLR2004
-            raise _refusal(reported, "", "", status)
-        if envelope.is_empty():
-            return
-        raise errors.WrongShape(f"the platform answered {status} with neither data nor an error", status=status)
 
 
 def _refusal(reported: int, message: str, key: str, status: int) -> PlatformError:
