@@ -1,10 +1,11 @@
-"""The server over real sockets: its end, its limit of connections, and the request targets that it accepts."""
+"""The server over real sockets: its end, its limits of connections and of time, and the targets that it accepts."""
 
 import asyncio
 import logging
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
 import pytest
 from starlette.requests import Request
@@ -12,7 +13,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from exporter.http_server.connections import Connections
-from exporter.http_server.protocol import LARGEST_HEAD
+from exporter.http_server.protocol import LARGEST_HEAD, REQUEST_SECONDS, TimeLimitedProtocol
 from exporter.http_server.server import LoopServer, bind
 from tests.waiting import PATIENCE, until
 
@@ -156,3 +157,85 @@ async def test_a_request_is_answered_or_refused_and_the_connection_closed(
         writer.close()
     assert answer.startswith(b"HTTP/1.1 %d " % status)
     assert (answer.count(b"HTTP/1.1"), answer.endswith(b"\r\n\r\n" + end)) == (1, True)
+
+
+@dataclass
+class LoopTime:
+    """The time of the running event loop, which the test can advance; timers must not see it go back."""
+
+    ahead: float = 0.0
+
+    def __post_init__(self) -> None:
+        loop = asyncio.get_running_loop()
+        clock = loop.time
+        loop.time = lambda: clock() + self.ahead  # type: ignore[method-assign]
+
+
+@dataclass(frozen=True)
+class Connection:
+    """A connection of a client, with the server's side of it, and what arrived there."""
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+    transport: asyncio.BaseTransport
+    received: list[bytes]
+
+    async def send(self, data: bytes) -> None:
+        """Send data, and wait until the server has read it."""
+        seen = len(self.received)
+        self.writer.write(data)
+        await until(lambda: len(self.received) > seen)
+
+    async def ask(self) -> bytes:
+        """Send a request, and return the answer."""
+        await self.send(REQUEST)
+        return await self.reader.readuntil(b"/  here")
+
+    async def until_closed(self) -> None:
+        """Wait until the server has closed the connection."""
+        await until(self.transport.is_closing, "the end of the connection")
+
+
+@pytest.fixture
+async def connection(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Connection]:
+    """An established connection to a server."""
+    received, take = list[bytes](), TimeLimitedProtocol.data_received
+
+    def noting(protocol: TimeLimitedProtocol, data: bytes) -> None:
+        take(protocol, data)
+        received.append(data)
+
+    monkeypatch.setattr(TimeLimitedProtocol, "data_received", noting)
+    async with serving(named) as (server, port):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        await until(lambda: server.server_state.connections)
+        (protocol,) = server.server_state.connections
+        yield Connection(reader, writer, protocol.transport, received)
+        writer.close()
+
+
+async def test_a_silent_connection_is_closed(connection: Connection) -> None:
+    LoopTime(REQUEST_SECONDS)
+    await connection.until_closed()
+
+
+async def test_a_head_that_does_not_end_is_closed_however_it_drips(connection: Connection) -> None:
+    time = LoopTime()
+    await connection.send(b"GET / HTTP/1.1\r\nX: ")
+    for _ in range(3):
+        assert not connection.transport.is_closing()
+        time.ahead += REQUEST_SECONDS / 4
+        await connection.send(b"a")
+    time.ahead += REQUEST_SECONDS / 4
+    await connection.until_closed()
+
+
+async def test_a_connection_is_kept_between_scrapes_until_a_request_does_not_end(connection: Connection) -> None:
+    time = LoopTime()
+    for _ in range(3):
+        assert (await connection.ask()).startswith(b"HTTP/1.1 200")
+        time.ahead += REQUEST_SECONDS * 2
+    await connection.send(b"GET / HT")
+    assert not connection.transport.is_closing()
+    time.ahead += REQUEST_SECONDS
+    await connection.until_closed()
