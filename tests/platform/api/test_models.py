@@ -3,15 +3,18 @@
 import json
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import BaseModel, SecretStr, ValidationError
+from pydantic import BaseModel, SecretStr
 
 from exporter.platform.api import containers, dns, scripting, search, shield
 from exporter.platform.api.catalogue import OPERATIONS
+from exporter.platform.errors import WrongShape
 from exporter.platform.http.responses import payload
 from exporter.platform.operation import Operation, Unusable, unexpected_in
+from tests.golden import assert_golden
 from tests.platform.payloads import GOOD
 
 
@@ -64,41 +67,51 @@ def test_a_scripts_secrets_are_not_in_its_text() -> None:
     assert [secret for secret in ("d3pl0y", "v4lue") if secret in shown] == []
 
 
-def test_items_of_a_list_are_read_one_by_one() -> None:
-    tags = read(containers.TAGS, '[{"name": "1.27"}, {"name": null}, {"name": 1.5}, {}, 7]')
-    assert [tag.name for tag in tags if not isinstance(tag, Unusable)] == ["1.27", "1.5"]
-    found = '[{"Type": "novelty", "Id": 5.0, "Name": null}, {"Type": null, "Id": 6}, {"Type": "dns", "Id": 0}]'
-    first, second, third = read(search.SEARCH, f'{{"SearchResults": {found}}}').search_results
-    assert (first.type, first.id, first.name) == ("novelty", 5, None)
-    assert (second.fault, second.identity("Id")) == ("Type: Input should be a valid string", 6)
-    # A platform sends 0 for a missing id.
-    assert (third.fault, third.identity("Id")) == ("Id: Input should be greater than or equal to 1", None)
-
-
-@pytest.mark.parametrize(
-    ("written", "moment"),
-    [
-        ("2026-02-06T09:27:36.7357793Z", datetime(2026, 2, 6, 9, 27, 36, 735779, UTC)),
-        ("2026-02-06T09:27:36.1Z", datetime(2026, 2, 6, 9, 27, 36, 100000, UTC)),
-        ("2026-02-06T09:27:36", datetime(2026, 2, 6, 9, 27, 36, 0, UTC)),
-        ("2026-02-06T09:27:36.7357793", datetime(2026, 2, 6, 9, 27, 36, 735779, UTC)),
-        ("2026-02-06T09:27:36+02:00", datetime(2026, 2, 6, 7, 27, 36, 0, UTC)),
-        ("2026-02-06", datetime(2026, 2, 6, 0, 0, 0, 0, UTC)),
-        ("0001-01-01T00:00:00", None),
-        ("0001-01-01T00:00:00+14:00", None),
-        ("", None),
-        (None, None),
-    ],
+DATES = (
+    "2026-02-06T09:27:36.7357793Z", "2026-02-06T09:27:36.1Z", "2026-02-06T09:27:36", "2026-02-06T09:27:36.7357793",
+    "2026-02-06T09:27:36+02:00", "2026-02-06", "0001-01-01T00:00:00", "0001-01-01T00:00:00+14:00", "", None,
+)  # fmt: skip
+INTEGERS = ("28", "28.0", '"28"', "-9223372036854775808")
+# A platform sends 0 for a missing id.
+FOUND = '[{"Type": "novelty", "Id": 5.0, "Name": null}, {"Type": null, "Id": 6}, {"Type": "dns", "Id": 0}]'
+# Answers with unknown values of enums, days that are none and counts below zero: the fields that hold them are named.
+UNEXPECTED: tuple[tuple[Operation[Any], str], ...] = (
+    (dns.RECORD_SCAN, '{"Status": 9, "Records": [{"Type": 3}, {"Type": 99}, {"Type": null}]}'),
+    (shield.ZONES, '{"data": [{"shieldZoneId": 3, "planType": 4, "dDoSShieldSensitivity": 9}, 7]}'),
+    (shield.BOT_DETECTION, '{"data": {"executionMode": 5, "ipAddress": {"sensitivity": -1}}}'),
+    (shield.BOT_DETECTION, '{"data": {"browserFingerprint": {"aggression": 7}}}'),
+    (dns.STATISTICS, '{"TotalQueriesServed": -1, "QueriesServedChart": {"yesterday": 1}}'),
+    (shield.RATE_LIMIT, '{"data": {"ratelimitOverviewPastTwentyEightDays": {"32-01-2026": 1}}}'),
+    (shield.RATE_LIMIT, '{"data": {"overview": {"totalBreaches": -1}}}'),
+    (scripting.READ, '{"ScriptType": 3}'),
 )
-def test_each_way_to_write_a_date_is_read(written: str | None, moment: datetime | None) -> None:
-    assert read(scripting.READ, json.dumps({"Id": 7, "LastModified": written})).last_modified == moment
-
-
-@pytest.mark.parametrize(
-    ("written", "number"), [("28", 28), ("28.0", 28), ('"28"', 28), ("-9223372036854775808", -(2**63))]
+NO_NUMBERS: tuple[tuple[Operation[Any], str], ...] = (
+    (dns.STATISTICS, '{"TotalQueriesServed": true}'),
+    (dns.STATISTICS, '{"QueriesServedChart": {"2026-02-08": true}}'),
+    (dns.STATISTICS, '{"QueriesByTypeChart": {"1": false}}'),
+    (scripting.READ, '{"Id": 1, "MonthlyCost": true}'),
+    (shield.RATE_LIMIT, '{"data": {"overview": {"totalBreaches": true}}}'),
+    (shield.RATE_LIMIT, '{"data": {"ratelimitOverviewPastTwentyEightDays": {"08-02-2026": true}}}'),
 )
-def test_each_way_to_write_an_integer_is_read(written: str, number: int) -> None:
-    assert read(scripting.READ, f'{{"Id": {written}}}').id == number
+
+
+@pytest.mark.parametrize(("operation", "body"), NO_NUMBERS)
+def test_true_is_no_number(operation: Operation[Any], body: str) -> None:
+    with pytest.raises(WrongShape):
+        read(operation, body)
+
+
+def test_values_are_read_in_each_way_to_write_them() -> None:
+    scripts = [(date, read(scripting.READ, json.dumps({"Id": 7, "LastModified": date}))) for date in DATES]
+    lines = [f"date {written}: {script.last_modified}" for written, script in scripts]
+    lines += [f"integer {text}: " + str(read(scripting.READ, f'{{"Id": {text}}}').id) for text in INTEGERS]
+    for tag in read(containers.TAGS, '[{"name": "1.27"}, {"name": null}, {"name": 1.5}, {}, 7]'):
+        lines.append(f"tag {'unusable' if isinstance(tag, Unusable) else tag.name}")
+    for one in read(search.SEARCH, f'{{"SearchResults": {FOUND}}}').search_results:
+        is_read = not isinstance(one, Unusable)
+        lines.append(f"found {(one.type, one.id, one.name) if is_read else (one.fault, one.identity('Id'))}")
+    lines += [f"unexpected in {body}: {list(unexpected_in(read(of, body)))}" for of, body in UNEXPECTED]
+    assert_golden("\n".join([*lines, ""]), Path(__file__).parent / "values.txt")
 
 
 # Objects whose names are data.
@@ -123,43 +136,3 @@ def test_unknown_fields_are_ignored_everywhere(operation: Operation[Any]) -> Non
     body = json.dumps(with_strange_fields(GOOD[operation.name]))
     assert "trange" in body
     assert "trange" not in repr(read(operation, body))
-
-
-def test_unknown_enum_values_are_named_by_the_fields_that_hold_them() -> None:
-    scan = read(dns.RECORD_SCAN, '{"Status": 9, "Records": [{"Type": 3}, {"Type": 99}, {"Type": null}]}')
-    zones = read(shield.ZONES, '{"data": [{"shieldZoneId": 3, "planType": 4, "dDoSShieldSensitivity": 9}, 7]}')
-    bots = read(
-        shield.BOT_DETECTION,
-        '{"data": {"executionMode": 5, "ipAddress": {"sensitivity": -1}, "browserFingerprint": {"aggression": 7}}}',
-    )
-    traffic = read(dns.STATISTICS, '{"TotalQueriesServed": -1, "QueriesServedChart": {"yesterday": 1}}')
-    limit = read(
-        shield.RATE_LIMIT,
-        '{"data": {"ratelimitOverviewPastTwentyEightDays": {"32-01-2026": 1}, "overview": {"totalBreaches": -1}}}',
-    )
-    script = read(scripting.READ, '{"ScriptType": 3}')
-    found = [list(unexpected_in(answer)) for answer in (scan, zones, bots, traffic, limit, script)]
-    assert found == [
-        ["Status", "Records.Type"],
-        ["planType", "dDoSShieldSensitivity"],
-        ["executionMode", "ipAddress.sensitivity", "browserFingerprint.aggression"],
-        ["QueriesServedChart", "TotalQueriesServed"],
-        ["ratelimitOverviewPastTwentyEightDays", "overview.totalBreaches"],
-        ["ScriptType"],
-    ]
-
-
-@pytest.mark.parametrize(
-    ("operation", "body"),
-    [
-        (dns.STATISTICS, '{"TotalQueriesServed": true}'),
-        (dns.STATISTICS, '{"QueriesServedChart": {"2026-02-08": true}}'),
-        (dns.STATISTICS, '{"QueriesByTypeChart": {"1": false}}'),
-        (scripting.READ, '{"Id": 1, "MonthlyCost": true}'),
-        (shield.RATE_LIMIT, '{"data": {"overview": {"totalBreaches": true}}}'),
-        (shield.RATE_LIMIT, '{"data": {"ratelimitOverviewPastTwentyEightDays": {"08-02-2026": true}}}'),
-    ],
-)
-def test_true_is_no_number(operation: Operation[Any], body: str) -> None:
-    with pytest.raises(ValidationError):
-        operation.answer.validate_json(body)
