@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dashboards.generator.inventory import PAGES
-from tests.dashboards.test_on_prometheus import USES, Month, month_served
+from tests.dashboards.test_on_prometheus import Month, month_served, uses_of
 from tests.dashboards.world import END
 from tests.pictures.__main__ import WIDTHS, painting
 from tests.pictures.incidents import CALM, INCIDENTS, Incident, scene
@@ -43,7 +43,7 @@ def tile(month: Month, title: str) -> float:
 
 def found(month: Month, title: str) -> list[dict[str, str]]:
     """Return the rows of a table of the Overview."""
-    use = next(use for use in USES if (use.page, use.place) == ("edge-overview", title))
+    use = uses_of("edge-overview", title)[0]
     return [row["metric"] for row in sorted(month.ask(use, MOMENT), key=lambda row: -float(row["value"][1]))]
 
 

@@ -30,25 +30,28 @@ class Month:
     def __init__(self, prometheus: Prometheus) -> None:
         self.prometheus = prometheus
 
-    def ask(self, use: Use, moment: datetime) -> list[Any]:
-        """Return what a page would show at a time."""
-        at = moment.timestamp()
-        span = timedelta(days=30) if use.step == "1d" else timedelta(hours=1)
+    def ask(self, use: Use, moment: datetime, span: float = 0, step: str | float = "") -> list[Any]:
+        """Return what a page would show at a time; without a span in seconds, what an hour or month would."""
+        at, span = moment.timestamp(), span or (30 * 86_400 if use.step == "1d" else 3600)
+        expr = filled_in(use, span=f"{span:.0f}s")
         if use.instant:
-            return self.prometheus.ask(filled_in(use), time=at)
-        start = at - span.total_seconds()
-        return self.prometheus.ask_range(filled_in(use), start=start, end=at, step=use.step)
+            return self.prometheus.ask(expr, time=at)
+        return self.prometheus.ask_range(expr, start=at - span, end=at, step=step or use.step)
 
     def value(self, page: str, place: str, moment: datetime, *, query: int = 0, **labels: str) -> float:
         """Return the newest value of a panel's query for the series with these labels."""
-        use = [use for use in USES if (use.page, use.kind, use.place) == (page, Kind.PANEL, place)][query]
         found = [
             float(series["values"][-1][1] if "values" in series else series["value"][1])
-            for series in self.ask(use, moment)
+            for series in self.ask(uses_of(page, place)[query], moment)
             if labels.items() <= series["metric"].items()
         ]
         assert len(found) == 1
         return found[0]
+
+
+def uses_of(page: str, place: str, kind: Kind = Kind.PANEL) -> list[Use]:
+    """Return the queries of a panel, or of a page's marks."""
+    return [use for use in USES if (use.page, use.kind, use.place) == (page, kind, place)]
 
 
 @contextmanager
@@ -88,8 +91,7 @@ def test_finds_something_in_trouble(month: Month, use: Use) -> None:
 @for_each("shown", [(page, panel) for page in PAGES for panel in page.panels], name=lambda shown: shown[1].title)
 def test_answers_carry_the_labels_that_are_shown(month: Month, shown: tuple[Page, Panel]) -> None:
     page, panel = shown
-    uses = [use for use in USES if (use.page, use.kind, use.place) == (page.uid, Kind.PANEL, panel.title)]
-    answers = [month.ask(use, world.END) for use in uses]
+    answers = [month.ask(use, world.END) for use in uses_of(page.uid, panel.title)]
     for query, answer in zip(panel.queries, answers, strict=True):
         for label in re.findall(r"\{\{(\w+)\}\}", query.legend):
             assert all(label in series["metric"] for series in answer), query.legend

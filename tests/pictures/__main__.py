@@ -10,7 +10,6 @@ No Grafana runs: a page's JSON is laid out here, its queries run on a real Prome
 platform, and `grafana/` puts the answers into the published components of Grafana's own panels, in Chromium.
 """
 
-import argparse
 import re
 import secrets
 import shutil
@@ -25,14 +24,15 @@ from pathlib import Path
 from string import ascii_uppercase
 from typing import Any, Literal
 
+import click
 from playwright.sync_api import Browser, Error, FloatRect, Route, sync_playwright
 from playwright.sync_api import Page as Window
 
-from dashboards.generator.inventory import PAGES, Kind, Use, filled_in
+from dashboards.generator.inventory import PAGES, Kind, Use
 from dashboards.generator.page import Page, Panel
 from tests.dashboards.expressions import seconds
 from tests.dashboards.test_dashboards import drawn
-from tests.dashboards.test_on_prometheus import USES, Month, month_served
+from tests.dashboards.test_on_prometheus import Month, month_served, uses_of
 from tests.dashboards.world import END, Scene
 from tests.demo.running_demo import demo_running
 from tests.pictures.incidents import CALM, INCIDENTS, scene, usual_trouble
@@ -78,9 +78,18 @@ def bundled(parts: Path) -> Path:
     return parts
 
 
+def shown(since: str) -> int:
+    """Return the seconds of a page's or a panel's time range."""
+    return int(seconds(since.removeprefix("now-")))
+
+
+def step(use: Use, span: int) -> int:
+    """Return the distance of two points: the query's own, or what a screen can show."""
+    return max(int(seconds(use.step)), span // 800 // 60 * 60)
+
+
 def answers(month: Month, page: Page, panel: Panel) -> list[dict[str, Any]]:
     """Return the results of a panel's queries, named by its legends."""
-    uses = [use for use in USES if (use.page, use.kind, use.place) == (page.uid, Kind.PANEL, panel.title)]
     span = shown(panel.since or page.since)
     return [
         {
@@ -92,30 +101,11 @@ def answers(month: Month, page: Page, panel: Panel) -> list[dict[str, Any]]:
                     "name": named(query.legend, one["metric"]),
                     "points": [one["value"]] if "value" in one else one["values"],
                 }
-                for one in asked(month, use, span)
+                for one in month.ask(use, MOMENT, span, step(use, span))
             ],
         }
-        for letter, use, query in zip(ascii_uppercase, uses, panel.queries, strict=False)
+        for letter, use, query in zip(ascii_uppercase, uses_of(page.uid, panel.title), panel.queries, strict=False)
     ]
-
-
-def shown(since: str) -> int:
-    """Return the seconds of a page's or a panel's time range."""
-    return int(seconds(since.removeprefix("now-")))
-
-
-def step(use: Use, span: int) -> int:
-    """Return the distance of two points: the query's own, or what a screen can show."""
-    return max(int(seconds(use.step)), span // 800 // 60 * 60)
-
-
-def asked(month: Month, use: Use, span: int) -> list[Any]:
-    """Run a query for the time range of a page."""
-    at = MOMENT.timestamp()
-    expr = filled_in(use, span=f"{span}s")
-    if use.instant:
-        return month.prometheus.ask(expr, time=at)
-    return month.prometheus.ask_range(expr, start=at - span, end=at, step=step(use, span))
 
 
 def named(legend: str, labels: dict[str, str]) -> str:
@@ -128,34 +118,26 @@ def named(legend: str, labels: dict[str, str]) -> str:
 def laid_out(month: Month, page: Page, width: int) -> tuple[dict[str, Any], tuple[int, int]]:
     """Return a page with its results and grid, and the heights of its first two rows and of all."""
     declared = {panel.title: panel for panel in page.panels}
-    placed_panels, lowest = [], 0
     # A folded row keeps its panels inside; the picture shows it open.
-    for placed in drawn(page, headings=True):
-        lowest = max(lowest, placed["gridPos"]["y"] + placed["gridPos"]["h"])
-        entry: dict[str, Any] = {"panel": placed}
-        if placed["type"] != "row":
-            panel = declared[placed["title"]]
+    panels: list[dict[str, Any]] = [{"panel": placed} for placed in drawn(page, headings=True)]
+    for entry in panels:
+        if entry["panel"]["type"] != "row":
+            panel = declared[entry["panel"]["title"]]
             until, span = MOMENT.timestamp(), shown(panel.since or page.since)
             entry |= {"answers": answers(month, page, panel), "range": [1000 * (until - span), 1000 * until]}
-        placed_panels.append(entry)
+    span = shown(page.since)
     marks = [
-        {"when": points[0][0], "colour": mark.colour}
+        {"when": one["values"][0][0], "colour": mark.colour}
         for mark in page.marks
-        for use in USES
-        if (use.page, use.kind, use.place) == (page.uid, Kind.MARKS, mark.name)
-        for points in [one["values"] for one in asked(month, use, shown(page.since))]
+        for use in uses_of(page.uid, mark.name, Kind.MARKS)
+        for one in month.ask(use, MOMENT, span, step(use, span))
     ]
-    rows = [entry["panel"]["gridPos"]["y"] for entry in placed_panels if entry["panel"]["type"] == "row"]
-    whole = {
-        "title": page.title,
-        "about": page.about,
-        "cell": {"width": (width - 8) / 24, "height": CELL_HEIGHT},
-        "panels": placed_panels,
-        "marks": marks,
-    }
-    ends = (rows[2], lowest) if len(rows) > 2 else (lowest, lowest)
-    first, last = (HEAD + end * CELL_HEIGHT + 8 for end in ends)
-    return whole, (first, last)
+    cell = {"width": (width - 8) / 24, "height": CELL_HEIGHT}
+    boxes = [(entry["panel"]["type"], entry["panel"]["gridPos"]) for entry in panels]
+    lowest = max(box["y"] + box["h"] for _, box in boxes)
+    first = [*(box["y"] for kind, box in boxes if kind == "row"), lowest, lowest, lowest][2]
+    whole = {"title": page.title, "about": page.about, "cell": cell, "panels": panels, "marks": marks}
+    return whole, (HEAD + first * CELL_HEIGHT + 8, HEAD + lowest * CELL_HEIGHT + 8)
 
 
 def served(window: Window, parts: Path) -> None:
@@ -259,21 +241,20 @@ def painting(folder: Path) -> Iterator[Painter]:
         raise RuntimeError(f"a page did not draw: {painter.broken[0]}")
 
 
-def main() -> None:
+@click.command(help=__doc__)
+@click.argument("folder", type=click.Path(path_type=Path), default="pictures")
+@click.argument("uids", nargs=-1, metavar="[UID]...")
+@click.option("--lot", is_flag=True, help="The Overview of each incident, in random order.")
+def main(folder: Path, uids: tuple[str, ...], *, lot: bool) -> None:
     """Draw the pictures that the command line selects."""
-    parser = argparse.ArgumentParser(prog="python -m tests.pictures", description=__doc__.splitlines()[0])
-    parser.add_argument("folder", nargs="?", type=Path, default=Path("pictures"), metavar="FOLDER")
-    parser.add_argument("pages", nargs="*", metavar="UID", help="the dashboards; all, and the status page, without any")
-    parser.add_argument("--lot", action="store_true", help="the Overview of each incident, in random order")
-    given = parser.parse_args()
-    with painting(given.folder) as painter:
-        if given.lot:
+    with painting(folder) as painter:
+        if lot:
             painter.draw_by_lot()
             return
-        pages = [page for page in PAGES if page.uid in given.pages or not given.pages]
+        pages = [page for page in PAGES if page.uid in uids or not uids]
         painter.draw_all(usual_trouble(), "dashboard", pages)
         painter.draw_all(scene(), "calm", pages)
-        if not given.pages:
+        if not uids:
             painter.draw_status_page()
 
 
