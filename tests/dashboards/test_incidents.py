@@ -14,7 +14,7 @@ from tests.dashboards.test_on_prometheus import Month, month_served, uses_of
 from tests.dashboards.world import END
 from tests.pictures.__main__ import WIDTHS, painting
 from tests.pictures.incidents import CALM, INCIDENTS, Incident, scene
-from tests.pictures.standing import MOMENT
+from tests.pictures.life import MOMENT
 from tests.real_parts import find
 
 pytestmark = pytest.mark.real

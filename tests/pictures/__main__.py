@@ -36,7 +36,7 @@ from tests.dashboards.test_on_prometheus import Month, month_served, uses_of
 from tests.dashboards.world import END, Scene
 from tests.demo.running_demo import demo_running
 from tests.pictures.incidents import CALM, INCIDENTS, scene, usual_trouble
-from tests.pictures.standing import MOMENT
+from tests.pictures.life import MOMENT
 from tests.waiting import PATIENCE, wait_until
 
 SOURCES = Path(__file__).parent / "grafana"

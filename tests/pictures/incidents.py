@@ -6,8 +6,7 @@ from datetime import datetime
 
 from tests.dashboards.world import Labels, Scene, alert
 from tests.pictures.holdings import BOUNDS, LABELS, SCRIPTS, THINGS
-from tests.pictures.life import named, value_of
-from tests.pictures.standing import BEGIN, TROUBLE
+from tests.pictures.life import BEGIN, TROUBLE, named, value_of
 from tests.rules.rule_files import load_alerts
 
 # The alerts of an incident fire this many seconds after it began.
