@@ -33,101 +33,23 @@ def _of(label: str, **values: float) -> Labelled:
 
 
 _BUDGETS = {"main": 1.0, "eu": 0.5}
-_SHIELDED: dict[str, float | Labelled] = {
-    "edge_shield_zones": _of("account", main=1.0, eu=2.0),
-    "edge_shield_zone_learning_mode": lambda labels, _: float(labels["shield_zone_id"] == "5"),
-    "edge_shield_zone_learning_mode_until_timestamp_seconds": lambda labels, _: (
-        END.timestamp() + 1.6 * DAY if labels["shield_zone_id"] == "5" else None
-    ),
-    "edge_shield_zone_execution_mode": lambda labels, _: float(
-        labels["mode"] == ("log" if labels["shield_zone_id"] == "5" and labels["engine"] == "waf" else "block")
-    ),
-    "edge_shield_zone_ddos_sensitivity": _sensitive,
-    "edge_shield_zone_rules_limit": _of("rule_kind", rate_limit=5.0, custom_waf=10.0),
-    "edge_shield_zone_feature_enabled": lambda labels, _: float(
-        spread(labels["feature"] + labels["shield_zone_id"]) > 0.45
-    ),
-    "edge_shield_api_guardian_limit": _of(
-        "limit", endpoints=250.0, fields_per_type=100.0, nesting_depth=8.0, schema_nodes=4000.0, regex_length=256.0
-    ),
-    "edge_shield_api_guardian_updated_timestamp_seconds": END.timestamp() - 4 * DAY,
-    "edge_shield_bot_detection_sensitivity": _sensitive,
-    "edge_shield_bot_detection_complex_fingerprint_enabled": lambda labels, _: float(labels["shield_zone_id"] != "5"),
-    "edge_shield_access_list_last_modified_timestamp_seconds": lambda labels, _: (
-        END.timestamp() - share(labels["access_list"], 2, 30) * DAY
-    ),
-}
-_REST: dict[str, float | Labelled] = {
-    "edge_database_query_duration_seconds": lambda labels, at: (
-        share(labels["query"], 0.01, 0.08) * (1 + 0.3 * noise(labels["query"], at))
-    ),
-    "edge_database_query_interval_seconds": 60.0,
-    "edge_database_orders_open": lambda labels, at: float(
-        round({"eu": 64, "us": 41, "asia": 17}[labels["region"]] * (1 + 0.2 * noise(labels["region"], at)))
-    ),
-}
 
 
 def _calls(labels: Labels, at: float) -> float:
-    return ENDPOINTS[labels["operation"]][0] * (at - HISTORY.timestamp())
+    return ENDPOINTS[labels["operation"]][0] * (at - BEGUN)
 
 
 def _by_code(labels: Labels, at: float) -> float | None:
     never_scanned = labels["operation"].endswith("/scan") and labels["account"] == "eu"
-    if labels["code"] == "401":
-        return None
-    if labels["code"] == "404":
-        return _calls(labels, at) / 9 if never_scanned else None
-    return _calls(labels, at)
+    share_of = {"200": 1.0, "404": 1 / 9 if never_scanned else 0.0}.get(labels["code"])
+    return _calls(labels, at) * share_of if share_of else None
 
 
 def _bucket(labels: Labels, at: float) -> float:
-    middle = ENDPOINTS[labels["operation"]][1]
-    bound = float(labels["le"].replace("+Inf", "inf"))
-    return _calls(labels, at) * (1 / (1 + (middle / bound) ** 3) if math.isfinite(bound) else 1.0)
+    return _calls(labels, at) / (1 + (ENDPOINTS[labels["operation"]][1] / float(labels["le"])) ** 3)
 
 
-ABSENT = {("dns_record_scans", "never_scanned"): 6.0, ("dns_statistics", "no_value"): 2.0}
-_EXPORTER: dict[str, float | Labelled] = {
-    "edge_target_last_success_timestamp_seconds": lambda labels, at: (
-        at - (at + spread(labels["target"]) * 900) % POLLED[labels["collector"]][0]
-    ),
-    "edge_api_requests_total": _by_code,
-    "edge_api_request_failures_total": 0.0,
-    "edge_api_retries_total": 0.0,
-    "edge_api_request_duration_seconds_sum": lambda labels, at: _calls(labels, at) * ENDPOINTS[labels["operation"]][1],
-    "edge_api_request_duration_seconds_count": _calls,
-    "edge_api_request_duration_seconds_bucket": _bucket,
-    "edge_api_throttled_seconds_total": lambda labels, at: (
-        0.002 * (at - HISTORY.timestamp()) * (2 if labels["account"] == "main" else 1)
-    ),
-    "edge_api_budget_requests_per_second": _of("account", **_BUDGETS),
-    "edge_api_capacity_requests_per_second": lambda labels, _: {
-        "requests_per_second": _BUDGETS[labels["account"]],
-        "max_in_flight": 64.0,
-    }.get(labels["limit"]),
-    "edge_api_demand_requests_per_second": _of("account", main=0.33, eu=0.21),
-    "edge_exporter_config_last_reload_successful": 1.0,
-    "edge_exporter_config_last_reload_success_timestamp_seconds": BEGIN.timestamp() + 30 * HOUR,
-    "edge_exporter_collector_interval_seconds": lambda labels, _: float(POLLED[labels["collector"]][0]),
-    "edge_exporter_collector_duration_seconds": lambda labels, at: (
-        POLLED[labels["collector"]][1] * (1 + 0.2 * noise(labels["collector"], at - at % 300))
-    ),
-    "edge_exporter_script_budget_unmatched": 0.0,
-    "edge_exporter_absent_families": lambda labels, _: ABSENT.get((labels["collector"], labels["cause"])),
-    "edge_exporter_series": 1312.0,
-    "edge_exporter_render_duration_seconds": lambda _, at: 0.0031 * (1 + 0.3 * noise("render", at)),
-    "edge_exporter_ledger_set_aside_timestamp_seconds": 0.0,
-    "process_cpu_seconds_total": lambda _, at: 0.021 * (at - HISTORY.timestamp()),
-    "process_max_fds": 1024.0,
-    "process_open_fds": lambda _, at: 41.0 + round(2 * noise("files", at)),
-    "process_resident_memory_bytes": lambda _, at: 9.1e7 + 1.5e6 * noise("memory", at),
-    "process_start_time_seconds": BEGIN.timestamp() + 26 * HOUR,
-    "edge_exporter_loop_lag_seconds_sum": lambda _, at: 0.02 * (at - HISTORY.timestamp()),
-    "edge_exporter_loop_lag_seconds_count": lambda _, at: 10 * (at - HISTORY.timestamp()),
-    "scrape_duration_seconds": lambda _, at: 0.0042 * (1 + 0.3 * noise("scrape", at)),
-    "scrape_samples_scraped": 1346.0,
-}
+_ABSENT = {("dns_record_scans", "never_scanned"): 6.0, ("dns_statistics", "no_value"): 2.0}
 _COUNTS = (
     *("edge_shield_api_guardian_endpoints", "edge_shield_api_guardian_endpoint_checks"),
     *("edge_shield_zone_waf_rules", "edge_shield_waf_custom_rule_conditions", "edge_shield_waf_plan_rules"),
@@ -139,9 +61,6 @@ _COUNTS = (
 def _count(labels: Labels, _: float) -> float:
     """Return how many things something has, which differs from one to another."""
     return float(round(share(" ".join(labels.values()), 2, 40)))
-
-
-STANDING = {**dict.fromkeys(_COUNTS, _count), **_SHIELDED, **_REST, **_EXPORTER}
 
 
 def burst(at: float) -> float:
@@ -171,9 +90,11 @@ def _queries(since: Callable[[float], float]) -> Labelled:
     return lambda labels, at: _QUERIES[labels["zone_id"]].between(since(at), _polled(at))
 
 
-_today = _queries(_midnight)
-_window = _queries(lambda at: _midnight(at) - 30 * DAY)
-_ever = _queries(lambda _: BEGUN)
+_DNS = {
+    "edge_dns_day_{}queries": _queries(_midnight),
+    "edge_dns_window_{}queries": _queries(lambda at: _midnight(at) - 30 * DAY),
+    "edge_dns_{}queries_total": _queries(lambda _: BEGUN),
+}
 
 
 def _routed(queries: Labelled) -> Labelled:
@@ -213,12 +134,8 @@ def _cost(labels: Labels, begin: float, at: float) -> float:
     return 0.2e-6 * _requests(labels, begin, at) + 2e-5 * _cpu(labels, begin, at)
 
 
-def _this_month(of: Callable[[Labels, float, float], float]) -> Labelled:
-    return lambda labels, at: of(labels, month_begin(at), at - at % 900)
-
-
-def _since_begun(of: Callable[[Labels, float, float], float]) -> Labelled:
-    return lambda labels, at: of(labels, BEGUN, at - at % 900)
+def _polled_script(of: Callable[[Labels, float, float], float], since: Callable[[float], float]) -> Labelled:
+    return lambda labels, at: of(labels, since(at), at - at % 900)
 
 
 def _modified(labels: Labels, at: float) -> float:
@@ -237,17 +154,80 @@ def _breaches(since: Callable[[float], float]) -> Labelled:
 
 _FIGURES = {"cost_dollars": _cost, "requests": _requests, "cpu_seconds": _cpu}
 _SERIES: dict[str, float | Labelled] = {
-    **STANDING,
-    "edge_dns_day_queries": _today,
-    "edge_dns_day_start_timestamp_seconds": lambda _, at: _midnight(at),
-    "edge_dns_day_routed_queries": _routed(_today),
-    "edge_dns_window_queries": _window,
-    "edge_dns_window_routed_queries": _routed(_window),
-    "edge_dns_window_record_queries": lambda labels, at: (
-        (_window(labels, at) or 0.0) * RECORD_TYPES[labels["record_type"]]
+    **dict.fromkeys(_COUNTS, _count),
+    "edge_shield_zones": _of("account", main=1.0, eu=2.0),
+    "edge_shield_zone_learning_mode": lambda labels, _: float(labels["shield_zone_id"] == "5"),
+    "edge_shield_zone_learning_mode_until_timestamp_seconds": lambda labels, _: (
+        END.timestamp() + 1.6 * DAY if labels["shield_zone_id"] == "5" else None
     ),
-    "edge_dns_queries_total": _ever,
-    "edge_dns_routed_queries_total": _routed(_ever),
+    "edge_shield_zone_execution_mode": lambda labels, _: float(
+        labels["mode"] == ("log" if labels["shield_zone_id"] == "5" and labels["engine"] == "waf" else "block")
+    ),
+    "edge_shield_zone_ddos_sensitivity": _sensitive,
+    "edge_shield_zone_rules_limit": _of("rule_kind", rate_limit=5.0, custom_waf=10.0),
+    "edge_shield_zone_feature_enabled": lambda labels, _: float(
+        spread(labels["feature"] + labels["shield_zone_id"]) > 0.45
+    ),
+    "edge_shield_api_guardian_limit": _of(
+        "limit", endpoints=250.0, fields_per_type=100.0, nesting_depth=8.0, schema_nodes=4000.0, regex_length=256.0
+    ),
+    "edge_shield_api_guardian_updated_timestamp_seconds": END.timestamp() - 4 * DAY,
+    "edge_shield_bot_detection_sensitivity": _sensitive,
+    "edge_shield_bot_detection_complex_fingerprint_enabled": lambda labels, _: float(labels["shield_zone_id"] != "5"),
+    "edge_shield_access_list_last_modified_timestamp_seconds": lambda labels, _: (
+        END.timestamp() - share(labels["access_list"], 2, 30) * DAY
+    ),
+    "edge_database_query_duration_seconds": lambda labels, at: (
+        share(labels["query"], 0.01, 0.08) * (1 + 0.3 * noise(labels["query"], at))
+    ),
+    "edge_database_query_interval_seconds": 60.0,
+    "edge_database_orders_open": lambda labels, at: float(
+        round({"eu": 64, "us": 41, "asia": 17}[labels["region"]] * (1 + 0.2 * noise(labels["region"], at)))
+    ),
+    "edge_target_last_success_timestamp_seconds": lambda labels, at: (
+        at - (at + spread(labels["target"]) * 900) % POLLED[labels["collector"]][0]
+    ),
+    "edge_api_requests_total": _by_code,
+    "edge_api_request_failures_total": 0.0,
+    "edge_api_retries_total": 0.0,
+    "edge_api_request_duration_seconds_sum": lambda labels, at: _calls(labels, at) * ENDPOINTS[labels["operation"]][1],
+    "edge_api_request_duration_seconds_count": _calls,
+    "edge_api_request_duration_seconds_bucket": _bucket,
+    "edge_api_throttled_seconds_total": lambda labels, at: (
+        0.002 * (at - BEGUN) * (2 if labels["account"] == "main" else 1)
+    ),
+    "edge_api_budget_requests_per_second": _of("account", **_BUDGETS),
+    "edge_api_capacity_requests_per_second": lambda labels, _: {
+        "requests_per_second": _BUDGETS[labels["account"]],
+        "max_in_flight": 64.0,
+    }.get(labels["limit"]),
+    "edge_api_demand_requests_per_second": _of("account", main=0.33, eu=0.21),
+    "edge_exporter_config_last_reload_successful": 1.0,
+    "edge_exporter_config_last_reload_success_timestamp_seconds": BEGIN.timestamp() + 30 * HOUR,
+    "edge_exporter_collector_interval_seconds": lambda labels, _: float(POLLED[labels["collector"]][0]),
+    "edge_exporter_collector_duration_seconds": lambda labels, at: (
+        POLLED[labels["collector"]][1] * (1 + 0.2 * noise(labels["collector"], at - at % 300))
+    ),
+    "edge_exporter_script_budget_unmatched": 0.0,
+    "edge_exporter_absent_families": lambda labels, _: _ABSENT.get((labels["collector"], labels["cause"])),
+    "edge_exporter_series": 1312.0,
+    "edge_exporter_render_duration_seconds": lambda _, at: 0.0031 * (1 + 0.3 * noise("render", at)),
+    "edge_exporter_ledger_set_aside_timestamp_seconds": 0.0,
+    "process_cpu_seconds_total": lambda _, at: 0.021 * (at - BEGUN),
+    "process_max_fds": 1024.0,
+    "process_open_fds": lambda _, at: 41.0 + round(2 * noise("files", at)),
+    "process_resident_memory_bytes": lambda _, at: 9.1e7 + 1.5e6 * noise("memory", at),
+    "process_start_time_seconds": BEGIN.timestamp() + 26 * HOUR,
+    "edge_exporter_loop_lag_seconds_sum": lambda _, at: 0.02 * (at - BEGUN),
+    "edge_exporter_loop_lag_seconds_count": lambda _, at: 10 * (at - BEGUN),
+    "scrape_duration_seconds": lambda _, at: 0.0042 * (1 + 0.3 * noise("scrape", at)),
+    "scrape_samples_scraped": 1346.0,
+    "edge_dns_day_start_timestamp_seconds": lambda _, at: _midnight(at),
+    **{name.format(""): queries for name, queries in _DNS.items()},
+    **{name.format("routed_"): _routed(queries) for name, queries in _DNS.items()},
+    "edge_dns_window_record_queries": lambda labels, at: (
+        (_DNS["edge_dns_window_{}queries"](labels, at) or 0.0) * RECORD_TYPES[labels["record_type"]]
+    ),
     "edge_dns_record_scan_status": _if_scanned(lambda labels: float(labels["status"] == "completed")),
     "edge_dns_record_scan_found": lambda labels, at: float(_created(labels, at) is not None),
     "edge_dns_record_scan_created_timestamp_seconds": _created,
@@ -257,8 +237,8 @@ _SERIES: dict[str, float | Labelled] = {
     ),
     "edge_dns_record_scan_proxied_records": _if_scanned(lambda _: 9.0),
     "edge_dns_record_scan_info": _if_scanned(lambda _: 1.0),
-    **{f"edge_script_monthly_{name}": _this_month(of) for name, of in _FIGURES.items()},
-    **{f"edge_script_{name}_total": _since_begun(of) for name, of in _FIGURES.items()},
+    **{f"edge_script_monthly_{name}": _polled_script(of, month_begin) for name, of in _FIGURES.items()},
+    **{f"edge_script_{name}_total": _polled_script(of, lambda _: BEGUN) for name, of in _FIGURES.items()},
     "edge_script_last_modified_timestamp_seconds": _modified,
     "edge_script_deleted": 0.0,
     "edge_script_monthly_budget_dollars": lambda labels, _: _BUDGET[labels["script_id"]],
@@ -272,10 +252,8 @@ _SERIES: dict[str, float | Labelled] = {
 def value_of(family: str, labels: Labels, at: float) -> float | None:
     """Return the value of a series at a time; None if it has none."""
     # What is, is on, or is recorded as such.
-    usual = (
-        1.0 if family.endswith(("_info", "_up", "_enabled", "_present")) or family == "up" or ":" in family else None
-    )
-    found = _SERIES.get(family, usual)
+    is_usual = family.endswith(("_info", "_up", "_enabled", "_present")) or family == "up" or ":" in family
+    found = _SERIES.get(family, 1.0 if is_usual else None)
     return found(labels, at) if callable(found) else found
 
 
