@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 from urllib.parse import parse_qs
@@ -36,6 +36,7 @@ class Fence(Protocol):
         """Return the shard of a target; None if it is unknown. Called on any thread."""
 
 
+@dataclass(frozen=True, slots=True)
 class MetricsEndpoint:
     """Serves the exposition; a scrape renders nothing.
 
@@ -43,17 +44,10 @@ class MetricsEndpoint:
     fence, all counters are served.
     """
 
-    def __init__(
-        self,
-        renderer: Renderer,
-        collectors: Callable[[], Iterable[str]],
-        is_target: Callable[[str], bool],
-        fence: Fence | None = None,
-    ) -> None:
-        self._renderer = renderer
-        self._collectors = collectors
-        self._is_target = is_target
-        self._fence = fence
+    renderer: Renderer
+    collectors: Callable[[], Iterable[str]]
+    is_target: Callable[[str], bool]
+    fence: Fence | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a scrape."""
@@ -66,8 +60,8 @@ class MetricsEndpoint:
             return
         pieces: Iterable[bytes]
         # Checked in each request: this process may have been suspended, and another one may count now.
-        if wanted == Filter() and (self._fence is None or self._fence.holds()):
-            ready = self._renderer.current.bodies[form]
+        if wanted == Filter() and (self.fence is None or self.fence.holds()):
+            ready = self.renderer.current.bodies[form]
             pieces, size = (ready.packed, ready.packed_size) if gzip else (ready.pieces, ready.size)
         else:
             selected = await self._select(wanted, form, gzip=gzip)
@@ -75,14 +69,14 @@ class MetricsEndpoint:
         await _send(send, form, pieces, size, gzip=gzip, is_head=scope["method"] == "HEAD")
 
     async def _select(self, wanted: Filter, form: Format, *, gzip: bool) -> bytes:
-        fence = self._fence
+        fence = self.fence
         if fence is None:
-            return await self._renderer.select(wanted, form, gzip=gzip)
+            return await self.renderer.select(wanted, form, gzip=gzip)
         while True:
             counted = fence.counted()
             own = replace(wanted, counts=partial(_is_of, counted, fence.shard_of))
             # A later whole scrape is served from a generation; that generation must not be older than this answer.
-            selected = await self._renderer.select(own, form, gzip=gzip, renew=wanted == Filter())
+            selected = await self.renderer.select(own, form, gzip=gzip, renew=wanted == Filter())
             # Another exporter may have begun to count since this answer was begun.
             if fence.counted() == counted:
                 return selected
@@ -96,11 +90,11 @@ class MetricsEndpoint:
         except ValueError:
             return PlainTextResponse(f"there are more than {MOST_VALUES} parameters\n", status_code=400)
         names, collectors, targets = (frozenset(query.get(name, ())) for name in PARAMETERS)
-        known = frozenset(self._collectors())
+        known = frozenset(self.collectors())
         for stranger in sorted(collectors - known):
             words = f"no collector is named {stranger[:MOST_QUOTED]!r}; there are: {', '.join(sorted(known))}\n"
             return PlainTextResponse(words, status_code=400)
-        for stranger in sorted(target for target in targets if not self._is_target(target)):
+        for stranger in sorted(target for target in targets if not self.is_target(target)):
             words = f"{stranger[:MOST_QUOTED]!r} is not a target that is polled here; /api/v1/targets lists them\n"
             return PlainTextResponse(words, status_code=404)
         return Filter(names, collectors, targets)

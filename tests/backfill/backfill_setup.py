@@ -21,7 +21,6 @@ from exporter.collectors import discovery, dns_statistics, shield_rate_limits
 from exporter.collectors.collector import Context
 from exporter.counters.ledger import Entry, Ledger
 from exporter.counters.state_file import FileStorage
-from exporter.metric import Family
 from exporter.platform.http.client import Client, Observer
 from exporter.sandbox.faults import Faults
 from exporter.sandbox.world import World
@@ -158,18 +157,10 @@ class BackfillSetup:
                     polled = await collector.poll(context, target)
                     key = PollKey(target.key, collector.name)
                     entry = Entry(key, target.name, now.timestamp(), polled.outcomes[0].counts, polled.date or now)
-                    _add(raw, await _recorded(ledger, entry), now.timestamp())
-
-
-async def _recorded(ledger: Ledger, entry: Entry) -> tuple[Family, ...]:
-    return (await ledger.record(entry)).counters
-
-
-def _add(raw: Raw, families: tuple[Family, ...], at: float) -> None:
-    for family in families:
-        for sample in family.samples:
-            labels = frozenset(zip(family.info.labels, sample.values, strict=True))
-            raw.setdefault((family.info.name, labels), []).append((at, sample.value))
+                    for family in (await ledger.record(entry)).counters:
+                        for sample in family.samples:
+                            labels = frozenset(zip(family.info.labels, sample.values, strict=True))
+                            raw.setdefault((family.info.name, labels), []).append((now.timestamp(), sample.value))
 
 
 @asynccontextmanager
