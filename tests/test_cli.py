@@ -4,18 +4,27 @@ import os
 import signal
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import click
 import pytest
 
-from exporter import __version__
+import exporter
 from exporter.cli import COMMANDS, command
 from tests.commands.shell import PROGRAM, Ended, clean, invoke
 
 
-def test_the_version_is_the_package_s_own() -> None:
-    assert invoke("--version") == Ended(f"edge-exporter, version {__version__}\n", "", 0)
+def test_the_version_is_that_of_the_installed_package() -> None:
+    assert invoke("--version") == Ended(f"edge-exporter, version {version('edge-exporter')}\n", "", 0)
+
+
+def test_a_source_tree_that_is_not_installed_says_that_its_version_is_unknown() -> None:
+    # Without site-packages there are no packages but Python's own.
+    code = "import sys; sys.path.insert(0, sys.argv[1]); import exporter; print(exporter.__version__)"
+    tree = Path(exporter.__file__).parents[1]
+    done = subprocess.run([sys.executable, "-S", "-P", "-c", code, tree], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("0+unknown\n", "")
 
 
 def test_another_package_of_this_name_is_said(tmp_path: Path) -> None:

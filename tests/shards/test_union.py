@@ -2,6 +2,7 @@
 
 import random
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -20,39 +21,33 @@ KINDS = (
 )
 
 
-def random_settings(dice: random.Random) -> Settings:
-    def ids(most: int) -> list[int]:
-        return dice.sample(range(1, 500), dice.randrange(most))
+def settings_of(dice: random.Random) -> Settings:
+    """Return two accounts, of which one discovers zones, and a database, with ids at random."""
 
-    def items(most: int, parents: float) -> list[dict[str, int]]:
-        shields = [{"shield_zone_id": dice.randrange(1, 20)} if dice.random() < parents else {} for _ in range(most)]
-        return [{"id": one} | shield for one, shield in zip(ids(most), shields, strict=False)]
+    def ids() -> list[int]:
+        return dice.sample(range(1, 500), dice.randrange(30))
 
+    def items(**parents: Sequence[int]) -> list[dict[str, int]]:
+        return [{"id": one, **{key: dice.choice(values) for key, values in parents.items()}} for one in ids()]
+
+    at = {"base_url": "http://127.0.0.1:1", "api_key": "key"}
     accounts = [
         {
-            "name": f"account-{number}",
-            "base_url": "http://127.0.0.1:1",
-            "api_key": "key",
-            "dns_zones": {"discover": dice.random() < 0.8, "ids": ids(30)},
-            "scripts": {"ids": ids(10)},
-            "shield_zones": {"ids": ids(5)},
-            "rate_limits": items(8, 0.5),
-            "access_lists": items(6, 1),
-            "waf_custom_rules": items(6, 0),
-            "searches": [f"term-{one}" for one in ids(4)],
+            **at,
+            "name": name,
+            "dns_zones": {"discover": name == "first", "ids": ids()},
+            "scripts": {"ids": ids()},
+            "shield_zones": {"ids": ids()},
+            "rate_limits": items() if name == "first" else items(shield_zone_id=range(1, 20)),
+            "access_lists": items(shield_zone_id=range(1, 20)),
+            "waf_custom_rules": items(),
+            "searches": [f"term-{one}" for one in ids()],
         }
-        for number in range(dice.randrange(1, 4))
+        for name in ("first", "second")
     ]
-    databases = [
-        {
-            "name": f"db-{number}",
-            "url": "http://127.0.0.1:1",
-            "auth_token": "t",
-            "queries": [{"name": f"q_{one}_{number}", "sql": "SELECT 1 AS v", "value": "v"} for one in range(4)],
-        }
-        for number in range(dice.randrange(4))
-    ]
-    return Settings.model_validate({"accounts": accounts, "databases": databases})
+    queries = [{"name": f"q_{one}", "sql": "SELECT 1 AS v", "value": "v"} for one in ids()]
+    database = {"name": "db", "url": "http://127.0.0.1:1", "auth_token": "t", "queries": queries}
+    return Settings.model_validate({"accounts": accounts, "databases": [database]})
 
 
 def whole(*resources: Resource) -> ResourceList:
@@ -98,7 +93,7 @@ def targets_of(shard: Shard, settings: Settings, inventories: dict[str, Inventor
 def test_every_target_is_on_one_shard(total: int) -> None:
     dice = random.Random(total)  # noqa: S311 - made-up targets
     for _ in range(3):
-        settings = random_settings(dice)
+        settings = settings_of(dice)
         inventories = {account.name: random_inventory(dice) for account in settings.accounts}
         alone = targets_of(Shard(), settings, inventories)
         shared: Counter[Target] = Counter()
@@ -109,7 +104,7 @@ def test_every_target_is_on_one_shard(total: int) -> None:
 
 @pytest.mark.parametrize("total", [2, 5])
 def test_every_shard_lists_what_an_account_has_and_one_speaks_of_it(total: int) -> None:
-    settings = random_settings(random.Random(7))  # noqa: S311
+    settings = settings_of(random.Random(7))  # noqa: S311
     for account in settings.accounts:
         speaking = 0
         for index in range(total):
