@@ -9,42 +9,7 @@ from exporter.sandbox.operation import Access, Operation
 
 Schema: TypeAlias = dict[str, Any]
 
-_INT: Final[Schema] = {"type": "integer"}
-_TEXT: Final[Schema] = {"type": "string"}
-_KINDS: Final[dict[str, Schema]] = {
-    "": _TEXT,
-    "int": _INT,
-    "number": {"type": "number"},
-    "bool": {"type": "boolean"},
-    # The format is not date-time, because some of the platform's times have no zone (they mean UTC).
-    "time": {"type": "string", "pattern": r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{7}Z)?$"},
-    "texts": {"type": "array", "items": _TEXT},
-    "ints": {"type": "array", "items": _INT},
-}
-
-
-def _null(schema: Schema) -> Schema:
-    """Return a schema that also allows null."""
-    if "type" not in schema:
-        return {"oneOf": [schema, {"type": "null"}]}
-    return {**schema, "type": [schema["type"], "null"]}
-
-
-def _record(fields: str = "", /, **others: Schema) -> Schema:
-    """Return the schema of an object; a field is written `name:kind`, `name` if it is text, and `?` allows null."""
-    properties = {}
-    for field in fields.split():
-        name, _, kind = field.removesuffix("?").partition(":")
-        properties[name] = _null(_KINDS[kind]) if field.endswith("?") else _KINDS[kind]
-    return {"type": "object", "required": [*properties, *others], "properties": properties | others}
-
-
-def _list(items: Schema) -> Schema:
-    return {"type": "array", "items": items}
-
-
-def _map(values: Schema) -> Schema:
-    return {"type": "object", "additionalProperties": values}
+_NULL: Final[Schema] = {"type": "null"}
 
 
 def reference(name: str) -> Schema:
@@ -52,152 +17,140 @@ def reference(name: str) -> Schema:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
-def _envelope(data: Schema, *, with_status: bool = False) -> Schema:
-    name = "EnvelopeErrorWithStatus" if with_status else "EnvelopeError"
-    return _record(data=_null(data), error=_null(reference(name)))
-
-
-_PROBLEM: Final = "title status:int detail instance"
-_OUTCOME: Final = "success:bool message? errorKey?"
-_PARAMETERS: Final = _record("Path:texts Query:texts Header:texts Cookie:texts")
-_CONDITION: Final = "value isNegated:bool isRegexVariable:bool"
-_VARIABLES: Final = _map(_TEXT)
-_BREACHES: Final = _record("totalBreaches:int loggedBreaches:int challengedBreaches:int blockedBreaches:int")
-_BREACH_DAYS: Final = {
-    "overview": _BREACHES,
-    "ratelimitOverviewPastTwentyEightDays": _null(_map({"oneOf": [_BREACHES, _INT]})),
+# Kinds of fields that are no objects, or special ones.
+_KINDS: Final[dict[str, Schema]] = {
+    "text": {"type": "string"},
+    "int": {"type": "integer"},
+    "number": {"type": "number"},
+    "bool": {"type": "boolean"},
+    # The format is not date-time, because some of the platform's times have no zone (they mean UTC).
+    "time": {"type": "string", "pattern": r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{7}Z)?$"},
+    "script_type": {"type": "integer", "enum": [0, 1, 2]},
+    "scan_status": {"type": "integer", "enum": [0, 1, 2, 3]},
+    "rule_error": {"anyOf": [reference("EnvelopeError"), reference("EnvelopeErrorWithStatus"), _NULL]},
+    "outcome": {"enum": ["ok", "error"]},
+    "object": {"type": "object"},
+    "stream_request": {"type": "object", "required": ["type"]},
 }
-_SENSITIVITY: Final = _null(_record("sensitivity:int?"))
-_CHART: Final = _null(_map(_KINDS["number"]))
+# The fields of objects inside of others. A field is written `name:KIND`, and `name` if it is text; `?` allows null, and
+# `[]` is a list and `{}` a map of a kind, `|` is between possible kinds, and `~` begins a field that may be missing.
+# A capital letter begins the name of a schema.
+_PARTS: Final = {
+    "access_list": "id:int name description? content checksum entryCount:int? lastModified:time?",
+    "api_guardian": "configuration:guardian endpoints:ApiGuardianEndpoint[]",
+    "auth_scheme": "schemeName credentialName httpScheme",
+    "bot_action": "category:int action:int",
+    "bot_detection": "executionMode:int shieldZoneId:int requestIntegrity:sensitivity? ipAddress:sensitivity? "
+    "browserFingerprint:fingerprint?",
+    "breaches": "totalBreaches:int loggedBreaches:int challengedBreaches:int blockedBreaches:int",
+    "condition": "value isNegated:bool isRegexVariable:bool variableTypes:text{}",
+    "deployment": "Branch? InstallCommand? BuildCommand? EntryFile? CreateWorkflow:bool?",
+    "engine_setting": "name valueEncoded",
+    "fingerprint": "sensitivity:int? aggression:int? complexEnabled:bool",
+    "found": "Type Id:int Name",
+    "guardian": "shieldZoneId:int isEnabled:bool title version maxEndpoints:int maxFieldsPerType:int "
+    "maxNestingDepth:int maxTotalSchemaNodes:int maxTotalRegexLength:int? createdAt:time updatedAt:time",
+    "limit": "overview:breaches ratelimitOverviewPastTwentyEightDays:breaches|int{}?",
+    "limit_of_zone": "ratelimitId:int overview:breaches ratelimitOverviewPastTwentyEightDays:breaches|int{}?",
+    "page": "totalCount:int totalPages:int currentPage:int nextPage:int? pageSize:int",
+    "parameters": "Path:text[] Query:text[] Header:text[] Cookie:text[]",
+    "plan": "planValue:int planName rules:rule_set[]",
+    "pull_zone": "Id:int PullZoneName? DefaultHostname?",
+    "repository": "Id:int Name? Private:bool? TemplateUrl?",
+    "rule": "ruleId description",
+    "rule_configuration": "value isNegated:bool isRegexVariable:bool transformationTypes:int[] variableTypes:text{} "
+    "chainedRuleConditions:condition[]",
+    "rule_set": "name ruleset ruleGroups:RuleGroup[]",
+    "sensitivity": "sensitivity:int?",
+    "sql_error": "message code",
+    "stream_result": "type:outcome ~response:object ~error:sql_error",
+    "switch": "isEnabled:bool",
+    "variable": "Id:int Name? Required:bool DefaultValue?",
+    "wrong_field": "field message",
+}
+_RECORDS: Final = {
+    "ProblemDetails": "type title status:int detail instance",
+    "FieldErrors": "title status:int detail instance id errors:wrong_field[]",
+    "CoreError": "Message",
+    "ScriptError": "ErrorKey Field? Message",
+    "StatusOnly": "statusCode:int",
+    "EnvelopeError": "success:bool message? errorKey?",
+    "EnvelopeErrorWithStatus": "success:bool message? errorKey? statusCode:int",
+    "DnsZoneStatistics": "TotalQueriesServed:int QueriesServedChart:number{}? NormalQueriesServedChart:number{}? "
+    "SmartQueriesServedChart:number{}? QueriesByTypeChart:int{}?",
+    "ScanRecord": "Name? Type:int? Ttl:int? Value? Priority:int? Weight:int? Port:int? IsProxied:bool?",
+    "DnsRecordScanJob": "JobId ZoneId:int? Domain? AccountId? CreatedAt:time CompletedAt:time? Error? "
+    "Status:scan_status Records:ScanRecord[]?",
+    "Integration": "IntegrationId:int RepositorySettings:repository? DeployConfiguration:deployment?",
+    "EdgeScript": "Id:int Name? LastModified:time CurrentReleaseId:int Deleted:bool DefaultHostname? SystemHostname? "
+    "DeploymentKey? RepositoryId:int? IntegrationId:int? MonthlyCost:number MonthlyRequestCount:number "
+    "MonthlyCpuTime:number ScriptType:script_type EdgeScriptVariables:variable[]? LinkedPullZones:pull_zone[]? "
+    "Integration:Integration?",
+    "EdgeScriptPage": "CurrentPage:int TotalItems:int HasMoreItems:bool Items:EdgeScript[]",
+    "ScriptSecret": "Id:int Name LastModified:time",
+    "ContainerImageTags": "name",
+    "SearchResponse": "Query Total:int From:int Size:int SearchResults:found[]",
+    "ShieldZone": "shieldZoneId:int pullZoneId:int learningMode:bool learningModeUntil:time? wafEnabled:bool "
+    "wafExecutionMode:int? wafDisabledRules:text[]? wafLogOnlyRules:text[]? wafCustomRuleOrder:int[]? "
+    "wafRequestHeaderLoggingEnabled:bool requestBodyLoggingEnabled:bool wafRequestIgnoredHeaders:text[]? "
+    "wafRealtimeThreatIntelligenceEnabled:bool wafProfileId:int? wafRequestBodyLimitAction:int? "
+    "wafResponseBodyLimitAction:int? rateLimitRulesLimit:int? customWafRulesLimit:int? planType:int? "
+    "dDoSShieldSensitivity:int? dDoSExecutionMode:int? dDoSChallengeWindow:int whitelabelResponsePages:bool "
+    "wafEngineConfig:engine_setting[]?",
+    "ShieldZonePage": "data:ShieldZone[] page:page",
+    "RateLimitMetrics": "data:limit? error:EnvelopeErrorWithStatus?",
+    "ZoneRateLimitMetrics": "data:limit_of_zone[]? error:EnvelopeErrorWithStatus?",
+    "BotCategoryActionEnvelope": "data:bot_action? error:EnvelopeErrorWithStatus?",
+    "AccessListConfigurationEnvelope": "data:switch? error:EnvelopeError?",
+    "CustomAccessListEnvelope": "data:access_list? error:EnvelopeError?",
+    "BotDetectionEnvelope": "data:bot_detection? error:EnvelopeError?",
+    "ApiGuardianEndpoint": "apiGuardianEndpointId:int shieldZoneId:int requestMethod requestPath "
+    "validateRequestBodySchema:bool validateResponseBodySchema:bool validateAuthorization:bool isEnabled:bool "
+    "requestBodySchemaYaml? detectParameterXss:bool detectParameterSqli:bool rateLimitingEnabled:bool "
+    "rateLimitingRequestCount:int? createdAt:time updatedAt:time authSchemes:auth_scheme[] "
+    "responseBodySchemasYaml:text{} availableParameters:parameters injectionDetectionParameters:parameters",
+    "ApiGuardianEnvelope": "data:api_guardian? error:EnvelopeError?",
+    "CustomWafRule": "id:int shieldZoneId:int userId? ruleName? ruleDescription? ruleJson? "
+    "ruleConfiguration:rule_configuration? errorResponse:rule_error",
+    "RuleGroup": "id:int name code fileName mainGroup ruleset description? rules:rule[]",
+    "WafPlanSegmentation": "data:plan[]? error:EnvelopeError?",
+    "PipelineRequest": "~baton? requests:stream_request[]",
+    "PipelineResponse": "baton? base_url? results:stream_result[]",
+    "DatabaseError": "error",
+}
 
-SCHEMAS: Final[dict[str, Schema]] = {
-    "ProblemDetails": _record(f"type {_PROBLEM}"),
-    "FieldErrors": _record(f"{_PROBLEM} id", errors=_list(_record("field message"))),
-    "CoreError": _record("Message"),
-    "ScriptError": _record("ErrorKey Field? Message"),
-    "StatusOnly": _record("statusCode:int"),
-    "EnvelopeError": _record(_OUTCOME),
-    "EnvelopeErrorWithStatus": _record(f"{_OUTCOME} statusCode:int"),
-    "DnsZoneStatistics": _record(
-        "TotalQueriesServed:int",
-        QueriesServedChart=_CHART,
-        NormalQueriesServedChart=_CHART,
-        SmartQueriesServedChart=_CHART,
-        QueriesByTypeChart=_null(_map(_INT)),
-    )
-    | {"additionalProperties": False},
-    "ScanRecord": _record("Name? Type:int? Ttl:int? Value? Priority:int? Weight:int? Port:int? IsProxied:bool?"),
-    "DnsRecordScanJob": _record(
-        "JobId ZoneId:int? Domain? AccountId? CreatedAt:time CompletedAt:time? Error?",
-        Status={"type": "integer", "enum": [0, 1, 2, 3]},
-        Records=_null(_list(reference("ScanRecord"))),
-    ),
-    "Integration": _record(
-        "IntegrationId:int",
-        RepositorySettings=_null(_record("Id:int Name? Private:bool? TemplateUrl?")),
-        DeployConfiguration=_null(_record("Branch? InstallCommand? BuildCommand? EntryFile? CreateWorkflow:bool?")),
-    ),
-    "EdgeScript": _record(
-        "Id:int Name? LastModified:time CurrentReleaseId:int Deleted:bool DefaultHostname? SystemHostname? "
-        "DeploymentKey? RepositoryId:int? IntegrationId:int? MonthlyCost:number MonthlyRequestCount:number "
-        "MonthlyCpuTime:number",
-        ScriptType={"type": "integer", "enum": [0, 1, 2]},
-        EdgeScriptVariables=_null(_list(_record("Id:int Name? Required:bool DefaultValue?"))),
-        LinkedPullZones=_null(_list(_record("Id:int PullZoneName? DefaultHostname?"))),
-        Integration=_null(reference("Integration")),
-    ),
-    "EdgeScriptPage": _record("CurrentPage:int TotalItems:int HasMoreItems:bool", Items=_list(reference("EdgeScript"))),
-    "ScriptSecret": _record("Id:int Name LastModified:time"),
-    "ContainerImageTags": _list(_record("name")),
-    "SearchResponse": _record("Query Total:int From:int Size:int", SearchResults=_list(_record("Type Id:int Name"))),
-    "ShieldZone": _record(
-        "shieldZoneId:int pullZoneId:int learningMode:bool learningModeUntil:time? wafEnabled:bool "
-        "wafExecutionMode:int? wafDisabledRules:texts? wafLogOnlyRules:texts? wafCustomRuleOrder:ints? "
-        "wafRequestHeaderLoggingEnabled:bool requestBodyLoggingEnabled:bool wafRequestIgnoredHeaders:texts? "
-        "wafRealtimeThreatIntelligenceEnabled:bool wafProfileId:int? wafRequestBodyLimitAction:int? "
-        "wafResponseBodyLimitAction:int? rateLimitRulesLimit:int? customWafRulesLimit:int? planType:int? "
-        "dDoSShieldSensitivity:int? dDoSExecutionMode:int? dDoSChallengeWindow:int whitelabelResponsePages:bool",
-        wafEngineConfig=_null(_list(_record("name valueEncoded"))),
-    ),
-    "ShieldZonePage": _record(
-        data=_list(reference("ShieldZone")),
-        page=_record("totalCount:int totalPages:int currentPage:int nextPage:int? pageSize:int"),
-    ),
-    "RateLimitMetrics": _envelope(_record(**_BREACH_DAYS), with_status=True),
-    "ZoneRateLimitMetrics": _envelope(_list(_record("ratelimitId:int", **_BREACH_DAYS)), with_status=True),
-    "BotCategoryActionEnvelope": _envelope(_record("category:int action:int"), with_status=True),
-    "AccessListConfigurationEnvelope": _envelope(_record("isEnabled:bool")),
-    "CustomAccessListEnvelope": _envelope(
-        _record("id:int name description? content checksum entryCount:int? lastModified:time?")
-    ),
-    "BotDetectionEnvelope": _envelope(
-        _record(
-            "executionMode:int shieldZoneId:int",
-            requestIntegrity=_SENSITIVITY,
-            ipAddress=_SENSITIVITY,
-            browserFingerprint=_null(_record("sensitivity:int? aggression:int? complexEnabled:bool")),
-        )
-    ),
-    "ApiGuardianEndpoint": _record(
-        "apiGuardianEndpointId:int shieldZoneId:int requestMethod requestPath validateRequestBodySchema:bool "
-        "validateResponseBodySchema:bool validateAuthorization:bool isEnabled:bool requestBodySchemaYaml? "
-        "detectParameterXss:bool detectParameterSqli:bool rateLimitingEnabled:bool rateLimitingRequestCount:int? "
-        "createdAt:time updatedAt:time",
-        authSchemes=_list(_record("schemeName credentialName httpScheme")),
-        responseBodySchemasYaml=_map(_TEXT),
-        availableParameters=_PARAMETERS,
-        injectionDetectionParameters=_PARAMETERS,
-    ),
-    "ApiGuardianEnvelope": _envelope(
-        _record(
-            configuration=_record(
-                "shieldZoneId:int isEnabled:bool title version maxEndpoints:int maxFieldsPerType:int "
-                "maxNestingDepth:int maxTotalSchemaNodes:int maxTotalRegexLength:int? createdAt:time updatedAt:time"
-            ),
-            endpoints=_list(reference("ApiGuardianEndpoint")),
-        )
-    ),
-    "CustomWafRule": _record(
-        "id:int shieldZoneId:int userId? ruleName? ruleDescription? ruleJson?",
-        ruleConfiguration=_null(
-            _record(
-                f"{_CONDITION} transformationTypes:ints",
-                variableTypes=_VARIABLES,
-                chainedRuleConditions=_list(_record(_CONDITION, variableTypes=_VARIABLES)),
-            )
-        ),
-        errorResponse={"anyOf": [reference("EnvelopeError"), reference("EnvelopeErrorWithStatus"), {"type": "null"}]},
-    ),
-    "RuleGroup": _record(
-        "id:int name code fileName mainGroup ruleset description?", rules=_list(_record("ruleId description"))
-    ),
-    "WafPlanSegmentation": _envelope(
-        _list(
-            _record(
-                "planValue:int planName", rules=_list(_record("name ruleset", ruleGroups=_list(reference("RuleGroup"))))
-            )
-        )
-    ),
-    "PipelineRequest": {
-        "type": "object",
-        "required": ["requests"],
-        "properties": {"baton": _null(_TEXT), "requests": _list({"type": "object", "required": ["type"]})},
-    },
-    "PipelineResponse": _record(
-        "baton? base_url?",
-        results=_list(
-            {
-                "type": "object",
-                "required": ["type"],
-                "properties": {
-                    "type": {"enum": ["ok", "error"]},
-                    "response": {"type": "object"},
-                    "error": _record("message code"),
-                },
-            }
-        ),
-    ),
-    "DatabaseError": _record("error"),
+
+def _record(fields: str) -> Schema:
+    """Return the schema of an object with these fields."""
+    properties, required = {}, []
+    for field in fields.split():
+        written, _, kind = field.partition(":")
+        name = written.strip("~?")
+        properties[name] = _kind(kind or ("text?" if written.endswith("?") else "text"))
+        required += [] if written.startswith("~") else [name]
+    return {"type": "object", "required": required, "properties": properties}
+
+
+def _kind(kind: str) -> Schema:
+    """Return the schema of a kind of field."""
+    if kind.endswith("?"):
+        schema = _kind(kind[:-1])
+        return {**schema, "type": [schema["type"], "null"]} if "type" in schema else {"oneOf": [schema, _NULL]}
+    if kind.endswith("[]"):
+        return {"type": "array", "items": _kind(kind[:-2])}
+    if kind.endswith("{}"):
+        return {"type": "object", "additionalProperties": _kind(kind[:-2])}
+    if "|" in kind:
+        return {"oneOf": [_kind(one) for one in kind.split("|")]}
+    if kind in _PARTS:
+        return _record(_PARTS[kind])
+    return _KINDS.get(kind) or reference(kind)
+
+
+_OBJECTS: Final = {name: _record(fields) for name, fields in _RECORDS.items()}
+SCHEMAS: Final[dict[str, Schema]] = _OBJECTS | {
+    "DnsZoneStatistics": _OBJECTS["DnsZoneStatistics"] | {"additionalProperties": False},
+    "ContainerImageTags": {"type": "array", "items": _OBJECTS["ContainerImageTags"]},
 }
 
 
