@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from exporter.assets.alert_rules import RuleChangeError, parse_changes, render
+from exporter.assets.alert_rules import AssetError, parse_changes, render
 
 DEPLOY = Path(__file__).resolve().parents[1]
 RULES = DEPLOY / "prometheus" / "rules"
@@ -49,7 +49,7 @@ def main() -> int:
     shipped = {path.name: path.read_text(encoding="utf-8") for path in RULES.glob("*.yml")}
     try:
         wanted = generate(render(shipped, parse_changes(arguments.set)))
-    except RuleChangeError as error:
+    except AssetError as error:
         parser.error(str(error))
     if not arguments.check:
         arguments.output.write_text(wanted, encoding="utf-8")

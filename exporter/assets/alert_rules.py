@@ -14,8 +14,7 @@ _DURATION: Final = re.compile(r"(\d+(ms|[smhdwy]))+|0")
 _NUMBER: Final = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 _LABEL: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 _MARKED: Final = r"(?m)\S+(\s+# threshold: {name})$"
-_KINDS: Final = {"label": "labels", "annotation": "annotations", "threshold": "thresholds"}
-_FIELDS: Final = ("for", "keep_firing_for", "severity", "expr")
+_FIELD: Final = re.compile(r"for|keep_firing_for|severity|expr|(label|annotation|threshold)\.[^.]*")
 # How expressions of the shipped rules select the exporter's scrape job, and how texts name it.
 _JOB: Final = 'job=~".*edge-exporter.*"'
 _JOB_IN_WORDS: Final = "a job with edge-exporter in its name"
@@ -27,18 +26,8 @@ _GRAMMAR: Final = (
 )
 
 
-class RuleChangeError(ValueError):
-    """A change is refused; the message names it and what was expected."""
-
-
-@dataclass(frozen=True, slots=True)
-class AlertChange:
-    """The changes of one alert: `fields` are `for`, `keep_firing_for`, `severity` and `expr`."""
-
-    fields: Mapping[str, str] = field(default_factory=dict)
-    labels: Mapping[str, str] = field(default_factory=dict)
-    annotations: Mapping[str, str] = field(default_factory=dict)
-    thresholds: Mapping[str, str] = field(default_factory=dict)
+class AssetError(Exception):
+    """A shipped file is missing or a change is refused; the message says which, and what was expected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +40,7 @@ class RuleChanges:
         severities: a shipped severity → its new name.
         labels: labels that are added to every alert.
         disabled: alerts that are left out.
-        overrides: an alert's name → its own changes, which have priority over those of all rules.
+        own: an alert's name → its own changes, field → value, which have priority over those of all rules.
     """
 
     runbook_base: str = ""
@@ -59,19 +48,19 @@ class RuleChanges:
     severities: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
     disabled: frozenset[str] = frozenset()
-    overrides: Mapping[str, AlertChange] = field(default_factory=dict)
+    own: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 def parse_changes(assignments: Iterable[str]) -> RuleChanges:
     """Read changes that are written as `NAME=VALUE`, such as `EdgeWafSwitchedOff.for=10m`.
 
     Raises:
-        RuleChangeError: one of them is not of this form.
+        AssetError: one of them is not of this form.
     """
     whole: dict[str, str] = {}
     disabled: set[str] = set()
     named: dict[str, dict[str, str]] = {"severity": {}, "label": {}}
-    alerts: dict[str, dict[str, dict[str, str]]] = {}
+    own: dict[str, dict[str, str]] = {}
     for assignment in assignments:
         name, equals, value = assignment.partition("=")
         match name.split(".") if equals else []:
@@ -81,22 +70,19 @@ def parse_changes(assignments: Iterable[str]) -> RuleChanges:
                 disabled.update(word.strip() for word in value.split(",") if word.strip())
             case ["severity" | "label" as kind, item]:
                 named[kind][item] = value
-            case [alert, change] if change in _FIELDS:
-                alerts.setdefault(alert, {}).setdefault("fields", {})[change] = value
-            case [alert, kind, item] if kind in _KINDS:
-                alerts.setdefault(alert, {}).setdefault(_KINDS[kind], {})[item] = value
+            case [alert, *path] if _FIELD.fullmatch(".".join(path)):
+                own.setdefault(alert, {})[".".join(path)] = value
             case _:
-                raise RuleChangeError(f"{assignment}: {_GRAMMAR}")
-    own = {alert: AlertChange(**changes) for alert, changes in alerts.items()}
-    leave_out = frozenset(disabled)
-    return RuleChanges(severities=named["severity"], labels=named["label"], disabled=leave_out, overrides=own, **whole)
+                raise AssetError(f"{assignment}: {_GRAMMAR}")
+    left_out = frozenset(disabled)
+    return RuleChanges(**whole, severities=named["severity"], labels=named["label"], disabled=left_out, own=own)
 
 
 def render(files: Mapping[str, str], changes: RuleChanges) -> dict[str, str]:
     """Apply changes to all shipped rule files (name → text); without any, the texts keep their comments.
 
     Raises:
-        RuleChangeError: a change names an alert, a severity or a threshold that does not exist, or its value is wrong.
+        AssetError: a change names an alert, a severity or a threshold that does not exist, or its value is wrong.
     """
     if changes == RuleChanges():
         return dict(files)
@@ -123,20 +109,19 @@ def threshold_names(expr: str) -> tuple[str, ...]:
 
 def _check(changes: RuleChanges, alerts: list[dict[str, Any]]) -> None:
     names = {alert["alert"] for alert in alerts}
-    for name in sorted({*changes.disabled, *changes.overrides} - names):
-        raise RuleChangeError(f"{name}: no shipped alert has this name")
+    for name in sorted({*changes.disabled, *changes.own} - names):
+        raise AssetError(f"{name}: no shipped alert has this name")
     if changes.job and not _JOB_PATTERN.fullmatch(changes.job):
-        raise RuleChangeError(
+        raise AssetError(
             f"job={changes.job}: expected a regular expression of job names, without quotes, backslashes and spaces"
         )
     severities = {alert["labels"]["severity"] for alert in alerts}
     for name in sorted(changes.severities.keys() - severities):
-        raise RuleChangeError(f"severity.{name}: expected one of {', '.join(sorted(severities))}")
-    own = {f"{alert}.": change.labels for alert, change in changes.overrides.items()}
-    for prefix, labels in {"": changes.labels, **own}.items():
-        for label in labels:
-            if not _LABEL.fullmatch(label):
-                raise RuleChangeError(f"{prefix}label.{label}: expected a label's name: letters, digits and _")
+        raise AssetError(f"severity.{name}: expected one of {', '.join(sorted(severities))}")
+    own = (f"{alert}.{path}" for alert, fields in changes.own.items() for path in fields if path.startswith("label."))
+    for path in (*(f"label.{label}" for label in changes.labels), *own):
+        if not _LABEL.fullmatch(path.rpartition("label.")[2]):
+            raise AssetError(f"{path}: expected a label's name: letters, digits and _")
 
 
 def _change_job(rule: dict[str, Any], job: str) -> None:
@@ -147,28 +132,34 @@ def _change_job(rule: dict[str, Any], job: str) -> None:
 
 
 def _change(alert: dict[str, Any], changes: RuleChanges) -> None:
-    name = alert["alert"]
-    own = changes.overrides.get(name, AlertChange())
-    alert["expr"] = own.fields.get("expr", alert["expr"])
-    for threshold, number in own.thresholds.items():
-        known = threshold_names(alert["expr"])
-        if threshold not in known:
-            has = ", ".join(known) or "none"
-            raise RuleChangeError(f"{name}.threshold.{threshold}: the alert has no such threshold; it has: {has}")
-        if not _NUMBER.fullmatch(number):
-            raise RuleChangeError(f"{name}.threshold.{threshold}: expected a number, not {number!r}")
-        alert["expr"] = re.sub(_MARKED.format(name=threshold), rf"{number}\1", alert["expr"])
-    for key in [key for key in ("for", "keep_firing_for") if key in own.fields]:
-        if not _DURATION.fullmatch(own.fields[key]):
-            raise RuleChangeError(f"{name}.{key}: expected a duration such as 10m, not {own.fields[key]!r}")
-        alert[key] = own.fields[key]
-    severity = alert["labels"]["severity"]
-    alert["labels"] |= {"severity": changes.severities.get(severity, severity), **changes.labels, **own.labels}
-    if "severity" in own.fields:
-        alert["labels"]["severity"] = own.fields["severity"]
+    name, labels, annotations = alert["alert"], alert["labels"], alert["annotations"]
+    labels |= {"severity": changes.severities.get(labels["severity"], labels["severity"]), **changes.labels}
     if changes.runbook_base:
-        alert["annotations"]["runbook_url"] = f"{changes.runbook_base}/{name}.md"
-    alert["annotations"] |= own.annotations
+        annotations["runbook_url"] = f"{changes.runbook_base}/{name}.md"
+    # An expression comes before its thresholds, and the severity after a label of this name.
+    for path, value in sorted(changes.own.get(name, {}).items(), key=lambda item: item[0].partition(".")[0]):
+        kind, _, item = path.partition(".")
+        match kind:
+            case "label" | "annotation":
+                alert[f"{kind}s"][item] = value
+            case "severity":
+                labels["severity"] = value
+            case "threshold":
+                _change_threshold(alert, item, value)
+            case _:
+                if kind != "expr" and not _DURATION.fullmatch(value):
+                    raise AssetError(f"{name}.{kind}: expected a duration such as 10m, not {value!r}")
+                alert[kind] = value
+
+
+def _change_threshold(alert: dict[str, Any], threshold: str, number: str) -> None:
+    known, path = threshold_names(alert["expr"]), f"{alert['alert']}.threshold.{threshold}"
+    if threshold not in known:
+        has = ", ".join(known) or "none"
+        raise AssetError(f"{path}: the alert has no such threshold; it has: {has}")
+    if not _NUMBER.fullmatch(number):
+        raise AssetError(f"{path}: expected a number, not {number!r}")
+    alert["expr"] = re.sub(_MARKED.format(name=threshold), rf"{number}\1", alert["expr"])
 
 
 class _Dumper(yaml.SafeDumper):

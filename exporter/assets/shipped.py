@@ -6,16 +6,12 @@ from pathlib import Path
 from typing import Final
 
 import exporter
-from exporter.assets.alert_rules import RuleChangeError, parse_changes, render
+from exporter.assets.alert_rules import AssetError, parse_changes, render
 
 REPOSITORY: Final = "https://github.com/edge-exporter/edge-exporter/blob/main"
 _LINK_OUTWARD: Final = re.compile(r"\]\(\.\./")
 _SEVERITY: Final = re.compile(r"[\w.:/-]+")
 _INDEX: Final = "README.md"
-
-
-class AssetError(Exception):
-    """A shipped file is missing or a change is refused; the message says which, and what was expected."""
 
 
 def find_folder(name: str) -> Path:
@@ -49,10 +45,7 @@ def rules(assignments: Iterable[str]) -> dict[str, str]:
     Raises:
         AssetError: a change is wrong.
     """
-    try:
-        return render(_texts(find_folder("prometheus") / "rules", "*.yml"), parse_changes(assignments))
-    except RuleChangeError as error:
-        raise AssetError(str(error)) from error
+    return render(_texts(find_folder("prometheus") / "rules", "*.yml"), parse_changes(assignments))
 
 
 def alertmanager(assignments: Iterable[str]) -> dict[str, str]:

@@ -6,7 +6,8 @@ from pathlib import Path, PurePath
 
 import click
 
-from exporter.assets.shipped import ASSETS, AssetError
+from exporter.assets.alert_rules import AssetError
+from exporter.assets.shipped import ASSETS
 from exporter.commands.output.help import Command
 from exporter.commands.output.printing import FAULT, MISUSE, complain, counted
 

@@ -3,7 +3,7 @@ from functools import cache
 import pytest
 import yaml
 
-from exporter.assets.alert_rules import RuleChangeError, parse_changes, render, threshold_names
+from exporter.assets.alert_rules import AssetError, parse_changes, render, threshold_names
 from tests.for_each import for_each
 from tests.rules.rule_files import RULES, Rule, load_alerts
 
@@ -95,7 +95,7 @@ def test_a_disabled_alert_is_left_out() -> None:
     ],
 )  # fmt: skip
 def test_a_change_that_cannot_be_made_is_refused(assignment: str, message: str) -> None:
-    with pytest.raises(RuleChangeError) as refused:
+    with pytest.raises(AssetError) as refused:
         alerts_after(assignment)
     assert str(refused.value).startswith(message)
 
