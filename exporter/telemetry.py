@@ -209,11 +209,7 @@ class Telemetry:
                 yield FamilyInfo(name, described.documentation, kind, described.unit, family._labelnames)  # noqa: SLF001
 
     def declare_accounts(self, accounts: Mapping[str, Callable[[], bool] | None]) -> None:
-        """Expose the families of these accounts only.
-
-        Args:
-            accounts: account → returns whether it is up; None if another shard reports it.
-        """
+        """Expose the families of these accounts only; `declare_ups` says what their values are."""
         for family in (self.budget, self.capacity, self.demand):
             family.clear()
         self.declare_ups(accounts)
@@ -221,18 +217,16 @@ class Telemetry:
             self.throttled.labels(account)
 
     def declare_ups(self, accounts: Mapping[str, Callable[[], bool] | None]) -> None:
-        """Expose whether each account is up; an account with None is reported by another process."""
+        """Expose whether each account is up, as a function returns; one with None is reported by another shard."""
         self.up.clear()
         for account, is_up in accounts.items():
             if is_up is not None:
                 self.up.labels(account).set_function(is_up)
 
     def declare_shards(self, shards: Iterable[int], is_held: Callable[[int], bool]) -> None:
-        """Start the series of the leases of shards.
+        """Start the series of the leases of the shards that this process holds or may hold.
 
-        Args:
-            shards: the shards that this process holds or may hold.
-            is_held: returns whether it is certain that no other exporter counts a shard.
+        `is_held` returns whether it is certain that no other exporter counts a shard.
         """
         for shard in shards:
             self.shard_held.labels(str(shard)).set_function(partial(is_held, shard))
@@ -240,12 +234,7 @@ class Telemetry:
             self.shard_losses.labels(str(shard))
 
     def show_shards(self, total: int, held: Mapping[int, int | None]) -> None:
-        """Expose which shards this process polls.
-
-        Args:
-            total: the number of shards.
-            held: shard → how often its lease has been claimed; None if unknown.
-        """
+        """Expose which of all shards this process polls, each with the times that its lease was claimed, if known."""
         self.shard.clear()
         self.shard_epoch.clear()
         for shard, epoch in held.items():
@@ -254,12 +243,7 @@ class Telemetry:
                 self.shard_epoch.labels(str(shard)).set(epoch)
 
     def forget(self, label: str, value: str) -> None:
-        """Remove every series of an account or a collector that is no longer polled.
-
-        Args:
-            label: `account` or `collector`.
-            value: the name; that of a database with its prefix.
-        """
+        """Remove every series of an account or a collector, as `label` says; a database's name has its prefix."""
         for family in vars(self).values():
             if isinstance(family, Counter | Gauge | Histogram) and label in family._labelnames:  # noqa: SLF001
                 family.remove_by_labels({label: value})

@@ -86,14 +86,9 @@ class LeaseTable:
             return int(row[1])
 
     def claim_free(self, most: int, held: Mapping[int, int]) -> dict[int, int]:
-        """Claim free shards with one statement.
+        """Claim at most so many free shards at once; return shard → epoch, and nothing while there is an obstacle.
 
-        Args:
-            most: the highest number of shards to claim.
-            held: the shards that are held already, shard → epoch.
-
-        Returns:
-            Shard → epoch; empty while there is an obstacle.
+        `held` are the shards that are held already, with their epochs.
         """
         values = self._values(held, wanted=list(range(self._group.shards)), most=most)
         with self._claiming(values) as connection:
@@ -133,11 +128,9 @@ class LeaseTable:
         )
 
     def release(self, held: Mapping[int, int], *, leaves: bool = False) -> None:
-        """Release leases, so that others can claim them at once.
+        """Release leases (shard → epoch), so that others can claim them at once.
 
-        Args:
-            held: shard → epoch.
-            leaves: whether the process ends, and takes no further part in dividing the shards.
+        A process that `leaves` ends, and takes no further part in dividing the shards.
         """
         values = self._values(held)
         with self._database.transaction("release", self._seconds) as connection:

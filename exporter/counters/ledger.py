@@ -438,10 +438,9 @@ def _continue(loop: asyncio.AbstractEventLoop, results: "Iterator[tuple[asyncio.
 
 
 def _counters(families: Families, counts: tuple[Count, ...]) -> tuple[Family, ...]:
-    """Return the counters of a poll that the ledger has.
+    """Return the counters of a poll that the ledger has: those of the answer, without a series that was never saved.
 
-    These are the series in the answer. In a family with both shapes all series are served, because only the sum of all
-    of them is right. A new series that could not be saved is missing.
+    In a family with both shapes all series are served, because only the sum of all of them is right.
     """
     counters = []
     for count in counts:

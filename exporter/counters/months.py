@@ -64,15 +64,9 @@ class MonthSeries:
         return math.fsum((self.closed, self.high, -self.baseline))
 
     def count(self, source: MonthToDate, now: datetime, wall: float) -> int:
-        """Update the counter from the month-to-date value of a poll.
+        """Update the counter from the month-to-date value of a poll at the platform's time and our clock's seconds.
 
-        Args:
-            source: the value.
-            now: the platform's time.
-            wall: this machine's clock, in unix seconds.
-
-        Returns:
-            1 for a correction (the value fell, and this was not a reset), else 0.
+        Returns 1 for a correction (the value fell, and this was not a reset), else 0.
         """
         if not is_count(source.value):
             return 0

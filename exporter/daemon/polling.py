@@ -60,12 +60,9 @@ class Polling:
         self.budgets.show()
 
     def replace(self, settings: Settings, accounts: Mapping[str, Account], plans: Sequence[Plan]) -> None:
-        """Apply other settings; the former schedule has stopped, and the new one is to be started.
+        """Apply other settings, with the accounts and collectors that were built from them.
 
-        Args:
-            settings: the settings.
-            accounts: the accounts that were built from them.
-            plans: their collectors.
+        The former schedule has stopped, and the new one is to be started.
         """
         former = self.schedule
         self.scope = from_settings.scope(settings)

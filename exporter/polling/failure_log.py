@@ -38,13 +38,7 @@ class FailureLog:
         self._lost: set[tuple[str, str]] = set()
 
     def fails(self, facts: Mapping[str, str], reason: str, error: str) -> None:
-        """Log that a target begins to fail.
-
-        Args:
-            facts: collector, account, target and name.
-            reason: the reason, as one word.
-            error: the message of the error.
-        """
+        """Log that a target begins to fail; `facts` are collector, account, target and name, `reason` is one word."""
         if self._is_named(fails=True, account=facts["account"], reason=reason):
             self._log.warning("target fails", **facts, reason=reason, error=error)
 
@@ -56,10 +50,7 @@ class FailureLog:
     def lists(self, collector: str, account: str, failure: tuple[str, str] | None) -> None:
         """Log the failure of a list for an account that another shard owns: no series of this shard shows it.
 
-        Args:
-            collector: the collector that lists.
-            account: the account.
-            failure: the reason as one word, and the message; None for a success.
+        `failure` is the reason as one word, and the message; None for a success.
         """
         mark = (collector, account)
         if failure is None:

@@ -48,9 +48,8 @@ class FirstDiscovery:
     def are_over(self, silent: Collection[str]) -> bool:
         """Return whether the first discovery of each account has ended, with or without success.
 
-        Args:
-            silent: accounts that do not answer. For these, the first attempt is enough, although others follow: an
-                account that is down must not delay readiness.
+        Of `silent` accounts, which do not answer, the first attempt is enough, although others follow: an account that
+        is down must not delay readiness.
         """
         return self.missing() <= self._tries.keys() & set(silent)
 
@@ -64,10 +63,7 @@ class FirstDiscovery:
     def ended(self, account: str, error: PlatformError | None, unnamed: PlatformError | None) -> bool:
         """Record that a discovery has ended; return whether to repeat it soon, because there was no answer.
 
-        Args:
-            account: the account.
-            error: why it failed.
-            unnamed: why names of configured ids could not be looked up.
+        `error` says why it failed, and `unnamed` why the names of configured ids could not be looked up.
         """
         is_unanswered = isinstance(error, TransportError | Unauthorized | CredentialError)
         is_unanswered = (is_unanswered or isinstance(unnamed, TransportError)) and account not in self._begun

@@ -74,13 +74,7 @@ class Capacity:
     calls: dict[str, float] = field(default_factory=dict)
 
     def note(self, collector: str, calls: int, seconds: float) -> None:
-        """Record the cost of a poll.
-
-        Args:
-            collector: the collector that polled.
-            calls: the number of its calls.
-            seconds: their total duration, without their waits for the rate limiter.
-        """
+        """Record the number of calls of a collector's poll, and their seconds without waits for the rate limiter."""
         if not calls:
             return
         known = self.calls.get(collector)
@@ -89,11 +83,7 @@ class Capacity:
         self.seconds = each if not self.seconds else self.seconds + SMOOTHING * (each - self.seconds)
 
     def demand(self, polls: Mapping[str, float]) -> float:
-        """Return the requests a second that polls need.
-
-        Args:
-            polls: collector → polls a second, by the configured intervals.
-        """
+        """Return the requests a second that polls need; `polls` has each collector's polls a second, as configured."""
         return sum(rate * max(1.0, self.calls.get(collector, 1.0)) for collector, rate in polls.items())
 
     def limits(self) -> dict[str, float]:
@@ -233,16 +223,9 @@ class Backoff:
         self._booked: dict[str, float] = {}
 
     def failed(self, collector: str, target: Target, now: float, due: float) -> float:
-        """Return when a target is polled next after a failure.
+        """Return when a target is polled next after a failure: at `due`, with the regular poll, or earlier.
 
-        Args:
-            collector: the collector whose poll failed.
-            target: the polled target.
-            now: the present, on the monotonic clock.
-            due: the time of the target's regular poll, on the same clock.
-
-        Returns:
-            The time of the repeat, or `due` if that is earlier.
+        Times are on the monotonic clock.
         """
         key, account = PollKey(target.key, collector), target.client_name
         failures = self.failures.get(key, 0)
@@ -255,12 +238,7 @@ class Backoff:
         return repeat
 
     def forget_others(self, collector: str, targets: Collection[Target]) -> None:
-        """Forget the failures of targets that a collector no longer polls.
-
-        Args:
-            collector: the collector.
-            targets: those that it polls.
-        """
+        """Forget the failures of targets that a collector no longer polls; `targets` are those that it polls."""
         known = {target.key for target in targets}
         gone = [key for key in self.failures if key.collector == collector and key.target not in known]
         for key in gone:
@@ -293,12 +271,9 @@ class Timetable:
         heapq.heappush(self._heap, entry)
 
     def replace(self, targets: dict[Target, Target]) -> list[Target]:
-        """Replace the targets; due times of known targets are kept.
+        """Replace the targets, and return those without a due time.
 
-        The due time of a target whose request or interval has changed is dropped.
-
-        Returns:
-            Targets without a due time.
+        Due times are kept, but not those of targets whose request or interval has changed.
         """
         for known in list(self.known):
             target = targets.get(known)
@@ -318,11 +293,9 @@ class Timetable:
     def pop(
         self, now: float, waits: Callable[[Target], bool] = lambda _target: False
     ) -> Generator[tuple[float, Target]]:
-        """Remove the targets that are due, and yield them one by one, each with its due time.
+        """Remove the targets that are due, and yield them one by one, each with its due time on the monotonic clock.
 
-        Args:
-            now: the present, on the monotonic clock.
-            waits: returns whether a target must wait; it stays due.
+        A target that `waits` stays due.
         """
         waiting = []
         try:
@@ -414,11 +387,7 @@ class DueTimes:
                 self.timetables[name].known = {target: (at, next(sequence), target) for target, at in due.items()}
 
     def kept(self, starts_again: Callable[[str, Target], bool]) -> KeptDueTimes:
-        """Return the due times that a reload keeps.
-
-        Args:
-            starts_again: returns whether a target of a collector must be polled at once instead.
-        """
+        """Return the due times that a reload keeps; a target of a collector that `starts_again` is polled at once."""
         due = {
             name: (
                 self._plans[name].interval,
@@ -429,12 +398,7 @@ class DueTimes:
         return KeptDueTimes(due, frozenset(self._deferred))
 
     def make_due(self, name: str, wanted: Callable[[Target], bool] = lambda _target: True) -> None:
-        """Make targets of a collector due now.
-
-        Args:
-            name: the collector's name.
-            wanted: returns whether a target is made due; all are by default.
-        """
+        """Make those targets of a collector due now that are `wanted`."""
         now, timetable = self._monotonic(), self.timetables[name]
         for target in [target for target in timetable.known if wanted(target)]:
             timetable.put(target, now)

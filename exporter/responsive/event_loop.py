@@ -24,13 +24,7 @@ async def watch_lag(
     monotonic: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> None:
-    """Sleep repeatedly, and report each time how late the event loop resumed.
-
-    Args:
-        observe: receives the seconds.
-        monotonic: a clock in seconds.
-        sleep: waits for a number of seconds by that clock.
-    """
+    """Sleep repeatedly, by a clock in seconds, and report each time how many seconds late the event loop resumed."""
     while True:
         began = monotonic()
         await sleep(LAG_EVERY_SECONDS)

@@ -23,9 +23,7 @@ def give_way() -> Generator[None, None, None]:
 async def unhurried(items: Iterable[T], monotonic: Callable[[], float] = time.monotonic) -> AsyncIterator[T]:
     """Yield the items, and let the rest of the loop run whenever the work on them has taken a slice of time.
 
-    Args:
-        items: the items to work on; a generator does a part of its work for each item.
-        monotonic: a clock in seconds.
+    A generator does a part of its work for each item.
     """
     began = monotonic()
     for item in items:
@@ -36,14 +34,9 @@ async def unhurried(items: Iterable[T], monotonic: Callable[[], float] = time.mo
 
 
 async def in_slices(work: Generator[None, None, T], monotonic: Callable[[], float] = time.monotonic) -> T:
-    """Do work that yields after each small piece, and let the rest of the loop run after each slice of time.
+    """Do work that yields after each small piece, and return its result.
 
-    Args:
-        work: a generator; after each `yield` other tasks of the loop may run.
-        monotonic: a clock in seconds.
-
-    Returns:
-        What the generator returns.
+    After each slice of time the rest of the loop runs.
     """
     began = monotonic()
     while True:
