@@ -134,7 +134,11 @@ class _Endpoints:
         asset = self._assets.get(request.path_params.get("name", "icon.svg"))
         if asset is None:
             raise HTTPException(404)
-        return _asset(request, asset)
+        tag, is_current = f'"{asset.version}"', request.query_params.get("v") == asset.version
+        headers = {"Cache-Control": "max-age=31536000, immutable" if is_current else "no-cache", "ETag": tag}
+        if tag in request.headers.get("if-none-match", ""):
+            return Response(status_code=304, headers={**headers, "Vary": "Accept-Encoding"})
+        return await _answer(request, asset.content, asset.media_type, headers)
 
     async def _page(self, request: Request, render: Callable[["Pages"], Awaitable[AsyncIterator[str]]]) -> Response:
         async with self._turn:
@@ -168,22 +172,6 @@ async def _answer(request: Request, body: bytes, media_type: str, headers: dict[
         body = await asyncio.to_thread(igzip.compress, body, 1)
         headers["Content-Encoding"] = "gzip"
     return Response(body, media_type=media_type, headers=headers)
-
-
-def _asset(request: Request, asset: Asset) -> Response:
-    tag = f'"{asset.version}"'
-    is_current = request.query_params.get("v") == asset.version
-    headers = {
-        "Cache-Control": "max-age=31536000, immutable" if is_current else "no-cache",
-        "ETag": tag,
-        "Vary": "Accept-Encoding",
-    }
-    if tag in request.headers.get("if-none-match", ""):
-        return Response(status_code=304, headers=headers)
-    content = asset.content
-    if accepts_gzip(request.headers.get("accept-encoding", "")):
-        content, headers["Content-Encoding"] = asset.compressed, "gzip"
-    return Response(content, media_type=asset.media_type, headers=headers)
 
 
 async def _refusal(_request: Request, error: Exception) -> Response:

@@ -4,8 +4,6 @@ from dataclasses import dataclass
 from hashlib import sha256
 from importlib.resources import files
 
-from isal import igzip
-
 _TYPES = {
     "page.css": "text/css; charset=utf-8",
     "page.js": "text/javascript; charset=utf-8",
@@ -15,12 +13,11 @@ _TYPES = {
 
 @dataclass(frozen=True, slots=True)
 class Asset:
-    """A file, whole and compressed; `version` changes with its content."""
+    """A file; `version` changes with its content."""
 
     name: str
     media_type: str
     content: bytes
-    compressed: bytes
     version: str
 
     @property
@@ -33,7 +30,4 @@ def load_assets() -> dict[str, Asset]:
     """Read all of them, by name."""
     folder = files("exporter.web.page") / "static"
     contents = {name: (folder / name).read_bytes() for name in _TYPES}
-    return {
-        name: Asset(name, _TYPES[name], content, igzip.compress(content), sha256(content).hexdigest()[:16])
-        for name, content in contents.items()
-    }
+    return {name: Asset(name, _TYPES[name], it, sha256(it).hexdigest()[:16]) for name, it in contents.items()}
