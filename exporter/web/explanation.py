@@ -27,10 +27,9 @@ PARAMETERS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class AbsenceQuery:
+class AbsenceQuery(AbsenceFilter):
     """A question about absent families, and the page of its answer."""
 
-    wanted: AbsenceFilter
     offset: int = 0
     limit: int = DEFAULT_ROWS
 
@@ -66,15 +65,12 @@ def parse_question(view: View, fields: Iterable[tuple[str, str]]) -> AbsenceQuer
     """Read a question from the names and values of a URL's fields; raises QueryError if one is unknown or invalid."""
     given = read_fields(fields, PARAMETERS, ("limit", "offset"))
     known = view.explainer
-    wanted = AbsenceFilter(
+    return AbsenceQuery(
         families=frozenset(check("family", given.get("family", []), known.families(), is_listed=False)),
         targets=frozenset(given.get("target", [])),
         accounts=frozenset(check("account", given.get("account", []), view.known().accounts)),
         collectors=frozenset(check("collector", given.get("collector", []), known.collectors())),
         causes=frozenset(Cause(cause) for cause in check("cause", given.get("cause", []), list(Cause))),
-    )
-    return AbsenceQuery(
-        wanted,
         offset=read_number("offset", given, 0, least=0, most=10**9),
         limit=read_number("limit", given, DEFAULT_ROWS, least=0, most=MOST_ROWS),
     )
@@ -86,8 +82,8 @@ async def explain(view: View, question: AbsenceQuery) -> Explanation:
     targets: Counter[tuple[str, Cause]] = Counter()
     page: list[Absence] = []
     matched = 0
-    left = set(question.wanted.targets)
-    async for absence in unhurried(view.explainer.absences(question.wanted), view.clocks.monotonic):
+    left = set(question.targets)
+    async for absence in unhurried(view.explainer.absences(question), view.clocks.monotonic):
         if absence is None:
             continue
         families[absence.collector, absence.cause] += len(absence.families)

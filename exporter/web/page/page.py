@@ -3,7 +3,6 @@
 import platform as python_platform
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from typing import NamedTuple
 from urllib.parse import urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -50,18 +49,8 @@ def asking(**wanted: object) -> TargetQuery:
     return TargetQuery(limit=PAGE_ROWS, sort=PAGE_SORT).but(**wanted)
 
 
-class Sparkline(NamedTuple):
-    """The drawing: the points of the line, the end of the last whole day, and the dot of the newest day."""
-
-    title: str
-    line: str
-    over: str
-    x: str
-    y: str
-
-
-def sparkline(chart: Sequence[float]) -> Sparkline:
-    """Draw a chart of at least two days, 120 by 28 pixels.
+def sparkline(chart: Sequence[float]) -> dict[str, str]:
+    """Draw a chart of at least two days, 120 by 28 pixels: its line, the end of the last whole day, and a dot.
 
     The line begins at zero, so that half the height is half the count. The newest day, which has not ended, is a
     separate dot.
@@ -73,7 +62,7 @@ def sparkline(chart: Sequence[float]) -> Sparkline:
     x, y = places[-1].split()
     least, most, newest = (compact(value) for value in (min(chart[:-1]), max(chart[:-1]), chart[-1]))
     title = f"{plural(len(chart), 'day')}: {least} to {most} a day, {newest} so far on the newest"
-    return Sparkline(title, "L".join(places[:-1]), places[-2].split()[0], x, y)
+    return {"title": title, "line": "L".join(places[:-1]), "over": places[-2].split()[0], "x": x, "y": y}
 
 
 def verdict(status: StatusView) -> tuple[str, str]:
@@ -175,7 +164,7 @@ class Pages:
 
     def explanation(self, found: Explanation, question: AbsenceQuery) -> AsyncIterator[str]:
         """Render the page of the absent families that a question found, piece by piece."""
-        asked = ", ".join(sorted(question.wanted.targets | question.wanted.families))
+        asked = ", ".join(sorted(question.targets | question.families))
         listed = sum(len(absence.families) for absence in found.absences)
         return self._rendered(
             "explanation.html", now=found.now, found=found, asked=asked, causes=_by_cause(found), listed=listed
