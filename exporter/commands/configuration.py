@@ -5,7 +5,7 @@ from pathlib import Path
 
 from exporter.foreign.regular_file import unreadable
 from exporter.settings.flag import variable_of
-from exporter.settings.loading import SettingsError, load_with_origins, read_file
+from exporter.settings.loading import load_with_origins, read_file
 from exporter.settings.model import Settings
 from exporter.validation.faults import ConfigurationError, Fault
 from exporter.validation.yaml_file import MarkedFile, file_names_resolved
@@ -32,17 +32,17 @@ def read_configuration(
         settings, _ = load_with_origins(file, flags, environ)
         web_config = settings.web.config_file
         faults.extend(_untrustworthy(settings, file))
-    except SettingsError as error:
+    except ConfigurationError as error:
         faults.extend(error.faults)
         web_config = _named_web_config(file, flags, environ)
     if web_config is not None:
         # Load the web server's modules only for such a file. A reload runs this function on a thread, so it does not
         # use `loading`.
-        from exporter.web.auth.web_config import WebConfigError, load_web_config  # noqa: PLC0415
+        from exporter.web.auth.web_config import load_web_config  # noqa: PLC0415
 
         try:
             load_web_config(web_config)
-        except WebConfigError as error:
+        except ConfigurationError as error:
             faults.extend(error.faults)
     if faults or settings is None:
         raise ConfigurationError(faults)

@@ -20,8 +20,9 @@ from exporter.commands.output.printing import MISUSE, complaining
 from exporter.exposition.store import HEALTH
 from exporter.metric import FamilyInfo
 from exporter.platform.operation import Operation
-from exporter.settings.loading import SettingsError, load
+from exporter.settings.loading import load
 from exporter.telemetry import Telemetry
+from exporter.validation.faults import ConfigurationError
 from exporter.validation.types import format_duration
 from exporter.wiring import from_settings
 
@@ -173,6 +174,6 @@ def command(form: str, config: Path | None) -> None:
     """Print the reference of every metric: its type, unit, labels, meaning, and how often it is polled."""
     collectors: Sequence[Collector] = CATALOGUE
     if config is not None:
-        with complaining(SettingsError, code=MISUSE):
+        with complaining(ConfigurationError, code=MISUSE):
             collectors = from_settings.collectors(load(config, {}, os.environ))
     click.echo(as_markdown(collectors) if form == "markdown" else as_json(collectors), nl=False)

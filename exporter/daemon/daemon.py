@@ -113,7 +113,7 @@ class Daemon:
         Raises:
             StateLockedError: another process has the state file.
             OSError: the address cannot be used, or a file that the settings name cannot be read.
-            WebConfigError: the web configuration file is wrong.
+            ConfigurationError: the web configuration file is wrong.
         """
         server = WebServer(settings.web.listen.host, settings.web.listen.port, settings.web.config_file)
         loop, telemetry = asyncio.get_running_loop(), Telemetry(CollectorRegistry(), __version__)

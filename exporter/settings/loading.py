@@ -22,10 +22,6 @@ _LIST = "endpoints"
 _FILES = "endpoint_files"
 
 
-class SettingsError(ConfigurationError):
-    """The settings are refused; `faults` has every reason."""
-
-
 def configuration_file(config: Path | None, environ: Mapping[str, str]) -> Path | None:
     """Return the given configuration file, else the one that `EDGE_EXPORTER_CONFIG` names, else None."""
     named = environ.get(CONFIG_VARIABLE, "").strip()
@@ -50,7 +46,7 @@ def load(
         host_name: The machine's name, for `shard.index: auto`; by default the real one.
 
     Raises:
-        SettingsError: Something is wrong; it holds every fault.
+        ConfigurationError: Something is wrong; it holds every fault.
     """
     return load_with_origins(read_file(config, environ), flags, environ, host_name=host_name)[0]
 
@@ -58,7 +54,7 @@ def load(
 def load_with_origins(
     file: MarkedFile, flags: Mapping[str, str] | None, environ: Mapping[str, str], *, host_name: str | None = None
 ) -> "tuple[Settings, Origins]":
-    """Load the settings with a file that was read already, and the origins of values; raises SettingsError."""
+    """Load the settings with a file that was read already, and the origins of values; raises ConfigurationError."""
     resolved = file_names_resolved(file.data or {}, Path(file.source).parent)
     endpoints = with_endpoint_files(file, resolved)
     resolved = endpoints.data
@@ -79,14 +75,14 @@ def load_with_origins(
     if faults or settings is None:
         # Files with their lines first, then flags and variables.
         ordered = sorted(dict.fromkeys(faults), key=lambda fault: (fault.line is None, fault.source, fault.line or 0))
-        raise SettingsError(ordered)
+        raise ConfigurationError(ordered)
     return settings, origins
 
 
 def load_with_endpoints(
     files: Sequence[Path], config: Path | None, flags: Mapping[str, str] | None, environ: Mapping[str, str]
 ) -> Settings:
-    """Load the settings with the endpoints of these files, not the configured ones; raises SettingsError."""
+    """Load the settings with the endpoints of these files, not the configured ones; raises ConfigurationError."""
     marked = read_file(config, environ)
     kept = {key: value for key, value in (marked.data or {}).items() if key != "endpoints"}
     sections = kept.get("collectors")

@@ -29,7 +29,7 @@ class WebServer:
 
     Raises:
         OSError: the address cannot be used.
-        WebConfigError: the web configuration file is wrong.
+        ConfigurationError: the web configuration file is wrong.
     """
 
     def __init__(self, host: str, port: int, config_file: Path | None) -> None:
@@ -76,7 +76,7 @@ class WebServer:
         """Reload the web configuration file; the files that it names are followed without a reload.
 
         Raises:
-            WebConfigError: it is wrong; the former one stays in force.
+            ConfigurationError: it is wrong; the former one stays in force.
         """
         if self._config_file is None or self._access is None:
             return

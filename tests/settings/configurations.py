@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from textwrap import dedent
 
-from exporter.settings.loading import SettingsError, load
+from exporter.settings.loading import load
 from exporter.settings.model import Settings
-from exporter.validation.faults import Fault
+from exporter.validation.faults import ConfigurationError, Fault
 
 ENOUGH = {"EDGE_EXPORTER_BASE_URL": "https://api.example.net", "EDGE_EXPORTER_API_KEY": "hunter2"}
 ACCOUNT = """\
@@ -47,6 +47,6 @@ def refusal(
     faults: tuple[Fault, ...] = ()
     try:
         load(path, flags, environ or {}, host_name=host_name)
-    except SettingsError as error:
+    except ConfigurationError as error:
         faults = error.faults
     return [str(fault).replace(f"{directory}/", "") for fault in faults]

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from exporter.collectors.database import SqlQuery
 from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.flags import flags
-from exporter.settings.loading import SettingsError, load
+from exporter.settings.loading import load
 from exporter.settings.model import Settings
 from exporter.settings.service import CollectorSettings, CollectorsSettings
-from exporter.validation.faults import Fault
+from exporter.validation.faults import ConfigurationError, Fault
 
 NOT_OURS = ("Input should", "should have", "Value error", "validation error", "Traceback")
 SECRET = "S3CRET-0f3c9a7e"
@@ -39,7 +39,7 @@ def outcome(config: Path | None, values: dict[str, str], environ: dict[str, str]
     faults: tuple[Fault, ...] = ()
     try:
         return repr(load(config, values, environ, host_name="pod-0"))
-    except SettingsError as error:
+    except ConfigurationError as error:
         faults = error.faults
     return "\n".join(str(fault) for fault in faults if fault.message)
 

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from exporter.settings import service
-from exporter.settings.loading import SettingsError, load
+from exporter.settings.loading import load
 from exporter.settings.model import Settings
+from exporter.validation.faults import ConfigurationError
 from exporter.validation.secrets import SecretFileError
 from tests.settings.configurations import ACCOUNT, load_text, refusal, write
 
@@ -134,7 +135,7 @@ def test_the_settings_show_no_secret(tmp_path: Path, show: Callable[[Settings], 
 
 def test_a_refusal_of_the_whole_shows_no_secret_even_in_its_traceback(tmp_path: Path) -> None:
     path = write(tmp_path, f"{WITH_SECRETS}log: {{level: loud}}\nqqqq: {SECRET}\n")
-    with pytest.raises(SettingsError) as refused:
+    with pytest.raises(ConfigurationError) as refused:
         load(path, None, {"EDGE_EXPORTER_API_KEY": f"{SECRET}\x01", "EDGE_EXPORTER_KEY": SECRET})
     shown = "".join(traceback.format_exception(refused.value)) + repr(refused.value) + repr(refused.value.faults)
     assert SECRET not in shown

@@ -11,8 +11,9 @@ from pydantic import SecretStr, ValidationError
 
 from exporter.settings.flag import Flag
 from exporter.settings.flags import flags
-from exporter.settings.loading import SettingsError, load
+from exporter.settings.loading import load
 from exporter.settings.model import Settings
+from exporter.validation.faults import ConfigurationError
 from tests.settings.configurations import ACCOUNT, ENOUGH, load_text, refusal, write
 
 # Flags begin with dashes; all else is a variable. `{folder}` is the folder of the file, which has these files besides.
@@ -241,7 +242,7 @@ def test_a_file_that_cannot_be_read_hides_nothing_that_is_wrong_elsewhere(
         path.write_bytes(content)
     elif content is not None:
         path.mkdir()
-    with pytest.raises(SettingsError) as refused:
+    with pytest.raises(ConfigurationError) as refused:
         load(path, None, {**ENOUGH, "EDGE_EXPORTER_LOG_LEVEL": "info"})
     unknown = f"EDGE_EXPORTER_LOG_LEVEL: {UNKNOWN['EDGE_EXPORTER_LOG_LEVEL']}"
     assert str(refused.value).splitlines() == [f"{path}{problem}", unknown]

@@ -37,8 +37,9 @@ from exporter.platform.http.mask import mask_secrets
 from exporter.platform.http.responses import Mask
 from exporter.platform.operation import Request, address_of, headers_of
 from exporter.settings.account import AccountSettings, DatabaseSettings
-from exporter.settings.loading import SettingsError, load
+from exporter.settings.loading import load
 from exporter.settings.model import Settings
+from exporter.validation.faults import ConfigurationError
 from exporter.validation.secrets import SecretFileError
 
 T = TypeVar("T", AccountSettings, DatabaseSettings)
@@ -91,7 +92,7 @@ def call(
     try:
         task = prepare(operation, arguments, Sources())
         settings = load(config, flags, os.environ)
-    except SettingsError as error:
+    except ConfigurationError as error:
         complain(str(error), MISUSE)
     except click.Abort:
         complain("nothing was sent", MISUSE)

@@ -28,13 +28,13 @@ from exporter.platform.http.client import Calls, Observer
 from exporter.platform.http.mask import mask_secrets
 from exporter.platform.operation import Answer, Request, address_of
 from exporter.settings.account import AccountSettings
-from exporter.settings.loading import SettingsError, load_with_endpoints, read_endpoint_file
+from exporter.settings.loading import load_with_endpoints, read_endpoint_file
 from exporter.settings.model import Settings
 from exporter.settings.warnings import misnamed
 from exporter.targets.registry import Registry
 from exporter.targets.sharding import Shard
 from exporter.targets.target import Target
-from exporter.validation.faults import Fault, written
+from exporter.validation.faults import ConfigurationError, Fault, written
 from exporter.wiring import clients, from_settings
 
 T = TypeVar("T")
@@ -48,7 +48,7 @@ _MOST_BYTES = 16 * 1024 * 1024
 
 def try_file(file: Path, config: Path | None, flags: Mapping[str, str], *, account: str | None, target: str) -> None:
     """Ask the platform once for each endpoint of a file; ends with exit code 1 where one fails, 2 where it is wrong."""
-    with complaining(SettingsError, code=MISUSE):
+    with complaining(ConfigurationError, code=MISUSE):
         settings = load_with_endpoints([file], config, flags, os.environ)
     chosen = choose_account(settings, account)
     marked = read_endpoint_file(file)

@@ -27,10 +27,6 @@ _HEADER_VALUES: Mapping[str, tuple[str, ...]] = {
 }
 
 
-class WebConfigError(ConfigurationError):
-    """The web configuration is refused; `faults` names everything that is wrong with it."""
-
-
 def _parse_hash(value: object) -> SecretStr:
     text = value.get_secret_value() if isinstance(value, SecretStr) else value
     match = _BCRYPT.fullmatch(text) if isinstance(text, str) else None
@@ -118,10 +114,10 @@ class WebConfig(Section):
 
 
 def load_web_config(path: Path) -> WebConfig:
-    """Read and check a web configuration file and the files that it names; raises WebConfigError with every fault."""
+    """Read and check a web configuration file and the files that it names; raises ConfigurationError."""
     file = read_marked(path, example="tls_server_config:", may_be_empty=True)
     if file.data is None:
-        raise WebConfigError(file.faults)
+        raise ConfigurationError(file.faults)
 
     def locate(place: KeyPath) -> tuple[str, int | None]:
         return file.source, file.line(place)
@@ -139,5 +135,5 @@ def load_web_config(path: Path) -> WebConfig:
         source, line = locate(("tls_server_config", error.key))
         faults.append(Fault(source, line, f"tls_server_config.{error.key}", str(error)))
     if faults or config is None:
-        raise WebConfigError(sorted(dict.fromkeys(faults), key=lambda fault: fault.line or 0))
+        raise ConfigurationError(sorted(dict.fromkeys(faults), key=lambda fault: fault.line or 0))
     return config

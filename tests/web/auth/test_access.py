@@ -13,8 +13,9 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from structlog.testing import capture_logs
 
+from exporter.validation.faults import ConfigurationError
 from exporter.web.auth.access import AccessControl, PasswordCheck, slow_check
-from exporter.web.auth.web_config import WebConfig, WebConfigError
+from exporter.web.auth.web_config import WebConfig
 from exporter.web.server import WebServer
 from tests.turned_clock import TurnedClock
 from tests.waiting import until
@@ -306,7 +307,7 @@ async def test_the_real_server_applies_the_file_and_reads_it_again_at_a_reload(t
             refused = await client.get("/metrics")
             answered = await client.get("/metrics", auth=("prometheus", PASSWORD))
             path.write_text("tls_server_config: {cert_file: none}\n")
-            with pytest.raises(WebConfigError):
+            with pytest.raises(ConfigurationError):
                 await server.reload()
             kept = await client.get("/metrics")
             path.write_text(tls)

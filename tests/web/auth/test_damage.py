@@ -6,8 +6,9 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from exporter.validation.faults import ConfigurationError
 from exporter.web.auth.tls_settings import TlsSettings
-from exporter.web.auth.web_config import HttpServerConfig, WebConfig, WebConfigError, load_web_config
+from exporter.web.auth.web_config import HttpServerConfig, WebConfig, load_web_config
 
 SECRET = "S3CRET-0f3c9a7e"
 KEYS = sorted(
@@ -35,7 +36,7 @@ def test_any_file_is_a_configuration_or_faults(tmp_path: Path, data: dict[str, o
     path.write_text(yaml.safe_dump({**data, "basic_auth_users": users}, allow_unicode=True), encoding="utf-8")
     try:
         printed = repr(load_web_config(path))
-    except WebConfigError as error:
+    except ConfigurationError as error:
         printed = str(error)
     assert printed != ""
     assert not any(words in printed for words in ("Value error", "validation error", "Traceback"))

@@ -4,8 +4,9 @@ from textwrap import dedent
 
 import pytest
 
+from exporter.validation.faults import ConfigurationError
 from exporter.web.auth.tls import server_context
-from exporter.web.auth.web_config import WebConfigError, load_web_config
+from exporter.web.auth.web_config import load_web_config
 from tests.golden import assert_golden
 from tests.web.certificates import Authority
 
@@ -91,7 +92,7 @@ def test_a_file_gives_the_faults_of_its_case(directory: Path) -> None:
     for case in cases:
         words, _, rest = case.partition("\n")
         text = rest.partition("=>\n")[0]
-        with pytest.raises(WebConfigError) as refused:
+        with pytest.raises(ConfigurationError) as refused:
             load_web_config(write(directory, text))
         shown += f"### {words}\n{text}=>\n{refused.value}\n".replace(f"{directory}/", "")
     assert_golden(shown, FILES)
