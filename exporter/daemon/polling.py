@@ -9,7 +9,8 @@ from exporter.counters.rows import StateRow
 from exporter.daemon.accounts import Accounts
 from exporter.daemon.shards import Shards
 from exporter.exposition.store import StatusBoard, Store
-from exporter.polling.scheduler import Schedule, ScheduleState
+from exporter.polling.poll import PollMemory
+from exporter.polling.scheduler import Schedule
 from exporter.polling.script_budgets import BUDGET_ROWS, ConfiguredBudgets, ScriptBudgets
 from exporter.polling.timetable import Account, Plan
 from exporter.responsive.slices import in_slices
@@ -143,7 +144,7 @@ class Polling:
         settings: Settings,
         accounts: Mapping[str, Account],
         plans: Sequence[Plan],
-        left: ScheduleState | None = None,
+        memory: PollMemory | None = None,
     ) -> Schedule:
         self.accounts.use(settings, accounts, plans)
         return Schedule(
@@ -155,7 +156,7 @@ class Polling:
             telemetry=self._telemetry,
             clocks=self._clocks,
             changed=self._targets_changed,
-            left=left,
+            memory=memory,
         )
 
     def _targets_changed(self, change: Change) -> None:

@@ -20,7 +20,7 @@ from exporter.platform.errors import NotAvailable, NotFound, PlatformError
 from exporter.platform.http.client import Observer
 from exporter.platform.operation import LastAnswer
 from exporter.polling.failure_log import FailureLog
-from exporter.polling.timetable import Account, DueTimes
+from exporter.polling.timetable import Account, DueTimes, KeptDueTimes
 from exporter.responsive.slices import unhurried
 from exporter.targets.registry import Registry
 from exporter.targets.target import Inventory, PollKey, Target
@@ -124,6 +124,10 @@ class PollMemory:
         gone: the targets that no longer exist, as an answer said.
         counting: the successful polls that wait for the ledger; at most one for each target and collector.
         room: how many more may wait.
+        discovered: accounts whose first discovery has ended, except those whose key was refused, because the reload may
+            change the key.
+        due: when each target is due, without the polls that the reload interrupted.
+        deferred: the targets, by collector, whose next poll was delayed because the platform asked for it.
     """
 
     failures: FailureLog
@@ -133,6 +137,9 @@ class PollMemory:
     gone: set[Target] = field(default_factory=set)
     counting: dict[PollKey, asyncio.Task[None]] = field(default_factory=dict)
     room: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MOST_COUNTING))
+    discovered: frozenset[str] = frozenset()
+    due: KeptDueTimes = field(default_factory=dict)
+    deferred: set[PollKey] = field(default_factory=set)
 
     def forget_removed(self, registry: Registry) -> None:
         """Forget removed targets, so that one that returns is treated as new."""

@@ -17,7 +17,7 @@ from exporter.log import logger
 from exporter.polling.failure_log import FailureLog
 from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, FirstDiscovery, tells_names, waits_for_names
 from exporter.polling.poll import DuePoll, PollMemory, Polls
-from exporter.polling.timetable import Account, DueTimes, KeptDueTimes, Plan
+from exporter.polling.timetable import Account, DueTimes, Plan
 from exporter.responsive.slices import at_once, in_slices
 from exporter.targets.registry import Change, Registry
 from exporter.targets.target import DATABASE_PREFIX, Inventory, PollKey, Target
@@ -114,22 +114,6 @@ class WorkerPool:
                 self._queue.task_done()
 
 
-@dataclass(frozen=True, slots=True)
-class ScheduleState:
-    """The state that a schedule passes on to the one that replaces it at a reload.
-
-    Attributes:
-        memory: what is known of earlier polls.
-        discovered: accounts whose first discovery has ended, except those whose key was refused, because the reload may
-            change the key.
-        due: when each target is due, without the polls that the reload interrupted.
-    """
-
-    memory: PollMemory
-    discovered: frozenset[str] = frozenset()
-    due: KeptDueTimes = field(default_factory=KeptDueTimes)
-
-
 class Schedule:
     """Enqueues the targets that are due.
 
@@ -142,8 +126,8 @@ class Schedule:
         telemetry: the program's own metrics.
         clocks: the clocks.
         changed: called when the targets have changed.
-        left: the state of the schedule before a reload. Due times are kept; only interrupted polls are repeated at
-            once.
+        memory: what the schedule before a reload has handed over. Due times are kept; only interrupted polls are
+            repeated at once.
 
     Attributes:
         due_times: when each target is polled next.
@@ -164,7 +148,7 @@ class Schedule:
         telemetry: Telemetry,
         clocks: Clocks,
         changed: Callable[[Change], None],
-        left: ScheduleState | None = None,
+        memory: PollMemory | None = None,
     ) -> None:
         self.plans = {plan.collector.name: plan for plan in plans}
         self._naming = [plan.collector for plan in self.plans.values() if tells_names(plan.collector)]
@@ -178,23 +162,21 @@ class Schedule:
         self._capacity_shown = self.last_tick
         self._unfinished: set[PollKey] = set()
         self._await_names()
-        left = left or ScheduleState(PollMemory(FailureLog(clocks.monotonic)))
-        self._first_discovery = FirstDiscovery(self._discovered_accounts, left.discovered)
+        self._memory = memory = memory or PollMemory(FailureLog(clocks.monotonic))
+        memory.collectors = {name: plan.collector for name, plan in self.plans.items()}
+        memory.forget_removed(registry)
+        self._first_discovery = first = FirstDiscovery(self._discovered_accounts, memory.discovered)
         self.due_times = DueTimes(
-            self.plans, accounts, registry, self._first_discovery, clocks.monotonic, kept=left.due
+            self.plans, accounts, registry, first, clocks.monotonic, kept=memory.due, deferred=memory.deferred
         )
-        self._memory = left.memory
-        self._memory.collectors = {name: plan.collector for name, plan in self.plans.items()}
-        self._memory.forget_removed(registry)
+        memory.due = {}
         # The next answer of each target is processed even if it is unchanged.
         store.board.forget_answers()
-        self._polls = Polls(
-            accounts, self.due_times, self._found, registry, store, ledger, telemetry, clocks, self._memory
-        )
-        self.intervals, self.durations = self.due_times.intervals, self._memory.durations
+        polls = Polls(accounts, self.due_times, self._found, registry, store, ledger, telemetry, clocks, memory)
+        self.intervals, self.durations = self.due_times.intervals, memory.durations
         starts = asyncio.Lock()
         self.pools = {
-            name: WorkerPool(account.client.rate_limiter.most_in_flight, self._polls.run, starts)
+            name: WorkerPool(account.client.rate_limiter.most_in_flight, polls.run, starts)
             for name, account in accounts.items()
         }
         self._scheduler = AsyncIOScheduler(job_defaults={"misfire_grace_time": None, "coalesce": True})
@@ -210,8 +192,8 @@ class Schedule:
                 account.capacity.max_in_flight = account.client.rate_limiter.max_in_flight
                 account.capacity.rate = account.client.rate_limiter.effective_rate
 
-    def hand_over(self) -> ScheduleState:
-        """Return the state for the schedule that replaces this one; this one must have stopped."""
+    def hand_over(self) -> PollMemory:
+        """Return what the schedule that replaces this one takes over; this one must have stopped."""
         refused = {name for name, account in self.accounts.items() if account.client.credential.is_refused()}
         # The new settings may contain ids without a name.
         unnamed = {name for name in self.accounts if self._registry.lacking(name)}
@@ -221,8 +203,9 @@ class Schedule:
             again = refused | unnamed if name in naming else refused
             return target.client_name in again or PollKey(target.key, name) in self._unfinished
 
-        discovered = frozenset(self._first_discovery.over - refused - unnamed)
-        return ScheduleState(self._memory, discovered, self.due_times.kept(starts_again))
+        self._memory.discovered = frozenset(self._first_discovery.over - refused - unnamed)
+        self._memory.due = self.due_times.kept(starts_again)
+        return self._memory
 
     def start(self) -> None:
         """Poll everything now, limited only by the budgets, and then at the intervals."""

@@ -328,17 +328,8 @@ class Timetable:
         return (begin + bisect_left(keys, target.key) / max(1, len(keys))) % 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class KeptDueTimes:
-    """The due times that a reload of the configuration keeps.
-
-    Attributes:
-        due: collector → its interval, and when each target is due.
-        deferred: the targets, by collector, whose next poll was delayed because the platform asked for it.
-    """
-
-    due: Mapping[str, tuple[float, Mapping[Target, float]]] = field(default_factory=dict)
-    deferred: frozenset[PollKey] = frozenset()
+# Collector → its interval, and when each of its targets is due.
+KeptDueTimes = Mapping[str, tuple[float, Mapping[Target, float]]]
 
 
 class DueTimes:
@@ -351,6 +342,7 @@ class DueTimes:
         first_discovery: is repeated soon if it gets no answer.
         monotonic: a clock in seconds.
         kept: due times from before a reload.
+        deferred: the targets, by collector, whose next poll was delayed because the platform asked for it.
 
     Attributes:
         intervals: the seconds between two polls of a target.
@@ -366,7 +358,8 @@ class DueTimes:
         first_discovery: FirstDiscovery,
         monotonic: Callable[[], float],
         *,
-        kept: KeptDueTimes = KeptDueTimes(),
+        kept: KeptDueTimes | None = None,
+        deferred: set[PollKey] | None = None,
     ) -> None:
         self.intervals = Intervals(plans, accounts, registry.share)
         self.backoff = Backoff(self.intervals)
@@ -376,11 +369,11 @@ class DueTimes:
         self._registry = registry
         self._first_discovery = first_discovery
         self._monotonic = monotonic
-        self._deferred = set(kept.deferred)
+        self._deferred = set[PollKey]() if deferred is None else deferred
         # Collector and account → the longest stretch of the interval since it was last halved.
         self._stretched: dict[tuple[str, str], float] = {}
         for name, plan in plans.items():
-            interval, due = kept.due.get(name, (0.0, {}))
+            interval, due = (kept or {}).get(name, (0.0, {}))
             if interval == plan.interval:
                 # They are queued when the first tick has compared the targets.
                 sequence = self.timetables[name].sequence
@@ -388,14 +381,13 @@ class DueTimes:
 
     def kept(self, starts_again: Callable[[str, Target], bool]) -> KeptDueTimes:
         """Return the due times that a reload keeps; a target of a collector that `starts_again` is polled at once."""
-        due = {
+        return {
             name: (
                 self._plans[name].interval,
                 {target: at for target, (at, _, _) in timetable.known.items() if not starts_again(name, target)},
             )
             for name, timetable in self.timetables.items()
         }
-        return KeptDueTimes(due, frozenset(self._deferred))
 
     def make_due(self, name: str, wanted: Callable[[Target], bool] = lambda _target: True) -> None:
         """Make those targets of a collector due now that are `wanted`."""
