@@ -7,7 +7,7 @@ from exporter.platform.http.client import Client
 from exporter.polling.timetable import FIRST_WAIT, Account, Backoff, Capacity, Intervals, Plan
 from exporter.responsive.slices import at_once
 from exporter.targets.sharding import Shard
-from exporter.targets.target import PollKey, Target
+from exporter.targets.target import Target
 
 HOUR = 3600.0
 NAME = dns_statistics.COLLECTOR.name
@@ -39,14 +39,6 @@ def test_a_poll_that_keeps_failing_is_repeated_after_one_minute_two_four_and_so_
 def test_a_regular_poll_that_comes_sooner_stands() -> None:
     (zone,) = zones(1)
     assert backoff([zone], rate=10).failed(NAME, zone, 100.0, 130.0) == 130.0
-
-
-def test_a_good_poll_ends_the_row_of_failures() -> None:
-    (zone,) = zones(1)
-    repeats = backoff([zone], rate=10)
-    repeats.failed(NAME, zone, 0.0, HOUR)
-    repeats.failures.pop(PollKey(zone.key, NAME))
-    assert repeats.failed(NAME, zone, 100.0, HOUR) == 100.0 + FIRST_WAIT
 
 
 def test_a_target_that_went_and_came_back_begins_anew() -> None:

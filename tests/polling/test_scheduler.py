@@ -413,6 +413,13 @@ async def test_a_failed_poll_of_a_slow_collector_is_repeated_within_minutes() ->
         # The polls of the others come when they come.
         again = parts.samples("edge_api_requests_total", operation="dns_statistics", code="200")[("main",)]
         assert again - polled <= 2
+        # A good poll ends the row of failures: the next one is repeated as soon as the first.
+        parts.faults.add({"kind": "status", "status": 400, "path": "/dnszone/102/statistics"})
+        while parts.value("edge_target_up", collector="dns_statistics", target="dns_zone/102"):
+            await parts.turn(60)
+        parts.faults.clear()
+        await parts.turn(1.5 * FIRST_WAIT)
+        assert parts.value("edge_target_up", collector="dns_statistics", target="dns_zone/102") == 1.0
 
 
 async def test_a_key_that_is_refused_is_not_offered_more_often_for_that() -> None:
