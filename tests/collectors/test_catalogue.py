@@ -10,9 +10,9 @@ from exporter.collectors.collector import Collector
 from exporter.exposition.exposition import Format
 from exporter.metric import FamilyInfo, Kind
 from exporter.platform.api.catalogue import OPERATIONS
-from tests.collectors.answering import AnsweringCaller
 from tests.collectors.polls import EXPOSITIONS, assert_as_in_file, context_of, exposed
 from tests.collectors.targets import TARGETS, collectors
+from tests.platform.callers import ScriptedCaller
 from tests.platform.payloads import GOOD
 from tests.real_parts import find
 
@@ -21,7 +21,7 @@ async def good(collector: Collector, form: Format = Format.TEXT) -> str:
     """Return the exposition of a collector's good answer."""
     bodies = {name: json.dumps(body).encode() for name, body in GOOD.items()}
     target = TARGETS[collector.polls]
-    context = context_of(AnsweringCaller(bodies), target, {("cdn", "9"): "shop"})
+    context = context_of(ScriptedCaller(bodies), target, {("cdn", "9"): "shop"})
     return exposed(collector, await collector.poll(context, target), form=form)
 
 

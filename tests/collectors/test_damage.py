@@ -11,9 +11,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from exporter.collectors.collector import Collector, Polled
 from exporter.exposition.exposition import Format
 from exporter.platform.errors import PlatformError
-from tests.collectors.answering import AnsweringCaller
 from tests.collectors.polls import context_of, exposed
 from tests.collectors.targets import TARGETS, collectors
+from tests.platform.callers import ScriptedCaller
 from tests.platform.damage import damaged
 
 
@@ -21,7 +21,7 @@ async def polled(collector: Collector, bodies: dict[str, bytes]) -> Polled | Non
     """Return the outcome of a poll; None if it ended in a typed error."""
     target = TARGETS[collector.polls]
     try:
-        return await collector.poll(context_of(AnsweringCaller(bodies), target), target)
+        return await collector.poll(context_of(ScriptedCaller(bodies), target), target)
     except PlatformError:
         return None
 

@@ -22,6 +22,7 @@ from exporter.responsive.slices import LONGEST_STRETCH
 from exporter.targets.target import Target
 from exporter.telemetry import Telemetry
 from tests.polled import succeed
+from tests.turned_clock import TurnedClock
 
 COLLECTOR = "dns_statistics"
 ZONES = 30
@@ -29,10 +30,9 @@ INFOS = tuple(FamilyInfo(f"edge_poll_{place}", "Of a poll.", Kind.GAUGE, "", ("z
 
 
 @dataclass
-class Clock:
-    """A clock that tests set, and that sleeping advances."""
+class Clock(TurnedClock):
+    """A clock that tests set, that each look at it advances, and that records sleep."""
 
-    now: float = 1000.0
     slept: list[float] = field(default_factory=list)
     step: float = 0.0
 
@@ -40,10 +40,6 @@ class Clock:
         """Return the time; each call advances it by a step."""
         self.now += self.step
         return self.now
-
-    def sleep(self, seconds: float) -> None:
-        """Record a call of sleep, and advance the clock."""
-        self.slept.append(seconds)
 
 
 @dataclass(frozen=True)
@@ -79,7 +75,7 @@ async def rendering(cap: int = 1_000_000, grown: Callable[[], None] = lambda: No
     telemetry = Telemetry(CollectorRegistry(), "test")
     exposition = Exposition(telemetry.exposed(), cap=cap)
     exposition.declare((*INFOS, *HEALTH))
-    renderer = Renderer(exposition, store, telemetry, clock, grown=grown, sleep=clock.sleep)
+    renderer = Renderer(exposition, store, telemetry, clock, grown=grown, sleep=clock.slept.append)
     try:
         clock.now += EAGER_SECONDS
         await renderer.render()

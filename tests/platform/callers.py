@@ -1,5 +1,6 @@
 """A caller whose answers a test writes as bodies, which the client's own code reads."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -16,9 +17,12 @@ SECONDS = 0.25
 
 @dataclass
 class ScriptedCaller:
-    """Gives one answer after another, and then repeats the last: a body, an error, or None for an absent one."""
+    """Gives one answer after another, and then repeats the last: a body, an error, or None for an absent one.
 
-    answers: list[str | bytes | PlatformError | None]
+    By the name of an operation, its answers stay the same.
+    """
+
+    answers: list[str | bytes | PlatformError | None] | Mapping[str, bytes]
     date: datetime | None = DATE
     calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
 
@@ -27,7 +31,10 @@ class ScriptedCaller:
         self.calls.append(
             (request.operation.name, {**(request.path or {}), **(request.query or {}), **(request.body or {})})
         )
-        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(self.answers, Mapping):
+            answer: str | bytes | PlatformError | None = self.answers[request.operation.name]
+        else:
+            answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if isinstance(answer, PlatformError):
             raise answer
         if answer is None:
