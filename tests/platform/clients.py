@@ -8,8 +8,11 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import httpx
+import pytest
 
 from exporter.clock import Clocks
+from exporter.platform.api import dns
+from exporter.platform.errors import PlatformError
 from exporter.platform.http.client import Calls, Client, Credential, Observer
 from exporter.platform.http.rate_limiter import RateLimiter, Retry
 from exporter.platform.http.transport import connector
@@ -114,6 +117,12 @@ class Kit:
     calls: Calls
     heard: Heard
     clock: FakeClock
+
+    async def failure(self, zone: int = 102) -> Any:
+        """Return the error of a call for a zone's statistics."""
+        with pytest.raises(PlatformError) as caught:
+            await dns.statistics(self.calls, zone)
+        return caught.value
 
 
 @asynccontextmanager

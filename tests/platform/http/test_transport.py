@@ -137,16 +137,8 @@ async def test_every_exception_of_httpx_is_an_error_of_its_class(
         raise constructed(kind)
 
     async with client_of("http://platform.example", transport=httpx.MockTransport(fail)) as kit:
-        with pytest.raises(PlatformError) as caught:
-            await dns.statistics(kit.calls, 102)
-    assert (type(caught.value), KEY in str(caught.value)) == (ours, False)
-
-
-async def failure(url: str, proxy: str | None = None) -> PlatformError:
-    async with client_of(url, proxy=proxy) as kit:
-        with pytest.raises(PlatformError) as caught:
-            await dns.statistics(kit.calls, 102)
-    return caught.value
+        error = await kit.failure()
+    assert (type(error), KEY in str(error)) == (ours, False)
 
 
 async def test_a_call_goes_through_its_proxy() -> None:
@@ -170,7 +162,9 @@ async def test_a_call_goes_through_its_proxy() -> None:
 
 async def test_a_proxy_on_the_way_to_https_never_sees_the_key() -> None:
     async with raw_server(saying(reply("", 403))) as proxy:
-        error = await failure("https://platform.example", f"http://me:word@127.0.0.1:{proxy.port}")
+        address = f"http://me:word@127.0.0.1:{proxy.port}"
+        async with client_of("https://platform.example", proxy=address) as kit:
+            error = await kit.failure()
     assert (type(error), str(error)) == (ProxyFault, "the proxy refused the call (platform.example)")
     sent = proxy.requests[0]
     assert (sent.method, sent.target, KEY in repr(sent)) == ("CONNECT", "platform.example:443", False)
@@ -180,7 +174,8 @@ async def test_a_proxy_on_the_way_to_https_never_sees_the_key() -> None:
 async def test_a_proxy_that_is_not_there() -> None:
     async with listening(Line.hung_up) as port:
         pass
-    error = await failure("http://platform.example", f"127.0.0.1:{port}")
+    async with client_of("http://platform.example", proxy=f"127.0.0.1:{port}") as kit:
+        error = await kit.failure()
     assert (type(error), str(error)) == (
         ProxyFault,
         "the proxy refused the call (platform.example: Connection refused)",
