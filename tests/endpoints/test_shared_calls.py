@@ -1,7 +1,6 @@
 """Calls that several endpoints share."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -13,103 +12,94 @@ from exporter.platform.errors import Forbidden
 from exporter.platform.operation import Answer
 
 NOW = datetime(2026, 2, 8, 12, 0, tzinfo=UTC)
-KEY = ("main", "/things")
 
 
-class Calls:
-    """Counts calls; each waits until the test releases it."""
+class Things:
+    """Calls of a path that so many endpoints read; each waits until the test releases it, and answers its number."""
 
-    def __init__(self) -> None:
+    def __init__(self, readers: int, *, released: bool = True) -> None:
+        self._shared = SharedCalls({"/things": readers})
         self.made = 0
-        self.go = asyncio.Event()
-        self.begun = asyncio.Event()
+        self.go, self.begun = asyncio.Event(), asyncio.Event()
+        self.refuses = False
+        if released:
+            self.go.set()
 
-    async def __call__(self) -> Answer[Document]:
-        """Answer with the number of calls."""
+    async def _call(self) -> Answer[Document]:
         self.made += 1
         number = self.made
         self.begun.set()
         await self.go.wait()
+        if self.refuses:
+            raise Forbidden("no", status=403)
         return Answer(Document.model_validate(number), NOW, b"1")
 
+    async def ask(self, reader: str, after: float = 0, account: str = "main") -> int:
+        """Return the answer that a reader gets a number of seconds after `NOW`."""
+        asked = self._shared.ask(
+            reader, "/things", (account, "/things"), now=NOW + timedelta(seconds=after), interval=600, call=self._call
+        )
+        return int((await asked).value.value)
 
-async def ask(
-    shared: SharedCalls, reader: str, call: Callable[[], Awaitable[Answer[Document]]], after: float = 0
-) -> int:
-    """Return the answer that a reader gets a number of seconds after `NOW`."""
-    now = NOW + timedelta(seconds=after)
-    answer = await shared.ask(reader, "/things", KEY, now=now, interval=600, call=call)
-    return int(answer.value.value)
+    async def ask_both(self) -> tuple["asyncio.Task[int]", "asyncio.Task[int]"]:
+        """Return two readers' questions, of which the second waits for the first one's call."""
+        first = asyncio.create_task(self.ask("a"))
+        await self.begun.wait()
+        second = asyncio.create_task(self.ask("b"))
+        await asyncio.sleep(0)
+        return first, second
 
 
 async def test_who_asks_while_a_call_is_under_way_waits_for_it() -> None:
-    shared, calls = SharedCalls({"/things": 2}), Calls()
-    first = asyncio.create_task(ask(shared, "a", calls))
-    await calls.begun.wait()
-    second = asyncio.create_task(ask(shared, "b", calls))
-    calls.go.set()
-    assert (await first, await second, calls.made) == (1, 1, 1)
-    assert await ask(shared, "b", calls) == 2, "an answer that all have read is not kept"
+    things = Things(2, released=False)
+    first, second = await things.ask_both()
+    things.go.set()
+    assert (await first, await second, things.made) == (1, 1, 1)
+    assert await things.ask("b") == 2, "an answer that all have read is not kept"
 
 
 async def test_an_answer_serves_each_reader_once_and_for_half_its_interval() -> None:
-    shared, calls = SharedCalls({"/things": 3}), Calls()
-    calls.go.set()
-    assert await ask(shared, "a", calls) == 1
-    assert await ask(shared, "b", calls, after=300) == 1
-    assert await ask(shared, "c", calls, after=301) == 2
-    assert await ask(shared, "a", calls, after=302) == 2
-    assert await ask(shared, "a", calls, after=303) == 3
+    things = Things(3)
+    asked = (("a", 0), ("b", 300), ("c", 301), ("a", 302), ("a", 303))
+    assert [await things.ask(reader, after) for reader, after in asked] == [1, 1, 2, 2, 3]
 
 
 async def test_a_path_of_one_endpoint_is_asked_each_time() -> None:
-    shared, calls = SharedCalls({"/things": 1}), Calls()
-    calls.go.set()
-    assert [await ask(shared, "a", calls), await ask(shared, "a", calls)] == [1, 2]
+    things = Things(1)
+    assert [await things.ask("a"), await things.ask("a")] == [1, 2]
 
 
 async def test_who_waits_for_a_call_that_is_given_up_makes_its_own() -> None:
-    shared, calls = SharedCalls({"/things": 2}), Calls()
-    first = asyncio.create_task(ask(shared, "a", calls))
-    await calls.begun.wait()
-    second = asyncio.create_task(ask(shared, "b", calls))
-    await asyncio.sleep(0)
+    things = Things(2, released=False)
+    first, second = await things.ask_both()
     first.cancel()
-    calls.go.set()
+    things.go.set()
     assert await second == 2
     with pytest.raises(asyncio.CancelledError):
         await first
 
 
 async def test_who_gives_up_waiting_leaves_the_call_to_the_others() -> None:
-    shared, calls = SharedCalls({"/things": 2}), Calls()
-    first = asyncio.create_task(ask(shared, "a", calls))
-    await calls.begun.wait()
-    second = asyncio.create_task(ask(shared, "b", calls))
-    await asyncio.sleep(0)
+    things = Things(2, released=False)
+    first, second = await things.ask_both()
     second.cancel()
     with pytest.raises(asyncio.CancelledError):
         await second
-    calls.go.set()
+    things.go.set()
     assert await first == 1
 
 
 async def test_answers_that_wait_for_others_take_so_much_memory_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared_calls, "MOST_WAITING", 1)
-    shared, calls = SharedCalls({"/things": 2}), Calls()
-    calls.go.set()
-    for account in ("main", "other"):
-        await shared.ask("a", "/things", (account, "/things"), now=NOW, interval=600, call=calls)
-    assert await ask(shared, "b", calls) == 3, "the oldest answer is given up"
+    things = Things(2)
+    asked = (("a", "main"), ("a", "other"), ("b", "main"))
+    assert [await things.ask(reader, account=account) for reader, account in asked] == [1, 2, 3]
 
 
 async def test_a_failure_is_not_kept() -> None:
-    shared, calls = SharedCalls({"/things": 2}), Calls()
-    calls.go.set()
-
-    async def refused() -> Answer[Document]:
-        raise Forbidden("no", status=403)
-
+    things = Things(2)
+    things.refuses = True
     with pytest.raises(Forbidden):
-        await ask(shared, "a", refused)
-    assert await ask(shared, "b", calls) == 1
+        await things.ask("a")
+    things.refuses = False
+    assert await things.ask("b") == 2
