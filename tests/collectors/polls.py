@@ -96,7 +96,7 @@ async def told(collector: Collector, answers: Sequence[Body], *targets: Target) 
 
 
 def _shown(outcome: Outcome) -> str:
-    name = f" ({outcome.target.name})" if outcome.target.name else ""
+    name = f" ({json.dumps(outcome.target.name)[1:-1]})" if outcome.target.name else ""
     error = f": {outcome.error.reason}: {outcome.error}" if outcome.error else ""
     lines = [f"{outcome.target.key.label}{name}{error}\n"]
     lines += [render(family).decode() for family in outcome.families]

@@ -72,6 +72,7 @@ def rule(**fields: object) -> str:
     return json.dumps({"id": 21, "shieldZoneId": 3, "ruleName": "login", **fields})
 
 
+HOSTILE = 'x"} 1\ny{a="\\\ud800\0'
 WEEKS = {"2026-01-25": 1, "2026-02-01": 1, "2026-02-08": 1}
 HOURS = {f"2026-02-0{day}T{hour:02}:00:00Z": 10 for day in (7, 8) for hour in range(12)}
 NEGATIVE = {"2026-02-07": 5, "2026-02-08": -5}
@@ -89,6 +90,8 @@ ANSWERS: list[tuple[Collector, Mapping[str, Body]]] = [
             queries={"week 6": 5}, normal={"2026-02-08": None}, smart={"?": 1}),
         "negative numbers": charts(total=-1, queries=NEGATIVE, normal=NEGATIVE, types={"1": -4, "28": 3}),
         "hours add up to their days": charts(queries=HOURS, normal=HOURS),
+        "a hostile record type": charts(types={HOSTILE: 1}),
+        "record types that are alike after they are cut": charts(types={"x" * 2000: 1, "x" * 3000: 2}),
         "record types that mean the same": charts(types={"1": 5, "A": 2, "01": 1, "TYPE65534": 3, "65534": 4}),
         **{f"weeks in {name}": charts(**{name: WEEKS}) for name in ("queries", "normal", "smart")},
         "no such zone": NotFound("the platform answered 404", status=404),
@@ -102,6 +105,8 @@ ANSWERS: list[tuple[Collector, Mapping[str, Body]]] = [
         "an unknown type, and a new name": '{"ScriptType": 3, "Name": "router"}',
         "secrets": '{"DeploymentKey": "d3pl0y", "EdgeScriptVariables": [{"Required": true, "DefaultValue": "v4lue"}]}',
         "a credit": '{"MonthlyCost": -2.0}',
+        "hostile names": json.dumps(
+            {"Name": HOSTILE, "DefaultHostname": HOSTILE, "Integration": {"RepositorySettings": {"Name": HOSTILE}}}),
     }),
     (shield_rate_limits.COLLECTOR, {
         **{f"today as {key}": limit({key: breaches(4, 3, 2)}) for key in WAYS_TO_WRITE_A_DAY},

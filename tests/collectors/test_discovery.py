@@ -35,6 +35,7 @@ FOUND = json.dumps({
     ],
 })  # fmt: skip
 PAGE = '{"Total": 2, "SearchResults": [{"Type": "dns", "Id": 102, "Name": "example.com"}]}'
+HOSTILE = json.dumps({"Total": 1, "SearchResults": [{"Type": 'x"} 1\ny{a="\\\ud800\0', "Id": 1}]})
 EMPTY = '{"Total": 0, "SearchResults": []}'
 BROKEN_ZONE = '{"data": [{"shieldZoneId": 3, "planType": {}}], "page": {"totalCount": 1}}'
 BROKEN_LIMIT = '{"data": [{"ratelimitId": 55, "overview": 7}, {"ratelimitId": 56}], "error": null}'
@@ -63,6 +64,7 @@ FAULT = ServerError("the platform answered 500", status=500)
 # What an account is searched for, and the answers.
 CASES: dict[str, tuple[tuple[str, ...], list[Body]]] = {
     "what an account has": ((SEARCH,), [FOUND]),
+    "a hostile type": ((SEARCH,), [HOSTILE]),
     "an account without resources has whole lists of none": ((SEARCH,), [EMPTY]),
     "shield zones go by their pull zones' names": (BOTH, [FOUND, zones(3, 4)]),
     "a short list is incomplete": ((SHIELD_ZONES,), [zones(3, total=2), zones(total=2)]),
