@@ -9,7 +9,7 @@ from functools import partial
 
 from exporter.backfill import charts
 from exporter.backfill.baselines import BaselineError, Baselines, Beginning
-from exporter.backfill.output import Spool
+from exporter.backfill.output import RefusedError, Spool
 from exporter.backfill.samples import Span, day_of, lines, points
 from exporter.clock import Clocks
 from exporter.collectors import discovery
@@ -28,10 +28,6 @@ LONGEST_WAIT = 300.0
 DEFAULT_DAYS = 30
 
 Work = tuple[charts.History, Target]
-
-
-class RefusedError(Exception):
-    """The requested days or zones are refused; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,8 @@ COMMIT;
 """
 
 
-class SpoolError(Exception):
-    """The spool cannot be used; the message says what to do."""
+class RefusedError(Exception):
+    """The requested days, zones or output are refused; the message says why, and what to do."""
 
 
 def parts_of(output: Path) -> Path:
@@ -38,7 +38,7 @@ class Spool:
     terms are the arguments, which must be the same when the work is resumed.
 
     Raises:
-        SpoolError: another process makes the output, or an earlier run had other arguments.
+        RefusedError: another process makes the output, or an earlier run had other arguments.
         OSError: the folder cannot be used.
     """
 
@@ -67,7 +67,7 @@ class Spool:
                 self._database.execute("INSERT INTO terms VALUES (?)", (json.dumps(terms),))
         elif (former := json.loads(found[0])) != terms:
             given = ", ".join(f"{name} {value}" for name, value in former.items() if value)
-            raise SpoolError(
+            raise RefusedError(
                 f"{self.folder} holds what an earlier run with other arguments left ({given}): "
                 "give the same again, or remove it"
             )
@@ -107,5 +107,5 @@ class Spool:
             yield
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
-                raise SpoolError(f"another process is making {self.output}") from None
+                raise RefusedError(f"another process is making {self.output}") from None
             raise OSError(str(error)) from error

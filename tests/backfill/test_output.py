@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from exporter.backfill.charts import BUILT_IN, families
-from exporter.backfill.output import Spool, SpoolError
+from exporter.backfill.output import RefusedError, Spool
 
 FAMILIES = families(BUILT_IN)
 FIRST, SECOND = FAMILIES[0].name, FAMILIES[1].name
@@ -54,7 +54,7 @@ def test_a_half_written_target_is_cut_off(output: Path) -> None:
 
 
 def test_other_terms_and_two_at_once_are_refused(output: Path) -> None:
-    with pytest.raises(SpoolError, match=r"an earlier run with other arguments left \(days a to b\)"):
+    with pytest.raises(RefusedError, match=r"an earlier run with other arguments left \(days a to b\)"):
         Spool(output, FAMILIES, {"days": "c to d"})
-    with closing(Spool(output, FAMILIES, TERMS)), pytest.raises(SpoolError, match="another process is making"):
+    with closing(Spool(output, FAMILIES, TERMS)), pytest.raises(RefusedError, match="another process is making"):
         Spool(output, FAMILIES, TERMS)

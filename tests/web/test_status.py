@@ -32,13 +32,6 @@ async def test_queries_are_targets_of_their_database() -> None:
         assert (await setup.view().status()).accounts[0].targets == 1
 
 
-async def test_no_more_than_fifty_failures_are_shown() -> None:
-    async with view_setup() as setup:
-        for number in range(60):
-            setup.fail(zone(number), reason=f"reason_{number}")
-        assert len((await setup.view().status()).failures) == 50
-
-
 async def test_an_account_has_its_state_budget_and_pause() -> None:
     async with view_setup() as setup:
         setup.schedule.demand["main"] = 12.5

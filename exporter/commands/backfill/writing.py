@@ -16,8 +16,8 @@ import click
 
 from exporter.backfill.baselines import BaselineError
 from exporter.backfill.charts import BUILT_IN, History, families, history_of, limits_of
-from exporter.backfill.job import Backfill, Failure, RefusedError, Report, Selected
-from exporter.backfill.output import Spool, SpoolError, parts_of
+from exporter.backfill.job import Backfill, Failure, Report, Selected
+from exporter.backfill.output import RefusedError, Spool, parts_of
 from exporter.backfill.samples import STEPS, Span
 from exporter.clock import SYSTEM
 from exporter.collectors.collector import TargetCollector
@@ -76,7 +76,7 @@ def backfill(config: Path | None, job: "Job", flags: Mapping[str, str]) -> None:
     if refusal := job.refusal(settings):
         complain(refusal, MISUSE)
     try:
-        with complaining(RefusedError, SpoolError, code=MISUSE), complaining(BaselineError), _progress() as progressed:
+        with complaining(RefusedError, code=MISUSE), complaining(BaselineError), _progress() as progressed:
             report, samples = interruptible.run(_run(settings, job, progressed))
     except KeyboardInterrupt:
         complain("interrupted; the same command continues from here", INTERRUPTED)
