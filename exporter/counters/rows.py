@@ -106,7 +106,7 @@ def unpack(packed: bytes) -> Families:
     try:
         return {
             str(family): {tuple(map(str, labels)): from_plain(plain) for labels, plain in states}
-            for family, states in msgpack.unpackb(packed).items()
+            for family, states in msgpack.unpackb(packed, use_list=False).items()
         }
     except (TypeError, AttributeError, KeyError, msgpack.UnpackException) as error:
         raise ValueError("a row of the state does not have the form that this version writes") from error
@@ -185,8 +185,8 @@ def _number(value: object) -> float:
     raise ValueError(_NO_NUMBER)
 
 
-def _column(days: dict[int, float], first_day: int) -> list[list[float]]:
-    return [[*_offsets(tuple(days), first_day)], [*days.values()]] if days else []
+def _column(days: dict[int, float], first_day: int) -> tuple[tuple[float, ...], ...]:
+    return (_offsets(tuple(days), first_day), tuple(days.values())) if days else ()
 
 
 # Nearly all series of a family have the same days; these caches halve the time to read and write a row.
@@ -202,13 +202,13 @@ def _ordinals(offsets: tuple[int, ...], first_day: int) -> tuple[int, ...]:
 
 def _days(column: object, first_day: int) -> dict[int, float]:
     match column:
-        case []:
+        case ():
             return {}
-        case [list(offsets), list(held)]:
+        case (tuple(offsets), tuple(held)):
             try:
                 # One sum checks all values at once: it fails, or is not finite, if one of them is not a number.
-                if math.isfinite(math.fsum(held)):
-                    return dict(zip(_ordinals(tuple(offsets), first_day), held, strict=True))
+                if math.isfinite(sum(held)):
+                    return dict(zip(_ordinals(offsets, first_day), held, strict=True))
             except (TypeError, ValueError, OverflowError) as error:
                 raise ValueError(_NO_NUMBER) from error
     raise ValueError("a series of the state has days in another form than this version writes")

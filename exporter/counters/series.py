@@ -52,7 +52,7 @@ class DaySeries:
     @property
     def value(self) -> float:
         """The counter: the sum over all days. It is computed again each time, so that rounding errors do not add up."""
-        return math.fsum((self.closed, *self._counted(self.highs)))
+        return math.fsum((self.closed, *self._counted(self.highs.items())))
 
     def uncounted(self, ordinal: int) -> float | None:
         """Return the baseline of a day; None if it is unknown: the day was in no chart, or was removed by age."""
@@ -60,10 +60,10 @@ class DaySeries:
             return self.baselines.get(ordinal, 0.0)
         return self.baselines.get(ordinal, self.highs.get(ordinal))
 
-    def _counted(self, days: Iterable[int]) -> list[float]:
+    def _counted(self, highs: Iterable[tuple[int, float]]) -> list[float]:
         """Return the counted part of each of these days; days without a counted part are left out."""
-        first, highs, baselines = self.first_day, self.highs, self.baselines
-        return [highs[day] - baselines.get(day, 0.0) for day in days if day >= first or day in baselines]
+        first, baselines = self.first_day, self.baselines
+        return [high - baselines.get(day, 0.0) for day, high in highs if day >= first or day in baselines]
 
     def count(self, source: DayBuckets, poll: "Poll", *, first: bool = False) -> int:
         """Update the counter from the days that a poll returned.
@@ -127,7 +127,7 @@ class DaySeries:
 
     def _close(self, leaving: Sequence[int]) -> None:
         before = self.value
-        self.closed = math.fsum((self.closed, *self._counted(leaving)))
+        self.closed = math.fsum((self.closed, *self._counted((day, self.highs[day]) for day in leaving)))
         self.shut = max(self.shut, *leaving)
         for ordinal in leaving:
             # The baseline is kept: `backfill` uses it to find where the uncounted history ends.
