@@ -155,7 +155,7 @@ class ExporterParts:
             Sources(
                 scope=lambda: self.polling.scope,
                 registry=self.registry,
-                board=self.store.board,
+                store=self.store,
                 schedule=lambda: self.schedule,
                 is_capped=self.exposition.is_capped,
                 accepted=self.polling.accounts.accepted,

@@ -1,4 +1,4 @@
-"""Records polls without a collector: on the status board and in the store, as `exporter.polling.poll` does."""
+"""Records polls without a collector in the store, as `exporter.polling.poll` does."""
 
 from collections.abc import Iterable
 
@@ -20,20 +20,14 @@ def succeed(
     note: str = "",
 ) -> None:
     """Publish a poll that succeeded."""
-    families = (*outcome.families, *counters)
     charted = outcome._replace(chart=tuple(chart))
-    status = store.board.succeeded(collector, charted, families, duration=duration, note=note)
-    store.publish(status, families, lifetime)
+    store.publish(collector, charted, counters, lifetime, duration=duration, note=note)
 
 
 def fail(
     store: Store, collector: str, outcome: Outcome, reason: str, message: str, *, lifetime: float, duration: float = 0.1
 ) -> bool:
     """Record a failed poll; return whether it is the target's first failure."""
-    begins = not store.board.is_failing(collector, outcome.target)
-    status = store.board.failed(collector, outcome, reason, message, duration=duration, cause=Cause.FAILING)
-    if outcome.families:
-        store.publish(status, outcome.families, lifetime)
-    else:
-        store.keep(status, lifetime)
+    begins = not store.is_failing(collector, outcome.target)
+    store.fail(collector, outcome, lifetime, reason, message, duration=duration, cause=Cause.FAILING)
     return begins

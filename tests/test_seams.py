@@ -1,4 +1,4 @@
-"""Polls, registry, ledger, store and board as one: what `/metrics`, `/api/v1/targets` and the log show of them."""
+"""Polls, registry, ledger and store as one: what `/metrics`, `/api/v1/targets` and the log show of them."""
 
 import json
 import threading
@@ -89,7 +89,7 @@ async def test_an_answer_that_was_the_same_renews_nothing_of_a_target_that_faile
             patched.setattr(MemoryStorage, "commit", slow)
             for has_come in (
                 lambda: parts.schedule.waits_for_ledger(PollKey(zone.key, "dns_statistics")),
-                lambda: parts.store.board.is_failing("dns_statistics", zone),
+                lambda: parts.store.is_failing("dns_statistics", zone),
             ):
                 parts.clock.now += ROUND
                 parts.world.clock.advance(ROUND)

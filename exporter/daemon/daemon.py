@@ -267,7 +267,7 @@ class Daemon:
             Sources(
                 scope=lambda: self.polling.scope,
                 registry=self.shards.registry,
-                board=self.polling.store.board,
+                store=self.polling.store,
                 schedule=lambda: self.schedule,
                 is_capped=self.renderer.exposition.is_capped,
                 accepted=self.polling.accounts.accepted,
@@ -282,7 +282,7 @@ class Daemon:
     def _view(self, explainer: Explainer) -> View:
         telemetry, database = self._telemetry, self.shards.database
         return View(
-            board=self.polling.store.board,
+            store=self.polling.store,
             registry=self.shards.registry,
             schedule=lambda: self.schedule,
             account_up=self.polling.accounts.up,

@@ -8,7 +8,7 @@ from exporter.collectors import discovery
 from exporter.counters.rows import StateRow
 from exporter.daemon.accounts import Accounts
 from exporter.daemon.shards import Shards
-from exporter.exposition.store import StatusBoard, Store
+from exporter.exposition.store import Store
 from exporter.polling.poll import PollMemory
 from exporter.polling.scheduler import Schedule
 from exporter.polling.script_budgets import BUDGET_ROWS, ConfiguredBudgets, ScriptBudgets
@@ -50,7 +50,7 @@ class Polling:
         self._clocks = clocks
         # The polled shards, with the epochs of their leases if they are shared by leases.
         self._epochs: Mapping[int, int] = {}
-        self.store = Store(StatusBoard(clocks.wall, self._remembered), clocks.monotonic, self._lifetime)
+        self.store = Store(clocks.wall, clocks.monotonic, self._lifetime, self._remembered)
         self.accounts = Accounts(telemetry, self._ledger, self._registry, lambda: self.schedule.intervals, clocks)
         self.budgets = ScriptBudgets(telemetry, self._ledger, self._registry, clocks)
         self.scope = from_settings.scope(settings)
@@ -71,7 +71,7 @@ class Polling:
         self.schedule = self._schedule(settings, accounts, plans, former.hand_over())
         self._divide_budgets()
         self._targets_changed(change)
-        for key, status in list(self.store.board.statuses()):
+        for key, status in list(self.store.statuses()):
             plan, target = self.schedule.plans.get(key.collector), self._registry.by_key.get(key.target, status.target)
             # An account whose discovery is off now is still a target, but not of each collector.
             is_polled = plan is not None and target.kind == plan.collector.polls

@@ -11,7 +11,7 @@ from exporter.collectors.causes import Cause
 from exporter.collectors.collector import Collector
 from exporter.collectors.endpoints.listing import EndpointListCollector
 from exporter.explain.evidence import cause_of_failure
-from exporter.exposition.store import StatusBoard
+from exporter.exposition.store import Store
 from exporter.targets.registry import Registry, Selection
 from exporter.targets.target import PollKey, Target
 
@@ -76,7 +76,7 @@ class Sources:
 
     scope: Callable[[], Scope]
     registry: Registry
-    board: StatusBoard
+    store: Store
     schedule: Callable[[], PollTimes]
     is_capped: Callable[[str, PollKey], bool]
     accepted: Callable[[str], float]
@@ -176,7 +176,7 @@ class Sources:
         `lister` is the collector that lists them, and `was_listed` whether there is an incomplete list.
         """
         is_discovery = lister is discovery.COLLECTOR
-        status = self.board.find(PollKey.of(lister.name, account, "account", account))
+        status = self.store.find(PollKey.of(lister.name, account, "account", account))
         if status is not None and status.failure is not None:
             cause, words = cause_of_failure(status, status.failure, self.accepted(account))
             is_key_s = cause in (Cause.KEY_REFUSED, Cause.KEY_FORBIDDEN)

@@ -167,7 +167,7 @@ class Explainer:
         elif target.kind == collector.polls and not collector.wants(discovery.without_names(target)):
             standing = (Cause.NOT_CONFIGURED, "the configuration selects nothing that this collector lists")
         else:
-            status = self._sources.board.find(PollKey(target.key, collector.name))
+            status = self._sources.store.find(PollKey(target.key, collector.name))
             if status is not None and status.polled and (status.served or status.up):
                 yield from self._of_answer(status, admitted)
                 return
@@ -206,7 +206,7 @@ class Explainer:
         if target.kind != collector.polls:
             # The target's list is polled, for the account; the target itself fails only if its item cannot be read.
             target = Target(target.account, collector.polls, target.account)
-            listing = self._sources.board.find(PollKey(target.key, collector.name))
+            listing = self._sources.store.find(PollKey(target.key, collector.name))
             if listing is not None and listing.failure is None and (status is None or not status.polled):
                 return Cause.NOT_DISCOVERED, f"the platform's list of {moment(listing.success)} does not contain it"
             if listing is not None and listing.failure is not None:

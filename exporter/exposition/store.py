@@ -1,12 +1,12 @@
 """Stores what is known of each target: the results of its polls, and its families until they expire.
 
-The status board records whether the polls of a target succeed, why not and since when, and gives their health families.
-The store keeps the families of its last successful poll, and collects what changed for the next generation.
+The status of a target says whether its polls succeed, why not and since when, and gives its health families. The
+families of its last successful poll wait here until the next generation takes what changed.
 """
 
 import math
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -117,48 +117,89 @@ class Status:
         return (up, Family(LAST_SUCCESS, (Sample(labels, self.success),))) if self.success else (up,)
 
 
-class StatusBoard:
-    """Holds the status of every target for every collector.
+class Update(NamedTuple):
+    """The changes of a target.
+
+    Attributes:
+        families: the new families.
+        whole: whether these replace all families of the target; otherwise its other families are kept.
+    """
+
+    families: tuple[Family, ...]
+    whole: bool = True
+
+
+REMOVED = Update(())
+
+
+class Store:
+    """Stores what is known of each target for each collector, and returns what changed.
+
+    A successful poll replaces all families of its target. After a failed poll they stay until they expire. The health
+    families of a target come from its status and are part of each change.
 
     Args:
-        clock: returns unix seconds.
+        wall: returns unix seconds.
+        monotonic: a clock in seconds that never jumps.
+        lifetime: collector, target → seconds for which values are valid, by the current intervals.
         remembered: collector, target → unix seconds of the last success in an earlier run; 0 if there was none.
 
     Attributes:
-        clock: as given.
+        is_exposed_whole: whether no cap leaves any series out.
     """
 
     def __init__(
-        self, clock: Callable[[], float], remembered: Callable[[str, Target], float] = lambda _collector, _target: 0.0
+        self,
+        wall: Callable[[], float],
+        monotonic: Callable[[], float],
+        lifetime: Callable[[str, Target], float] = lambda _collector, _target: 0.0,
+        remembered: Callable[[str, Target], float] = lambda _collector, _target: 0.0,
     ) -> None:
-        self.clock = clock
+        self.is_exposed_whole = True
+        self._wall = wall
+        self._monotonic = monotonic
+        self._lifetime = lifetime
         self._remembered = remembered
         self._statuses: dict[PollKey, Status] = {}
         self._ordered: list[tuple[PollKey, Status]] | None = None
         self._collectors: set[str] = set()
         self._names: dict[frozenset[str], frozenset[str]] = {}
+        # Nothing expires before this time, so `expire` has nothing to do until then.
+        self._earliest = math.inf
+        # The new platform families of a target; None if only its health has changed.
+        self._changed: dict[PollKey, tuple[Family, ...] | None] = {}
 
-    def succeeded(
-        self, collector: str, outcome: Outcome, families: Iterable[Family], *, duration: float, note: str = ""
+    def publish(
+        self,
+        collector: str,
+        outcome: Outcome,
+        counters: tuple[Family, ...],
+        lifetime: float,
+        *,
+        duration: float,
+        note: str = "",
     ) -> Status:
-        """Record a poll that succeeded.
+        """Record a poll that succeeded: its families replace all platform families of the target.
 
         Args:
             collector: the collector's name.
             outcome: the result of the poll.
-            families: all platform families of the target after this poll, with counters.
+            counters: the families that the ledger has counted.
+            lifetime: seconds for which the values are valid.
             duration: seconds that the poll took.
             note: why a target that is up has no series.
         """
         status = self._status(collector, outcome.target)
-        now = self.clock()
-        self._note_families(status, outcome, frozenset(family.info.name for family in families))
+        families = (*outcome.families, *counters)
+        now = self._wall()
+        self._note_families(status, outcome, families)
         status.failure = None
         status.up, status.reason, status.message = True, "", note
         status.success, status.polled, status.duration = now, now, duration
         status.chart = array("d", outcome.chart) if outcome.chart else ()
-        status.served = bool(status.families)
         status.fingerprint = b""
+        self._believe(status, lifetime)
+        self._changed[status.key] = families
         return status
 
     def forget_answers(self) -> None:
@@ -166,40 +207,55 @@ class StatusBoard:
         for status in self._statuses.values():
             status.fingerprint = b""
 
-    def _note_families(self, status: Status, outcome: Outcome, names: frozenset[str]) -> None:
+    def _note_families(self, status: Status, outcome: Outcome, families: tuple[Family, ...]) -> None:
         # Targets of a kind mostly have the same families, and share one set of names.
+        names = frozenset(family.info.name for family in families)
         names = self._names.setdefault(names, names)
         former, known = status.families, status.gaps.last_seen
         if names is not former or known:
             known = {name: at for name, at in known.items() if name not in names}
             known |= dict.fromkeys(former - names, status.success)
         unsaved = frozenset(count.info.name for count in outcome.counts if count.sources) - names
-        status.families = names
+        status.families, status.served = names, bool(names)
         is_plain = not known and not unsaved and outcome.lack == NO_VALUES
         status.gaps = NO_GAPS if is_plain else Gaps(outcome.lack, unsaved, known)
 
-    def failed(
-        self, collector: str, outcome: Outcome, reason: str, message: str, *, duration: float, cause: Cause
-    ) -> Status:
-        """Record a poll that failed.
+    def fail(
+        self,
+        collector: str,
+        outcome: Outcome,
+        lifetime: float,
+        reason: str,
+        message: str,
+        *,
+        duration: float,
+        cause: Cause,
+    ) -> None:
+        """Record a poll that failed; the families of its target stay until they expire, unless the outcome has some.
 
         Args:
             collector: the collector's name.
             outcome: the result of the poll.
+            lifetime: seconds after the last success for which its values are valid, if that is longer than before.
             reason: one word for what went wrong.
             message: what went wrong in words.
             duration: seconds that the poll took.
             cause: the cause of the absences that follow from the failure.
         """
         status = self._status(collector, outcome.target)
-        began = PollFailure(cause, self.clock())
+        began = PollFailure(cause, self._wall())
         status.failure = began if status.failure is None else replace(status.failure, cause=cause)
         status.up, status.reason, status.message, status.fingerprint = False, reason, message, b""
-        status.polled, status.duration = self.clock(), duration
+        status.polled, status.duration = self._wall(), duration
         if outcome.families:
-            self._note_families(status, outcome, frozenset(family.info.name for family in outcome.families))
-            status.served = True
-        return status
+            self._note_families(status, outcome, outcome.families)
+            self._believe(status, lifetime)
+            self._changed[status.key] = outcome.families
+            return
+        if not status.is_final:
+            status.expires = max(status.expires, status.believed + lifetime)
+            status.is_final = True
+        self._changed.setdefault(status.key, None)
 
     def is_failing(self, collector: str, target: Target) -> bool:
         """Return whether the last poll failed; False if it succeeded and its values have expired since."""
@@ -210,16 +266,6 @@ class StatusBoard:
         """Return whether the last poll succeeded; None before the first."""
         status = self._statuses.get(PollKey(target.key, collector))
         return None if status is None or not status.polled else status.up
-
-    def remove(self, target: Target, collector: str | None = None) -> list[PollKey]:
-        """Remove a target from one collector or from all; returns what was removed."""
-        names = (collector,) if collector is not None else sorted(self._collectors)
-        removed = [
-            status for name in names if (status := self._statuses.pop(PollKey(target.key, name), None)) is not None
-        ]
-        if removed:
-            self._ordered = None
-        return [status.key for status in removed]
 
     def find(self, key: PollKey) -> Status | None:
         """Return the status of a target for a collector; None if there is none."""
@@ -241,57 +287,6 @@ class StatusBoard:
         status.target = target
         return status
 
-
-class Update(NamedTuple):
-    """The changes of a target.
-
-    Attributes:
-        families: the new families.
-        whole: whether these replace all families of the target; otherwise its other families are kept.
-    """
-
-    families: tuple[Family, ...]
-    whole: bool = True
-
-
-REMOVED = Update(())
-
-
-class Store:
-    """Stores the families of the targets until they expire, and returns what changed.
-
-    A successful poll replaces all families of its target. After a failed poll they stay until they expire. The health
-    families of a target come from the status board and are part of each change.
-
-    Args:
-        board: the status of each target; the caller records a status there first.
-        monotonic: a clock in seconds that never jumps.
-        lifetime: collector, target → seconds for which values are valid, by the current intervals.
-
-    Attributes:
-        is_exposed_whole: whether no cap leaves any series out.
-    """
-
-    def __init__(
-        self,
-        board: StatusBoard,
-        monotonic: Callable[[], float],
-        lifetime: Callable[[str, Target], float] = lambda _collector, _target: 0.0,
-    ) -> None:
-        self.board = board
-        self.is_exposed_whole = True
-        self._lifetime = lifetime
-        self._monotonic = monotonic
-        # Nothing expires before this time, so `expire` has nothing to do until then.
-        self._earliest = math.inf
-        # The new platform families of a target; None if only its health has changed.
-        self._changed: dict[PollKey, tuple[Family, ...] | None] = {}
-
-    def publish(self, status: Status, families: tuple[Family, ...], lifetime: float) -> None:
-        """Replace all platform families of a target by these, which are valid for `lifetime` seconds."""
-        self._changed[status.key] = families
-        self._believe(status, lifetime)
-
     def _believe(self, status: Status, lifetime: float) -> None:
         status.believed = self._monotonic()
         status.expires, status.is_final = status.believed + lifetime, False
@@ -302,33 +297,26 @@ class Store:
 
         They are valid for `lifetime` seconds from now on.
         """
-        status.success = status.polled = self.board.clock()
+        status.success = status.polled = self._wall()
         status.duration = duration
         self._believe(status, lifetime)
-        self._changed.setdefault(status.key, None)
-
-    def keep(self, status: Status, lifetime: float) -> None:
-        """Keep the platform families of a target after a failed poll, until they expire.
-
-        They are valid for `lifetime` seconds after the last success, if that is longer than before.
-        """
-        if not status.is_final:
-            status.expires = max(status.expires, status.believed + lifetime)
-            status.is_final = True
         self._changed.setdefault(status.key, None)
 
     def clear(self, collector: str, target: Target) -> None:
         """Remove the platform families of a target that no longer exists on the platform."""
         key = PollKey(target.key, collector)
-        status = self.board.find(key)
+        status = self.find(key)
         if status is not None and status.served:
             status.served, status.families, status.gaps, status.fingerprint = False, frozenset(), GONE, b""
             self._changed[key] = ()
 
     def remove(self, target: Target, collector: str | None = None) -> None:
         """Remove all families and the status of a target, for one collector or for all."""
-        for key in self.board.remove(target, collector):
-            self._changed[key] = ()
+        for name in (collector,) if collector is not None else sorted(self._collectors):
+            key = PollKey(target.key, name)
+            if self._statuses.pop(key, None) is not None:
+                self._ordered = None
+                self._changed[key] = ()
 
     def expire(self) -> list[Status]:
         """Remove the platform families of targets whose last success is too long ago; returns their statuses.
@@ -339,13 +327,13 @@ class Store:
         now = self._monotonic()
         if now < self._earliest:
             return []
-        served = [status for _, status in self.board.statuses() if status.served]
+        served = [status for _, status in self.statuses() if status.served]
         for status in served:
             if status.expires <= now and not status.is_final:
                 status.expires = max(status.expires, status.believed + self._lifetime(status.collector, status.target))
         late = [status for status in served if status.expires <= now]
         for status in late:
-            at = self.board.clock()
+            at = self._wall()
             status.failure = replace(status.failure or PollFailure(Cause.STALE, at), expired=at)
             status.served, status.up, status.fingerprint = False, False, b""
             self._changed[status.key] = ()
@@ -357,7 +345,7 @@ class Store:
         changed, self._changed = self._changed, {}
         changes = {}
         for key, families in changed.items():
-            status = self.board.find(key)
+            status = self.find(key)
             health = () if status is None else status.health()
             changes[key] = Update((*(families or ()), *health), whole=families is not None) if health else REMOVED
         return changes

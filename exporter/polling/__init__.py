@@ -6,6 +6,6 @@ keeps the due times: it stretches intervals to the budget (each collector's `int
 failed polls sooner. `first_discovery.py` delays polls that need names, `failure_log.py` logs failures once when they
 begin and once when they end, and `script_budgets.py` binds monthly budgets to scripts.
 
-In: the catalogue's collectors and the registry's targets. Out: results in the ledger, the store and the status board.
+In: the catalogue's collectors and the registry's targets. Out: results in the ledger and the store.
 `collectors/collector.py` makes the calls of a poll.
 """

@@ -13,9 +13,8 @@ from exporter.clock import Clocks
 from exporter.collectors.causes import Cause, Lack, cause_of
 from exporter.collectors.collector import Collector, Context, Outcome, Polled, failed
 from exporter.counters.ledger import Entry, Ledger
-from exporter.exposition.store import GONE, Status, Store
+from exporter.exposition.store import GONE, Store
 from exporter.log import logger
-from exporter.metric import Family
 from exporter.platform.errors import NotAvailable, NotFound, PlatformError
 from exporter.platform.http.client import Observer
 from exporter.platform.operation import LastAnswer
@@ -175,7 +174,7 @@ class Polls:
         due_times: when targets are polled next.
         found: takes over what a discovery has found in an account.
         registry: the targets; a removed one is not published.
-        store: receives the families; its board receives the status.
+        store: receives the families and the status of each target.
         ledger: counts the counters before they are published.
         telemetry: the program's own metrics.
         clocks: the clocks.
@@ -222,7 +221,7 @@ class Polls:
         if not collector.discovers:
             # The answer is compared with the target's last one. While a cap excludes any series, no answer is
             # unchanged, because excluded series return only with a full poll.
-            status = self.store.board.find(PollKey(target.key, collector.name))
+            status = self.store.find(PollKey(target.key, collector.name))
             fingerprint = status.fingerprint if status is not None and self.store.is_exposed_whole else b""
             last = LastAnswer(fingerprint, f"{target.name}\0{dict(target.attributes)}{target.watched}", self.clocks)
         calls = account.client.until(run.until, last)
@@ -263,7 +262,7 @@ class Polls:
         """Start the task that counts and publishes an outcome, when there is room for it."""
         target, memory = outcome.target, self.memory
         key = PollKey(target.key, collector.name)
-        status = self.store.board.find(key)
+        status = self.store.find(key)
         if status is not None and not outcome.is_unchanged:
             # Until this outcome is published, the served values belong to an older answer: no answer must be unchanged.
             status.fingerprint = b""
@@ -287,7 +286,7 @@ class Polls:
     ) -> None:
         """Count an outcome of a poll, and publish it when what was counted is on disk, or could not be written."""
         name, target = collector.name, outcome.target
-        served = self.store.board.find(key)
+        served = self.store.find(key)
         shown = served.target.name if served is not None and outcome.is_unchanged else target.name
         counts = None if outcome.is_unchanged else outcome.counts
         counted = await self.ledger.record(Entry(key, shown, self.clocks.wall(), counts, now))
@@ -297,31 +296,23 @@ class Polls:
             return
         if name not in self.memory.collectors:
             return
+        lifetime = self.due_times.intervals.lifetime(name, target)
         if outcome.is_unchanged:
-            status = self.store.board.find(key)
+            status = self.store.find(key)
             # The series may have been removed while the ledger wrote; the next answer restores them.
             if status is not None and status.fingerprint == outcome.fingerprint:
-                self.store.unchanged(status, self.due_times.intervals.lifetime(name, target), duration=seconds)
+                self.store.unchanged(status, lifetime, duration=seconds)
             return
         if target in self.memory.gone and not collector.owns_target:
             # Another collector's call has shown that this resource no longer exists: nothing is published.
-            self._publish(name, Outcome(target, lack=GONE.lack), (), seconds)
+            self.store.publish(name, Outcome(target, lack=GONE.lack), (), lifetime, duration=seconds)
             return
-        if self.store.board.was_up(name, target) is False:
+        if self.store.was_up(name, target) is False:
             self.memory.failures.recovers(_facts(name, target))
         self.memory.unavailable.discard(key)
-        status = self._publish(name, outcome, counted.counters, seconds)
+        status = self.store.publish(name, outcome, counted.counters, lifetime, duration=seconds)
         # After a failed commit, the older counters are published; a later poll publishes the new ones.
         status.fingerprint = b"" if counted.is_behind else outcome.fingerprint
-
-    def _publish(
-        self, collector: str, outcome: Outcome, counters: tuple[Family, ...], seconds: float, note: str = ""
-    ) -> Status:
-        """Replace the families of a target."""
-        families = (*outcome.families, *counters)
-        status = self.store.board.succeeded(collector, outcome, families, duration=seconds, note=note)
-        self.store.publish(status, families, self.due_times.intervals.lifetime(collector, outcome.target))
-        return status
 
     def _fail(self, collector: Collector, outcome: Outcome, error: PlatformError, seconds: float) -> None:
         """Record a failure; families of earlier polls stay until they expire.
@@ -329,7 +320,7 @@ class Polls:
         The outcome has the families that are exposed in spite of the failure.
         """
         name, target = collector.name, outcome.target
-        facts = _facts(name, target)
+        facts, lifetime = _facts(name, target), self.due_times.intervals.lifetime(name, target)
         if isinstance(error, NotAvailable):
             # The zone does not have this resource: not a failure, but an answer without samples, which is logged once.
             key = PollKey(target.key, name)
@@ -339,18 +330,12 @@ class Polls:
             words, error_key = str(error), error.error_key
             words = words if not error_key or error_key in words else f"{words} ({error_key})"
             nothing = Outcome(target, lack=Lack(Cause.NOT_AVAILABLE, words))
-            self._publish(name, nothing, (), seconds, "not available")
+            self.store.publish(name, nothing, (), lifetime, duration=seconds, note="not available")
             return
-        if not self.store.board.is_failing(name, target):
+        if not self.store.is_failing(name, target):
             self.memory.failures.fails(facts, error.reason, str(error))
-        status = self.store.board.failed(
-            name, outcome, error.reason, str(error), duration=seconds, cause=cause_of(error)
-        )
-        lifetime = self.due_times.intervals.lifetime(name, target)
-        if outcome.families:
-            self.store.publish(status, outcome.families, lifetime)
-        else:
-            self.store.keep(status, lifetime)
+        message, cause = str(error), cause_of(error)
+        self.store.fail(name, outcome, lifetime, error.reason, message, duration=seconds, cause=cause)
         if isinstance(error, NotFound):
             self.store.clear(name, target)
             if collector.owns_target:

@@ -171,7 +171,7 @@ class Schedule:
         )
         memory.due = {}
         # The next answer of each target is processed even if it is unchanged.
-        store.board.forget_answers()
+        store.forget_answers()
         polls = Polls(accounts, self.due_times, self._found, registry, store, ledger, telemetry, clocks, memory)
         self.intervals, self.durations = self.due_times.intervals, memory.durations
         starts = asyncio.Lock()

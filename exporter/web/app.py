@@ -80,7 +80,7 @@ class _Endpoints:
         query = parse_query(request.query_params.multi_items(), known, default_limit=PAGE_ROWS, default_sort=PAGE_SORT)
 
         async def render(pages: "Pages") -> AsyncIterator[str]:
-            pairs = list(self._view.board.statuses())
+            pairs = list(self._view.store.statuses())
             status = await self._view.status(pairs)
             return pages.status(status, *await self._view.targets(query, pairs), query, known)
 

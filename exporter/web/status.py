@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from exporter.clock import Clocks
 from exporter.explain.explainer import Explainer
-from exporter.exposition.store import StatusBoard
+from exporter.exposition.store import Store
 from exporter.metric import label_value
 from exporter.polling.scheduler import Schedule
 from exporter.responsive.slices import unhurried
@@ -72,7 +72,7 @@ class View:
         ledger: the state of the durable counters; None if unknown.
     """
 
-    board: StatusBoard
+    store: Store
     registry: Registry
     schedule: Callable[[], Schedule]
     account_up: Callable[[], Mapping[str, bool]]
@@ -125,7 +125,7 @@ class View:
         ]
         words = []
         for name in refused[:MOST_REFUSALS]:
-            reasons = (status.reason for _, status in self.board.statuses() if status.target.client_name == name)
+            reasons = (status.reason for _, status in self.store.statuses() if status.target.client_name == name)
             reason = next((reason for reason in reasons if reason in ("unauthorized", "credential")), "unauthorized")
             why = "is not accepted" if reason == "unauthorized" else "cannot be used"
             words.append(f"the {credential_of(label_value(name))} {why}")
@@ -140,11 +140,11 @@ class View:
 
     def is_target(self, key: str) -> bool:
         """Return whether a target of this key is polled."""
-        return bool(self.registry.find(key)) or any(known.target.label == key for known, _ in self.board.statuses())
+        return bool(self.registry.find(key)) or any(known.target.label == key for known, _ in self.store.statuses())
 
     async def targets(self, query: TargetQuery, pairs: Sequence[Pair] = ()) -> tuple[views.TargetsView, Census]:
         """Return the targets that a query finds, of these or of all, and their counts in every state."""
-        pairs = pairs or list(self.board.statuses())
+        pairs = pairs or list(self.store.statuses())
         found: list[Pair] = []
         census = Census()
         async for pair in unhurried(pairs, self.clocks.monotonic):
@@ -186,7 +186,7 @@ class View:
     async def status(self, pairs: Sequence[Pair] = ()) -> views.StatusView:
         """Return the state of the whole exporter; `pairs` are all targets, if they are known already."""
         census = Census()
-        async for pair in unhurried(pairs or list(self.board.statuses()), self.clocks.monotonic):
+        async for pair in unhurried(pairs or list(self.store.statuses()), self.clocks.monotonic):
             census.take_in(pair)
         schedule = self.schedule()
         failures = tuple(self._failures(census))

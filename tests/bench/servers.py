@@ -20,7 +20,7 @@ from exporter.collectors.collector import Outcome
 from exporter.collectors.dns_statistics import COLLECTOR
 from exporter.exposition.exposition import Exposition
 from exporter.exposition.renderer import Renderer
-from exporter.exposition.store import HEALTH, StatusBoard, Store
+from exporter.exposition.store import HEALTH, Store
 from exporter.metric import Family, FamilyInfo, Kind, Sample
 from exporter.responsive import runtime
 from exporter.targets.target import Target
@@ -67,7 +67,7 @@ async def serve(series: int, seconds: float) -> None:
     """Serve a filled store as the daemon does, until the process is ended."""
     runtime.share()
     telemetry = Telemetry(CollectorRegistry(), "bench")
-    store = Store(StatusBoard(time.time), time.monotonic)
+    store = Store(time.time, time.monotonic)
     exposition = Exposition(telemetry.exposed())
     exposition.declare((*COLLECTOR.families, *HEALTH))
     renderer = Renderer(exposition, store, telemetry, time.monotonic, grown=runtime.settle)

@@ -10,7 +10,7 @@ from exporter.clock import Clocks
 from exporter.collectors.collector import Polled, TargetCollector
 from exporter.counters.ledger import Ledger, LedgerObserver
 from exporter.counters.storage import Storage
-from exporter.exposition.store import StatusBoard, Store
+from exporter.exposition.store import Store
 from exporter.metric import Family, Kind
 from exporter.platform.http.client import Client
 from exporter.polling.failure_log import FailureLog
@@ -49,7 +49,7 @@ class Life:
         polled = tuple(polled)
         registry.configure(Selection(target.account, target.kind, fixed=(target,)) for _, target in polled)
         self._registry, self._clocks = registry, clocks
-        self._store = Store(StatusBoard(clocks.wall), clocks.monotonic)
+        self._store = Store(clocks.wall, clocks.monotonic)
         self._plans = {collector.name: Plan(collector, FOREVER, stale_after=FOREVER) for collector, _ in polled}
         self._memory = PollMemory(
             FailureLog(clocks.monotonic), collectors={name: it.collector for name, it in self._plans.items()}

@@ -5,7 +5,7 @@ from typing import Any
 from exporter.clock import SYSTEM
 from exporter.collectors.causes import Cause
 from exporter.explain.candidates import Scope, Sources
-from exporter.exposition.store import StatusBoard
+from exporter.exposition.store import Store
 from exporter.targets.registry import Registry, Selection
 from exporter.targets.sharding import Share
 from exporter.targets.target import Target
@@ -18,11 +18,11 @@ def evidence(share: Share, waits: str = "") -> dict[int, set[str]]:
     """Return the evidence for zones that are not polled here, by their shard; `waits` is why no shard can be held."""
     registry = Registry(share)
     registry.configure([Selection("main", "dns_zone", ZONES, setting="dns_zones")])
-    board = StatusBoard(lambda: 0.0)
+    store = Store(lambda: 0.0, lambda: 0.0)
     scope = Scope((), frozenset(), lambda _family: None)
     none: Any = None
     sources = Sources(
-        lambda: scope, registry, board, none, none, none, "", none, SYSTEM, lambda: HOLDERS, lambda: waits
+        lambda: scope, registry, store, none, none, none, "", none, SYSTEM, lambda: HOLDERS, lambda: waits
     )
     said: dict[int, set[str]] = {}
     for found in sources.of_kind(scope, "dns_zone"):

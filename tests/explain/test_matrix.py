@@ -79,13 +79,13 @@ async def test_a_family_that_has_series_is_never_absent_and_one_without_always_i
         absent = {(absence.target, family) for absence in parts.absences() for family in absence.families}
         exposed = {
             (key.target.label, family)
-            for key, status in parts.store.board.statuses()
+            for key, status in parts.store.statuses()
             for family in status.families
             if status.served
         }
         every = {
             (key.target.label, info.name)
-            for key, _ in parts.store.board.statuses()
+            for key, _ in parts.store.statuses()
             for collector in CATALOGUE
             if collector.name == key.collector
             for info in collector.families_of(key.target.kind, key.target.id)

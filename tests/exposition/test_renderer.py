@@ -16,7 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from exporter.collectors.collector import Outcome
 from exporter.exposition.exposition import Exposition, Filter, Format
 from exporter.exposition.renderer import EAGER_SECONDS, LONGEST_SILENCE, SHORTEST_GAP, Renderer
-from exporter.exposition.store import HEALTH, StatusBoard, Store
+from exporter.exposition.store import HEALTH, Store
 from exporter.metric import Family, FamilyInfo, Kind, Sample
 from exporter.responsive.slices import LONGEST_STRETCH
 from exporter.targets.target import Target
@@ -71,7 +71,7 @@ class RendererSetup:
 async def rendering(cap: int = 1_000_000, grown: Callable[[], None] = lambda: None) -> AsyncIterator[RendererSetup]:
     """Return a renderer after its start phase, which has rendered and may render again."""
     clock = Clock()
-    store = Store(StatusBoard(lambda: 1_770_000_000.0), clock)
+    store = Store(lambda: 1_770_000_000.0, clock)
     telemetry = Telemetry(CollectorRegistry(), "test")
     exposition = Exposition(telemetry.exposed(), cap=cap)
     exposition.declare((*INFOS, *HEALTH))

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from exporter.collectors.collector import Outcome
-from exporter.exposition.store import LAST_SUCCESS, TARGET_UP, StatusBoard, Store, Update
+from exporter.exposition.store import LAST_SUCCESS, TARGET_UP, Store, Update
 from exporter.metric import Count, DayBuckets, Family, FamilyInfo, Kind, Sample
 from exporter.targets.target import PollKey, Target
 from tests.polled import fail, succeed
@@ -26,9 +26,10 @@ class StoreSetup:
         self.lifetime = 0.0
         self.expired: list[list[str]] = []
         self.store = Store(
-            StatusBoard(self.clock, lambda _collector, _target: remembered),
+            self.clock,
             self.monotonic,
             lambda _collector, _target: self.lifetime,
+            lambda _collector, _target: remembered,
         )
 
     def succeed(self, target: Target = ZONE, *, lifetime: float = 900.0, collector: str = "dns_statistics") -> None:
@@ -38,7 +39,7 @@ class StoreSetup:
         succeed(self.store, collector, Outcome(target, (gauge,)), (counter,), lifetime=lifetime, duration=0.1)
 
     def _unchanged(self, lifetime: float) -> None:
-        status = self.store.board.find(PollKey(ZONE.key, "dns_statistics"))
+        status = self.store.find(PollKey(ZONE.key, "dns_statistics"))
         assert status is not None
         self.store.unchanged(status, lifetime, duration=0.7)
 
@@ -134,7 +135,7 @@ def test_series_expire_after_their_lifetime(steps: str, expired: list[list[str]]
 
 def test_an_unchanged_poll_has_its_own_time_and_duration() -> None:
     setup = StoreSetup().run("ok wall:300 same")
-    ((_, status),) = setup.store.board.statuses()
+    ((_, status),) = setup.store.statuses()
     assert (status.success, status.polled, status.duration) == (START + 300, START + 300, 0.7)
 
 
@@ -163,7 +164,7 @@ def test_a_target_is_removed_from_one_collector_or_from_all() -> None:
         "dns_statistics": (),
         "dns_record_scans": (),
     }
-    assert [key.target.account for key, _ in setup.store.board.statuses()] == ["other"]
+    assert [key.target.account for key, _ in setup.store.statuses()] == ["other"]
     setup.store.remove(ZONE)
     assert not setup.store.changes()
 
@@ -173,7 +174,7 @@ def test_a_new_name_changes_labels_and_never_the_target() -> None:
     setup.succeed(Target("main", "dns_zone", "101", "renamed.example"))
     ((key, update),) = setup.store.changes().items()
     assert (key.target.label, update.families[-1].samples[0].values[-1]) == ("dns_zone/101", "renamed.example")
-    assert [status.target.name for _, status in setup.store.board.statuses()] == ["renamed.example"]
+    assert [status.target.name for _, status in setup.store.statuses()] == ["renamed.example"]
 
 
 def test_statuses_have_the_order_of_account_kind_and_number_also_while_targets_come_and_go() -> None:
@@ -181,18 +182,18 @@ def test_statuses_have_the_order_of_account_kind_and_number_also_while_targets_c
     for key in ("b dns_zone 1", "a script 2", "a dns_zone 10", "a dns_zone 9", "a dns_zone x"):
         account, kind, target_id = key.split()
         setup.succeed(Target(account, kind, target_id))
-    reading = setup.store.board.statuses()
+    reading = setup.store.statuses()
     setup.store.remove(Target("a", "dns_zone", "9"))
     setup.succeed(OTHER)
     labels = ["a dns_zone/x", "a dns_zone/9", "a dns_zone/10", "a script/2", "b dns_zone/1"]
     assert [f"{key.target.account} {key.target.label}" for key, _ in reading] == labels
-    now = [f"{key.target.account} {key.target.label}" for key, _ in setup.store.board.statuses()]
+    now = [f"{key.target.account} {key.target.label}" for key, _ in setup.store.statuses()]
     assert now == [labels[0], *labels[2:], "main dns_zone/102"]
 
 
 def test_how_the_last_poll_went_is_known_once_there_was_one() -> None:
-    boards = [StoreSetup().run(steps).store.board for steps in ("", "ok", "ok fail", "ok remove")]
-    assert [board.was_up("dns_statistics", ZONE) for board in boards] == [None, True, False, None]
+    stores = [StoreSetup().run(steps).store for steps in ("", "ok", "ok fail", "ok remove")]
+    assert [store.was_up("dns_statistics", ZONE) for store in stores] == [None, True, False, None]
 
 
 def test_when_a_family_was_seen_last_is_known_until_it_is_seen_again() -> None:
@@ -202,7 +203,7 @@ def test_when_a_family_was_seen_last_is_known_until_it_is_seen_again() -> None:
         gauge = Family(QUERIES, (Sample(("101",), 5.0),))
         succeed(setup.store, "dns_statistics", Outcome(ZONE, (gauge,)), counters, lifetime=900.0)
         setup.clock.now += 300
-        ((_, status),) = setup.store.board.statuses()
+        ((_, status),) = setup.store.statuses()
         seen.append(dict(status.gaps.last_seen))
     assert seen == [{}, {TOTAL.name: START}, {TOTAL.name: START}, {}]
 
@@ -211,5 +212,5 @@ def test_a_counter_that_the_answer_had_and_the_ledger_has_not_saved_is_known() -
     setup = StoreSetup()
     outcome = Outcome(ZONE, counts=(Count(TOTAL, ("101",), (((), DayBuckets({20000: 5})),)),))
     succeed(setup.store, "dns_statistics", outcome, lifetime=900.0)
-    ((_, status),) = setup.store.board.statuses()
+    ((_, status),) = setup.store.statuses()
     assert status.gaps.unsaved == {TOTAL.name}

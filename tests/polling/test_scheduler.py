@@ -114,9 +114,9 @@ async def test_zones_do_not_wait_for_a_shield_zone_list_that_stalls_at_first_sig
     account = {"timeout": 600.0, "shield_zones": {"ids": [1]}}
     zones = [Target("main", "dns_zone", str(number)) for number in (101, 102, 103)]
     async with exporter_parts(account=account, world=world(), fault=stall) as parts:
-        await until(lambda: all(parts.store.board.was_up("dns_statistics", zone) for zone in zones))
+        await until(lambda: all(parts.store.was_up("dns_statistics", zone) for zone in zones))
         # What the list would name waits for it.
-        assert parts.store.board.was_up("shield_bot_detection", Target("main", "shield_zone", "1")) is None
+        assert parts.store.was_up("shield_bot_detection", Target("main", "shield_zone", "1")) is None
         assert not parts.schedule.all_discovered()
 
 
@@ -202,7 +202,7 @@ async def test_configured_ids_do_not_wait_for_a_search_that_stalls() -> None:
         parts.clock.now += FIRST_RETRY_SECONDS
         assert parts.schedule.all_discovered()
         parts.schedule.tick("dns_statistics")
-        await until(lambda: parts.store.board.was_up("dns_statistics", zone))
+        await until(lambda: parts.store.was_up("dns_statistics", zone))
 
 
 @pytest.mark.parametrize(("total", "made"), [(1, 1.0), (2, 8.0)])
@@ -227,10 +227,10 @@ async def test_names_are_not_looked_up_with_discovery_disabled() -> None:
 async def test_what_nobody_answers_is_asked_again_before_anything_is_polled_without_its_name() -> None:
     async with exporter_parts(account={"api_key": "wrong"}, world=world()) as parts:
         for _ in range(FIRST_TRIES):
-            assert {key.collector for key, _ in parts.store.board.statuses()} == {"discovery"}
+            assert {key.collector for key, _ in parts.store.statuses()} == {"discovery"}
             await parts.turn(FIRST_RETRY_SECONDS)
         await parts.turn(FIRST_RETRY_SECONDS)
-        assert {key.collector for key, _ in parts.store.board.statuses()} > {"discovery", "shield_zones"}
+        assert {key.collector for key, _ in parts.store.statuses()} > {"discovery", "shield_zones"}
 
 
 async def test_a_key_that_is_put_right_brings_names_before_anything_that_carries_them(tmp_path: Path) -> None:
@@ -274,7 +274,7 @@ async def test_a_new_zone_is_polled_while_rate_limits_are_still_being_listed() -
         parts.clock.now += 901
         for name in parts.schedule.plans:
             parts.schedule.tick(name)
-        await until(lambda: parts.store.board.was_up("dns_statistics", new) is not None)
+        await until(lambda: parts.store.was_up("dns_statistics", new) is not None)
         assert "discovery" in {key.collector for key in parts.schedule.pools["main"].busy}
 
 

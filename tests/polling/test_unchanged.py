@@ -108,7 +108,7 @@ async def test_its_duration_is_that_of_the_last_call(platform: Answers, parsed: 
         read = parsed.count("dns_statistics")
         platform.answer = Slow().answer  # type: ignore[method-assign]
         await parts.turn(ROUND)
-        status = parts.store.board.find(key(1))
+        status = parts.store.find(key(1))
         assert status is not None
         assert (parsed.count("dns_statistics"), status.duration) == (read, 2.5)
 

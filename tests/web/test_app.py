@@ -8,7 +8,7 @@ import pytest
 
 from exporter.assets.shipped import find_folder
 from exporter.clock import Clocks
-from exporter.exposition.store import Status, StatusBoard
+from exporter.exposition.store import Status, Store
 from exporter.targets.target import PollKey
 from exporter.web.app import create_app
 from exporter.web.page.assets import load_assets
@@ -218,10 +218,10 @@ async def test_one_page_is_made_at_a_time() -> None:
             setup.succeed(zone(number))
         events: list[str] = []
 
-        class Watched(StatusBoard):
+        class Watched(Store):
             def statuses(self) -> Iterator[tuple[PollKey, Status]]:
                 events.append("begin")
-                return setup.store.board.statuses()
+                return setup.store.statuses()
 
         def series() -> int:
             events.append("end")
@@ -233,7 +233,7 @@ async def test_one_page_is_made_at_a_time() -> None:
             return setup.clock.now
 
         view = setup.view()
-        view.board, view.series, view.clocks = Watched(setup.wall), series, Clocks(setup.wall, ticking)
+        view.store, view.series, view.clocks = Watched(setup.wall, setup.wall), series, Clocks(setup.wall, ticking)
         transport = httpx.ASGITransport(setup.app(view=view))
         async with httpx.AsyncClient(transport=transport, base_url="http://exporter:9877") as client:
             answers = await asyncio.gather(*(client.get("/api/v1/status") for _ in range(3)))

@@ -16,7 +16,7 @@ from exporter.explain.candidates import Scope, Sources
 from exporter.explain.explainer import Explainer
 from exporter.exposition.exposition import Exposition
 from exporter.exposition.renderer import Renderer
-from exporter.exposition.store import HEALTH, StatusBoard, Store
+from exporter.exposition.store import HEALTH, Store
 from exporter.polling.poll import AccountObserver
 from exporter.polling.scheduler import Schedule
 from exporter.polling.timetable import Account, Plan
@@ -107,7 +107,7 @@ class ViewSetup:
     def view(self) -> View:
         """Return the view of these parts."""
         return View(
-            board=self.store.board,
+            store=self.store,
             registry=self.registry,
             schedule=lambda: cast("Schedule", self.schedule),
             account_up=lambda: self.up,
@@ -131,7 +131,7 @@ class ViewSetup:
             Sources(
                 scope=lambda: scope,
                 registry=self.registry,
-                board=self.store.board,
+                store=self.store,
                 schedule=lambda: self.schedule,
                 is_capped=self.renderer.exposition.is_capped,
                 accepted=lambda _account: 0.0,
@@ -191,7 +191,7 @@ async def view_setup(*accounts: str) -> AsyncIterator[ViewSetup]:
         name: Account.of(client_of(settings, AccountObserver(telemetry, name, clock), 1, clocks))
         for name in accounts or ("main",)
     }
-    store = Store(StatusBoard(wall), clock)
+    store = Store(wall, clock)
     exposition = Exposition(telemetry.exposed())
     exposition.declare([*families(), *HEALTH])
     renderer = Renderer(exposition, store, telemetry, clock)
