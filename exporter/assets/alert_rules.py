@@ -30,7 +30,7 @@ class AssetError(Exception):
     """A shipped file is missing or a change is refused; the message says which, and what was expected."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RuleChanges:
     """The changes of all rules.
 
@@ -45,10 +45,10 @@ class RuleChanges:
 
     runbook_base: str = ""
     job: str = ""
-    severities: Mapping[str, str] = field(default_factory=dict)
-    labels: Mapping[str, str] = field(default_factory=dict)
-    disabled: frozenset[str] = frozenset()
-    own: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    severities: dict[str, str] = field(default_factory=dict)
+    labels: dict[str, str] = field(default_factory=dict)
+    disabled: set[str] = field(default_factory=set)
+    own: dict[str, dict[str, str]] = field(default_factory=dict)
 
 
 def parse_changes(assignments: Iterable[str]) -> RuleChanges:
@@ -57,25 +57,25 @@ def parse_changes(assignments: Iterable[str]) -> RuleChanges:
     Raises:
         AssetError: one of them is not of this form.
     """
-    whole: dict[str, str] = {}
-    disabled: set[str] = set()
-    named: dict[str, dict[str, str]] = {"severity": {}, "label": {}}
-    own: dict[str, dict[str, str]] = {}
+    changes = RuleChanges()
     for assignment in assignments:
         name, equals, value = assignment.partition("=")
         match name.split(".") if equals else []:
-            case ["runbook_base" | "job"]:
-                whole[name] = value.rstrip("/") if name == "runbook_base" else value
+            case ["runbook_base"]:
+                changes.runbook_base = value.rstrip("/")
+            case ["job"]:
+                changes.job = value
             case ["disabled"]:
-                disabled.update(word.strip() for word in value.split(",") if word.strip())
-            case ["severity" | "label" as kind, item]:
-                named[kind][item] = value
+                changes.disabled.update(word.strip() for word in value.split(",") if word.strip())
+            case ["severity", item]:
+                changes.severities[item] = value
+            case ["label", item]:
+                changes.labels[item] = value
             case [alert, *path] if _FIELD.fullmatch(".".join(path)):
-                own.setdefault(alert, {})[".".join(path)] = value
+                changes.own.setdefault(alert, {})[".".join(path)] = value
             case _:
                 raise AssetError(f"{assignment}: {_GRAMMAR}")
-    left_out = frozenset(disabled)
-    return RuleChanges(**whole, severities=named["severity"], labels=named["label"], disabled=left_out, own=own)
+    return changes
 
 
 def render(files: Mapping[str, str], changes: RuleChanges) -> dict[str, str]:

@@ -126,7 +126,7 @@ def as_markdown(collectors: Sequence[Collector] = CATALOGUE) -> str:
         if collector is not None:
             conditions = {name: f" (only with `{setting}`)" for name, setting in _OPT_IN.items()}
             asked = (f"`{_request(one)}`{conditions.get(one.name, '')}" for one in collector.operations)
-            interval = f"{format_duration(collector.interval)} by default (`{_key(collector)}`)"
+            interval = f"{format_duration(collector.interval)} by default (`collectors.{collector.section}.interval`)"
             lines += ["", f"Polled every {interval} with {', '.join(dict.fromkeys(asked))}."]
         lines += ["", _NOTES[title]] if title in _NOTES else []
         lines += ["", "| metric | type | unit | labels | stability | meaning |", "|---|---|---|---|---|---|"]
@@ -141,10 +141,6 @@ def _request(operation: Operation[Any]) -> str:
     return f"{operation.method} {operation.path}"
 
 
-def _key(collector: Collector) -> str:
-    return f"collectors.{collector.section}.interval"
-
-
 def as_json(collectors: Sequence[Collector] = CATALOGUE) -> str:
     """Return the reference as JSON."""
     return json.dumps([_plain(*section) for section in sections(collectors)], indent=2) + "\n"
@@ -153,7 +149,8 @@ def as_json(collectors: Sequence[Collector] = CATALOGUE) -> str:
 def _plain(title: str, collector: Collector | None, infos: Sequence[FamilyInfo]) -> dict[str, object]:
     plain: dict[str, object] = {"section": title}
     if collector is not None:
-        plain["interval"] = {"key": _key(collector), "default_seconds": collector.interval}
+        key = f"collectors.{collector.section}.interval"
+        plain["interval"] = {"key": key, "default_seconds": collector.interval}
         plain["requests"] = list(dict.fromkeys(map(_request, collector.operations)))
     plain["metrics"] = [
         {"name": info.name, "type": info.kind, "unit": info.unit, "labels": info.labels}

@@ -16,7 +16,7 @@ from exporter.settings.flag import ACCOUNT_FLAGS, Flag
 C = TypeVar("C", bound=Callable[..., Any])
 
 # The key of `click.Context.meta` for: the help lists all flags.
-_WHOLE = "exporter.options.whole"
+WHOLE = "exporter.options.whole"
 ACCOUNT = "Account"
 # The names that other Prometheus exporters have for these flags; --log.level and --log.format are the same.
 _TOOLKIT_NAMES = {"--web.listen": ("--web.listen-address",), "--web.config-file": ("--web.config.file",)}
@@ -70,7 +70,7 @@ class AccountCommand(Command):
         sections: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
             title = parameter.section if isinstance(parameter, SettingOption) else "Options"
-            if title not in ("Options", ACCOUNT) and not ctx.meta.get(_WHOLE):
+            if title not in ("Options", ACCOUNT) and not ctx.meta.get(WHOLE):
                 continue
             # An argument is in the usage line.
             if isinstance(parameter, click.Option) and (record := parameter.get_help_record(ctx)) is not None:
@@ -119,18 +119,14 @@ class SettingsCommand(AccountCommand):
     def whole_help(self, ctx: click.Context) -> str:
         """Return the help text with all flags of the settings, in sections."""
         self.other_params()
-        ctx.meta[_WHOLE] = True
+        ctx.meta[WHOLE] = True
         return self.get_help(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, and where the others are listed."""
         super().format_options(ctx, formatter)
-        if not ctx.meta.get(_WHOLE):
+        if not ctx.meta.get(WHOLE):
             formatter.write_paragraph()
             formatter.write_text(
                 f"It also takes every other flag of the settings, which '{ctx.command_path} --help-all' lists."
             )
-            self.format_others(formatter)
-
-    def format_others(self, formatter: click.HelpFormatter) -> None:
-        """Write nothing more of the other flags."""

@@ -7,15 +7,18 @@ from pathlib import Path
 import click
 
 from exporter.commands.loading import loading
-from exporter.commands.options import SettingsCommand, config_option
+from exporter.commands.options import WHOLE, SettingsCommand, config_option
 from exporter.commands.output.printing import complaining
 
 
 class RunCommand(SettingsCommand):
     """Names the flags of the settings in its help, a line for each section."""
 
-    def format_others(self, formatter: click.HelpFormatter) -> None:
-        """Write the names of the other flags."""
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, and the names of the other flags."""
+        super().format_options(ctx, formatter)
+        if ctx.meta.get(WHOLE):
+            return
         sections: dict[str, dict[str, None]] = {}
         for option in self.other_params():
             *steps, key = option.opts[0].split(".")

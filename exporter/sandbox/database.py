@@ -107,11 +107,6 @@ class Database:
         self._keeper: sqlite3.Connection | None = None
         self._path = ""
 
-    @property
-    def folder(self) -> Path | None:
-        """The folder of the database's file while it is open."""
-        return Path(self._path).parent if self._keeper is not None else None
-
     async def answer(self, pipeline: hrana.Pipeline, kind: TokenKind) -> dict[str, Any]:
         """Execute a pipeline.
 

@@ -2,6 +2,8 @@
 
 import asyncio
 import signal
+import tempfile
+from pathlib import Path
 
 import httpx
 import pytest
@@ -46,19 +48,23 @@ async def test_a_port_that_is_taken_is_an_error(server: SandboxServer, world: Wo
         await SandboxServer(create_app(world), port=server.port).start()
 
 
-async def test_the_end_of_the_server_is_the_end_of_the_databases_files(world: World) -> None:
+def files_in(folder: Path) -> list[Path]:
+    return list(folder.iterdir())
+
+
+async def test_the_end_of_the_server_is_the_end_of_the_databases_files(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     server = SandboxServer(create_app(world))
     await server.start()
     headers = {"Authorization": f"Bearer {DATABASE_TOKEN_FULL}"}
     body = {"requests": [{"type": "execute", "stmt": {"sql": "SELECT 1"}}]}
     async with httpx.AsyncClient(base_url=server.url, headers=headers) as client:
         assert (await client.post("/v2/pipeline", json=body)).status_code == 200
-    database = world.database()
-    assert database is not None
-    assert (folder := database.folder) is not None
-    assert folder.exists()
+    assert files_in(tmp_path) != []
     await server.stop()
-    assert not folder.exists()
+    assert files_in(tmp_path) == []
 
 
 async def test_two_hundred_connections_are_served(remote: httpx.AsyncClient) -> None:

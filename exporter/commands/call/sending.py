@@ -20,19 +20,10 @@ from exporter.commands.call.arguments import Sources, WrongValueError, parse, st
 from exporter.commands.loading import loading
 from exporter.commands.output.printing import FAULT, MISUSE, MisuseError, complain, echo
 from exporter.foreign.terminal import escape
+from exporter.platform import errors
 from exporter.platform.api import database as database_api
 from exporter.platform.api.database import Rows
-from exporter.platform.errors import (
-    MASK,
-    CredentialError,
-    Forbidden,
-    NotFound,
-    PlatformError,
-    RateLimited,
-    StatementError,
-    TransportError,
-    Unauthorized,
-)
+from exporter.platform.errors import MASK, PlatformError
 from exporter.platform.http.mask import mask_secrets
 from exporter.platform.http.responses import Mask
 from exporter.platform.operation import Request, address_of, headers_of
@@ -55,7 +46,12 @@ _ABSENT = {
 # Requests of a pipeline that never change anything.
 _HARMLESS = frozenset({"close", "describe", "close_sql", "get_autocommit"})
 _NOT_FOUND = 5
-_EXIT_CODES = ((TransportError, 3), ((Unauthorized, Forbidden, CredentialError), 4), (NotFound, 5), (RateLimited, 6))
+_EXIT_CODES = (
+    (errors.TransportError, 3),
+    ((errors.Unauthorized, errors.Forbidden, errors.CredentialError), 4),
+    (errors.NotFound, 5),
+    (errors.RateLimited, 6),
+)
 _NOT_FOUND_STATUS = 404
 _NOT_FOUND_KEY = "not_found"
 # The time limit of a call, as a number of attempts; a longer wait that the platform asks for is not made.
@@ -154,9 +150,9 @@ def _request_reads(request: object) -> bool:
             return False
 
 
-def _plain(outcome: Rows | StatementError) -> Mapping[str, Any]:
+def _plain(outcome: Rows | errors.StatementError) -> Mapping[str, Any]:
     """Return the result of a statement as JSON; bytes are in base64."""
-    if isinstance(outcome, StatementError):
+    if isinstance(outcome, errors.StatementError):
         return {"error": {"message": str(outcome), "code": outcome.error_key}}
     rows = [
         [{"base64": base64.b64encode(cell).decode()} if isinstance(cell, bytes) else cell for cell in row]
@@ -202,7 +198,7 @@ def _carry_out(task: Task, callee: Callee, *, compact: bool) -> None:
         try:
             secrets = (callee.credential().get_secret_value(), *task.secrets)
         except SecretFileError as error:
-            raise CredentialError(f"the key cannot be read: {error}") from None
+            raise errors.CredentialError(f"the key cannot be read: {error}") from None
         with loading():
             # A dry run does not load the modules that contact the platform.
             from exporter.commands.output import interruptible  # noqa: PLC0415
@@ -226,14 +222,14 @@ async def _send(task: Task, callee: Callee) -> tuple[Any, list[str]]:
         if not task.statements:
             answer = await caller.call(task.request)
             if answer.value is None:
-                raise NotFound(f"the platform answered 404: {_ABSENT[task.name]}", status=404)
+                raise errors.NotFound(f"the platform answered 404: {_ABSENT[task.name]}", status=404)
             return json.loads(answer.raw.decode("utf-8", "replace")), []
         writes = task.request.operation.writes
         outcomes = (await database_api.execute(caller, task.statements, writes=writes)).value
     failed = [
         f"statement {number}: {outcome}" + (f" ({outcome.error_key})" if outcome.error_key else "")
         for number, outcome in enumerate(outcomes, start=1)
-        if isinstance(outcome, StatementError)
+        if isinstance(outcome, errors.StatementError)
     ]
     return [_plain(outcome) for outcome in outcomes], failed
 

@@ -9,19 +9,8 @@ from dataclasses import dataclass, field
 from exporter.clock import Clocks
 from exporter.collectors.collector import Context, Outcome
 from exporter.commands.check.results import AccountResult, Poll, TargetResult, configured_registry, demand_of, pairs
-from exporter.platform.errors import (
-    ConnectTimeout,
-    CredentialError,
-    Forbidden,
-    NameFault,
-    PlatformError,
-    ProxyFault,
-    Redirected,
-    Refused,
-    TlsFault,
-    TransportError,
-    Unauthorized,
-)
+from exporter.platform import errors
+from exporter.platform.errors import PlatformError
 from exporter.platform.http.client import Client, Observer
 from exporter.polling.timetable import Capacity, Plan
 from exporter.settings.account import AccountSettings, DatabaseSettings
@@ -32,9 +21,16 @@ from exporter.wiring import from_settings
 from exporter.wiring.clients import client_of
 
 # After one of these errors, every other call of the account would fail, too.
-_FINAL = (CredentialError, NameFault, Refused, ConnectTimeout, TlsFault, ProxyFault)
+_FINAL = (
+    errors.CredentialError,
+    errors.NameFault,
+    errors.Refused,
+    errors.ConnectTimeout,
+    errors.TlsFault,
+    errors.ProxyFault,
+)
 # These errors may concern a single resource; if every collector gets one, it concerns the account.
-_SWEEPING = (Unauthorized, Forbidden, Redirected, TransportError)
+_SWEEPING = (errors.Unauthorized, errors.Forbidden, errors.Redirected, errors.TransportError)
 # If this many collectors fail in the same way, the account has the fault.
 _MANY_COLLECTORS = 3
 # Calls that only the first poll makes: a database describes each query only once.
@@ -108,7 +104,7 @@ class _AccountCheck:
             barrier = self._final() or self._sweeping()
         else:
             rest.extend(probes.values())
-        refused = {name for name, error in self.first.items() if isinstance(error, Unauthorized)}
+        refused = {name for name, error in self.first.items() if isinstance(error, errors.Unauthorized)}
         names = [plan.collector.name for plan, _ in rest]
         self.result.untried.update(Counter(name for name in names if barrier is not None or name in refused))
         await self._poll_all([poll for poll in rest if poll[0].collector.name not in self.result.untried])

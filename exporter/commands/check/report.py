@@ -12,16 +12,8 @@ from exporter.collectors.causes import Cause, cause_of
 from exporter.commands.check.results import AccountResult, TargetResult
 from exporter.commands.output.printing import counted
 from exporter.foreign.terminal import escape
-from exporter.platform.errors import (
-    MESSAGE_LIMIT,
-    CredentialError,
-    Forbidden,
-    NotAvailable,
-    NotFound,
-    PlatformError,
-    TransportError,
-    Unauthorized,
-)
+from exporter.platform import errors
+from exporter.platform.errors import MESSAGE_LIMIT, PlatformError
 from exporter.polling.timetable import SHARE
 from exporter.targets.target import DATABASE_PREFIX
 from exporter.validation.faults import Fault
@@ -36,11 +28,11 @@ _ORDER = (OK, NEVER_SCANNED, NOT_AVAILABLE, FAILED)
 _WORDS = {"dns": "DNS", "waf": "WAF"}
 # The kinds of errors that concern a whole account, and what is said of them; the first that fits is used.
 _BARRIERS: tuple[tuple[type[PlatformError], str], ...] = (
-    (Unauthorized, "the {credential} is not accepted: {barrier}"),
-    (Forbidden, "the {credential} is not permitted to make any of the polls: {barrier}"),
-    (CredentialError, "{barrier}"),
-    (TransportError, "the {place} cannot be reached: {barrier}"),
-    (NotFound, "every poll fails: {barrier}; check the path of {setting}"),
+    (errors.Unauthorized, "the {credential} is not accepted: {barrier}"),
+    (errors.Forbidden, "the {credential} is not permitted to make any of the polls: {barrier}"),
+    (errors.CredentialError, "{barrier}"),
+    (errors.TransportError, "the {place} cannot be reached: {barrier}"),
+    (errors.NotFound, "every poll fails: {barrier}; check the path of {setting}"),
     (PlatformError, "every poll fails: {barrier}"),
 )
 
@@ -104,7 +96,7 @@ def _of_account(verdict: AccountResult) -> Iterator[Row]:
 def _telling(tried: Sequence[TargetResult]) -> list[TargetResult]:
     """Return the results without those of other collectors on targets that do not exist."""
     owners = {collector.name for collector in CATALOGUE if collector.owns_target}
-    gone = {one.target for one in tried if one.collector in owners and isinstance(one.error, NotFound)}
+    gone = {one.target for one in tried if one.collector in owners and isinstance(one.error, errors.NotFound)}
     return [one for one in tried if one.target not in gone or one.collector in owners]
 
 
@@ -128,18 +120,18 @@ def _result(one: TargetResult) -> str:
     error = one.error
     if error is None:
         return NEVER_SCANNED if one.is_never_scanned else OK
-    return NOT_AVAILABLE if isinstance(error, NotAvailable) else FAILED
+    return NOT_AVAILABLE if isinstance(error, errors.NotAvailable) else FAILED
 
 
 def _detail(one: TargetResult) -> str:
     error = one.error
-    if isinstance(error, NotFound) and one.target.kind == "account":
+    if isinstance(error, errors.NotFound) and one.target.kind == "account":
         return f"the account does not have this resource: {error}"
-    if isinstance(error, NotFound):
+    if isinstance(error, errors.NotFound):
         return f"there is no such {_kind(one.target.kind)}: {error}"
     if error is not None:
         # The key must be accepted for other calls; otherwise the account as a whole would be reported.
-        cause = Cause.KEY_FORBIDDEN if isinstance(error, Unauthorized) else cause_of(error)
+        cause = Cause.KEY_FORBIDDEN if isinstance(error, errors.Unauthorized) else cause_of(error)
         return f"{cause.text}: {error}" if cause is Cause.KEY_FORBIDDEN else str(error)
     if one.is_never_scanned:
         return ""
