@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterator, Mapping
-from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -58,13 +57,10 @@ def command(context: click.Context, shell: str) -> None:
     click.echo(SHELLS[shell](context.find_root().command, {}, PROGRAM, VARIABLE).source(), nl=False)
 
 
-def _complete(kind: str, context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the names in a list of the configuration file that begin with the typed text."""
+def complete_name(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the names in the list of the configuration file after which a parameter is called."""
+    kind = f"{str(parameter.name).removesuffix('s')}s"
     return [CompletionItem(name) for name in _names(context, kind) if name.startswith(incomplete)]
-
-
-complete_account = partial(_complete, "accounts")
-complete_database = partial(_complete, "databases")
 
 
 def _names(context: click.Context, kind: str) -> Iterator[str]:

@@ -142,11 +142,6 @@ class Statement:
         )
 
     @property
-    def inserts(self) -> bool:
-        """Whether the statement is an INSERT or a REPLACE."""
-        return self.verb in ("INSERT", "REPLACE")
-
-    @property
     def explained(self) -> str:
         """The statement without its EXPLAIN."""
         return _EXPLAIN.sub("", self.numbered, count=1) if self.is_explain else self.numbered

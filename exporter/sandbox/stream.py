@@ -10,7 +10,6 @@ from exporter.sandbox.sql import FAULTS, SqlError, Statement, authorize, failure
 
 _LARGEST_RESULT: Final = 10 * 1024 * 1024
 _STEPS_BETWEEN_CHECKS: Final = 10_000
-_WRITING_OPCODES: Final = frozenset({"Vacuum"})
 _QUERIES: Final = frozenset({"SELECT", "WITH", "VALUES"})
 _Column: TypeAlias = dict[str, str | None]
 
@@ -159,14 +158,15 @@ class Stream:
         except FAULTS as error:
             raise failure(error, statement.text) from error
         changed = 0
-        if statement.inserts or statement.verb in ("UPDATE", "DELETE"):
+        inserts = statement.verb in ("INSERT", "REPLACE")
+        if inserts or statement.verb in ("UPDATE", "DELETE"):
             # sqlite3's own count does not include statements that begin with WITH.
             (changed,) = self._connection.execute("SELECT changes()").fetchone()
         return {
             "cols": self._named(statement, [column[0] for column in cursor.description or ()]),
             "rows": rows,
             "affected_row_count": changed,
-            "last_insert_rowid": str(cursor.lastrowid) if statement.inserts else None,
+            "last_insert_rowid": str(cursor.lastrowid) if inserts else None,
             "replication_index": None,
             # SQLite counts returned and changed rows, but not read ones.
             "rows_read": len(rows),
@@ -192,7 +192,7 @@ class Stream:
         except FAULTS as error:
             raise failure(error, numbered) from error
         return not any(
-            opcode in _WRITING_OPCODES or (opcode == "Transaction" and writing) for _, opcode, _, writing, *_ in program
+            opcode == "Vacuum" or (opcode == "Transaction" and writing) for _, opcode, _, writing, *_ in program
         )
 
     def _single(self, source: hrana.Stmt) -> Statement:

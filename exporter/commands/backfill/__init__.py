@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from exporter.commands.completion import complete_account
+from exporter.commands.completion import complete_name
 from exporter.commands.loading import loading
 from exporter.commands.options import SettingsCommand, config_option
 
@@ -58,7 +58,7 @@ def _day(_context: click.Context, parameter: click.Parameter, value: str | None)
     "accounts",
     metavar="NAME",
     multiple=True,
-    shell_complete=complete_account,
+    shell_complete=complete_name,
     help="Only this account. Repeatable.",
 )
 @click.option("--zone", "zones", metavar="ID|DOMAIN", multiple=True, help="Only this DNS zone. Repeatable.")

@@ -36,31 +36,40 @@ def check(config: Path | None, flags: Mapping[str, str], *, offline: bool, is_js
         if is_json:
             click.echo(as_json(error.faults))
         complain(str(error))
-    if offline:
-        _print_offline(settings, file, is_json=is_json)
-        return
+    verdicts = foresee(settings) if offline else _poll_all(settings)
+    warnings = _warnings(settings, verdicts, file)
+    faults = [] if offline else list(_state_faults(settings, file))
+    count = report.faults(verdicts) + len(faults)
+    ends = [*(f"warning: {one}" for one in warnings), *(f"fault: {one_line(str(fault))}" for fault in faults)]
+    lines = [escape(line) for line in (*report.loads(verdicts), *ends)]
+    if is_json:
+        lines = [as_json(faults, verdicts, warnings)]
+    elif offline:
+        lines = [*_valid(settings), *lines]
+    else:
+        counts = [counted(report.polls(verdicts), "poll"), counted(count, "fault")]
+        counts += [counted(len(warnings), "warning")] if warnings else []
+        lines = [render(report.rows(verdicts), terminal_width()), "", *lines, f"{', '.join(counts)}."]
+    # Print in one piece: a reader that takes only the first line (`| head -1`) must not change the exit code.
+    click.echo("\n".join(lines))
+    if count:
+        raise SystemExit(FAULT)
+
+
+def _poll_all(settings: Settings) -> Sequence[AccountResult]:
     with loading():
         from exporter.clock import SYSTEM  # noqa: PLC0415 - what contacts the platform; not for --offline
         from exporter.commands.check.polling import check_all  # noqa: PLC0415
         from exporter.commands.output import interruptible  # noqa: PLC0415
     with progress_bars() if sys.stderr.isatty() else nullcontext(lambda *_: None) as progressed:
-        verdicts = interruptible.run(check_all(settings, SYSTEM, progressed))
-    warnings = _warnings(settings, verdicts, file)
-    faults = list(_state_faults(settings, file))
-    count = report.faults(verdicts) + len(faults)
-    if is_json:
-        click.echo(as_json(faults, verdicts, warnings))
-        raise SystemExit(FAULT if count else 0)
-    counts = [counted(report.polls(verdicts), "poll"), counted(count, "fault")]
-    if warnings:
-        counts.append(counted(len(warnings), "warning"))
-    table = render(report.rows(verdicts), terminal_width())
-    # Print in one piece: a reader that takes only the first line (`| head -1`) must not change the exit code.
-    ends = [*(f"warning: {one}" for one in warnings), *(f"fault: {one_line(str(fault))}" for fault in faults)]
-    lines = [escape(line) for line in (*report.loads(verdicts), *ends)]
-    click.echo("\n".join([table, "", *lines, f"{', '.join(counts)}."]))
-    if count:
-        raise SystemExit(FAULT)
+        return interruptible.run(check_all(settings, SYSTEM, progressed))
+
+
+def _valid(settings: Settings) -> Iterator[str]:
+    accounts, databases = counted(len(settings.accounts), "account"), counted(len(settings.databases), "database")
+    queries = counted(sum(len(database.queries) for database in settings.databases), "query", "queries")
+    yield f"The configuration is valid: {accounts}, {databases}, {queries}."
+    yield "Nothing was contacted, so targets that discovery would find are not counted:"
 
 
 def _warnings(settings: Settings, verdicts: Sequence[AccountResult], file: MarkedFile) -> list[str]:
@@ -82,24 +91,6 @@ def _state_faults(settings: Settings, file: MarkedFile) -> Iterator[Fault]:
     if problem := problem_of(settings.state):
         path = ("state", "url" if settings.state.url_file is None else "url_file")
         yield Fault(file.source, file.line(path), written(path), problem)
-
-
-def _print_offline(settings: Settings, file: MarkedFile, *, is_json: bool) -> None:
-    verdicts = foresee(settings)
-    warnings = _warnings(settings, verdicts, file)
-    if is_json:
-        click.echo(as_json((), verdicts, warnings))
-        return
-    queries = sum(len(database.queries) for database in settings.databases)
-    counts = [
-        counted(len(settings.accounts), "account"),
-        counted(len(settings.databases), "database"),
-        counted(queries, "query", "queries"),
-    ]
-    click.echo(f"The configuration is valid: {', '.join(counts)}.")
-    click.echo("Nothing was contacted, so targets that discovery would find are not counted:")
-    for line in [*report.loads(verdicts), *(f"warning: {one}" for one in warnings)]:
-        click.echo(escape(line))
 
 
 def render(rows: Sequence[Row], width: int | None) -> str:
