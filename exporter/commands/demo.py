@@ -5,9 +5,9 @@ from typing import Any
 import click
 
 from exporter.commands.loading import loading
+from exporter.commands.options import port_option
 from exporter.commands.output.help import Command
 
-_PORT = click.IntRange(0, 65_535)
 LEVELS = ("debug", "info", "warning", "error")
 
 
@@ -15,26 +15,14 @@ LEVELS = ("debug", "info", "warning", "error")
 @click.option(
     "--listen", default="127.0.0.1:9877", show_default=True, metavar="HOST:PORT", help="The exporter's address."
 )
-@click.option(
-    "--sandbox-port",
-    type=_PORT,
-    default=9878,
-    show_default=True,
-    help="The sandbox's port on 127.0.0.1; 0 takes a free one.",
-)
+@port_option("--sandbox-port", default=9878, help="The sandbox's port on 127.0.0.1; 0 takes a free one.")
 @click.option(
     "--prometheus",
     "with_prometheus",
     is_flag=True,
     help="Run an installed Prometheus with the shipped rules on it, so that alerts can be seen firing.",
 )
-@click.option(
-    "--prometheus-port",
-    type=_PORT,
-    default=9090,
-    show_default=True,
-    help="With --prometheus: its port on 127.0.0.1; 0 takes a free one.",
-)
+@port_option("--prometheus-port", default=9090, help="With --prometheus: its port on 127.0.0.1; 0 takes a free one.")
 @click.option("--fast", is_flag=True, help="Let simulated time run 240 times as fast: a day in six minutes.")
 @click.option("--seed", type=int, default=1, show_default=True, help="The state of the simulated account.")
 @click.option(

@@ -4,6 +4,7 @@ The flags are loaded only if a command line holds one of them.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -28,6 +29,9 @@ config_option = click.option(
     type=click.Path(path_type=Path, readable=False),
     help="The configuration file (YAML); also EDGE_EXPORTER_CONFIG.",
 )
+
+# Adds the option of a port to a command.
+port_option = partial(click.option, type=click.IntRange(0, 65_535), show_default=True)
 
 
 def form_option(*forms: str, names: Sequence[str] = ("-o", "--output")) -> Callable[[C], C]:
