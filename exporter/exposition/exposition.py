@@ -80,13 +80,6 @@ class _Block:
     def chunks_of(self, form: Format) -> FamilyChunks:
         return self.created if form is Format.OPENMETRICS and self.created is not None else self.chunks
 
-    def carry(self, *, created: bool) -> None:
-        """Start or stop keeping lines with `_created`; those of a target come when it is rendered next."""
-        if not created:
-            self.created = None
-        elif self.created is None:
-            self.created = self.chunks.copy()
-
     def drop(self, key: PollKey) -> None:
         self.dropped.pop(key, None)
         self.chunks.remove(key)
@@ -141,7 +134,11 @@ class Exposition:
             block = self._blocks.get(info.name)
             if block is None or block.info != info:
                 block = _Block(info, {form: Part.of(header(info, form)) for form in Format})
-            block.carry(created=self._created and info.kind is Kind.COUNTER)
+            if not self._created or info.kind is not Kind.COUNTER:
+                block.created = None
+            elif block.created is None:
+                # The lines with `_created` of a target come when it is rendered next.
+                block.created = block.chunks.copy()
             blocks[info.name] = block
         self._blocks = blocks
 

@@ -186,14 +186,11 @@ class Segment:
         self._marks = bytearray(count)
         return b"".join(pieces)
 
-    def halves(self) -> "tuple[Segment, Segment]":
+    def halves(self) -> "list[Segment]":
         """Return two segments with the lower and the upper half."""
         half = len(self.keys) // 2
         chunks = [self.chunk(place) for place in range(len(self.keys))]
-        return (
-            Segment(self.keys[:half], chunks[:half], self.series[:half]),
-            Segment(self.keys[half:], chunks[half:], self.series[half:]),
-        )
+        return [Segment(self.keys[at], chunks[at], self.series[at]) for at in (slice(half), slice(half, None))]
 
 
 class FamilyChunks:

@@ -320,20 +320,19 @@ class Client:
             wait = retry_after_seconds(response.headers.get("retry-after"), date or self.clocks.utc())
             raise responses.status_error(status, raw, wait)
         moment = self.platform_time(date)
-        nothing = CallResult(Answer(None, moment, raw, seconds), seconds=seconds)
+        result: CallResult[Any] = CallResult(Answer(None, moment, raw, seconds), seconds)
         if status in operation.absent:
-            return nothing
-        fingerprint = b""
+            return result
         if last is not None and operation.is_compared:
-            fingerprint = nothing.fingerprint = last.fingerprint_of(raw, moment)
-            nothing.is_unchanged = fingerprint == last.fingerprint
-            if nothing.is_unchanged:
-                return nothing
-        value: Any = responses.payload(operation, raw, status, parsed)
-        unexpected = tuple(unexpected_in(value))
-        for name in unexpected:
-            self.observer.unexpected(operation.name, name)
-        return CallResult(Answer(value, moment, raw, seconds), seconds, frozenset(unexpected), fingerprint)
+            result.fingerprint = last.fingerprint_of(raw, moment)
+            result.is_unchanged = result.fingerprint == last.fingerprint
+        if not result.is_unchanged:
+            value = responses.payload(operation, raw, status, parsed)
+            unexpected = tuple(unexpected_in(value))
+            for name in unexpected:
+                self.observer.unexpected(operation.name, name)
+            result.answer, result.unexpected = Answer(value, moment, raw, seconds), frozenset(unexpected)
+        return result
 
 
 @dataclass(slots=True, eq=False)
