@@ -7,7 +7,7 @@ from exporter.foreign.regular_file import unreadable
 from exporter.settings.flag import variable_of
 from exporter.settings.loading import load_with_origins, read_file
 from exporter.settings.model import Settings
-from exporter.validation.faults import ConfigurationError, Fault
+from exporter.validation.faults import ConfigurationError, Fault, written
 from exporter.validation.yaml_file import MarkedFile, file_names_resolved
 
 _WEB_CONFIG_VARIABLE = variable_of("web", "config_file")
@@ -64,8 +64,8 @@ def _untrustworthy(settings: Settings, file: MarkedFile) -> Iterator[Fault]:
             problem = unreadable(error)
         else:
             continue
-        line = file.line(("accounts", number, "ca_file"))
-        yield Fault(file.source, line, f"accounts[{number}].ca_file", f"{account.ca_file} {problem}")
+        path = ("accounts", number, "ca_file")
+        yield Fault(*file.locate(path), written(path), f"{account.ca_file} {problem}")
 
 
 def _named_web_config(file: MarkedFile, flags: Mapping[str, str], environ: Mapping[str, str]) -> Path | None:

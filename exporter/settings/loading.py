@@ -2,7 +2,7 @@
 
 import socket
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -55,13 +55,12 @@ def load_with_origins(
     file: MarkedFile, flags: Mapping[str, str] | None, environ: Mapping[str, str], *, host_name: str | None = None
 ) -> "tuple[Settings, Origins]":
     """Load the settings with a file that was read already, and the origins of values; raises ConfigurationError."""
+    file = with_endpoint_files(file)
     resolved = file_names_resolved(file.data or {}, Path(file.source).parent)
-    endpoints = with_endpoint_files(file, resolved)
-    resolved = endpoints.data
     reading = Reading(every_flag(), list_variables(), resolved)
     environment, command_line = reading.variables(environ), reading.flags(flags or {})
-    faults = [*file.faults, *endpoints.faults, *reading.faults]
-    origins = Origins(file, {path: name for path, (_, name) in (environment | command_line).items()}, endpoints)
+    faults = [*file.faults, *reading.faults]
+    origins = Origins(file, {path: name for path, (_, name) in (environment | command_line).items()})
     settings = None
     if file.data is not None:
         try:
@@ -84,68 +83,48 @@ def load_with_endpoints(
 ) -> Settings:
     """Load the settings with the endpoints of these files, not the configured ones; raises ConfigurationError."""
     marked = read_file(config, environ)
-    kept = {key: value for key, value in (marked.data or {}).items() if key != "endpoints"}
+    kept = {key: value for key, value in (marked.data or {}).items() if key != _LIST}
     sections = kept.get("collectors")
     if isinstance(sections, Mapping):
         # The sections of configured endpoints would be reported as unknown keys.
         kept["collectors"] = {name: section for name, section in sections.items() if name in SECTIONS}
-    kept["endpoint_files"] = [str(file.absolute()) for file in files]
-    data = None if marked.data is None else kept
-    return load_with_origins(MarkedFile(marked.source, data, marked.faults, marked.lines), flags, environ)[0]
+    kept[_FILES] = [str(file.absolute()) for file in files]
+    lines = {path: line for path, line in marked.lines.items() if path[:1] != (_LIST,)}
+    file = replace(marked, data=None if marked.data is None else kept, lines=lines)
+    return load_with_origins(file, flags, environ)[0]
 
 
-@dataclass(frozen=True, slots=True)
-class EndpointFiles:
-    """A configuration with the endpoints of the files that it names.
-
-    Attributes:
-        data: the configuration, with all endpoints in one list.
-        faults: what is wrong with the files themselves.
-        places: place in that list → the file, and the place in that file; only for endpoints of other files.
-    """
-
-    data: dict[str, object]
-    faults: tuple[Fault, ...] = ()
-    places: Mapping[int, tuple[MarkedFile, int]] = field(default_factory=dict)
-
-    def locate(self, path: KeyPath) -> tuple[str, int | None] | None:
-        """Return the file and line of the value at a path; None if it is in the configuration file itself."""
-        if len(path) < 2 or path[0] != _LIST or path[1] not in self.places:  # noqa: PLR2004 - the list and a place
-            return None
-        file, place = self.places[int(path[1])]
-        return file.source, file.line((_LIST, place, *path[2:]))
-
-
-def with_endpoint_files(file: MarkedFile, data: Mapping[str, object]) -> EndpointFiles:
-    """Read the files that a configuration names under `endpoint_files`, relative to the directory of its file."""
-    names = data.get(_FILES)
-    own = data.get(_LIST)
+def with_endpoint_files(file: MarkedFile) -> MarkedFile:
+    """Add the endpoints of the files that a configuration names under `endpoint_files`, relative to its directory."""
+    data = file.data or {}
+    names, own = data.get(_FILES), data.get(_LIST)
     if not isinstance(names, list) or not (own is None or isinstance(own, list)):
-        return EndpointFiles(dict(data))
+        return file
     listed: list[object] = list(own or ())
-    faults: list[Fault] = []
-    places: dict[int, tuple[MarkedFile, int]] = {}
+    faults, lines, sources = list(file.faults), dict(file.lines), dict(file.sources)
     for name in names:
         if not isinstance(name, str) or not name.strip():
             continue  # reported where the list is validated
         further = read_endpoint_file(Path(file.source).parent / name.strip())
         faults.extend(further.faults)
         found = (further.data or {}).get(_LIST)
-        if further.data is not None and not isinstance(found, list):
-            line = further.line((_LIST,))
-            faults.append(Fault(further.source, line, _LIST, "expected a list of endpoints"))
-        for place, endpoint in enumerate(found if isinstance(found, list) else ()):
-            places[len(listed)] = (further, place)
-            listed.append(endpoint)
-    return EndpointFiles({**data, _LIST: listed}, tuple(faults), places)
+        if isinstance(found, list):
+            begin = len(listed)
+            listed += found
+            sources |= dict.fromkeys(((_LIST, place) for place in range(begin, len(listed))), further.source)
+            inside = ((path, line) for path, line in further.lines.items() if path[0:1] == (_LIST,) and path[1:])
+            lines |= {(_LIST, begin + int(path[1]), *path[2:]): line for path, line in inside}
+        elif further.data is not None:
+            faults.append(Fault(*further.locate((_LIST,)), _LIST, "expected a list of endpoints"))
+    return replace(file, data={**data, _LIST: listed}, faults=tuple(faults), lines=lines, sources=sources)
 
 
 def read_endpoint_file(path: Path) -> MarkedFile:
     """Read a file of endpoints; faults of the file itself are in the result."""
     file = read_marked(path, example=f"{_LIST}:")
     strange = [key for key in file.data or {} if key != _LIST]
-    faults = [Fault(file.source, file.line((key,)), key, unknown_key(key, [_LIST])) for key in strange]
-    return MarkedFile(file.source, file.data, (*file.faults, *faults), file.lines)
+    faults = [Fault(*file.locate((key,)), key, unknown_key(key, [_LIST])) for key in strange]
+    return replace(file, faults=(*file.faults, *faults))
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,22 +133,19 @@ class Origins:
 
     _file: MarkedFile
     _above: Mapping[KeyPath, str]
-    _endpoints: EndpointFiles
 
     def origin(self, path: KeyPath) -> str:
         """Return what set a value: a flag, a variable, or a file with its line; `default` if nothing did."""
         if path in self._above:
             return self._above[path]
-        return f"{self._file.source}:{self._file.line(path)}" if self._file.holds(path) else "default"
+        source, line = self._file.locate(path)
+        return f"{source}:{line}" if path in self._file.lines else "default"
 
     def locate(self, path: KeyPath) -> tuple[str, int | None]:
         """Return the source and the line of a value, or of the section that should contain it."""
         if path in self._above:
             return self._above[path], None
-        included = self._endpoints.locate(path)
-        if included is not None:
-            return included
-        if len(path) > 1 and not self._file.holds(path[:2]):
+        if len(path) > 1 and path[:2] not in self._file.lines:
             # No source sets the value; name the variable that could set it.
             return _VARIABLES.get(path, self._file.source), None
-        return self._file.source, self._file.line(path)
+        return self._file.locate(path)

@@ -52,20 +52,19 @@ class MarkedFile:
         data: Mappings of mappings, lists, texts and None; None if the file does not contain a mapping.
         faults: What is wrong with the file as YAML.
         lines: The line of each value, by its path.
+        sources: The files of values that other files have, by their paths, which have two steps.
     """
 
     source: str
     data: dict[str, object] | None
     faults: tuple[Fault, ...] = ()
     lines: Mapping[KeyPath, int] = field(default_factory=dict)
+    sources: Mapping[KeyPath, str] = field(default_factory=dict)
 
-    def holds(self, path: KeyPath) -> bool:
-        """Return whether the file has a value at this path."""
-        return path in self.lines
-
-    def line(self, path: KeyPath) -> int | None:
-        """Return the line of the value at the path, or of the nearest mapping or list around it."""
-        return next((self.lines[path[:end]] for end in range(len(path), 0, -1) if path[:end] in self.lines), None)
+    def locate(self, path: KeyPath) -> tuple[str, int | None]:
+        """Return the file and the line of the value at the path, or of the nearest mapping or list around it."""
+        line = next((self.lines[path[:end]] for end in range(len(path), 0, -1) if path[:end] in self.lines), None)
+        return self.sources.get(path[:2], self.source), line
 
 
 def read_marked(path: Path, *, example: str, may_be_empty: bool = False) -> MarkedFile:

@@ -43,7 +43,7 @@ def parse(text: str) -> MarkedFile:
     ],
 )
 def test_every_key_stands_on_its_line(path: KeyPath, line: int | None) -> None:
-    assert (parse(TEXT).line(path), parse(TEXT).holds(path)) == (line, True)
+    assert (parse(TEXT).locate(path), path in parse(TEXT).lines) == (("config.yml", line), True)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_every_key_stands_on_its_line(path: KeyPath, line: int | None) -> None:
     [(("accounts", 0, "absent"), 2), (("accounts", 7), 1), (("absent", "x"), None), (("accounts", "x"), 1)],
 )
 def test_what_is_not_written_stands_where_it_would_be(path: KeyPath, line: int | None) -> None:
-    assert (parse(TEXT).line(path), parse(TEXT).holds(path)) == (line, False)
+    assert (parse(TEXT).locate(path), path in parse(TEXT).lines) == (("config.yml", line), False)
 
 
 def test_scalars_stay_text_as_written() -> None:
@@ -75,7 +75,7 @@ def test_an_alias_is_the_same_again_and_a_merge_key_gives_way_to_what_is_written
         "c": {"l": "3", "k": "1"},
         "d": {"k": "1", "l": "2", "m": "4"},
     }
-    assert (file.line(("c", "k")), file.line(("c", "l"))) == (1, 3)
+    assert (file.lines["c", "k"], file.lines["c", "l"]) == (1, 3)
 
 
 @given(st.text(max_size=60))

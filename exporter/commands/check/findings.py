@@ -74,9 +74,9 @@ def _valid(settings: Settings) -> Iterator[str]:
 
 def _warnings(settings: Settings, verdicts: Sequence[AccountResult], file: MarkedFile) -> list[str]:
     """Return the warnings, a line each: exposed credentials, odd names, changed counters, settings without effect."""
-    endpoints = with_endpoint_files(file, file.data or {})
+    whole = with_endpoint_files(file)
     shown = [
-        Fault(*(endpoints.locate(path) or (file.source, file.line(path))), written(path), message)
+        Fault(*whole.locate(path), written(path), message)
         for path, message in (*exposed(settings), *misnamed(settings.endpoints), *changed_counters(settings, verdicts))
     ]
     return [one_line(str(warning)) for warning in (*shown, *idle(settings, verdicts, file))]
@@ -90,7 +90,7 @@ def _state_faults(settings: Settings, file: MarkedFile) -> Iterator[Fault]:
         from exporter.wiring.state_storage import problem_of  # noqa: PLC0415 - for a database alone
     if problem := problem_of(settings.state):
         path = ("state", "url" if settings.state.url_file is None else "url_file")
-        yield Fault(file.source, file.line(path), written(path), problem)
+        yield Fault(*file.locate(path), written(path), problem)
 
 
 def render(rows: Sequence[Row], width: int | None) -> str:

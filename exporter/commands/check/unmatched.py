@@ -37,7 +37,7 @@ def idle(settings: Settings, verdicts: Iterable[AccountResult], file: MarkedFile
             found += ((("accounts", number, *path), message) for path, message in findings)
     if settings.series.allow or settings.series.deny:
         found += _of_series(settings)
-    return [Fault(file.source, file.line(path), written(path), message) for path, message in found]
+    return [Fault(*file.locate(path), written(path), message) for path, message in found]
 
 
 def _of_account(account: AccountSettings, verdict: AccountResult) -> Iterator[Finding]:

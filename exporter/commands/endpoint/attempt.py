@@ -53,7 +53,7 @@ def try_file(file: Path, config: Path | None, flags: Mapping[str, str], *, accou
     chosen = choose_account(settings, account)
     marked = read_endpoint_file(file)
     for path, message in misnamed(settings.endpoints):
-        echo(f"warning: {Fault(marked.source, marked.line(path), written(path), message)}", err=True)
+        echo(f"warning: {Fault(*marked.locate(path), written(path), message)}", err=True)
     attempt = Attempt(settings, chosen, target)
     for line in interruptible.run(attempt.run()):
         echo(line)

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_core import InitErrorDetails
 
-from exporter.validation.faults import ConfigurationError, Fault, KeyPath
+from exporter.validation.faults import ConfigurationError, Fault, written
 from exporter.validation.messages import faults_of
 from exporter.validation.section import Section, at, expected, refused
 from exporter.validation.yaml_file import file_names_resolved, read_marked
@@ -119,9 +119,6 @@ def load_web_config(path: Path) -> WebConfig:
     if file.data is None:
         raise ConfigurationError(file.faults)
 
-    def locate(place: KeyPath) -> tuple[str, int | None]:
-        return file.source, file.line(place)
-
     faults: list[Fault] = list(file.faults)
     config = None
     try:
@@ -130,10 +127,10 @@ def load_web_config(path: Path) -> WebConfig:
         if tls is not None:
             server_context(tls)
     except ValidationError as error:
-        faults.extend(faults_of(error, WebConfig, locate))
+        faults.extend(faults_of(error, WebConfig, file.locate))
     except TlsFileError as error:
-        source, line = locate(("tls_server_config", error.key))
-        faults.append(Fault(source, line, f"tls_server_config.{error.key}", str(error)))
+        place = ("tls_server_config", error.key)
+        faults.append(Fault(*file.locate(place), written(place), str(error)))
     if faults or config is None:
         raise ConfigurationError(sorted(dict.fromkeys(faults), key=lambda fault: fault.line or 0))
     return config
