@@ -277,15 +277,10 @@ class Telemetry:
         for (collector, cause), number in counts.items():
             self.absent.labels(collector, cause).set(number)
 
-    def committed(self) -> None:
-        """Note that the counters' state was written."""
-        self.ledger_saves = True
-        self.ledger_up.set(1)
-
-    def commit_failed(self) -> None:
-        """Note that the counters' state could not be written."""
-        self.ledger_saves = False
-        self.ledger_up.set(0)
+    def wrote(self, fault: str) -> None:
+        """Note whether the counters' state can be written: there is no fault."""
+        self.ledger_saves = not fault
+        self.ledger_up.set(not fault)
 
     def set_aside(self, at: float) -> None:
         """Note that damaged state was found, at unix seconds."""

@@ -53,11 +53,8 @@ class LedgerObserver(Protocol):
     def corrected(self, family: str, times: int) -> None:
         """Report that values of days or months fell; the counters do not change."""
 
-    def committed(self) -> None:
-        """Report that a commit succeeded, after one that failed."""
-
-    def commit_failed(self) -> None:
-        """Report that a commit failed; its rows are written by a later one."""
+    def wrote(self, fault: str) -> None:
+        """Report why a commit failed, whose rows a later one writes; empty when one has succeeded again."""
 
     def set_aside(self, at: float) -> None:
         """Report lost state: at `at` (unix seconds) a damaged file was renamed, or a file had no journal."""
@@ -117,7 +114,6 @@ class Ledger:
     Args:
         storage: keeps the rows.
         observer: callbacks for commits and failures.
-        clocks: the clocks.
         linger: how long a group commit waits for further polls, in seconds.
         retry: how long to wait after a failed write, in seconds.
         retention: seconds for which label values that no answer contains are kept.
@@ -154,7 +150,6 @@ class Ledger:
         # What was logged already: rows that are large, and families that count something else.
         self._said: set[object] = set()
         self._stopping = False
-        self._failing = False
         self.fault = ""
         self._next_try = 0.0
         self._thread: threading.Thread | None = None
@@ -278,7 +273,7 @@ class Ledger:
             self._rows.pop(key, None)
             self._unsaved.pop(key, None)
         # Polls continue without delay: after a failed write, no write is tried for each of them.
-        is_time = last or not self._failing or self._clocks.monotonic() >= self._next_try
+        is_time = last or not self.fault or self._clocks.monotonic() >= self._next_try
         if is_time:
             try:
                 self._prepare()
@@ -339,12 +334,11 @@ class Ledger:
         return found
 
     def _failed(self, event: str, error: Exception) -> None:
-        if not self._failing:
+        if not self.fault:
             self._say(self._log.error, event, error=str(error))
-        self._failing = True
-        self.fault = str(error)
+        self.fault = str(error) or repr(error)
         self._next_try = self._clocks.monotonic() + self._retry
-        self._observer.commit_failed()
+        self._observer.wrote(self.fault)
 
     def _say(self, write: Callable[..., object], event: str, **facts: str) -> None:
         report(write, event, path=self._storage.location, **facts)
@@ -419,11 +413,10 @@ class Ledger:
             else:
                 self._rows[key] = stored
         self._unsaved = {}
-        if self._failing:
+        if self.fault:
             self._say(self._log.info, "state saved again")
-            self._failing = False
             self.fault = ""
-            self._observer.committed()
+            self._observer.wrote(self.fault)
         return refused
 
 

@@ -108,7 +108,7 @@ class NullObserver:
     def ignore(self, *_: object) -> None:
         """Ignore an event."""
 
-    corrected = committed = commit_failed = set_aside = ignore
+    corrected = wrote = set_aside = ignore
     claimed = lost = renewed = held = refused = took = ignore
 
 

@@ -30,7 +30,6 @@ class Accounts:
         ledger: what is known of the platforms' times and pauses.
         registry: says which accounts this process reports.
         intervals: returns the intervals of polls that are in force.
-        clocks: the clocks.
         entries: the accounts and databases that are polled, by their targets' `client_name`.
     """
 

@@ -28,8 +28,6 @@ class Polling:
     Args:
         settings: the first settings.
         shards: the shards, whose state is open.
-        telemetry: the exporter's own metrics.
-        clocks: the clocks.
 
     Attributes:
         store: the results of polls.

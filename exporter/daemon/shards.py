@@ -28,7 +28,6 @@ class Shards:
     Args:
         settings: the shards, and where their state is.
         telemetry: where leases are counted.
-        clocks: the clocks.
         held: called, on any thread, with the epochs of the shards that are to be polled from now on and with the rows
             of those that are new.
         lost: called, on any thread, when another exporter has claimed the only shard of this process.

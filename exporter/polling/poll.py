@@ -176,8 +176,6 @@ class Polls:
         registry: the targets; a removed one is not published.
         store: receives the families and the status of each target.
         ledger: counts the counters before they are published.
-        telemetry: the program's own metrics.
-        clocks: the clocks.
         memory: what is known of earlier polls.
     """
 

@@ -118,13 +118,7 @@ class Schedule:
     """Enqueues the targets that are due.
 
     Args:
-        plans: the collectors, and how they are run.
         accounts: the accounts and databases, by their targets' `client_name`.
-        registry: the targets.
-        store: receives the results of polls.
-        ledger: counts the counters.
-        telemetry: the program's own metrics.
-        clocks: the clocks.
         changed: called when the targets have changed.
         memory: what the schedule before a reload has handed over. Due times are kept; only interrupted polls are
             repeated at once.

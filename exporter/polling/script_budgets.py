@@ -43,7 +43,6 @@ class ScriptBudgets:
         ledger: where names are remembered; its rows of an earlier run are read.
         registry: the scripts that are polled. A shard does not see the others' scripts: which name has none shows in
             the metric of all shards together, and not in a log.
-        clocks: the clocks.
         configured: the budgets by account.
         unmatched: account and configured name of budgets that belong to no script.
     """

@@ -387,7 +387,3 @@ class Registry:
         kind, _, target_id = label.partition("/")
         found = (self.polled(account, kind).get(target_id) for account in sorted(self._accounts))
         return [target for target in found if target is not None]
-
-    def names(self) -> Mapping[TargetKey, str]:
-        """Return all known names, to be saved for the next start."""
-        return self._known

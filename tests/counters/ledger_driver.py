@@ -44,16 +44,14 @@ class LedgerEvents:
         """Implements `exporter.counters.ledger.LedgerObserver`."""
         self.corrections[family] += times
 
-    def committed(self) -> None:
+    def wrote(self, fault: str) -> None:
         """Implements `exporter.counters.ledger.LedgerObserver`."""
-        self._up = True
-        self.saved.set()
-
-    def commit_failed(self) -> None:
-        """Implements `exporter.counters.ledger.LedgerObserver`."""
-        self.failures += 1
-        self._up = False
-        self.saved.clear()
+        self._up = not fault
+        if fault:
+            self.failures += 1
+            self.saved.clear()
+        else:
+            self.saved.set()
 
     def set_aside(self, at: float) -> None:
         """Implements `exporter.counters.ledger.LedgerObserver`."""
