@@ -31,16 +31,18 @@ async def until(condition: Callable[[], object], awaited: str = "what was awaite
         raise AssertionError(f"waited {PATIENCE} s for {awaited}") from None
 
 
-def wait_until(condition: Callable[[], object], awaited: str = "what was awaited") -> None:
-    """Wait for a condition, such as the answer of another process.
+def wait_until(
+    condition: Callable[[], object], awaited: str = "what was awaited", step: float = 0.1, patience: float = PATIENCE
+) -> None:
+    """Wait for a condition, such as the answer of another process; look at it each `step` seconds.
 
     Raises:
-        AssertionError: it is not true after `PATIENCE`.
+        AssertionError: it is not true after `patience` seconds.
     """
-    ends = time.monotonic() + PATIENCE
+    ends = time.monotonic() + patience
     while not condition():
-        assert time.monotonic() < ends, f"waited {PATIENCE} s for {awaited}"
-        time.sleep(0.1)
+        assert time.monotonic() < ends, f"waited {patience} s for {awaited}"
+        time.sleep(step)
 
 
 def settled(ask: Callable[[], T], expected: object) -> T:

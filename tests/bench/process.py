@@ -6,19 +6,21 @@ import os
 import re
 import subprocess
 import sys
-import time
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from exporter.sandbox import keys
 from tests.ports import free_port
+from tests.waiting import wait_until
 
 PATIENCE = 900.0
 STOP_SECONDS = 30.0
+wait = partial(wait_until, step=0.2, patience=PATIENCE)
 MIB = 2**20
 _TICKS = os.sysconf("SC_CLK_TCK")
 _NGINX = """
@@ -110,19 +112,6 @@ def get(url: str) -> bytes:
     """Return the body of an answer."""
     with urllib.request.urlopen(url, timeout=PATIENCE) as answer:  # noqa: S310 - our own loopback
         return bytes(answer.read())
-
-
-def wait(is_over: Callable[[], bool], awaited: str, step: float = 0.2) -> None:
-    """Wait for a condition.
-
-    Raises:
-        TimeoutError: it is not true after `PATIENCE`.
-    """
-    until = time.monotonic() + PATIENCE
-    while not is_over():
-        if time.monotonic() > until:
-            raise TimeoutError(f"waited {PATIENCE:g} s for {awaited}")
-        time.sleep(step)
 
 
 def sum_of(url: str, family: str, **labels: str) -> float:
