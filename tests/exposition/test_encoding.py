@@ -20,12 +20,6 @@ def plain(registry: CollectorRegistry | WithoutCreated | NamedFamilies, form: Fo
     return b"".join(headers[form] + lines for headers, lines in encode_own(registry, lambda _: True))
 
 
-def test_help_is_escaped_as_each_format_wants_it() -> None:
-    info = FamilyInfo("edge_x", 'a\\b\nc "d"', Kind.GAUGE)
-    assert header(info, Format.TEXT).splitlines()[0] == rb'# HELP edge_x a\\b\nc "d"'
-    assert header(info, Format.OPENMETRICS).splitlines()[0] == rb"# HELP edge_x a\\b\nc \"d\""
-
-
 def test_own_families_are_what_the_client_library_writes_in_either_format() -> None:
     registry = CollectorRegistry()
     Gauge("edge_a", 'Of "a\\b".', ("x",), registry=registry).labels('1"').set(1.5)

@@ -26,7 +26,7 @@ from exporter.telemetry import WithoutCreated
 from tests.golden import assert_golden
 
 WINDOW = FamilyInfo("edge_window_queries", "Queries.", Kind.GAUGE, "", ("zone_id",))
-TYPES = FamilyInfo("edge_window_record_queries", "Queries by type.", Kind.GAUGE, "", ("zone_id", "record_type"))
+TYPES = FamilyInfo("edge_window_record_queries", 'By "type" \\\n.', Kind.GAUGE, "", ("zone_id", "record_type"))
 DAY = FamilyInfo("edge_day_start_timestamp_seconds", "A day.", Kind.GAUGE, "seconds", ("zone_id",))
 TOTAL = FamilyInfo("edge_queries_total", "Queries since then.", Kind.COUNTER, "", ("zone_id",))
 INFOS = (WINDOW, TYPES, DAY, TOTAL)
@@ -85,7 +85,7 @@ def test_the_exposition_is_sent_byte_by_byte_as_recorded() -> None:
     for created in (True, False):
         made = exposition(created=created)
         made.take({key(9): Update((family(WINDOW, "9"), family(TOTAL, "9", 3.0), family(DAY, "9", 86400.0)))})
-        made.take({key(10): Update((family(WINDOW, "10", 2.5),))})
+        made.take({key(10): Update((family(WINDOW, "10", 2.5), family(TYPES, "10", count=2)))})
         shown += "".join(f"--- {form.name}, created: {created}\n{text(made.build(), form)}" for form in Format)
     reworded = replace(WINDOW, help="Queries in other words.")
     made.declare((reworded,))
