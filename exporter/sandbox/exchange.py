@@ -1,7 +1,7 @@
 """A request that a scripted fault applies to, and the means to answer it."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
@@ -24,14 +24,13 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A request, the application that would answer it, and what a fault needs: time, sleep and random bytes."""
+    """A request, the application that would answer it, and what a fault needs: time and random bytes."""
 
     app: ASGIApp
     scope: Scope
     receive: Receive
     send: Send
     now: Callable[[], float]
-    sleep: Callable[[float], Awaitable[None]]
     random_bytes: Callable[[int], bytes]
     _received: list[Message] = field(default_factory=list)
 
@@ -78,14 +77,11 @@ class Exchange:
 
     async def pause(self, seconds: float) -> bool:
         """Wait, and return whether the client is still connected."""
-        leaving = asyncio.ensure_future(self.disconnected())
-        sleeping = asyncio.ensure_future(self.sleep(seconds))
         try:
-            await asyncio.wait({leaving, sleeping}, return_when=asyncio.FIRST_COMPLETED)
-            return not leaving.done()
-        finally:
-            leaving.cancel()
-            sleeping.cancel()
+            await asyncio.wait_for(self.disconnected(), seconds)
+        except TimeoutError:
+            return True
+        return False
 
     def connection(self) -> asyncio.Transport:
         """Return the client's connection, for bytes that are not HTTP.

@@ -1,9 +1,8 @@
 """Scripted faults: which of them applies to a request, and how often each may still be applied."""
 
-import asyncio
 import random
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -28,12 +27,12 @@ class Scripted:
 
     fault_id: int
     kind: Fault
-    left: int | None
     hits: int = 0
 
     def summary(self) -> dict[str, Any]:
         """Return the fault as the control endpoint shows it."""
-        return {"id": self.fault_id, **self.kind.model_dump(mode="json"), "left": self.left, "hits": self.hits}
+        left = None if self.kind.times is None else self.kind.times - self.hits
+        return {"id": self.fault_id, **self.kind.model_dump(mode="json"), "left": left, "hits": self.hits}
 
 
 class Faults:
@@ -64,7 +63,7 @@ class Faults:
         if paths and not any(kind.can_meet(path) for path in paths):
             field = "path" if kind.path_regex is None else "path_regex"
             raise RequestError(f"{field}: matches no path of the platform; /dnszone/.* matches /dnszone/101/statistics")
-        added = self._scripted[self._next] = Scripted(self._next, kind, kind.times)
+        added = self._scripted[self._next] = Scripted(self._next, kind)
         self._next += 1
         return added
 
@@ -84,11 +83,10 @@ class Faults:
         """Return the fault for a request, and count its use; None if there is none."""
         for scripted in self._scripted.values():
             kind = scripted.kind
-            if scripted.left == 0 or not kind.applies_to(method, path):
+            if scripted.hits == kind.times or not kind.applies_to(method, path):
                 continue
             if kind.probability == 1 or self.random.random() < kind.probability:
                 scripted.hits += 1
-                scripted.left = None if scripted.left is None else scripted.left - 1
                 return kind
         return None
 
@@ -99,13 +97,10 @@ class FaultGate:
     It gives each response the date of the world's clock.
     """
 
-    def __init__(
-        self, app: ASGIApp, faults: Faults, clock: WorldClock, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
-    ) -> None:
+    def __init__(self, app: ASGIApp, faults: Faults, clock: WorldClock) -> None:
         self._app = app
         self._faults = faults
         self._clock = clock
-        self._sleep = sleep
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request, or apply a fault to it."""
@@ -127,7 +122,7 @@ class FaultGate:
             await self._app(scope, receive, dated)
             return
         random_bytes = self._faults.random.randbytes
-        exchange = Exchange(self._app, scope, receive, dated, self._clock.now, self._sleep, random_bytes)
+        exchange = Exchange(self._app, scope, receive, dated, self._clock.now, random_bytes)
         try:
             await fault.apply(exchange)
         except NoConnectionError:

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from exporter.sandbox.app import create_app
-from exporter.sandbox.faults import FaultGate, Faults
+from exporter.sandbox.exchange import Exchange
 from exporter.sandbox.keys import API_KEY
 from exporter.sandbox.server import SandboxServer
 from exporter.sandbox.world import World
@@ -85,20 +85,26 @@ async def test_an_answer_stalls_or_its_connection_is_reset_at_three_points(
         ({"kind": "drip", "seconds": 2.0, "size": 1_000}, lambda size: [2.0] * -(-size // 1_000)),
     ],
 )
-async def test_a_slow_answer_is_right(world: World, fault: dict[str, Any], slept: Any) -> None:
-    faults, sleeps = Faults(seed=1), list[float]()
+async def test_a_slow_answer_is_right(
+    client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch, fault: dict[str, Any], slept: Any
+) -> None:
+    sleeps = list[float]()
 
-    async def sleep(seconds: float) -> None:
+    async def pause(_exchange: Exchange, seconds: float) -> bool:
         sleeps.append(seconds)
+        return True
 
-    transport = httpx.ASGITransport(FaultGate(create_app(world), faults, world.clock, sleep))
-    async with httpx.AsyncClient(transport=transport, base_url="http://x", headers={"AccessKey": API_KEY}) as client:
-        whole = await client.get(ZONE)
-        faults.add(fault)
+    whole = await client.get(ZONE)
+    await script(client, **fault)
+    with monkeypatch.context() as patch:
+        patch.setattr(Exchange, "pause", pause)
         assert (await client.get(ZONE)).content == whole.content
-        assert sleeps == slept(len(whole.content))
-        # The body of a request is read after the delay.
-        renamed = await client.post("/compute/script/7", json={"Name": "late"})
+    assert sleeps == slept(len(whole.content))
+
+
+async def test_the_body_of_a_request_is_read_after_a_delay(client: httpx.AsyncClient) -> None:
+    await script(client, "delay", seconds=0.01)
+    renamed = await client.post("/compute/script/7", json={"Name": "late"})
     assert renamed.json()["Name"] == "late"
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -66,14 +67,11 @@ def _day(_context: click.Context, parameter: click.Parameter, value: str | None)
 def command(
     config: Path | None,
     *,
-    first: int | None,
-    last: int | None,
-    output: Path,
     labels: tuple[str, ...],
-    step: str,
     accounts: tuple[str, ...],
     zones: tuple[str, ...],
     flags: Mapping[str, str],
+    **given: Any,  # noqa: ANN401 - the other options
 ) -> None:
     """Write the history of DNS queries, rate-limit breaches and endpoints' charts as OpenMetrics with timestamps.
 
@@ -92,4 +90,4 @@ def command(
         from exporter.backfill.job import Selected  # noqa: PLC0415 - not for the help
         from exporter.commands.backfill.writing import Job, backfill, parse_labels  # noqa: PLC0415
     selected = Selected(frozenset(accounts), frozenset(zones))
-    backfill(config, Job(first, last, output, parse_labels(labels), step, selected), flags)
+    backfill(config, Job(labels=parse_labels(labels), selected=selected, **given), flags)
