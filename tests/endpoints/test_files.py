@@ -1,5 +1,6 @@
 """Endpoints in configuration files; `tests/settings/files/endpoints.txt` holds the message of each fault."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -29,11 +30,13 @@ def test_faults_of_a_further_file_name_that_file_and_its_line(tmp_path: Path) ->
     ]
 
 
-def test_endpoints_of_further_files_come_after_the_files_own(tmp_path: Path) -> None:
+def test_endpoints_of_further_files_come_after_the_files_own_and_have_their_lines(tmp_path: Path) -> None:
     write(tmp_path, "endpoints: [{name: more, path: /b, metrics: [{name: edge_b, value: B}]}]\n", "more.yml")
     own = "endpoints: [{name: own, path: /a, metrics: [{name: edge_a, value: A}]}]\n"
-    loaded = load_text(tmp_path, f"{ACCOUNT}{own}endpoint_files: [more.yml]\n")
-    assert [endpoint.name for endpoint in loaded.endpoints] == ["own", "more"]
+    path = write(tmp_path, f"{ACCOUNT}{own}endpoint_files: [more.yml]\n")
+    shown = invoke("config", "show", "--config", str(path), environ={}).out.replace(f"{tmp_path}/", "")
+    places = {"own": "config.yml:5", "edge_a": "config.yml:5", "more": "more.yml:1", "edge_b": "more.yml:1"}
+    assert re.findall(r"- name: (\w+)  # (.*)", shown)[1:] == list(places.items())
 
 
 def test_the_metric_reference_of_a_configuration_lists_its_endpoints(tmp_path: Path) -> None:
