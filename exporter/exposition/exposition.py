@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from prometheus_client.registry import Collector
 
 from exporter.exposition.encoding import EOF_LINE, Format, NamedFamilies, encode_own, header, render, render_created
-from exporter.exposition.segments import Body, FamilyChunks, Part, join
+from exporter.exposition.segments import Body, FamilyChunks, Part
 from exporter.exposition.store import Update
 from exporter.log import logger
 from exporter.metric import Family, FamilyInfo, Kind
@@ -96,6 +96,9 @@ class Exposition:
             later poll of it when there is room.
         admits: returns whether a family is exposed (the configuration's allow and deny lists).
         created: whether counters of targets have `_created` in OpenMetrics.
+
+    Attributes:
+        packed: the formats that scrapes have asked for as gzip, whose generations are packed before the next scrape.
     """
 
     def __init__(
@@ -106,6 +109,7 @@ class Exposition:
         admits: Callable[[str], bool] = lambda _: True,
         created: bool = False,
     ) -> None:
+        self.packed = set[Format]()
         self._own = own
         self._cap = cap
         self._admits = admits
@@ -217,7 +221,9 @@ class Exposition:
                     for segment in block.chunks_of(form).segments:
                         parts.append(segment.part())
                         yield_to_others()
-            bodies[form] = join([*parts, self._own_parts[form], self._ends[form]])
+            bodies[form] = Body([*parts, self._own_parts[form], self._ends[form]])
+            if form in self.packed:
+                bodies[form].packed()
             yield_to_others()
         dropped = {name: sum(block.dropped.values()) for name, block in self._blocks.items() if block.dropped}
         return Generation(bodies, sum(block.chunks.total for block in self._blocks.values()), dropped)

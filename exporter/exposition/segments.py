@@ -40,37 +40,33 @@ class Part:
         return cls(plain, packed, isal_zlib.crc32(plain))
 
 
-@dataclass(frozen=True, slots=True)
 class Body:
     """A whole exposition in one format, ready to be sent in pieces.
 
     Attributes:
         pieces: the plain bytes; most of them share memory with the other format and with other generations.
-        size: the number of plain bytes.
-        packed: the same as one gzip member.
-        packed_size: the number of bytes of the gzip member.
     """
 
-    pieces: tuple[bytes, ...]
-    size: int
-    packed: tuple[bytes, ...]
-    packed_size: int
+    def __init__(self, parts: Sequence[Part]) -> None:
+        self.pieces = tuple(gather((part.plain for part in parts), SMALL_BYTES))
+        self._parts = parts
+        self._packed: tuple[bytes, ...] = ()
+
+    def packed(self) -> tuple[bytes, ...]:
+        """Return the same as one gzip member; joined at the first call, because it shares no memory."""
+        if not self._packed:
+            crc = size = 0
+            for part in self._parts:
+                crc = isal_zlib.crc32_combine(crc, part.crc, len(part.plain)) if size else part.crc
+                size += len(part.plain)
+            trailer = _FINAL_BLOCK + struct.pack("<II", crc, size & 0xFFFFFFFF)
+            self._packed = tuple(gather((_GZIP_HEADER, *(part.packed for part in self._parts), trailer), SEGMENT_BYTES))
+        return self._packed
 
     @property
     def gzip(self) -> bytes:
         """The gzip member in one piece."""
-        return b"".join(self.packed)
-
-
-def join(parts: Sequence[Part]) -> Body:
-    """Join parts to one body, which is also one gzip member."""
-    crc = size = 0
-    for part in parts:
-        crc = isal_zlib.crc32_combine(crc, part.crc, len(part.plain)) if size else part.crc
-        size += len(part.plain)
-    trailer = _FINAL_BLOCK + struct.pack("<II", crc, size & 0xFFFFFFFF)
-    packed = tuple(gather((_GZIP_HEADER, *(part.packed for part in parts), trailer), SEGMENT_BYTES))
-    return Body(tuple(gather((part.plain for part in parts), SMALL_BYTES)), size, packed, sum(map(len, packed)))
+        return b"".join(self.packed())
 
 
 def gather(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:

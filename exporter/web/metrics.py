@@ -62,7 +62,10 @@ class MetricsEndpoint:
         # Checked in each request: this process may have been suspended, and another one may count now.
         if wanted == Filter() and (self.fence is None or self.fence.holds()):
             ready = self.renderer.current.bodies[form]
-            pieces, size = (ready.packed, ready.packed_size) if gzip else (ready.pieces, ready.size)
+            if gzip:
+                self.renderer.exposition.packed.add(form)
+            pieces = ready.packed() if gzip else ready.pieces
+            size = sum(map(len, pieces))
         else:
             selected = await self._select(wanted, form, gzip=gzip)
             pieces, size = (selected,), len(selected)
