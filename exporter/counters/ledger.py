@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol
 from exporter.clock import SYSTEM, Clocks, PlatformTime
 from exporter.counters.rows import (
     FACTS,
+    NEVER,
     PAUSE,
     PLATFORM_TIME,
     Families,
@@ -25,7 +26,6 @@ from exporter.counters.rows import (
     pack_facts,
     unpack,
     unpack_facts,
-    with_facts,
 )
 from exporter.counters.series import FamilyFacts, Poll, States, advance_family, follow_family
 from exporter.counters.storage import LeaseHeldError, StateLockedError, Storage, StorageError, report
@@ -398,7 +398,10 @@ class Ledger:
 
     def _save(self) -> Collection[PollKey] | None:
         """Write unsaved rows; return the keys that another exporter counts now, or None if the write failed."""
-        rows = with_facts(self._unsaved)
+        rows = dict(self._unsaved)
+        for key, row in self._unsaved.items():
+            if row is None or row.facts:
+                rows[facts_key(key)] = row and StateRow("", NEVER, row.facts)
         moments = [(PLATFORM_TIME, account, time.believed) for account, time in list(self._platform_times.items())]
         moments += [(PAUSE, account, pause.until()) for account, pause in list(self._pauses.items())]
         rows |= {account_key(kind, account): StateRow("", at, b"") for kind, account, at in moments if at is not None}

@@ -51,7 +51,7 @@ def whole_text(text: str) -> str:
 # them. The facts of a row have this after the name, and a success in the far future, beyond the retention of earlier
 # versions; a moment of an account is the success of a row without a target.
 FACTS = ":facts"
-_NEVER = 2.0**53
+NEVER = 2.0**53
 _LIST = "list/"
 PLATFORM_TIME, PAUSE = "platform_time", "pause"
 
@@ -59,16 +59,6 @@ PLATFORM_TIME, PAUSE = "platform_time", "pause"
 def facts_key(key: PollKey) -> PollKey:
     """Return the key of the row that holds the facts of a row."""
     return PollKey(key.target, key.collector + FACTS)
-
-
-def with_facts(targets: Mapping[PollKey, StateRow | None]) -> dict[PollKey, StateRow | None]:
-    """Return the rows of targets and of their facts, as a storage keeps them."""
-    facts = {
-        facts_key(key): StateRow("", _NEVER, row.facts) if row is not None else None
-        for key, row in targets.items()
-        if row is None or row.facts
-    }
-    return {**targets, **facts}
 
 
 @cache
@@ -79,7 +69,7 @@ def account_key(kind: str, account: str) -> PollKey:
 
 def listed(account: str, kind: str, packed: bytes) -> dict[PollKey, StateRow]:
     """Return the row of the list of an account's resources of a kind."""
-    return {account_key(_LIST + kind, account): StateRow("", _NEVER, packed)}
+    return {account_key(_LIST + kind, account): StateRow("", NEVER, packed)}
 
 
 def lists(rows: Mapping[PollKey, StateRow]) -> dict[tuple[str, str], bytes]:

@@ -90,7 +90,7 @@ class Sources:
         """Return the candidates of a kind; for an account without any, one candidate that represents all."""
         for selection in self.registry.selections(kind):
             account = selection.account
-            scouted = self.registry.scout(account) if kind == "account" else None
+            scouted = self.registry.scouts.get(account) if kind == "account" else None
             if scouted is not None:
                 yield self._other_shard(scouted, "")
                 continue

@@ -82,6 +82,7 @@ class Registry:
     Attributes:
         version: grows whenever the targets change.
         by_key: the targets that are polled, as they are polled now, with names that were learnt since.
+        scouts: account of another shard → the account as a target that is polled for its lists only.
         share: the shards that this process polls now.
         directory: what is known of resources that are not polled here.
     """
@@ -96,7 +97,7 @@ class Registry:
         self._listed: dict[tuple[str, str], dict[str, _Listed]] = {}
         self._targets: dict[tuple[str, str], dict[str, Target]] = {}
         self._fixed: dict[tuple[str, str], dict[str, Target]] = {}
-        self._scouts: dict[str, Target] = {}
+        self.scouts: dict[str, Target] = {}
         # Whether the last list of a kind in an account was complete.
         self._complete: dict[tuple[str, str], bool] = {}
         self.directory = Directory()
@@ -152,7 +153,7 @@ class Registry:
         self._fixed = {
             key: {target.id: target for target in selection.fixed} for key, selection in self._selections.items()
         }
-        self._scouts = {}
+        self.scouts = {}
         return at_once(self._rebuild(set(self._selections) | set(self._targets)))
 
     def apply(self, account: str, inventory: Inventory) -> Change:
@@ -262,13 +263,13 @@ class Registry:
         fixed = self._fixed[key]
         for target in selection.fixed:
             if target.kind == "account":
-                self._scouts.pop(target.account, None)
+                self.scouts.pop(target.account, None)
             if self.owns(target.key):
                 name = target.name or self.name_of(target.key)
                 yield target if name == target.name else replace(target, name=name)
             elif target.kind == "account" and self.share.held:
                 # An account belongs to one shard, but every shard needs the account's lists.
-                self._scouts[target.account] = replace(target, scouted=True)
+                self.scouts[target.account] = replace(target, scouted=True)
         # Copy the mapping, because a discovery may change it between two targets.
         for resource_id, entry in list(self._listed.get(key, {}).items()):
             is_own = resource_id not in fixed and entry.shard in self.share.held
@@ -310,7 +311,7 @@ class Registry:
     def targets(self, kind: str) -> Iterator[Target]:
         """Return the targets of a kind; accounts of other shards are included, whose lists alone are polled."""
         if kind == "account":
-            yield from list(self._scouts.values())
+            yield from list(self.scouts.values())
         for account in sorted(self._accounts):
             yield from self.polled(account, kind).values()
 
@@ -377,10 +378,6 @@ class Registry:
     def is_listed_whole(self, account: str, kind: str) -> bool | None:
         """Return whether the last list of a kind in an account was complete; None before the first list."""
         return self._complete.get((account, kind))
-
-    def scout(self, account: str) -> Target | None:
-        """Return the account as a target that is polled for its lists only; None if it belongs to this process."""
-        return self._scouts.get(account)
 
     def find(self, label: str) -> list[Target]:
         """Return the targets with a label such as `dns_zone/102`, in any account."""
