@@ -43,32 +43,26 @@ class ShardOrdinalError(Exception):
     """`shard.index` is `auto`, and the host name does not end in an ordinal below the total."""
 
 
-Enabled = Annotated[bool, Field(description="Whether the collector runs.")]
-StaleAfter = Annotated[
-    OptionalInterval,
-    Field(description="How long the last values of a failing target are served; null for three effective intervals."),
-]
+class EndpointCollectorSettings(Section):
+    """Whether and how often a configured endpoint polls each of its targets."""
+
+    enabled: bool = Field(default=True, description="Whether the collector runs.")
+    interval: OptionalInterval = Field(default=None, description="The interval; null for the endpoint's own.")
+    stale_after: OptionalInterval = Field(
+        default=None,
+        description="How long the last values of a failing target are served; null for three effective intervals.",
+    )
 
 
-class CollectorSettings(Section):
+class CollectorSettings(EndpointCollectorSettings):
     """Whether and how often a collector polls each of its targets."""
 
-    enabled: Enabled = True
     interval: Interval = Field(description="The interval between two polls of a target.")
-    stale_after: StaleAfter = None
 
     @classmethod
     def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
         """Require that a target is polled again before it is stale."""
         return stale_too_early((), raw.get("interval"), raw.get("stale_after"))
-
-
-class EndpointCollectorSettings(Section):
-    """Whether and how often a configured endpoint polls each of its targets."""
-
-    enabled: Enabled = True
-    interval: OptionalInterval = Field(default=None, description="The interval; null for the endpoint's own.")
-    stale_after: StaleAfter = None
 
 
 # The interval of each collector of the catalogue that has its own section.
