@@ -1,4 +1,4 @@
-"""The account's budget, with a clock that moves only when every task waits for it."""
+"""The account's budget and its pauses, with a clock that moves only when every task waits for it."""
 
 import asyncio
 import heapq
@@ -11,7 +11,9 @@ import pytest
 
 from exporter.clock import Clocks
 from exporter.platform.http.rate_limiter import Pause, Paused, Permit, RateLimiter
-from tests.platform.clients import settle
+from tests.platform.clients import FakeClock, settle
+
+WALL = 1_770_000_000.0
 
 
 @dataclass
@@ -106,14 +108,14 @@ class LimitedCalls:
 
 @asynccontextmanager
 async def limited_calls(
-    rate: float = 1e9, max_in_flight: int = 1000, paused: float = 0.0
+    rate: float = 1e9, max_in_flight: float = 1000, paused: float = 0.0
 ) -> AsyncIterator[LimitedCalls]:
     """Return a budget at the beginning of time, in a pause of a number of seconds."""
     time, waited = Time(), list[float]()
     clocks = Clocks(monotonic=lambda: time.now, sleep=time.sleep)
     pause = Pause(clocks)
     pause.begin(paused)
-    limiter = RateLimiter(rate, max_in_flight, clocks=clocks, throttled=waited.append, pause=pause)
+    limiter = RateLimiter(rate, int(max_in_flight), clocks=clocks, throttled=waited.append, pause=pause)
     made = LimitedCalls(time, limiter, waited)
     yield made
     for task in made.tasks.values():
@@ -121,7 +123,7 @@ async def limited_calls(
     await asyncio.gather(*made.tasks.values(), return_exceptions=True)
 
 
-# The name of a scenario, the rate and the calls at once; below them its steps.
+# The name of a scenario, the rate and the calls at once, and the seconds of a pause that goes on; below them its steps.
 SCENARIOS = """
 no more calls are in flight than allowed; 1e9 3
 ask a b c d e | 1 a b c | answer b | 2 a b c d | lose a | 3 a b c d e
@@ -159,14 +161,16 @@ ask a | 0.01 a | 429 a | ask b c d | cancel b | 2 a c | answer c | ask e | 3 a c
 the rate comes back with the answers; 100 1000
 ask a b | 0.1 a b | 429 a | 429 b | ask c | 10 a b c | answer c | pause 0 rate 52 | ask d | 11 a b c d
 | answer d | pause 0 rate 54
+
+after a pause that an earlier process left, calls pass one at a time until one is answered; 1e9 1000 30
+ask a b c | 29 | 31 a | answer a | 32 a b c
 """
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS.strip().split("\n\n"), ids=lambda scenario: scenario.partition(";")[0])
 async def test_calls_pass(scenario: str) -> None:
     head, _, steps = scenario.partition("\n")
-    rate, in_flight = head.partition("; ")[2].split()
-    async with limited_calls(float(rate), int(in_flight)) as it:
+    async with limited_calls(*map(float, head.partition("; ")[2].split())) as it:
         await it.play(steps)
 
 
@@ -254,6 +258,22 @@ async def test_a_part_of_the_budget_is_a_part_of_its_rate_and_of_its_calls_at_on
         assert len(it.permits) == 8
 
 
-async def test_after_a_pause_that_an_earlier_process_left_calls_pass_one_at_a_time_until_one_is_answered() -> None:
-    async with limited_calls(paused=30) as it:
-        await it.play("ask a b c | 29 | 31 a | answer a | 32 a b c")
+def test_a_pause_ends_by_the_monotonic_clock_and_its_beginning_is_reported() -> None:
+    clock, begun = FakeClock(), list[str]()
+    pause = Pause(Clocks(lambda: WALL, clock), lambda: begun.append("begun"))
+    seen = [(pause.left(), pause.until(), len(begun))]
+    pause.begin(30)
+    for passed in (0, 10, 20):
+        clock.now += passed
+        # What an earlier process left shortens no pause.
+        pause.restore(WALL - 1)
+        seen.append((pause.left(), pause.until(), len(begun)))
+    assert seen == [(0, None, 0), (30, WALL + 30, 1), (20, WALL + 20, 1), (0, None, 1)]
+
+
+@pytest.mark.parametrize(("later", "left"), [(0, 30), (20, 10), (30, 0), (10**9, 0), (-10, 40), (-(10**9), 3600)])
+def test_a_pause_goes_on_in_the_next_process_by_the_wall_clock(later: float, left: float) -> None:
+    """Also if the wall clock was set in the meantime; a pause is never longer than an hour."""
+    pause = Pause(Clocks(lambda: WALL + later, FakeClock(now=5.0)))
+    pause.restore(WALL + 30)
+    assert pause.left() == left
