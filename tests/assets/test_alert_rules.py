@@ -1,4 +1,5 @@
 from functools import cache
+from typing import Any
 
 import pytest
 import yaml
@@ -12,7 +13,7 @@ ALERTS = load_alerts()
 BY_ALERT = for_each("alert", ALERTS, name=lambda alert: alert.name)
 
 
-def alerts_after(*assignments: str) -> dict[str, dict[str, object]]:
+def alerts_after(*assignments: str) -> dict[str, dict[str, Any]]:
     """Return every alert of the shipped rules after changes, by name."""
     rendered = render(SHIPPED, parse_changes(assignments))
     return {
@@ -26,7 +27,7 @@ def alerts_after(*assignments: str) -> dict[str, dict[str, object]]:
 
 
 @cache
-def alerts_before() -> dict[str, dict[str, object]]:
+def alerts_before() -> dict[str, dict[str, Any]]:
     """Return every alert of the shipped rules, rendered without a change."""
     return alerts_after("label.unused=x")
 
@@ -44,19 +45,16 @@ def test_each_value_of_an_alert_changes_that_alert_alone(changed: list[Rule]) ->
     for name, number in own.items():
         changes += [f"{name}.for={number}m", f"{name}.keep_firing_for={number}h", f"{name}.severity=s{number}"]
         changes += [f"{name}.label.team=t{number}", f"{name}.annotation.note=n{number}"]
-        thresholds = threshold_names(str(before[name]["expr"]))
+        thresholds = threshold_names(before[name]["expr"])
         changes += [f"{name}.threshold.{threshold}={place}.{number}" for place, threshold in enumerate(thresholds)]
     after = alerts_after("label.unused=x", *changes)
     for name, number in own.items():
         rule, former = after.pop(name), before.pop(name)
         assert (rule["for"], rule["keep_firing_for"]) == (f"{number}m", f"{number}h")
-        labels, annotations = former["labels"], former["annotations"]
-        assert isinstance(labels, dict)
-        assert isinstance(annotations, dict)
-        assert rule["labels"] == {**labels, "severity": f"s{number}", "team": f"t{number}"}
-        assert rule["annotations"] == {**annotations, "note": f"n{number}"}
-        for place, threshold in enumerate(threshold_names(str(former["expr"]))):
-            lines = [line for line in str(rule["expr"]).splitlines() if line.endswith(f"# threshold: {threshold}")]
+        assert rule["labels"] == {**former["labels"], "severity": f"s{number}", "team": f"t{number}"}
+        assert rule["annotations"] == {**former["annotations"], "note": f"n{number}"}
+        for place, threshold in enumerate(threshold_names(former["expr"])):
+            lines = [line for line in rule["expr"].splitlines() if line.endswith(f"# threshold: {threshold}")]
             assert lines
             assert all(f"{place}.{number}  # threshold" in line for line in lines)
     assert after == before
@@ -66,12 +64,9 @@ def test_values_of_all_alerts_change_all_of_them() -> None:
     after = alerts_after("severity.critical=page", "label.team=edge", "runbook_base=https://wiki.example.net/edge/")
     assert after.keys() == alerts_before().keys()
     for name, alert in after.items():
-        labels, annotations = alert["labels"], alert["annotations"]
-        assert isinstance(labels, dict)
-        assert isinstance(annotations, dict)
-        assert labels["team"] == "edge"
-        assert labels["severity"] != "critical"
-        assert annotations["runbook_url"] == f"https://wiki.example.net/edge/{name}.md"
+        assert alert["labels"]["team"] == "edge"
+        assert alert["labels"]["severity"] != "critical"
+        assert alert["annotations"]["runbook_url"] == f"https://wiki.example.net/edge/{name}.md"
     assert alerts_after("EdgeWafSwitchedOff.expr=vector(0)")["EdgeWafSwitchedOff"]["expr"] == "vector(0)"
 
 
