@@ -164,13 +164,14 @@ class Segment:
     def _join(self) -> bytes:
         # To copy chunks between two marks in one piece makes a generation 40 % cheaper if 1 % of them have changed.
         sizes = array("I", map(sub, self._ends, self._starts))
-        pieces: list[bytes] = []
+        pieces: list[bytes | memoryview] = []
+        plain = memoryview(self._plain)
         place, count = 0, len(self.keys)
         while place < count:
             mark = self._marks.find(1, place)
             until = count if mark < 0 else mark
             if until > place:
-                pieces.append(self._plain[self._starts[place] : self._ends[until - 1]])
+                pieces.append(plain[self._starts[place] : self._ends[until - 1]])
             if until < count:
                 chunk = self._fresh[self.keys[until]]
                 sizes[until] = len(chunk)
