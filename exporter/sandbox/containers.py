@@ -21,10 +21,6 @@ class Image:
     nightly: bool = False
 
 
-class RegistryUnreachableError(Exception):
-    """The registry does not answer the platform."""
-
-
 class Images:
     """The images that the account's registries hold."""
 
@@ -49,11 +45,11 @@ class Images:
         """Return the tags of an image.
 
         Raises:
-            RegistryUnreachableError: the registry does not answer.
+            ConnectionError: the registry does not answer.
             KeyError: there is no such image.
         """
         if registry_id in self._unreachable:
-            raise RegistryUnreachableError
+            raise ConnectionError
         return self.known_tags(self._image(registry_id, namespace, name))
 
     def known_tags(self, image: Image) -> list[str]:

@@ -81,10 +81,6 @@ _REQUEST_SECONDS: Final = 5.0
 _MOST_STREAMS: Final = 64
 
 
-class BatonError(Exception):
-    """The baton belongs to no stream, or to an expired one."""
-
-
 class _Parked(NamedTuple):
     """A stream that waits for its next pipeline."""
 
@@ -111,9 +107,8 @@ class Database:
         """Execute a pipeline.
 
         Raises:
-            BatonError: the baton is not valid.
             ForbiddenError: a request would write, and the token is read-only.
-            ProtocolError: a request violates the protocol; those before it are executed.
+            ProtocolError: the baton is not valid, or a request violates the protocol; those before it are executed.
         """
         now = self._clock.monotonic()
         for expired in [baton for baton, parked in self._parked.items() if parked.until <= now]:
@@ -121,12 +116,11 @@ class Database:
         resumed = None
         if pipeline.baton is not None:
             parked = self._parked.pop(pipeline.baton, None)
-            if parked is None:
-                raise BatonError
+            if parked is not None and parked.kind is not kind:
+                parked.stream.close()
+            if parked is None or parked.kind is not kind:
+                raise hrana.ProtocolError("The baton is invalid, or its stream has expired")
             resumed = parked.stream
-            if parked.kind is not kind:
-                resumed.close()
-                raise BatonError
         stream, results = await asyncio.to_thread(self._run, pipeline, kind, resumed)
         baton = None if stream.is_closed else self._park(stream, kind)
         return {"baton": baton, "base_url": None, "results": results}

@@ -12,7 +12,6 @@ from starlette.routing import Route
 
 from exporter.sandbox import hrana
 from exporter.sandbox.answers import payload
-from exporter.sandbox.database import BatonError
 from exporter.sandbox.operation import bearer_token
 from exporter.sandbox.request_parsing import RequestError, body_bytes, reasons
 from exporter.sandbox.sql import ForbiddenError
@@ -47,8 +46,6 @@ async def _on_pipeline(request: Request) -> Response:
         wrong = f"JSON parse error: {reasons(error)[0]}"
     except hrana.ProtocolError as error:
         wrong = str(error)
-    except BatonError:
-        wrong = "The baton is invalid, or its stream has expired"
     except ForbiddenError:
         return payload({"error": "Authorization forbidden: the access token is read only"}, 403)
     return PlainTextResponse(wrong, status)

@@ -10,7 +10,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from exporter.sandbox.answers import enveloped, payload, problem, refused, script_error
-from exporter.sandbox.containers import RegistryUnreachableError
 from exporter.sandbox.operation import Access, Operation, Refusal, TheWorld, operation
 from exporter.sandbox.protection import CONFIGURATIONS, bot_detection
 from exporter.sandbox.request_parsing import Int64, MaybeId, Moment, Page, PageSize, RequestError
@@ -270,7 +269,7 @@ async def container_image_tags(world: TheWorld, image: ContainerImage, request: 
     path = request.url.path
     try:
         tags = world.registries.tags(image.registry_id, image.image_namespace, image.image_name)
-    except RegistryUnreachableError:
+    except ConnectionError:
         unreachable = [("registryId", "The registry does not answer.")]
         return problem(500, "The tags could not be read.", path, unreachable, world.next_trace())
     except KeyError:

@@ -55,6 +55,10 @@ def check(answer: httpx.Response, path: str) -> None:
     jsonschema.Draft202012Validator(schema).validate(value)
 
 
+async def test_the_description_is_served(client: httpx.AsyncClient) -> None:
+    assert (await client.get("/openapi.json")).json() == describe(OPERATIONS)
+
+
 async def test_every_answer_of_the_golden_is_as_described() -> None:
     checked = set()
     async with httpx.AsyncClient(transport=transport(), base_url="http://sandbox") as client:
