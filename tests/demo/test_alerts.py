@@ -17,15 +17,10 @@ from tests.waiting import wait_until
 
 # A rate over 15 minutes that has to last for 5 more would take 20 minutes: in the test's copy both are seconds.
 IN_SECONDS = (
-    ("interval: 1m\n", "interval: 1s\n"),
-    ("interval: 2m\n", "interval: 1s\n"),
-    ("[15m]", "[20s]"),
-    ("offset 15m", "offset 20s"),
-    ("time() - 900", "time() - 20"),
-    ("for: 5m", "for: 1s"),
+    ("interval: 1m\n", "interval: 1s\n"), ("interval: 2m\n", "interval: 1s\n"), ("[15m]", "[20s]"),
+    ("offset 15m", "offset 20s"), ("time() - 900", "time() - 20"), ("for: 5m", "for: 1s"),
     ("keep_firing_for: 45m", "keep_firing_for: 3s"),
-)
-
+)  # fmt: skip
 # The receiver of the alert that always fires.
 ALWAYS = "/watchdog"
 

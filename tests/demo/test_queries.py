@@ -80,18 +80,10 @@ FOUND = "something is wrong"
 # The alerts on what is there now; all others compare with hours or days ago, or are about the exporter itself, and
 # have their cases for promtool.
 FIRING = {
-    "EdgeCollectorFailing",
-    "EdgeCredentialPartlyRefused",
-    "EdgeDatabaseDown",
-    "EdgeDatabaseQueryFailing",
-    "EdgeDnsScanFailed",
-    "EdgeDnsZoneNeverScanned",
-    "EdgeImageTagMissing",
-    "EdgeLearningModeLeftOn",
-    "EdgeScriptOverBudget",
-    "EdgeTargetFailing",
-    "EdgeWafSwitchedOff",
-}
+    "EdgeCollectorFailing", "EdgeCredentialPartlyRefused", "EdgeDatabaseDown", "EdgeDatabaseQueryFailing",
+    "EdgeDnsScanFailed", "EdgeDnsZoneNeverScanned", "EdgeImageTagMissing", "EdgeLearningModeLeftOn",
+    "EdgeScriptOverBudget", "EdgeTargetFailing", "EdgeWafSwitchedOff",
+}  # fmt: skip
 
 
 def ask(prometheus: Prometheus, use: Use, seconds: int) -> bool:

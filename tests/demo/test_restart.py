@@ -31,15 +31,10 @@ IN_SECONDS = (
 SETTLED_SECONDS = 10
 # An hour is fifteen seconds, and a day is half a minute.
 HOURS_IN_SECONDS = (
-    ("interval: 2m\n", "interval: 1s\n"),
-    ("[1h]", "[15s]"),
-    ("offset 1h", "offset 15s"),
-    ("time() - 3600", "time() - 15"),
-    ("offset 1d", "offset 30s"),
-    ("offset 2d", "offset 60s"),
-    ("offset 3d", "offset 90s"),
-    ("for: 15m\n", "for: 5s\n"),
-)
+    ("interval: 2m\n", "interval: 1s\n"), ("[1h]", "[15s]"), ("offset 1h", "offset 15s"),
+    ("time() - 3600", "time() - 15"), ("offset 1d", "offset 30s"), ("offset 2d", "offset 60s"),
+    ("offset 3d", "offset 90s"), ("for: 15m\n", "for: 5s\n"),
+)  # fmt: skip
 CONFIG = """
 accounts:
   - name: main

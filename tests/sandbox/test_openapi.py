@@ -125,25 +125,20 @@ def quote(segment: str) -> str:
     return "".join(f"%{byte:02X}" for byte in segment.encode("utf-8", "replace"))
 
 
-@given(
-    requests=st.lists(
-        st.fixed_dictionaries(
-            {
-                "type": st.sampled_from(
-                    ["execute", "batch", "sequence", "describe", "store_sql", "close_sql", "close", "x"]
-                )
-            },
-            optional={
-                "sql": st.text(max_size=20) | st.sampled_from(["SELECT 1", "SELECT ?", "DELETE FROM orders", "BEGIN"]),
-                "sql_id": st.integers(0, 2),
-                "stmt": st.fixed_dictionaries({"sql": st.text(max_size=20)}, optional={"args": JSON}),
-                "batch": st.fixed_dictionaries({"steps": JSON}),
-            },
-        )
-        | JSON,
-        max_size=5,
-    )
+KINDS = ("execute", "batch", "sequence", "describe", "store_sql", "close_sql", "close", "x")
+SQL = st.text(max_size=20)
+STREAM_REQUESTS = st.fixed_dictionaries(
+    {"type": st.sampled_from(KINDS)},
+    optional={
+        "sql": SQL | st.sampled_from(["SELECT 1", "SELECT ?", "DELETE FROM orders", "BEGIN"]),
+        "sql_id": st.integers(0, 2),
+        "stmt": st.fixed_dictionaries({"sql": SQL}, optional={"args": JSON}),
+        "batch": st.fixed_dictionaries({"steps": JSON}),
+    },
 )
+
+
+@given(requests=st.lists(STREAM_REQUESTS | JSON, max_size=5))
 async def test_the_pipeline_answers_any_request_as_described(requests: list[Any]) -> None:
     world = World(clock=WorldClock(NOON, speed=0.0))
     asgi = httpx.ASGITransport(create_app(world), raise_app_exceptions=False)
