@@ -199,10 +199,19 @@ def own_id(target: Target) -> str:
 ACCOUNT: Label[object] = Label("account", lambda target, _: target.account)
 
 
-def identity(*names: str) -> tuple[Label[object], ...]:
-    """Return the labels of most targets: their account, and with these names, their id and their name."""
+def attribute(name: str, of: str = "") -> Label[object]:
+    """Return a label with the value of a target's attribute `of`, which by default has the label's name."""
+    return Label(name, lambda target, _: target.attributes.get(of or name, ""))
+
+
+def identity(*names: str, within: str = "") -> tuple[Label[object], ...]:
+    """Return the labels of most targets: their account, and with these names, their id and their name.
+
+    `within` is the attribute with the id of the resource to which they belong, and the name of its label.
+    """
     values: tuple[Callable[[Target, object], str], ...] = (lambda target, _: target.id, lambda target, _: target.name)
-    return (ACCOUNT, *(Label(name, value) for name, value in zip(names, values, strict=False)))
+    own = (Label(name, value) for name, value in zip(names, values, strict=False))
+    return (ACCOUNT, *((attribute(within),) if within else ()), *own)
 
 
 def describe(labels: Sequence[Label[Any]], metrics: Iterable[Metric[Any]]) -> tuple[FamilyInfo, ...]:

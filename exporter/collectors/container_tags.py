@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from exporter.collectors.collector import ACCOUNT, Context, Label, TargetCollector
+from exporter.collectors.collector import ACCOUNT, Context, TargetCollector, attribute
 from exporter.metric import Metric
 from exporter.platform.api import containers
 from exporter.platform.operation import Answer
@@ -29,12 +29,7 @@ COLLECTOR: TargetCollector[ImageTags] = TargetCollector(
     interval=900,
     operations=(containers.TAGS,),
     fetch=_fetch,
-    labels=(
-        ACCOUNT,
-        Label("registry_id", lambda target, _: target.attributes["registry_id"]),
-        Label("image_namespace", lambda target, _: target.attributes["namespace"]),
-        Label("image", lambda target, _: target.attributes["name"]),
-    ),
+    labels=(ACCOUNT, attribute("registry_id"), attribute("image_namespace", "namespace"), attribute("image", "name")),
     metrics=(
         Metric(
             "edge_container_image_tags",

@@ -1,6 +1,6 @@
 """Custom access lists (interface document, CustomAccessList)."""
 
-from exporter.collectors.collector import ACCOUNT, Label, TargetCollector, calling, own_id
+from exporter.collectors.collector import TargetCollector, calling, identity, own_id
 from exporter.metric import Metric
 from exporter.platform.api import shield
 from exporter.platform.api.shield_models import CustomAccessList
@@ -13,12 +13,7 @@ COLLECTOR: TargetCollector[CustomAccessList] = TargetCollector(
     operations=(shield.ACCESS_LIST,),
     fetch=calling(shield.ACCESS_LIST, shieldZoneId=lambda it: it.attributes["shield_zone_id"], id=own_id),
     tells_name=lambda entries: entries.name,
-    labels=(
-        ACCOUNT,
-        Label("shield_zone_id", lambda target, _: target.attributes["shield_zone_id"]),
-        Label("access_list_id", lambda target, _: target.id),
-        Label("access_list", lambda target, _: target.name),
-    ),
+    labels=identity("access_list_id", "access_list", within="shield_zone_id"),
     metrics=(
         Metric(
             "edge_shield_access_list_entries",

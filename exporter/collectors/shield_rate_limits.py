@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from exporter.collectors.collector import ACCOUNT, Context, Label, TargetCollector
+from exporter.collectors.collector import Context, TargetCollector, identity
 from exporter.metric import DayBuckets, Metric, as_count
 from exporter.platform.api import shield
 from exporter.platform.api.shield_models import BreachCounts
@@ -103,12 +103,7 @@ COLLECTOR: TargetCollector[Breaches] = TargetCollector(
     interval=60,
     operations=(shield.RATE_LIMIT,),
     fetch=_fetch,
-    labels=(
-        ACCOUNT,
-        Label("shield_zone_id", lambda target, _: target.attributes.get("shield_zone_id", "")),
-        Label("rate_limit_id", lambda target, _: target.id),
-        Label("rate_limit", lambda target, _: target.name),
-    ),
+    labels=identity("rate_limit_id", "rate_limit", within="shield_zone_id"),
     metrics=(
         Metric(
             "edge_shield_rate_limit_window_breaches_overall",

@@ -69,11 +69,9 @@ def _without_secret(expression: Expression) -> Expression:
 
 
 def _parse_path(value: object) -> Path:
-    if isinstance(value, Path):
-        return value
-    if not isinstance(value, str) or not value.strip():
+    if not isinstance(value, Path | str) or (isinstance(value, str) and not value.strip()):
         raise expected("a path such as /pullzone/{id}")
-    return parse_path(value.strip())
+    return value if isinstance(value, Path) else parse_path(value.strip())
 
 
 def _parse_name(value: object) -> str:
