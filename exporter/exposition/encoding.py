@@ -43,31 +43,16 @@ def _encode(metric: WireMetric, form: Format) -> bytes:
     return encoded.removesuffix(EOF_LINE)
 
 
-def _sample_lines(metric: WireMetric, form: Format) -> bytes:
-    # An empty help text gives one line, so the number of lines before the samples is known. Only OpenMetrics has UNIT.
+def _sample_lines(metric: WireMetric) -> bytes:
     bare = WireMetric(metric.name, "", metric.type, metric.unit)
     bare.samples = metric.samples
-    encoded = _encode(bare, form)
-    start = 0
-    for _ in range(3 if form is Format.OPENMETRICS and metric.unit else 2):
-        start = encoded.index(b"\n", start) + 1
-    return encoded[start:]
+    # An empty help text gives one line, so that two lines are before the samples.
+    return _encode(bare, Format.TEXT).split(b"\n", 2)[2]
 
 
 def header(info: FamilyInfo, form: Format) -> bytes:
     """Return the HELP, TYPE and UNIT lines of a family."""
     return _encode(_wire(info), form)
-
-
-def render_created(family: Family) -> bytes:
-    """Return the sample lines of a family of one target in OpenMetrics, with the `_created` samples of counters."""
-    metric = _wire(family.info)
-    for sample in family.samples:
-        labels = dict(zip(family.info.labels, sample.values, strict=True))
-        metric.samples.append(WireSample(family.info.name, labels, sample.value))
-        if sample.created is not None:
-            metric.samples.append(WireSample(f"{metric.name}_created", labels, sample.created))
-    return _sample_lines(metric, Format.OPENMETRICS)
 
 
 @lru_cache(maxsize=MOST_TEMPLATES)
@@ -76,7 +61,7 @@ def _template(info: FamilyInfo) -> tuple[str, Callable[[LabelValues], LabelValue
     metric = _wire(info)
     labels = {name: f"<{place}>" for place, name in enumerate(info.labels)}
     metric.samples.append(WireSample(info.name, labels, 0.0))
-    line = _sample_lines(metric, Format.TEXT).decode().replace("%", "%%")
+    line = _sample_lines(metric).decode().replace("%", "%%")
     order = [int(place) for place in _PLACE.findall(line)]
     # With one index, itemgetter would return a single value instead of a tuple.
     in_order: Callable[[LabelValues], LabelValues] = itemgetter(*order) if len(order) > 1 else tuple
@@ -88,10 +73,13 @@ _number: Callable[[float], str] = floatToGoString
 _LONG_NUMBER = 1e6
 
 
-def render(family: Family) -> bytes:
-    """Return the sample lines of a family of one target, which are the same in both formats without `_created`.
+def render(family: Family, *, created: bool = False) -> bytes:
+    """Return the sample lines of a family of one target, from a template: the encoder would take eight times as long.
 
-    They are made from a template; the encoder would take eight times as long.
+    Args:
+        family: the family.
+        created: whether to add the `_created` samples of counters, which only OpenMetrics has; all other lines are the
+            same in both formats.
     """
     template, in_order = _template(family.info)
     lines = []
@@ -104,6 +92,9 @@ def render(family: Family) -> bytes:
             values = tuple(it.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"") for it in values)
         number = repr(float(value)) if 0.0 <= value < _LONG_NUMBER else _number(value)
         lines.append(template % (*in_order(values), number))
+        if created and sample.created is not None:
+            template_created = f"{family.info.name.removesuffix('_total')}_created{template[len(family.info.name) :]}"
+            lines.append(template_created % (*in_order(values), _number(sample.created)))
     return "".join(lines).encode()
 
 
@@ -117,7 +108,7 @@ def encode_own(registry: Collector, admits: Callable[[str], bool]) -> Iterator[t
     for metric in registry.collect():
         if admits(exposed_name(metric)):
             bare = WireMetric(metric.name, metric.documentation, metric.type, metric.unit)
-            yield {form: _encode(bare, form) for form in Format}, _sample_lines(metric, Format.TEXT)
+            yield {form: _encode(bare, form) for form in Format}, _sample_lines(metric)
 
 
 def exposed_name(metric: WireMetric) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from prometheus_client.registry import Collector
 
-from exporter.exposition.encoding import EOF_LINE, Format, NamedFamilies, encode_own, header, render, render_created
+from exporter.exposition.encoding import EOF_LINE, Format, NamedFamilies, encode_own, header, render
 from exporter.exposition.segments import Body, FamilyChunks, Part
 from exporter.exposition.store import Update
 from exporter.log import logger
@@ -175,7 +175,7 @@ class Exposition:
             return False
         try:
             lines = render(family)
-            created = render_created(family) if block.created is not None else b""
+            created = render(family, created=True) if block.created is not None else b""
         except (ValueError, TypeError, AttributeError) as error:
             # A bug in one family must not stop all others from being updated.
             logger().error(

@@ -17,7 +17,7 @@ from prometheus_client import Metric as WireMetric
 from prometheus_client.registry import Collector
 from structlog.testing import capture_logs
 
-from exporter.exposition.encoding import header, render, render_created
+from exporter.exposition.encoding import header, render
 from exporter.exposition.exposition import Exposition, Filter, Format, Generation
 from exporter.exposition.store import REMOVED, Update
 from exporter.metric import Family, FamilyInfo, Kind, Sample, label_value
@@ -75,7 +75,7 @@ def naive(state: State, form: Format, wanted: Filter = Filter(), *, created: boo
         if keys and (not wanted.names or info.name in wanted.names):
             parts.append(header(info, form))
             is_created = created and form is Format.OPENMETRICS
-            parts.extend((render_created if is_created else render)(state[known][info.name]) for known in keys)
+            parts.extend(render(state[known][info.name], created=is_created) for known in keys)
     return b"".join(parts) + (b"# EOF\n" if form is Format.OPENMETRICS else b"")
 
 
