@@ -8,6 +8,7 @@ from exporter.settings.loading import load
 from exporter.settings.model import Settings
 from exporter.validation.faults import ConfigurationError, Fault
 
+Texts = Mapping[str, str] | None
 ENOUGH = {"EDGE_EXPORTER_BASE_URL": "https://api.example.net", "EDGE_EXPORTER_API_KEY": "hunter2"}
 ACCOUNT = """\
 accounts:
@@ -24,29 +25,19 @@ def write(directory: Path, text: str, name: str = "config.yml") -> Path:
     return path
 
 
-def load_text(
-    directory: Path,
-    text: str,
-    flags: Mapping[str, str] | None = None,
-    environ: Mapping[str, str] | None = None,
-    host_name: str = "host",
-) -> Settings:
+def load_text(folder: Path, text: str, flags: Texts = None, environ: Texts = None, host_name: str = "host") -> Settings:
     """Load the settings of a file with this text."""
-    return load(write(directory, text), flags, environ or {}, host_name=host_name)
+    return load(write(folder, text), flags, environ or {}, host_name=host_name)
 
 
 def refusal(
-    directory: Path,
-    text: str | None,
-    flags: Mapping[str, str] | None = None,
-    environ: Mapping[str, str] | None = None,
-    host_name: str = "host",
+    folder: Path, text: str | None, flags: Texts = None, environ: Texts = None, host_name: str = "host"
 ) -> list[str]:
-    """Return the printed faults of a file with this text, without its directory; empty if it is accepted."""
-    path = None if text is None else write(directory, text)
+    """Return the printed faults of a file with this text, without its folder; empty if it is accepted."""
+    path = None if text is None else write(folder, text)
     faults: tuple[Fault, ...] = ()
     try:
         load(path, flags, environ or {}, host_name=host_name)
     except ConfigurationError as error:
         faults = error.faults
-    return [str(fault).replace(f"{directory}/", "") for fault in faults]
+    return [str(fault).replace(f"{folder}/", "") for fault in faults]

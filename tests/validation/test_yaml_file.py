@@ -94,19 +94,17 @@ def test_file_names_are_relative_to_the_file_that_says_them() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("number", "words"),
-    [
-        (errno.ENOENT, "does not exist"),
-        (errno.ENOTDIR, "does not exist"),
-        (errno.EISDIR, "is a directory, expected a file"),
-        (errno.EACCES, "cannot be read: permission denied"),
-        (errno.EIO, "cannot be read: input/output error"),
-        (errno.ENAMETOOLONG, "cannot be read: file name too long"),
-    ],
-)
-def test_why_a_file_cannot_be_read_is_said_in_our_words(number: int, words: str) -> None:
-    assert unreadable(OSError(number, os.strerror(number))) == words
+UNREADABLE = {
+    **dict.fromkeys((errno.ENOENT, errno.ENOTDIR), "does not exist"),
+    errno.EISDIR: "is a directory, expected a file",
+    errno.EACCES: "cannot be read: permission denied",
+    errno.EIO: "cannot be read: input/output error",
+    errno.ENAMETOOLONG: "cannot be read: file name too long",
+}
+
+
+def test_why_a_file_cannot_be_read_is_said_in_our_words() -> None:
+    assert {number: unreadable(OSError(number, os.strerror(number))) for number in UNREADABLE} == UNREADABLE
 
 
 def bomb(inner: str, width: int = 9, depth: int = 30) -> str:

@@ -9,13 +9,10 @@ from tests.polled import succeed
 from tests.web.view_setup import STATISTICS, view_setup, zone
 
 
-def _with_series(target: Target) -> Outcome:
-    return Outcome(target, (Family(HEALTH[0], (Sample(("main", STATISTICS, target.key.label, ""), 1.0),)),))
-
-
 async def test_a_target_whose_series_are_gone_is_stale_and_is_not_drawn() -> None:
     async with view_setup() as setup:
-        succeed(setup.store, STATISTICS, _with_series(zone(101)), (), lifetime=60.0, duration=0.1, chart=[1, 2, 3])
+        served = Outcome(zone(101), (Family(HEALTH[0], (Sample(("main", STATISTICS, "dns_zone/101", ""), 1.0),)),))
+        succeed(setup.store, STATISTICS, served, (), lifetime=60.0, duration=0.1, chart=[1, 2, 3])
         setup.fail(zone(101))
         assert [row.state for row in await setup.rows()] == [State.FAILING]
         setup.turn(61)

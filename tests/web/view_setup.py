@@ -1,9 +1,9 @@
 """The parts that the pages read, set up by tests: a store, a schedule with fixed values, and clocks."""
 
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Any, cast
 
 import httpx
 from prometheus_client import CollectorRegistry
@@ -150,23 +150,13 @@ class ViewSetup:
         self.reloads += 1
         return self.faults
 
-    def succeed(
-        self,
-        target: Target,
-        collector: str = STATISTICS,
-        *,
-        chart: Iterable[float] = (),
-        note: str = "",
-        took: float = 0.1,
-    ) -> None:
-        """Record a successful poll."""
-        outcome = Outcome(target)
-        succeed(self.store, collector, outcome, (), lifetime=60.0, duration=took, chart=chart, note=note)
+    def succeed(self, target: Target, collector: str = STATISTICS, *, took: float = 0.1, **more: Any) -> None:
+        """Record a successful poll, with a chart or a note."""
+        succeed(self.store, collector, Outcome(target), (), lifetime=60.0, duration=took, **more)
 
-    def fail(
-        self, target: Target, collector: str = STATISTICS, *, reason: str = "server_error", message: str = "it broke"
-    ) -> None:
+    def fail(self, target: Target, collector: str = STATISTICS, reason: str = "server_error", **more: str) -> None:
         """Record a failed poll."""
+        message = more.get("message", "it broke")
         fail(self.store, collector, Outcome(target), reason, message, lifetime=60.0, duration=0.2)
 
     async def rows(self, **wanted: object) -> list[TargetView]:

@@ -5,6 +5,7 @@ import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
@@ -203,37 +204,25 @@ async def test_other_settings_apply_to_the_next_connection_unless_they_are_wrong
 def test_each_wrong_file_is_named_with_the_key_that_names_it(
     tmp_path: Path, authority: Authority, settings: TlsSettings
 ) -> None:
-    cert, key = authority.issue(name="other")
-    other = TlsSettings(cert_file=cert, key_file=key)
-    nothing, text, broken = tmp_path / "none", tmp_path / "text", tmp_path / "broken"
+    _, other = authority.issue(name="other")
+    nothing, text, broken, encrypted = (tmp_path / name for name in ("none", "text", "broken", "encrypted"))
     text.write_text("hunter2")
     broken.write_text("-----BEGIN CERTIFICATE-----\nhunter2\n-----END CERTIFICATE-----\n")
-    encrypted = tmp_path / "encrypted"
     encrypted.write_text("-----BEGIN ENCRYPTED PRIVATE KEY-----\nhunter2\n-----END ENCRYPTED PRIVATE KEY-----\n")
-    wrong = {
-        "none": replace(settings, cert_file=nothing),
-        "text": replace(settings, cert_file=text),
-        "broken": replace(settings, cert_file=broken),
-        "directory": replace(settings, key_file=tmp_path),
-        "no key": replace(settings, key_file=settings.cert_file),
-        "another key": replace(settings, key_file=other.key_file),
-        "encrypted": replace(settings, key_file=encrypted),
-        "long": replace(settings, cert_file=None, cert=f"{'a' * 65_536}CERTIFICATE-----"),
-        "authority": replace(settings, client_auth_type="VerifyClientCertIfGiven", client_ca_file=broken),
-    }
-    reported = {}
-    for name, each in wrong.items():
+    inline, long = {"cert_file": None}, f"{'a' * 65_536}CERTIFICATE-----"
+    clients = {"client_auth_type": "VerifyClientCertIfGiven"}
+    wrong: list[tuple[str, dict[str, Any], str]] = [
+        ("cert_file", {"cert_file": nothing}, "none does not exist"),
+        ("cert_file", {"cert_file": text}, "text holds no certificate in PEM form"),
+        ("cert_file", {"cert_file": broken}, "cannot read broken or its key"),
+        ("key_file", {"key_file": tmp_path}, f"{tmp_path} is a directory, expected a file"),
+        ("key_file", {"key_file": settings.cert_file}, "server.crt holds no private key in PEM form"),
+        ("key_file", {"key_file": other}, "other.key is not the key of the certificate in server.crt"),
+        ("key_file", {"key_file": encrypted}, "encrypted is encrypted; expected a key without a passphrase"),
+        ("cert", {**inline, "cert": long}, "the text is over 64 KiB long; put it into a file"),
+        ("client_ca_file", {**clients, "client_ca_file": broken}, "broken holds a broken certificate"),
+    ]
+    for key, changes, message in wrong:
         with pytest.raises(TlsFileError) as refused:
-            server_context(each)
-        reported[name] = (refused.value.key, str(refused.value).replace(f"{tmp_path}{os.sep}", ""))
-    assert reported == {
-        "none": ("cert_file", "none does not exist"),
-        "text": ("cert_file", "text holds no certificate in PEM form"),
-        "broken": ("cert_file", "cannot read broken or its key"),
-        "directory": ("key_file", f"{tmp_path} is a directory, expected a file"),
-        "no key": ("key_file", "server.crt holds no private key in PEM form"),
-        "another key": ("key_file", "other.key is not the key of the certificate in server.crt"),
-        "encrypted": ("key_file", "encrypted is encrypted; expected a key without a passphrase"),
-        "long": ("cert", "the text is over 64 KiB long; put it into a file"),
-        "authority": ("client_ca_file", "broken holds a broken certificate"),
-    }
+            server_context(replace(settings, **changes))
+        assert (refused.value.key, str(refused.value).replace(f"{tmp_path}{os.sep}", "")) == (key, message)
