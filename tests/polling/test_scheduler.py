@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -396,6 +397,17 @@ async def test_polls_that_long_intervals_have_delayed_are_brought_forward(
             assert moved == {target for target in late if target.account in moves}
             assert {target.account for target in late} >= moves
             assert all(dues(parts)[target] - parts.clock.now <= latest[target.account] for target in moved)
+
+
+async def test_of_many_failing_targets_the_number_is_logged_when_a_minute_has_passed() -> None:
+    async with exporter_parts(account=DNS_ONLY, collectors=STATISTICS, world=world(zones=30)) as parts:
+        parts.faults.add({"kind": "status", "status": 400, "path_regex": "/dnszone/.*"})
+        parts.schedule.due_times.make_due("dns_statistics")
+        with capture_logs() as logs:
+            await parts.turn(0)
+            assert Counter(line["event"] for line in logs) == {"target fails": 20}
+            await parts.turn(60)
+        assert [line["targets"] for line in logs if line["event"] == "more targets fail"] == [10]
 
 
 async def test_a_failed_poll_of_a_slow_collector_is_repeated_within_minutes() -> None:
