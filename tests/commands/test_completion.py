@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands.shell import PROGRAM, clean, invoke
+from tests.commands.shell import clean
 from tests.real_parts import find
 from tests.waiting import PATIENCE
 
@@ -67,31 +67,3 @@ def test_a_shell_completes(shell: str, line: str, expected: list[str], tmp_path:
     ended = subprocess.run(words, capture_output=True, text=True, check=False, env=environ, timeout=PATIENCE)
     registered = ["complete -o nosort -F _edge_exporter_completion edge-exporter"] if shell == "bash" else []
     assert (ended.stdout.splitlines(), ended.stderr) == (registered + expected, "")
-
-
-def test_a_shell_that_is_not_known_is_misuse() -> None:
-    ended = invoke("completion", "tcsh")
-    assert (ended.out, ended.code) == ("", 2)
-    assert "'tcsh' is not one of 'bash', 'zsh', 'fish'" in ended.err
-
-
-@pytest.mark.parametrize(
-    ("words", "found"),
-    [
-        ("call script id=7 --account", ["plain,main", "plain,other"]),
-        ("call sql --database", ["plain,orders"]),
-        ("backfill --account", ["plain,main", "plain,other"]),
-    ],
-)
-def test_names_of_the_configuration_file_are_completed(words: str, found: list[str], tmp_path: Path) -> None:
-    config = tmp_path / "edge.yml"
-    config.write_text("accounts: [{name: main}, {name: other}]\ndatabases: [{name: orders}]\n")
-    line = f"edge-exporter {words} "
-    asked = {
-        "_EDGE_EXPORTER_COMPLETE": "bash_complete",
-        "COMP_WORDS": line,
-        "COMP_CWORD": str(len(line.split())),
-        "EDGE_EXPORTER_CONFIG": str(config),
-    }
-    ended = subprocess.run(PROGRAM, capture_output=True, text=True, check=True, env=clean(asked))
-    assert (ended.stdout.splitlines(), ended.stderr) == (found, "")

@@ -63,24 +63,6 @@ def test_show_masks_secrets(config: Path, form: str) -> None:
     assert "http://***@proxy.example.net:3128" in shown
 
 
-def test_what_show_prints_is_yaml_with_the_same_values(config: Path) -> None:
-    text = invoke("config", "show", "--config", config).out
-    as_json = json.loads(invoke("config", "show", "-o", "json", "--config", config).out)
-    values = {one["path"]: one["value"] for one in as_json}
-    shown = yaml.safe_load(text)
-    assert [account["name"] for account in shown["accounts"]] == ["main", "other"]
-    assert shown["accounts"][0]["budget"]["max_in_flight"] == values["accounts[0].budget.max_in_flight"]
-    assert [query["name"] for query in shown["databases"][0]["queries"]] == ["open", "closed"]
-    assert shown["collectors"]["scripts"] == {"enabled": True, "interval": "15m", "stale_after": None}
-
-
-def test_show_names_every_fault_of_a_wrong_configuration(config: Path) -> None:
-    config.write_text(CONFIGURATION.replace("timeout: 3s", "timeout: 3"))
-    ended = invoke("config", "show", "--config", config)
-    expected = f"{config}:5: accounts[0].timeout: found '3', expected a duration with its unit: 3s, 3m or 3h\n"
-    assert (ended.out, ended.err, ended.code) == ("", expected, 1)
-
-
 def test_the_file_of_init_polls_what_the_two_variables_do_and_shows_what_the_key_can_see(
     environ: dict[str, str], tmp_path: Path
 ) -> None:

@@ -125,12 +125,6 @@ def test_misuse_is_named_and_nothing_is_sent(platform: Platform, environ: dict[s
     assert platform.requests == []
 
 
-def test_parameters_of_path_and_query_are_sent(platform: Platform, environ: dict[str, str]) -> None:
-    ended = call("dns_statistics id=101 dateFrom=2026-02-05 dateTo=2026-02-05", environ)
-    assert list(json.loads(ended.out)["QueriesServedChart"]) == ["2026-02-05T00:00:00Z"]
-    assert platform.requests == [("GET", "/dnszone/101/statistics")]
-
-
 def test_a_person_is_asked_and_yes_sends_the_write(platform: Platform, environ: dict[str, str]) -> None:
     session = type_in(["call", *UPDATE.split()], [("[y/N]", "y\n")], environ)
     assert f'POST {platform.url}/compute/script/7\n  {{"Name":"renamed"}}\nSend it? [y/N]: ' in session.seen
