@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from exporter.counters import state_file
-from exporter.counters.months import MonthSeries
 from exporter.counters.rows import Families, StateRow, pack, unpack
 from exporter.counters.series import DaySeries, Poll, advance_family
 from exporter.counters.state_file import (
@@ -83,14 +82,6 @@ def test_half_a_character_in_a_text_stops_no_commit(path: Path) -> None:
         },
     )
     assert read(path) == {PollKey.of("scripts", "m?", "script", "7"): StateRow("n?\0", NOW, b"a")}
-
-
-def test_series_come_back_as_they_were_packed() -> None:
-    families: Families = {
-        "edge_dns_routed_queries_total": {("normal",): DaySeries(NOW, 739_653, highs={739_653: 7.0}, closed=0.5)},
-        "edge_script_requests_total": {(): MonthSeries(NOW, 24_314, NOW, 1.0, 3.5, 2.0)},
-    }
-    assert unpack(pack(families)) == families
 
 
 def test_a_packed_zone_is_small() -> None:
@@ -190,23 +181,12 @@ def test_a_file_whose_making_was_cut_off_is_made_anew(path: Path) -> None:
     assert not path.with_name("state.db.new").exists()
 
 
-def test_a_damaged_file_is_put_aside_with_its_journal(path: Path) -> None:
-    for suffix in ("", "-wal", "-shm"):
-        path.with_name(path.name + suffix).write_text(f"main{suffix}")
-    assert put_aside(path, NOW).name == "state.db.corrupt-20260206T120000Z"
-    assert {piece.name: piece.read_text() for piece in path.parent.iterdir()} == {
-        "state.db.corrupt-20260206T120000Z": "main",
-        "state.db.corrupt-20260206T120000Z-wal": "main-wal",
-        "state.db.corrupt-20260206T120000Z-shm": "main-shm",
-    }
-
-
-def test_nothing_that_was_put_aside_is_overwritten(path: Path) -> None:
-    for content in ("first", "second", "third"):
-        path.write_text(content)
-        put_aside(path, NOW)
-    assert {piece.name: piece.read_text() for piece in path.parent.iterdir()} == {
-        "state.db.corrupt-20260206T120000Z": "first",
-        "state.db.corrupt-20260206T120000Z-2": "second",
-        "state.db.corrupt-20260206T120000Z-3": "third",
-    }
+def test_a_damaged_file_is_put_aside_with_its_journal_and_nothing_that_was_before_is_overwritten(path: Path) -> None:
+    aside = "state.db.corrupt-20260206T120000Z"
+    expected = {}
+    for count, name in enumerate((aside, f"{aside}-2", f"{aside}-3")):
+        for suffix in ("", "-wal", "-shm"):
+            path.with_name(path.name + suffix).write_text(f"{count}{suffix}")
+            expected[name + suffix] = f"{count}{suffix}"
+        assert put_aside(path, NOW).name == name
+    assert {piece.name: piece.read_text() for piece in path.parent.iterdir()} == expected
