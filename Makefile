@@ -118,7 +118,7 @@ scale: $(VENV)/.test ## 100,000 zones on one, two, four and eight processes, wit
 
 .PHONY: chaos
 chaos: $(VENV)/.test ## three exporters that share a PostgreSQL, under 300 random faults, compared with one without faults
-	$(BIN)/python -m tests.chaos.run
+	$(BIN)/python -m tests.chaos.scenario
 
 .PHONY: guarantees
 guarantees: $(VENV)/.test ## the runs behind docs/guarantees.md, and their figures; MINUTES=30 SEED=1 RUN=

@@ -107,19 +107,13 @@ def test_what_the_guide_writes_is_all_that_the_tests_need(checkout: Path) -> Non
     assert [(ended.args[1:], ended.stdout[-5000:] + ended.stderr[-1000:]) for ended in done if ended.returncode] == []
 
 
-def test_the_reference_has_its_family_and_its_interval(checkout: Path) -> None:
-    ended = run(checkout, "metrics")
-    assert (ended.returncode, ended.stderr) == (0, "")
-    assert f"Polled every 7m by default (`collectors.{NAME}.interval`)" in ended.stdout
-    assert "`edge_dns_zone_active`" in ended.stdout
-
-
-def test_it_has_flags_and_variables(checkout: Path) -> None:
+def test_the_reference_the_flags_and_the_settings_have_it(checkout: Path, tmp_path: Path) -> None:
+    reference = run(checkout, "metrics")
+    assert (reference.returncode, reference.stderr) == (0, "")
+    assert f"Polled every 7m by default (`collectors.{NAME}.interval`)" in reference.stdout
+    assert "`edge_dns_zone_active`" in reference.stdout
     shown = " ".join(run(checkout, "run", "--help-all").stdout.split())
     assert f"--collectors.{NAME.replace('_', '-')}.interval" in shown
-
-
-def test_its_settings_are_checked_as_those_of_any_collector(checkout: Path, tmp_path: Path) -> None:
     file = configured(tmp_path, "http://127.0.0.1:9")
     assert run(checkout, "check", "--offline", "--config", file).returncode == 0
     Path(file).write_text(Path(file).read_text().replace('"stale_after"', '"stale_afterr"'))

@@ -1,9 +1,13 @@
-"""The scenario: replicas with random faults, and an exporter without faults."""
+"""Replicas with random faults, and an exporter without: `python -m tests.chaos.scenario [--events 300] [--seed 1]`."""
 
+import argparse
 import asyncio
+import json
 import math
 import random
 import signal
+import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -12,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import click
 import httpx
 import psycopg
 
@@ -20,7 +25,7 @@ from tests.chaos.proxy import Proxy
 from tests.chaos.replica import Replica
 from tests.chaos.witness import LOSSES, REFUSED, Witness
 from tests.exporter_parts import account_at
-from tests.postgres import Postgres
+from tests.postgres import Postgres, postgres_running
 
 LEASE = 5.0
 FEWEST, MOST = 2, 4
@@ -263,3 +268,24 @@ class Scenario:
             "rounds": witness.rounds,
             "seconds": time.monotonic() - began,
         }
+
+
+def main() -> int:
+    """Run the scenario of the command line; return 1 if a counter differs or fell, or if there were too many calls."""
+    parser = argparse.ArgumentParser(prog="python -m tests.chaos.scenario", description=__doc__)
+    parser.add_argument("--events", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--json", type=Path, default=Path("chaos.json"), help="where the figures go")
+    given = parser.parse_args()
+    size = Size(events=given.events, seed=given.seed)
+    with tempfile.TemporaryDirectory() as folder, postgres_running(Path(folder)) as postgres:
+        report = asyncio.run(Scenario(size, Path(folder), postgres, click.echo).run())
+    text = json.dumps(report, indent=2)
+    given.json.write_text(text + "\n")
+    click.echo(text)
+    is_wrong = report["differences"] or report["falls"] or not report["refused"]
+    return int(bool(is_wrong or report["call_ratio_without_first_polls"] > 1.05))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

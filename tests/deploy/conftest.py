@@ -4,8 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.deploy.files import Document, documents
-from tests.deploy.programs import run
+from tests.deploy.files import Document, documents, run
 from tests.real_parts import find
 
 

@@ -1,6 +1,8 @@
-"""Reads the deployment files: places, documents, and the exporter's variables."""
+"""Reads the deployment files: places, documents, and the exporter's variables; runs the tools that check them."""
 
+import os
 import re
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -11,6 +13,8 @@ from exporter.settings.flag import ACCOUNT_VARIABLES, CONFIG_VARIABLE
 from exporter.settings.flags import flags
 from exporter.settings.loading import load
 from exporter.settings.model import Settings
+from tests.real_parts import PARTS, find
+from tests.waiting import PATIENCE
 
 REPOSITORY: Final = Path(__file__).parents[2]
 DEPLOY: Final = REPOSITORY / "deploy"
@@ -78,3 +82,18 @@ def _with_secrets(config: str, folder: Path) -> str:
 def secret_files(config: str) -> set[str]:
     """Return the files of secrets in a configuration."""
     return set(re.findall(r"(?:api_key|auth_token)_file: (\S+)", config))
+
+
+def run(
+    program: str, *arguments: str, cwd: Path = REPOSITORY, environ: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a tool to its end, and return its output and exit code; if it is not installed, the test is skipped."""
+    return subprocess.run(
+        [find(program) if program in PARTS else program, *arguments],
+        cwd=cwd,
+        env={**os.environ, **(environ or {})},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE,
+    )

@@ -19,9 +19,9 @@ from tests.deploy.files import (
     documents,
     known_variables,
     named_variables,
+    run,
     settings_from,
 )
-from tests.deploy.programs import run
 
 FOLDER = DEPLOY / "compose"
 COMPOSE = FOLDER / "compose.yaml"

@@ -12,8 +12,7 @@ import httpx
 import pytest
 
 from exporter.sandbox import keys
-from tests.deploy.files import RELEASE, REPOSITORY, STATE_FOLDER, USER
-from tests.deploy.programs import run
+from tests.deploy.files import RELEASE, REPOSITORY, STATE_FOLDER, USER, run
 from tests.ports import free_port
 from tests.real_parts import end_without, find
 from tests.waiting import PATIENCE, settled

@@ -13,9 +13,8 @@ import yaml
 
 from exporter.assets.alert_rules import parse_changes, render, threshold_names
 from exporter.settings.model import Settings
-from tests.deploy.files import DASHBOARDS, DEPLOY, RELEASE, RULES, Document, document, documents
+from tests.deploy.files import DASHBOARDS, DEPLOY, RELEASE, RULES, Document, document, documents, run
 from tests.deploy.objects import RENDERED, check_objects, of_kind, workload_of
-from tests.deploy.programs import run
 from tests.golden import assert_golden
 from tests.real_parts import find_promtool
 from tests.rules.rule_files import load_alerts

@@ -8,8 +8,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from tests.deploy.files import PORT, RELEASE, REPOSITORY, STATE_FOLDER, USER, known_variables, named_variables
-from tests.deploy.programs import run
+from tests.deploy.files import PORT, RELEASE, REPOSITORY, STATE_FOLDER, USER, known_variables, named_variables, run
 
 DOCKERFILE = (REPOSITORY / "Dockerfile").read_text(encoding="utf-8")
 # Join continued lines.

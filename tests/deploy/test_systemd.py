@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from exporter.settings.flags import flags
-from tests.deploy.files import DEPLOY, known_variables, named_variables, secret_files, settings_from
-from tests.deploy.programs import run
+from tests.deploy.files import DEPLOY, known_variables, named_variables, run, secret_files, settings_from
 
 FOLDER = DEPLOY / "systemd"
 UNIT = FOLDER / "edge-exporter.service"

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.deploy.files import DASHBOARDS, DEPLOY, REPOSITORY
-from tests.deploy.programs import run
+from tests.deploy.files import DASHBOARDS, DEPLOY, REPOSITORY, run
 
 
 @pytest.fixture(scope="module")

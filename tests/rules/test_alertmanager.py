@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from tests.real_parts import alertmanager_reading
+from tests.real_parts import alertmanager_reading, find
 from tests.rules.rule_files import DEPLOY, Rule, load_alerts, run
 from tests.waiting import PATIENCE, settled
 
@@ -25,18 +25,16 @@ def alertmanager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Cli
         yield client
 
 
-def test_amtool_accepts_the_configuration(amtool: str) -> None:
-    checked = run(amtool, "check-config", CONFIG)
+def test_amtool_accepts_the_configuration() -> None:
+    checked = run(find("amtool"), "check-config", CONFIG)
     assert (checked.returncode, "SUCCESS" in checked.stdout) == (0, True), checked.stdout + checked.stderr
 
 
 @pytest.mark.parametrize("alert", load_alerts(), ids=lambda alert: alert.name)
-def test_an_alert_goes_to_the_receiver_of_its_severity_and_the_one_that_always_fires_to_its_own(
-    amtool: str, alert: Rule
-) -> None:
+def test_an_alert_goes_to_the_receiver_of_its_severity_and_the_one_that_always_fires_to_its_own(alert: Rule) -> None:
     severity = alert.labels["severity"]
     labels = (f"severity={severity}", f"alertname={alert.name}")
-    routed = run(amtool, "config", "routes", "test", f"--config.file={CONFIG}", *labels)
+    routed = run(find("amtool"), "config", "routes", "test", f"--config.file={CONFIG}", *labels)
     assert routed.stdout.strip() == ("watchdog" if severity == "none" else severity)
 
 
