@@ -139,13 +139,6 @@ def test_an_unchanged_poll_has_its_own_time_and_duration() -> None:
     assert (status.success, status.polled, status.duration) == (START + 300, START + 300, 0.7)
 
 
-def test_health_names_the_target() -> None:
-    setup = StoreSetup().run("ok")
-    health = next(family for family in setup.change().families if family.info is TARGET_UP)
-    assert health.info.labels == ("account", "collector", "target", "name")
-    assert health.samples[0].values == ("main", "dns_statistics", "dns_zone/101", "example.com")
-
-
 def test_the_last_success_of_an_earlier_run_is_remembered() -> None:
     setup = StoreSetup(remembered=1_769_999_000.0).run("fail")
     assert reported(setup.change()) == {TARGET_UP.name: 0.0, LAST_SUCCESS.name: 1_769_999_000.0}
