@@ -15,7 +15,7 @@ from exporter.clock import SYSTEM, Clocks
 from exporter.platform import errors
 from exporter.platform.errors import CredentialError, PlatformError
 from exporter.platform.http import responses, transport
-from exporter.platform.http.rate_limiter import Paused, RateLimiter, Retry, http_date, retry_after_seconds
+from exporter.platform.http.rate_limiter import RateLimiter, Retry, http_date, retry_after_seconds
 from exporter.platform.http.responses import Content, Mask, read_body
 from exporter.platform.operation import (
     ADDRESS,
@@ -246,10 +246,7 @@ class Client:
         mask: Mask,
         last: LastAnswer | None,
     ) -> CallResult[T]:
-        try:
-            permit = await self.rate_limiter.acquire(request.extensions[ADDRESS].partition("?")[0], until)
-        except Paused as paused:
-            raise errors.RateLimited(str(paused), status=429, retry_after=paused.seconds) from None
+        permit = await self.rate_limiter.acquire(request.extensions[ADDRESS].partition("?")[0], until)
         began = self.clocks.monotonic()
         deadline = self.timeout
         # The first attempt always has the full timeout; a retry ends before the next poll is due.

@@ -16,6 +16,7 @@ from email.utils import parsedate_to_datetime
 from functools import lru_cache
 
 from exporter.clock import SYSTEM, Clocks
+from exporter.platform.errors import RateLimited
 
 # A longer wait in seconds that the platform asks for is shortened to this one.
 LONGEST_PAUSE = 3600.0
@@ -62,14 +63,6 @@ class Pause:
         """Continue the pause of an earlier process, which ends at these unix seconds."""
         left = min(LONGEST_PAUSE, until - self._clocks.wall())
         self._ends = max(self._ends, self._clocks.monotonic() + left)
-
-
-class Paused(Exception):
-    """The account is paused for longer than the caller can wait; `seconds` is the rest of the pause."""
-
-    def __init__(self, seconds: float) -> None:
-        super().__init__(f"the account is paused for another {seconds:.0f} s after a 429")
-        self.seconds = seconds
 
 
 @dataclass(slots=True, eq=False)
@@ -149,7 +142,7 @@ class RateLimiter:
             until: the time on the monotonic clock after which the call is useless.
 
         Raises:
-            Paused: the account is paused beyond `until`.
+            RateLimited: the account is paused beyond `until`; `retry_after` is the rest of the pause.
         """
         began = self._clock()
         await self._in_flight.acquire()
@@ -175,7 +168,8 @@ class RateLimiter:
             left = self.pause.left()
             if left > 0:
                 if until is not None and self._clock() + left > until:
-                    raise Paused(left)
+                    message = f"the account is paused for another {left:.0f} s after a 429"
+                    raise RateLimited(message, status=429, retry_after=left)
                 await self._sleep(left)
             elif self._suspect_path is None or self._probe is None:
                 permit.suspect = self._suspect_path is not None

@@ -347,22 +347,19 @@ def _reported_failure(raw: bytes, parsed: LongJson | None, status: int) -> Platf
         body = json.loads(raw) if parsed is None else parsed.document
     except (ValueError, RecursionError):
         return None
-    failure = _failure_of(body)
-    reported = body.get("statusCode") if isinstance(body, dict) else None
-    if isinstance(reported, int) and reported >= 400:  # noqa: PLR2004
-        return _refusal(reported, failure.message, failure.key, status)
-    if failure.key or (isinstance(body, dict) and body.get("success") is False and failure.message):
-        return _refusal(0, failure.message, failure.key, status)
-    return None
+    if not isinstance(body, dict):
+        return None
+    failure, reported = _failure_of(body), body.get("statusCode")
+    reported = reported if isinstance(reported, int) and reported >= 400 else 0  # noqa: PLR2004
+    is_failure = reported or failure.key or (body.get("success") is False and failure.message)
+    return _refusal(reported, failure.message, failure.key, status) if is_failure else None
 
 
 def _refusal(reported: int, message: str, key: str, status: int) -> PlatformError:
     words = f"the platform answered {status} with a failure: {message or key or f'status {reported}'}"
-    if reported in (401, 403, 429):
-        return error_for_status(reported)(words, status=reported, error_key=key)
     # A 404 as the HTTP status means that the target no longer exists; a 404 in an envelope does not.
-    if not key and not message and reported and reported != 404:  # noqa: PLR2004
-        return error_for_status(reported)(words, status=reported)
+    if reported in (401, 403, 429) or (not key and not message and reported not in (0, 404)):
+        return error_for_status(reported)(words, status=reported, error_key=key)
     unavailable = key.startswith(_PLAN_KEY) or key.endswith(_UNCONFIGURED_KEY)
     return (errors.NotAvailable if unavailable else errors.EnvelopeError)(
         words, status=reported or status, error_key=key

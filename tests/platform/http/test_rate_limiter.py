@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from exporter.clock import Clocks
-from exporter.platform.http.rate_limiter import Pause, Paused, Permit, RateLimiter
+from exporter.platform.errors import RateLimited
+from exporter.platform.http.rate_limiter import Pause, Permit, RateLimiter
 from tests.platform.clients import FakeClock, settle
 
 WALL = 1_770_000_000.0
@@ -69,8 +70,8 @@ class LimitedCalls:
     async def _acquire(self, path: str, until: float | None) -> None:
         try:
             self.permits[path] = await self.rate_limiter.acquire(path, until)
-        except Paused as paused:
-            self.refused.append((path, round(paused.seconds, 6)))
+        except RateLimited as paused:
+            self.refused.append((path, round(paused.retry_after or 0, 6)))
             return
         self.granted.append((round(self.time.now - 1000.0, 6), path))
 
