@@ -65,6 +65,7 @@ def test_a_name_that_the_target_s_own_answer_gave_stays_with_the_target() -> Non
     (nameless,) = made.targets("script")
     assert made.learn(nameless, "router").name == "router"
     assert made.learn(nameless, "").name == made.by_key[nameless.key].name == "router"
+    assert [target.name for target in made.targets("script")] == ["router"]
 
 
 def test_names_of_an_earlier_run_are_known_before_any_discovery() -> None:
