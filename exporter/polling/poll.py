@@ -26,7 +26,7 @@ from exporter.targets.target import Inventory, PollKey, Target
 from exporter.telemetry import Telemetry
 
 # The results that may wait for the ledger at once. While it is slower, workers wait, so that memory has a bound.
-MOST_COUNTING = 2000
+MOST_COUNTING = 500
 # Tolerance for a late poll: a part of its interval, and the time between two ticks of the scheduler.
 UP_SLACK = 1.5
 UP_UNEVENNESS = 1.0
