@@ -76,7 +76,8 @@ async def told(collector: Collector, answers: Sequence[Body], *targets: Target) 
     """Write what polls of targets, one after another, ask for, and what they give.
 
     A line that begins with `counted` is what the ledger gets: a day's ordinal is written as its date, and `no chart` is
-    a chart that is null or missing. One that begins with `found` is a list of resources, as `id of parent (name)`.
+    a chart that is null or missing. `found` is a list of resources, each as `id of parent (name)`, and `drawn` is the
+    chart of the status page.
     """
     caller = ScriptedCaller(list(answers))
     text = ""
@@ -105,6 +106,7 @@ def _shown(outcome: Outcome) -> str:
         for count in outcome.counts
         for labels, source in count.sources
     ]
+    lines += [f"drawn {outcome.chart}\n"] if outcome.chart else []
     return "".join(lines)
 
 

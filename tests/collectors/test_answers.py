@@ -89,6 +89,7 @@ ANSWERS: list[tuple[Collector, Mapping[str, Body]]] = [
         "charts of which nothing can be read": charts(
             queries={"week 6": 5}, normal={"2026-02-08": None}, smart={"?": 1}),
         "negative numbers": charts(total=-1, queries=NEGATIVE, normal=NEGATIVE, types={"1": -4, "28": 3}),
+        "the last 30 of 31 days are drawn": charts(queries={f"2026-01-{day:02}": day for day in range(31, 0, -1)}),
         "hours add up to their days": charts(queries=HOURS, normal=HOURS),
         "a hostile record type": charts(types={HOSTILE: 1}),
         "record types that are alike after they are cut": charts(types={"x" * 2000: 1, "x" * 3000: 2}),
@@ -235,15 +236,6 @@ async def test_a_credit_is_not_counted_and_the_next_number_goes_on() -> None:
     totals = [exposed(scripts.COLLECTOR, *polls[:count]) for count in (1, 2, 3)]
     lines = [samples(total, "edge_script_cost_dollars_total")[0] for total in totals]
     assert [line.rpartition(" ")[2] for line in lines] == ["0.0", "0.0", "0.5"]
-
-
-@pytest.mark.parametrize(
-    ("chart", "drawn"),
-    [({f"2026-01-{day:02}T00:00:00Z": day for day in range(31, 0, -1)}, tuple(range(2, 32))), (None, ())],
-)
-async def test_the_status_page_draws_the_last_30_days_of_a_zone(chart: object, drawn: tuple[int, ...]) -> None:
-    polled = await poll(dns_statistics.COLLECTOR, TARGETS["dns_zone"], charts(queries=chart))
-    assert polled.outcomes[0].chart == drawn
 
 
 def test_an_account_is_listed_only_where_its_zones_are_polled() -> None:
