@@ -471,40 +471,31 @@ async def test_the_limit_that_binds_is_shown_by_its_name() -> None:
         }
 
 
-async def test_breaking_code_in_one_poll_ends_with_that_poll() -> None:
+@pytest.mark.parametrize("breaks", ["call", "count"])
+async def test_breaking_code_in_one_poll_ends_with_that_poll(breaks: str) -> None:
     async with exporter_parts(account=DNS_ONLY, world=world()) as parts:
-        collector = parts.schedule.plans["dns_statistics"].collector
+        collector, count = parts.schedule.plans["dns_statistics"].collector, parts.ledger.record
 
         class Broken(Collector):
             name, polls, interval, operations, families = "dns_statistics", "dns_zone", 300.0, (), ()
 
             async def poll(self, context: Context, target: Target) -> Polled:
-                if target.id == "102":
+                if target.id == "102" and breaks == "call":
                     raise ZeroDivisionError
                 return await collector.poll(context, target)
 
+        async def counting(entry: Entry) -> Counted:
+            if entry.key == PollKey.of("dns_statistics", "main", "dns_zone", "102") and breaks == "count":
+                raise ZeroDivisionError
+            return await count(entry)
+
         object.__setattr__(parts.schedule.plans["dns_statistics"], "collector", Broken())
+        parts.ledger.record = counting  # type: ignore[method-assign]
         with capture_logs() as logs:
             await parts.turn(400)
         assert [line["target"] for line in logs if line["event"] == "poll broke"] == ["dns_zone/102"]
         assert parts.value("edge_target_up", collector="dns_statistics", target="dns_zone/102") == 0.0
         assert parts.value("edge_target_up", collector="dns_statistics", target="dns_zone/101") == 1.0
-
-
-async def test_breaking_code_that_settles_a_poll_ends_with_that_poll_too() -> None:
-    async with exporter_parts(account=DNS_ONLY, world=world()) as parts:
-        count = parts.ledger.record
-
-        async def broken(entry: Entry) -> Counted:
-            if entry.key == PollKey.of("dns_statistics", "main", "dns_zone", "102"):
-                raise ZeroDivisionError
-            return await count(entry)
-
-        parts.ledger.record = broken  # type: ignore[method-assign]
-        with capture_logs() as logs:
-            await parts.turn(400)
-        assert [line["target"] for line in logs if line["event"] == "poll broke"] == ["dns_zone/102"]
-        assert parts.value("edge_target_up", collector="dns_statistics", target="dns_zone/102") == 0.0
         assert [task.get_name() for task in asyncio.all_tasks()].count("poll") == 8
 
 

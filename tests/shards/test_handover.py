@@ -112,21 +112,3 @@ async def test_rows_of_rate_limits_go_where_their_shield_zones_are(tmp_path: Pat
                 keys = [(limit, TargetKey.of("second", "shield_zone", str(zone))) for limit, zone in limits]
                 owned_here = {limit for limit, key in keys if Shard(index, total).owns(key)}
                 assert rows_of(shared, index, "shield_rate_limits", "second") == owned_here
-
-
-async def test_a_shard_that_keeps_its_targets_goes_on_where_it_was(tmp_path: Path) -> None:
-    async with sharded_daemons(tmp_path) as shared:
-        async with shared.running(3) as pods:
-            before = [await series_of(pod) for pod in pods]
-        shared.world.clock.advance(HOUR)
-        async with shared.running(3) as pods:
-            after = [await series_of(pod) for pod in pods]
-        counters = [[{one for one in part if one.startswith(COUNTERS)} for part in parts] for parts in (before, after)]
-        assert counters[0] == counters[1]
-        grown = sum(value for part in after for series, value in part.items() if series.startswith(COUNTERS[0]))
-        clock, dns = shared.world.clock, shared.world.dns
-        day = days_until(clock.now())[0]
-        true = [sum(dns.true_queries(zone, day) for zone in dns.zones)]
-        clock.advance(-HOUR)
-        true.append(sum(dns.true_queries(zone, day) for zone in dns.zones))
-        assert grown == 2 * (true[0] - true[1]), "in both accounts"
