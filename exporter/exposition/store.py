@@ -327,7 +327,7 @@ class Store:
         now = self._monotonic()
         if now < self._earliest:
             return []
-        served = [status for _, status in self.statuses() if status.served]
+        served = [status for status in self._statuses.values() if status.served]
         for status in served:
             if status.expires <= now and not status.is_final:
                 status.expires = max(status.expires, status.believed + self._lifetime(status.collector, status.target))
