@@ -40,31 +40,19 @@ def _plain(what: str, advice: str, *patterns: tuple[str, str]) -> Callable[[Iter
 
 
 def rules(assignments: Iterable[str]) -> dict[str, str]:
-    """Return the alert and recording rules with changes such as `severity.critical=page`: a file's name → its text.
-
-    Raises:
-        AssetError: a change is wrong.
-    """
+    """Return the alert and recording rules with changes such as `severity.critical=page`: a file's name → its text."""
     return render(_texts(find_folder("prometheus") / "rules", "*.yml"), parse_changes(assignments))
 
 
 def alertmanager(assignments: Iterable[str]) -> dict[str, str]:
-    """Return the Alertmanager configuration, whose routes match new names of severities: a file's name → its text.
-
-    Raises:
-        AssetError: a change does not concern a severity of the rules.
-    """
+    """Return the Alertmanager configuration, whose routes match new names of severities: a file's name → its text."""
     severities = _severities(assignments, "the Alertmanager configuration")
     shipped = _texts(find_folder("alertmanager"), "*.yml").items()
     return {name: _replaced(text, 'severity="{}"', severities) for name, text in shipped}
 
 
 def runbooks(assignments: Iterable[str]) -> dict[str, str]:
-    """Return the runbooks, a page's name → its text; the index has the severities' new names, links are to the website.
-
-    Raises:
-        AssetError: a change does not concern a severity of the rules.
-    """
+    """Return the runbooks, a page's name → its text; the index has severities' new names, links are to the website."""
     severities = _severities(assignments, "the runbooks")
     pages = _texts(find_folder("runbooks"), "*.md")
     pages = {name: _LINK_OUTWARD.sub(f"]({REPOSITORY}/deploy/", text) for name, text in pages.items()}
@@ -73,6 +61,7 @@ def runbooks(assignments: Iterable[str]) -> dict[str, str]:
     return pages
 
 
+# Each raises an AssetError if a change is wrong, or does not concern it.
 ASSETS: Final[Mapping[str, Callable[[Iterable[str]], dict[str, str]]]] = {
     "dashboards": _plain("dashboards", "their variables choose job and account", ("dashboards", "*.json")),
     "rules": rules,

@@ -185,13 +185,7 @@ class Cursor(_Message):
 def holds(
     condition: Condition, results: Sequence[object | None], errors: Sequence[object | None], *, autocommit: bool
 ) -> bool:
-    """Evaluate the condition of a batch's step.
-
-    Args:
-        condition: the condition.
-        results: the result of each step before; None for one that failed or was skipped.
-        errors: the error of each step before; None for one that succeeded or was skipped.
-        autocommit: whether no transaction is open.
+    """Evaluate the condition of a batch's step by the results and the errors of those before, with None where none is.
 
     Raises:
         ProtocolError: the condition names a step that is not before this one.

@@ -38,12 +38,9 @@ class RequestError(Exception):
 def reasons(
     error: ValidationError | RequestValidationError, words: Mapping[str, str] = MappingProxyType({}), *, skip: int = 0
 ) -> list[str]:
-    """Write what is wrong with a value, one line for each fault.
+    """Write what is wrong with a value, a line for each fault; `words` has messages for types of faults.
 
-    Args:
-        error: the faults.
-        words: the messages that replace pydantic's, by the type of a fault.
-        skip: the number of parts to leave out at the beginning of a field's path.
+    The first `skip` parts of a field's path are left out.
     """
     lines = []
     for fault in error.errors():
