@@ -46,6 +46,8 @@ class LazyGroup(click.Group):
             return None
         with loading():
             loaded: click.Command = import_module(f"exporter.commands.{cmd_name}").command
+        for one in (loaded, *getattr(loaded, "commands", {}).values()):
+            one.context_class = Context
         return loaded
 
     def resolve_command(

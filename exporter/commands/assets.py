@@ -8,7 +8,6 @@ import click
 
 from exporter.assets.alert_rules import AssetError
 from exporter.assets.shipped import ASSETS
-from exporter.commands.output.help import Command
 from exporter.commands.output.printing import FAULT, MISUSE, complain, counted
 
 # Comments for the digest that a written file begins with. JSON has none: a dashboard that differs counts as edited.
@@ -59,7 +58,7 @@ def _stamped(name: str, text: str) -> str:
     return _COMMENTS.get(PurePath(name).suffix, "").format(stamp) + text
 
 
-@click.command("assets", cls=Command)
+@click.command("assets")
 @click.argument("what", type=click.Choice(tuple(ASSETS)))
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option(

@@ -8,7 +8,6 @@ from typing import ClassVar
 import click
 from click.shell_completion import BashComplete, CompletionItem, FishComplete, ShellComplete, ZshComplete
 
-from exporter.commands.output.help import Command
 from exporter.settings.flag import CONFIG_VARIABLE
 
 PROGRAM = "edge-exporter"
@@ -43,7 +42,7 @@ class Zsh(ZshComplete):
 SHELLS: dict[str, type[ShellComplete]] = {"bash": Bash, "zsh": Zsh, "fish": FishComplete}
 
 
-@click.command("completion", cls=Command)
+@click.command("completion")
 @click.argument("shell", type=click.Choice(tuple(SHELLS)))
 @click.pass_context
 def command(context: click.Context, shell: str) -> None:

@@ -6,12 +6,11 @@ import click
 
 from exporter.commands.loading import loading
 from exporter.commands.options import port_option
-from exporter.commands.output.help import Command
 
 LEVELS = ("debug", "info", "warning", "error")
 
 
-@click.command("demo", cls=Command)
+@click.command("demo")
 @click.option(
     "--listen", default="127.0.0.1:9877", show_default=True, metavar="HOST:PORT", help="The exporter's address."
 )

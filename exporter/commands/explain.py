@@ -25,7 +25,6 @@ from exporter.collectors.causes import Cause
 from exporter.commands.health_check import host_of
 from exporter.commands.loading import loading
 from exporter.commands.options import form_option
-from exporter.commands.output.help import Command
 from exporter.commands.output.printing import MISUSE, complain, echo, terminal_width
 from exporter.commands.output.table import lay_out
 from exporter.foreign.terminal import escape
@@ -42,7 +41,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 _CAUSES = [cause.value for cause in Cause]
 
 
-@click.command("explain", cls=Command)
+@click.command("explain")
 @click.argument("things", nargs=-1, metavar="[FAMILY|TARGET]...")
 @click.option("--collector", multiple=True, help="Only families of this collector.")
 @click.option("--account", multiple=True, help="Only targets of this account.")

@@ -15,7 +15,6 @@ from exporter.collectors.catalogue import CATALOGUE
 from exporter.collectors.collector import Collector
 from exporter.collectors.database import QUERY_PREFIX
 from exporter.commands.options import form_option
-from exporter.commands.output.help import Command
 from exporter.commands.output.printing import MISUSE, complaining
 from exporter.exposition.store import HEALTH
 from exporter.metric import FamilyInfo
@@ -160,7 +159,7 @@ def _plain(title: str, collector: Collector | None, infos: Sequence[FamilyInfo])
     return plain
 
 
-@click.command("metrics", cls=Command)
+@click.command("metrics")
 @form_option("markdown", "json", names=("-o", "--output", "--format"))
 @click.option(
     "--config",

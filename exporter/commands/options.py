@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 import click
 
 from exporter.commands.loading import loading
-from exporter.commands.output.help import Command
 from exporter.settings.flag import ACCOUNT_FLAGS, Flag
 
 C = TypeVar("C", bound=Callable[..., Any])
@@ -52,7 +51,7 @@ class SettingOption(click.Option):
         self.section = ACCOUNT if flag.is_of_account else str(flag.path[0]).capitalize()
 
 
-class AccountCommand(Command):
+class AccountCommand(click.Command):
     """A command that takes the flags of an account, which have their own section in its help.
 
     The function of the command receives the given flags as `flags`: their names → their texts.

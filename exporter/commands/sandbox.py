@@ -6,12 +6,11 @@ import click
 
 from exporter.commands.loading import loading
 from exporter.commands.options import port_option
-from exporter.commands.output.help import Command
 
 COUNT = click.IntRange(0, 200_000)
 
 
-@click.command("sandbox", cls=Command)
+@click.command("sandbox")
 @port_option("--port", default=9878, help="The port to listen on; 0 takes a free one.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--fast", is_flag=True, help="Let simulated time run 240 times as fast: a day in six minutes.")

@@ -9,7 +9,6 @@ import click
 from pydantic import ValidationError
 
 from exporter.clock import SYSTEM
-from exporter.commands.output.help import Command, Group
 from exporter.commands.output.printing import MISUSE, complain, complaining, echo
 from exporter.counters.copying import CopyError, copy_state
 from exporter.counters.state_file import FileStorage
@@ -20,7 +19,7 @@ from exporter.targets.sharding import Shard
 from exporter.wiring.state_storage import lone_storage
 
 
-@click.group("state", cls=Group)
+@click.group("state")
 def command() -> None:
     """Copy the counters' state between a state file and a state database.
 
@@ -28,7 +27,7 @@ def command() -> None:
     """
 
 
-@command.command("copy", cls=Command)
+@command.command("copy")
 @click.argument("source", metavar="FROM")
 @click.argument("target", metavar="TO")
 @click.option("--installation", default="default", show_default=True, help="The name in state.installation.")

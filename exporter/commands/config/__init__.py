@@ -10,10 +10,9 @@ import click
 
 from exporter.commands.loading import loading
 from exporter.commands.options import AccountCommand, SettingsCommand, config_option, form_option
-from exporter.commands.output.help import Group
 
 
-@click.group("config", cls=Group)
+@click.group("config")
 def command() -> None:
     """Write a configuration file, or show the settings that are in force.
 

@@ -11,11 +11,10 @@ import click
 
 from exporter.commands.loading import loading
 from exporter.commands.options import AccountCommand, config_option
-from exporter.commands.output.help import Group
 from exporter.commands.output.printing import echo
 
 
-@click.group("endpoint", cls=Group)
+@click.group("endpoint")
 def command() -> None:
     """Try endpoints of your own; docs/endpoints.md shows how they are declared."""
 

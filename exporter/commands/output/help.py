@@ -46,18 +46,6 @@ class Formatter(click.HelpFormatter):
 
 
 class Context(click.Context):
-    """A context whose help fits the terminal."""
+    """A context whose help fits the terminal; the command line gives it to every command."""
 
     formatter_class = Formatter
-
-
-class Group(click.Group):
-    """A group of commands whose help fits the terminal."""
-
-    context_class = Context
-
-
-class Command(click.Command):
-    """A command whose help text fits the terminal."""
-
-    context_class = Context
