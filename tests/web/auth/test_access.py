@@ -1,5 +1,6 @@
 import asyncio
 import base64
+import threading
 from pathlib import Path
 from unittest.mock import AsyncMock
 
@@ -18,7 +19,7 @@ from exporter.web.auth.access import AccessControl, PasswordCheck, slow_check
 from exporter.web.auth.web_config import WebConfig
 from exporter.web.server import WebServer
 from tests.turned_clock import TurnedClock
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 from tests.web.certificates import Authority
 
 PASSWORD = "hunter2"
@@ -349,16 +350,20 @@ async def test_more_requests_than_the_limit_are_refused_until_there_is_room_agai
 async def test_strangers_with_wrong_passwords_do_not_delay_a_right_one(
     monkeypatch: pytest.MonkeyPatch, stranger: str, names: list[str]
 ) -> None:
-    slow = counted(monkeypatch)
+    slow, quick, gate = counted(monkeypatch), bcrypt.checkpw, threading.Event()
+    monkeypatch.setattr(bcrypt, "checkpw", lambda *given: gate.wait(PATIENCE) and quick(*given))
     app = AccessControl(served(), USERS, key=KEY)
     async with client_of(app, (stranger, 1)) as strange, client_of(app) as own:
         wrong = [
             asyncio.create_task(strange.get("/", auth=(names[number % len(names)], f"{number}")))
             for number in range(200)
         ]
-        await until(lambda: slow)
-        right = ("prometheus", PASSWORD)
-        first, second = [(await own.get("/", auth=right)).status_code for _ in range(2)]
+        # Two are checked, 128 wait, and the others are refused; one more of them leaves for a right password.
+        await until(lambda: sum(map(asyncio.Task.done, wrong)) == 70)
+        asked = asyncio.create_task(own.get("/", auth=("prometheus", PASSWORD)))
+        await until(lambda: asked.done() or sum(map(asyncio.Task.done, wrong)) > 70)
+        gate.set()
+        first, second = [(await one).status_code for one in (asked, own.get("/", auth=("prometheus", PASSWORD)))]
         before = [password for password, _ in slow].index(PASSWORD.encode())
         statuses = [(await answered).status_code for answered in wrong]
     assert (first, second, before <= 8, set(statuses)) == (200, 200, True, {401, 503})
