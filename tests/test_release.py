@@ -27,20 +27,19 @@ def notes(folder: Path, version: str) -> tuple[str, str, int]:
     return done.stdout.strip(), done.stderr.strip(), done.returncode
 
 
-def test_the_notes_of_a_release_are_its_section_of_the_changelog(tmp_path: Path) -> None:
-    assert notes(tmp_path, "0.2.0") == ("- Now.", "", 0)
-
-
 @pytest.mark.parametrize(
     ("version", "expected"),
     [
-        ("0.3.0", "CHANGELOG.md still calls 0.3.0 unreleased: give its section a date"),
-        ("0.4.0", "CHANGELOG.md has no section '## 0.4.0'"),
-        ("0.2", "CHANGELOG.md has no section '## 0.2'"),
+        ("0.2.0", ("- Now.", "", 0)),
+        ("0.3.0", ("", "CHANGELOG.md still calls 0.3.0 unreleased: give its section a date", 1)),
+        ("0.4.0", ("", "CHANGELOG.md has no section '## 0.4.0'", 1)),
+        ("0.2", ("", "CHANGELOG.md has no section '## 0.2'", 1)),
     ],
 )
-def test_a_version_that_is_not_written_up_is_no_release(tmp_path: Path, version: str, expected: str) -> None:
-    assert notes(tmp_path, version) == ("", expected, 1)
+def test_the_notes_of_a_release_are_its_section_of_the_changelog(
+    tmp_path: Path, version: str, expected: tuple[str, str, int]
+) -> None:
+    assert notes(tmp_path, version) == expected
 
 
 @for_each("workflow", WORKFLOWS, name=lambda path: path.stem)

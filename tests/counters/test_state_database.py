@@ -1,7 +1,8 @@
 """The state database: rows, leases that exclude other exporters, and recovery from failures."""
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import psycopg
@@ -60,17 +61,8 @@ def end_leases(location: DatabaseLocation) -> None:
     location.execute("UPDATE edge_exporter_lease SET expires = clock_timestamp() - interval '1 s'")
 
 
-def at_once(threads: int, work: Callable[[int], None]) -> None:
-    """Do work on several threads at once, which get their number."""
-    started = [threading.Thread(target=work, args=(number,)) for number in range(threads)]
-    for thread in started:
-        thread.start()
-    for thread in started:
-        thread.join(PATIENCE)
-
-
 @pytest.mark.parametrize("most", [7, 5000])
-def test_rows_come_back_as_they_were_committed(
+def test_rows_come_back_as_they_were_committed_last(
     database: StateDatabase, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
     """In several transactions, if there are more rows than one takes."""
@@ -81,13 +73,9 @@ def test_rows_come_back_as_they_were_committed(
     assert database.rows(Group("default", 3, ""), ()) == ROWS, "those of another total"
     assert database.row("default", key_of("7")) == ROWS[key_of("7")]
     assert database.row("default", SCRIPT) is None
-
-
-def test_a_row_is_replaced_whole_and_none_deletes_one(database: StateDatabase) -> None:
-    epoch = claim(database, FIRST)
-    commit(database, {ZONE: StateRow("a", WALL, b"a"), SCRIPT: StateRow("router", WALL, b"b")}, FIRST, epoch)
-    commit(database, {ZONE: StateRow("b", WALL + 1, b"c"), SCRIPT: None, key_of("9"): None}, FIRST, epoch)
-    assert database.rows(FIRST, {0}) == {ZONE: StateRow("b", WALL + 1, b"c")}
+    replaced = {key_of("7"): StateRow("b", WALL + 1, b"c")}
+    commit(database, {**replaced, key_of("8"): None, key_of("absent"): None}, FIRST, epoch)
+    assert database.rows(FIRST, {0}) == {**{key: row for key, row in ROWS.items() if key != key_of("8")}, **replaced}
 
 
 def test_odd_texts_stop_no_commit(database: StateDatabase) -> None:
@@ -258,7 +246,8 @@ def test_many_claim_at_once_and_no_shard_has_two_holders(location: DatabaseLocat
         with closing(location.connect()) as own:
             claimed.extend(LeaseTable(own, Group("default", 16, f"replica/{number}")).claim_free(5, {}))
 
-    at_once(6, take)
+    with ThreadPoolExecutor(6) as threads:
+        list(threads.map(take, range(6)))
     assert sorted(claimed) == list(range(16))
 
 
@@ -322,17 +311,12 @@ def test_a_check_finds_what_is_wrong_and_makes_nothing(postgres: Postgres) -> No
 
 
 def test_many_exporters_make_the_tables_at_once(location: DatabaseLocation) -> None:
-    failed: list[Exception] = []
-
     def prepare(_number: int) -> None:
         with closing(location.connect()) as database:
-            try:
-                database.prepare()
-            except StorageError as error:
-                failed.append(error)
+            database.prepare()
 
-    at_once(8, prepare)
-    assert failed == []
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(prepare, range(8)))
 
 
 def test_a_connection_that_was_cut_is_made_anew_and_the_commit_goes_well(
