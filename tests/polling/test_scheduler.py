@@ -336,6 +336,12 @@ async def test_intervals_stretch_when_the_budget_does_not_carry_them() -> None:
         effective = parts.schedule.intervals.effective(plan, Target("main", "dns_zone", "101"))
         assert effective > 300 * 2
         assert parts.schedule.intervals.lifetime("dns_statistics", Target("main", "dns_zone", "101")) == 3 * effective
+        # Discovery is stretched to half an hour at most.
+        parts.schedule.accounts["main"].capacity.rate = 0.01
+        assert parts.schedule.intervals.effective(plan, Target("main", "dns_zone", "101")) > 300 * 20
+        discovery, account = parts.schedule.plans["discovery"], Target("main", "account", "main")
+        assert parts.schedule.intervals.effective(discovery, account) == 1800
+        assert parts.schedule.intervals.slowest("discovery") == 1800
 
 
 async def test_when_a_slow_platform_is_quick_again_nothing_waits_out_the_long_intervals() -> None:

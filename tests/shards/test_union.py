@@ -13,6 +13,7 @@ from exporter.targets.registry import Registry
 from exporter.targets.sharding import Shard
 from exporter.targets.target import Inventory, Resource, ResourceList, Target, TargetKey
 from exporter.wiring import from_settings
+from tests.counters.sandboxed_daemons import RunningDaemon
 from tests.shards.sharded_daemons import MEANWHILE, series_of, sharded_daemons
 
 KINDS = (
@@ -131,16 +132,26 @@ def test_a_listing_that_tells_nothing_new_changes_nothing() -> None:
     assert versions[0] == versions[1] < versions[2]
 
 
+def listings_of(pod: RunningDaemon) -> tuple[bool, float, float]:
+    """Return whether the first account is another shard's, and how often it and its shield zones are listed."""
+    plans, configured = pod.daemon.schedule.plans, pod.daemon.schedule.intervals.configured
+    (account,) = (one for one in pod.daemon.shards.registry.targets("account") if one.id == "main")
+    return account.scouted, configured(plans["discovery"], account), configured(plans["shield_zones"], account)
+
+
 @pytest.mark.parametrize("total", [2, 3])
 async def test_all_shards_serve_together_what_one_exporter_serves(tmp_path: Path, total: int) -> None:
     (tmp_path / "whole").mkdir()
     async with sharded_daemons(tmp_path) as shared:
         async with shared.running(total) as pods:
             parts = [await series_of(pod) for pod in pods]
+            listings = sorted(map(listings_of, pods))
         shared.folder = tmp_path / "whole"
         async with shared.running(1) as (pod,):
             alone = await series_of(pod)
     assert all(parts), "each has its share"
+    others = [(True, 600.0 * total, 300.0)] * (total - 1)
+    assert listings == [(False, 600.0, 300.0), *others], "others list an account less often"
     counted = Counter(series for part in parts for series in part)
     assert [series for series, times in counted.items() if times > 1] == []
     assert set(counted) == set(alone)
