@@ -144,11 +144,7 @@ _PARAMETERS = ("collector", "account", "state", *_SINGLE)
 def read_fields(
     fields: Iterable[tuple[str, str]], known: Collection[str], single: Collection[str]
 ) -> dict[str, list[str]]:
-    """Group the values of a URL's fields by their names, without empty values.
-
-    Raises:
-        QueryError: a field is unknown, or one that takes a single value has several.
-    """
+    """Group a URL's values by their fields, without empty ones; raises QueryError for an unknown or repeated field."""
     given: dict[str, list[str]] = {}
     for name, value in fields:
         if name not in known:
