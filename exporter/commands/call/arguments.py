@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from exporter.commands.output.printing import MisuseError
+from exporter.commands.output.printing import MISUSE, complain
 from exporter.foreign.regular_file import unreadable
 from exporter.platform.operation import Operation, Parameter, Request, Scalar
 from exporter.validation.faults import suggestion
@@ -67,8 +67,7 @@ def stands_for_something(text: str) -> bool:
 def parse(operation: Operation[Any], words: Sequence[str], sources: Sources) -> tuple[Request[Any], tuple[str, ...]]:
     """Return the request of an operation with arguments `name=value`, and the values in it that no output may show.
 
-    Raises:
-        MisuseError: some are wrong; the message has a line for each fault.
+    If some are wrong, the command ends with a line for each fault.
     """
     given, faults = _sorted_out(operation, words)
     values: dict[str, dict[str, Any]] = {"path": {}, "query": {}, "body": {}}
@@ -88,7 +87,7 @@ def parse(operation: Operation[Any], words: Sequence[str], sources: Sources) -> 
         if parameter.secret:
             secrets.append(value)
     if faults:
-        raise MisuseError("\n".join(faults))
+        complain("\n".join(faults), MISUSE)
     body = values["body"] if operation.method != "GET" else None
     return Request(operation, values["path"], values["query"], body), tuple(secrets)
 

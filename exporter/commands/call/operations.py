@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from exporter.commands.call.arguments import expectation
-from exporter.commands.output.printing import MisuseError
+from exporter.commands.output.printing import MISUSE, complain
 from exporter.commands.output.table import lay_out
 from exporter.platform.api import database, scripting
 from exporter.platform.api.catalogue import OPERATIONS
@@ -36,14 +36,10 @@ CALLABLE: Mapping[str, Operation[Any]] = {
 
 
 def find(name: str) -> Operation[Any]:
-    """Return an operation.
-
-    Raises:
-        MisuseError: there is none of this name.
-    """
+    """Return an operation; the command ends if there is none of this name."""
     if name not in CALLABLE:
         near = suggestion(name, list(CALLABLE)) or "; 'edge-exporter call --list' lists them"
-        raise MisuseError(f"there is no operation {name[:60]!r}{near}")
+        complain(f"there is no operation {name[:60]!r}{near}", MISUSE)
     return CALLABLE[name]
 
 

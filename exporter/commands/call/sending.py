@@ -18,7 +18,7 @@ from exporter.collectors.database import is_single, leads_with_reading
 from exporter.commands.call import operations
 from exporter.commands.call.arguments import Sources, WrongValueError, parse, stands_for_something
 from exporter.commands.loading import loading
-from exporter.commands.output.printing import FAULT, MISUSE, MisuseError, complain, echo
+from exporter.commands.output.printing import FAULT, MISUSE, complain, echo
 from exporter.foreign.terminal import escape
 from exporter.platform import errors
 from exporter.platform.api import database as database_api
@@ -103,11 +103,7 @@ def call(
 
 
 def prepare(name: str, words: Sequence[str], sources: Sources) -> Task:
-    """Check the operation and its arguments.
-
-    Raises:
-        MisuseError: there is no such operation, or its arguments are wrong.
-    """
+    """Check the operation and its arguments; the command ends if one of them is wrong."""
     operation = operations.find(name)
     if operation is operations.SQL:
         texts = _statements(words, sources)
@@ -130,7 +126,7 @@ def _statements(words: Sequence[str], sources: Sources) -> list[str]:
         else:
             faults += [] if texts[-1].strip() else [f"statement {number}: is empty"]
     if faults:
-        raise MisuseError("\n".join(faults))
+        complain("\n".join(faults), MISUSE)
     return texts
 
 
@@ -164,20 +160,16 @@ def _plain(outcome: Rows | errors.StatementError) -> Mapping[str, Any]:
 def _callee(settings: Settings, task: Task, account: str | None, database: str | None) -> Callee:
     if task.request.operation.name == database_api.PIPELINE.name:
         if account is not None:
-            raise MisuseError("--account is for the management API; --database names a database")
+            complain("--account is for the management API; --database names a database", MISUSE)
         variables = "PLATFORM_DATABASE_URL and PLATFORM_DATABASE_AUTH_TOKEN"
         return _one(settings.databases, database, "database", variables)
     if database is not None:
-        raise MisuseError("--database is for sql and database_pipeline; --account names an account")
+        complain("--database is for sql and database_pipeline; --account names an account", MISUSE)
     return choose_account(settings, account)
 
 
 def choose_account(settings: Settings, name: str | None) -> AccountSettings:
-    """Return the account that is named, or the only one.
-
-    Raises:
-        MisuseError: there is none, or several and none is named.
-    """
+    """Return the account that is named, or the only one; the command ends if there is none, or several."""
     return _one(settings.accounts, name, "account", "EDGE_EXPORTER_BASE_URL and EDGE_EXPORTER_API_KEY")
 
 
@@ -185,11 +177,11 @@ def _one(known: Sequence[T], name: str | None, what: str, variables: str) -> T:
     names = ", ".join(one.name for one in known)
     found = [one for one in known if name in (None, one.name)]
     if name is not None and not found:
-        raise MisuseError(f"there is no {what} {name!r}; the configuration has {names or 'none'}")
+        complain(f"there is no {what} {name!r}; the configuration has {names or 'none'}", MISUSE)
     if not known:
-        raise MisuseError(f"the configuration has no {what}; {variables} suffice")
+        complain(f"the configuration has no {what}; {variables} suffice", MISUSE)
     if len(found) > 1:
-        raise MisuseError(f"there are {len(known)} {what}s: {names}; --{what} selects one of them")
+        complain(f"there are {len(known)} {what}s: {names}; --{what} selects one of them", MISUSE)
     return found[0]
 
 

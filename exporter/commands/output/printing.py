@@ -4,7 +4,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, Any, NoReturn
+from typing import NoReturn
 
 import click
 
@@ -12,16 +12,6 @@ from exporter.foreign.terminal import escape
 
 FAULT = 1
 MISUSE = 2
-
-
-class MisuseError(click.ClickException):
-    """Ends a command with a message that says what the command line has wrong."""
-
-    exit_code = MISUSE
-
-    def show(self, file: IO[Any] | None = None) -> None:  # noqa: ARG002 - click's
-        """Print the message."""
-        echo(self.message, err=True)
 
 
 def echo(message: str, *, err: bool = False) -> None:
