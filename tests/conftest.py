@@ -29,7 +29,6 @@ LONGEST: Final = tuple(
         "backfill/test_real.py",
         "counters/test_daemon_database.py",
         "browser/test_status_page.py",
-        "counters/test_hostile_platform.py",
         "polling/test_faults_of_time.py",
         "shards/test_takeover_in_prometheus.py",
         "web/test_descriptors.py",
