@@ -6,6 +6,7 @@ import re
 import socket
 import struct
 from collections.abc import Callable, Coroutine
+from email.utils import formatdate
 from itertools import product
 from typing import Annotated, Any, Final, Literal, Self, TypeAlias
 
@@ -14,7 +15,6 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model,
 from exporter.foreign.patterns import Pattern, PatternError
 from exporter.sandbox.answers import encode, refused
 from exporter.sandbox.exchange import Exchange
-from exporter.sandbox.timestamps import http_date
 
 LARGEST_BODY: Final = 64 * 1024 * 1024
 _CHUNK: Final = 64 * 1024
@@ -120,7 +120,7 @@ async def status(
     if retry_after is not None:
         sent.append((b"retry-after", str(retry_after).encode()))
     if retry_after_date is not None:
-        sent.append((b"retry-after", http_date(exchange.now() + retry_after_date).encode()))
+        sent.append((b"retry-after", formatdate(exchange.now() + retry_after_date, usegmt=True).encode()))
     await exchange.answer(status, content_type, body.encode(), sent)
 
 

@@ -4,6 +4,7 @@ import random
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from email.utils import formatdate
 from typing import Any, Final
 
 from pydantic import ValidationError
@@ -15,7 +16,6 @@ from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.exchange import Exchange, NoConnectionError
 from exporter.sandbox.fault_kinds import KINDS, Fault
 from exporter.sandbox.request_parsing import RequestError, reasons
-from exporter.sandbox.timestamps import http_date
 
 _EXEMPT: Final = re.compile(r"/|/openapi\.json|/sandbox(/.*)?", re.DOTALL)
 _WORDS: Final = {"missing": "is missing", "extra_forbidden": "is not a field of this kind of fault"}
@@ -110,7 +110,7 @@ class FaultGate:
 
         async def dated(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).setdefault("date", http_date(self._clock.now()))
+                MutableHeaders(scope=message).setdefault("date", formatdate(self._clock.now(), usegmt=True))
             await send(message)
 
         method, path = scope["method"], scope["path"]

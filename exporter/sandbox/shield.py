@@ -8,7 +8,6 @@ from exporter.sandbox.search import ResourceIds
 from exporter.sandbox.seed import seed
 from exporter.sandbox.timestamps import DAY, day_number, iso_long
 
-FIRST_SHIELD_ZONE_ID: Final = 1
 FIRST_PULL_ZONE_ID: Final = 201
 _RULES, _SENSITIVITY, _MODE, _WINDOW = range(1, 5)
 
@@ -18,7 +17,7 @@ class ShieldZones:
 
     def __init__(self, noise: Noise, clock: WorldClock, count: int, *, healthy: bool = False) -> None:
         self._healthy = healthy
-        self.zones = ResourceIds(FIRST_SHIELD_ZONE_ID, count, seed("names", "shield_zones"))
+        self.zones = ResourceIds(1, count, seed("names", "shield_zones"))
         self.pull_zones = ResourceIds(FIRST_PULL_ZONE_ID, count, seed("names", "shield_zones"))
         self._noise = noise
         self._clock = clock

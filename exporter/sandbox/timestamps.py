@@ -2,7 +2,6 @@
 
 import re
 from datetime import UTC, date, datetime
-from email.utils import formatdate
 from typing import Final
 
 DAY: Final = 86_400
@@ -38,11 +37,6 @@ def iso_long(moment: float) -> str:
 def iso_naive(moment: float) -> str:
     """Write a moment as `2026-02-06T09:27:36`, which the platform means as UTC."""
     return f"{datetime.fromtimestamp(int(moment // 1), UTC):%Y-%m-%dT%H:%M:%S}"
-
-
-def http_date(moment: float) -> str:
-    """Write a moment in the format of HTTP headers."""
-    return formatdate(moment, usegmt=True)
 
 
 def parse_date_time(text: str) -> float | None:
