@@ -4,6 +4,7 @@ import gc
 import os
 from collections.abc import Generator, Iterator
 from functools import cache
+from inspect import signature
 from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Final
@@ -14,6 +15,7 @@ import structlog
 from hypothesis import HealthCheck, settings
 
 from tests.postgres import Postgres, postgres_running
+from tests.waiting import PATIENCE
 
 TESTS: Final = Path(__file__).parent
 # The files that take longest, mostly waiting; a run would end with one of them alone if it began late.
@@ -43,6 +45,9 @@ LONGEST: Final = tuple(
 SPEED = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example)
 settings.register_profile("suite", max_examples=40, deadline=None, suppress_health_check=SPEED)
 settings.load_profile("suite")
+# The five seconds that a client waits by default for a connection or an answer may be too short there, too.
+for phase in ("connect", "read", "write", "pool"):
+    setattr(signature(httpx.Client).parameters["timeout"].default, phase, PATIENCE)
 
 
 @pytest.hookimpl(optionalhook=True)
