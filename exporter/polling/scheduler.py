@@ -2,6 +2,7 @@
 
 import asyncio
 import heapq
+import time
 from collections.abc import Awaitable, Callable, Collection, Generator, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from exporter.log import logger
 from exporter.polling.failure_log import FailureLog
 from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, FirstDiscovery, tells_names, waits_for_names
 from exporter.polling.poll import DuePoll, PollMemory, Polls
-from exporter.polling.timetable import Account, DueTimes, Plan
+from exporter.polling.timetable import SMOOTHING, Account, DueTimes, Plan
 from exporter.responsive.slices import at_once, in_slices
 from exporter.targets.registry import Change, Registry
 from exporter.targets.target import DATABASE_PREFIX, Inventory, PollKey, Target
@@ -38,13 +39,17 @@ class WorkerPool:
 
     Attributes:
         starts: shared by the pools of a process, so that workers begin polls one after another.
+        monotonic: a clock in seconds.
         busy: targets that are queued or being polled; each is there at most once.
+        delay: the seconds for which a worker recently waited to begin a poll.
     """
 
     workers: int
     run: Callable[[DuePoll], Awaitable[None]]
     starts: asyncio.Lock = field(default_factory=asyncio.Lock)
+    monotonic: Callable[[], float] = time.monotonic
     busy: set[PollKey] = field(default_factory=set)
+    delay: float = 0.0
     # Collector → the time planned for its next poll, if it is still to come; and the same times in order.
     _turns: dict[str, float] = field(default_factory=dict)
     _ordered_turns: list[tuple[float, str]] = field(default_factory=list)
@@ -104,10 +109,12 @@ class WorkerPool:
     async def _work(self) -> None:
         while True:
             run = await self._queue.get()
+            came = self.monotonic()
             try:
                 # Without this, all polls of a tick would begin at once, and a scrape would wait for all of them.
                 async with self.starts:
                     await asyncio.sleep(0)
+                self.delay += SMOOTHING * (self.monotonic() - came - self.delay)
                 await self.run(run)
             finally:
                 self.busy.discard(PollKey(run.target.key, run.collector.name))
@@ -170,7 +177,7 @@ class Schedule:
         self.intervals, self.durations = self.due_times.intervals, memory.durations
         starts = asyncio.Lock()
         self.pools = {
-            name: WorkerPool(account.client.rate_limiter.most_in_flight, polls.run, starts)
+            name: WorkerPool(account.client.rate_limiter.most_in_flight, polls.run, starts, clocks.monotonic)
             for name, account in accounts.items()
         }
         self._scheduler = AsyncIOScheduler(job_defaults={"misfire_grace_time": None, "coalesce": True})
@@ -296,6 +303,7 @@ class Schedule:
         self.intervals.measure()
         for name, account in self.accounts.items():
             account.capacity.rate = account.client.rate_limiter.effective_rate
+            account.capacity.delay = self.pools[name].delay
             if not name.startswith(DATABASE_PREFIX):
                 self._telemetry.demand.labels(name).set(self.intervals.demand.get(name, 0.0))
                 for limit, rate in account.capacity.limits().items():
