@@ -303,7 +303,7 @@ class Schedule:
         self.intervals.measure()
         for name, account in self.accounts.items():
             account.capacity.rate = account.client.rate_limiter.effective_rate
-            account.capacity.delay = self.pools[name].delay
+            account.capacity.delay = self.pools[name].delay + self._memory.delay
             if not name.startswith(DATABASE_PREFIX):
                 self._telemetry.demand.labels(name).set(self.intervals.demand.get(name, 0.0))
                 for limit, rate in account.capacity.limits().items():

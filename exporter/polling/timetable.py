@@ -65,7 +65,8 @@ class Capacity:
         rate: the requests a second that the budget currently allows.
         max_in_flight: the number of calls at once.
         seconds: the recent duration of a call, without its wait for the rate limiter.
-        delay: the seconds for which a worker recently waited to begin a poll, because the process was busy.
+        delay: the seconds for which a worker recently waited to begin a poll, and for room to count its result, because
+            the process was busy.
         calls: collector → the recent number of calls in one of its polls.
     """
 

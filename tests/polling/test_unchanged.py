@@ -1,18 +1,22 @@
 """Answers that equal the last ones: they are not parsed, and the served values stay correct."""
 
 import json
-from collections.abc import AsyncIterator, Iterator
+import threading
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 import pytest
 
+from exporter.counters.rows import StateRow
 from exporter.counters.storage import MemoryStorage, StorageError
 from exporter.platform.http import responses
 from exporter.platform.operation import Operation
+from exporter.polling import poll
 from exporter.targets.target import PollKey
 from tests.exporter_parts import ExporterParts, exporter_parts, only
 from tests.polling.platform import Platform, running
+from tests.waiting import PATIENCE, until
 
 INTERVAL = 300
 ROUND = INTERVAL * 1.5 + 1
@@ -25,13 +29,14 @@ class Answers(Platform):
     """A platform whose zones have a chart of two days."""
 
     days: dict[str, int] = field(default_factory=lambda: {"2026-02-07T00:00:00Z": 5, "2026-02-08T00:00:00Z": 7})
+    total: int = 12
     is_broken: bool = False
     suffix: str = "example"
 
     def answer(self, target: str, body: bytes) -> object:
         """Return the body of an answer."""
         if "statistics" in target:
-            return [] if self.is_broken else {"TotalQueriesServed": 12, "QueriesServedChart": self.days}
+            return [] if self.is_broken else {"TotalQueriesServed": self.total, "QueriesServedChart": self.days}
         whole = json.dumps(super().answer(target, body))
         return json.loads(whole.replace(".example", f".{self.suffix}"))
 
@@ -51,6 +56,20 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.fixture
+def may_write(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Let the ledger's storage write only while this is set, as it is at first."""
+    event, commit = threading.Event(), MemoryStorage.commit
+    event.set()
+
+    def held(storage: MemoryStorage, rows: Mapping[PollKey, StateRow | None]) -> Collection[PollKey]:
+        event.wait(PATIENCE)
+        return commit(storage, rows)
+
+    monkeypatch.setattr(MemoryStorage, "commit", held)
+    return event
+
+
+@pytest.fixture
 def platform() -> Iterator[Answers]:
     """Run a platform that always gives the same answers."""
     with running(Answers()) as started:
@@ -64,6 +83,16 @@ async def polled(platform: Answers) -> AsyncIterator[ExporterParts]:
     async with exporter_parts(url=platform.url, account=ZONES, collectors=COLLECTORS) as parts:
         await parts.turn(ROUND)
         yield parts
+
+
+async def asked(platform: Answers, parts: ExporterParts) -> None:
+    """Poll each zone again, and wait until the platform was asked, but not for what follows."""
+    # A zone that is still being polled when it is due would miss this round.
+    await until(lambda: not parts.schedule.pools["main"].busy)
+    number = platform.count("statistics") + 3
+    parts.clock.now += ROUND
+    parts.schedule.tick("dns_statistics")
+    await until(lambda: platform.count("statistics") == number)
 
 
 def key(zone: int) -> PollKey:
@@ -147,6 +176,33 @@ async def test_it_is_read_again_where_what_it_told_is_not_on_disk(
         parts.ledger.wake()
         await parts.turn(ROUND)
         assert set(parts.samples("edge_dns_queries_total").values()) == {2.0}
+
+
+async def test_it_is_read_again_while_the_answer_between_is_not_on_disk(
+    platform: Answers, may_write: threading.Event
+) -> None:
+    async with polled(platform) as parts:
+        may_write.clear()
+        for platform.total in (14, 12):
+            await asked(platform, parts)
+        may_write.set()
+        await parts.turn(0)
+        assert set(parts.samples("edge_dns_window_queries").values()) == {12.0}
+
+
+async def test_what_waits_for_the_disk_is_bounded_and_the_wait_lowers_the_capacity(
+    platform: Answers, may_write: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(poll, "MOST_COUNTING", 1)
+    async with polled(platform) as parts:
+        capacity = parts.schedule.accounts["main"].capacity
+        may_write.clear()
+        platform.total = 14
+        await asked(platform, parts)
+        parts.clock.now += 1000
+        may_write.set()
+        await parts.turn(0)
+        assert capacity.limits()["max_in_flight"] < capacity.max_in_flight / 100
 
 
 async def test_a_zone_with_another_name_is_read_again(platform: Answers) -> None:
