@@ -571,3 +571,19 @@ async def test_results_that_wait_for_a_stopped_ledger_have_a_bound_and_all_are_p
             await parts.settle()
             assert len(parts.samples("edge_dns_window_queries")) == 40
             assert {str(zone) for zone in zones.zones} <= set(held)
+
+
+async def test_a_list_that_fails_for_the_account_of_another_shard_is_logged_once() -> None:
+    told: dict[bool, list[str]] = {}
+    fault = {"path": "/search", "kind": "status", "status": 403}
+    for index in (0, 1):
+        shard = {"shard": {"index": index, "total": 2}}
+        with capture_logs() as logs:
+            async with exporter_parts(collectors=only("discovery"), world=world(), fault=fault, more=shard) as parts:
+                await parts.settle()
+                for _ in range(3):
+                    await parts.turn(3600)
+                (account,) = parts.registry.targets("account")
+        told[account.scouted] = [line["event"] for line in logs if line["event"].endswith("fails")]
+    # No series of the other shard shows the failure.
+    assert told == {False: ["target fails"], True: ["list of an account fails"]}
