@@ -12,7 +12,6 @@ from exporter.counters.rows import StateRow
 from exporter.counters.storage import MemoryStorage, StorageError
 from exporter.platform.http import responses
 from exporter.platform.operation import Operation
-from exporter.polling import poll
 from exporter.targets.target import PollKey
 from tests.exporter_parts import ExporterParts, exporter_parts, only
 from tests.polling.platform import Platform, running
@@ -188,21 +187,6 @@ async def test_it_is_read_again_while_the_answer_between_is_not_on_disk(
         may_write.set()
         await parts.turn(0)
         assert set(parts.samples("edge_dns_window_queries").values()) == {12.0}
-
-
-async def test_what_waits_for_the_disk_is_bounded_and_the_wait_lowers_the_capacity(
-    platform: Answers, may_write: threading.Event, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(poll, "MOST_COUNTING", 1)
-    async with polled(platform) as parts:
-        capacity = parts.schedule.accounts["main"].capacity
-        may_write.clear()
-        platform.total = 14
-        await asked(platform, parts)
-        parts.clock.now += 1000
-        may_write.set()
-        await parts.turn(0)
-        assert capacity.limits()["max_in_flight"] < capacity.max_in_flight / 100
 
 
 async def test_a_zone_with_another_name_is_read_again(platform: Answers) -> None:
