@@ -41,6 +41,7 @@ class TimeLimitedProtocol(HttpToolsProtocol):
         self, config: uvicorn.Config, server_state: ServerState, app_state: dict[str, Any], connections: Connections
     ) -> None:
         super().__init__(config, server_state, app_state)
+        self.url, self.headers = b"", []
         self._connections = connections
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -59,7 +60,7 @@ class TimeLimitedProtocol(HttpToolsProtocol):
             return
         if self._is_between_requests:
             self._stop_timer()
-        elif self._head > LARGEST_HEAD:
+        elif self._has_large_head():
             self.send_400_response("")
         elif self._timer is None:
             self._timer = self.loop.call_later(self.seconds, self._abort)
@@ -83,10 +84,7 @@ class TimeLimitedProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """Check the head of a request, and start to answer."""
-        # Several requests may arrive in one read.
-        size = len(self.url) + sum(len(name) + len(value) + len(": \r\n") for name, value in self.headers)
-        if size > LARGEST_HEAD:
-            self._head = size
+        if self._parsed() > LARGEST_HEAD:
             raise RequestRefusedError
         version, hosts = self.parser.get_http_version(), sum(name == b"host" for name, _ in self.headers)
         if version not in ("1.0", "1.1") or hosts > 1 or (version == "1.1" and not hosts):
@@ -117,7 +115,7 @@ class TimeLimitedProtocol(HttpToolsProtocol):
     def send_400_response(self, msg: str) -> None:
         """Refuse an invalid request and close the connection, after the answer to the request before it."""
         if self._answered is None or self._answered.response_complete:
-            super().send_400_response("The head of the request is too large." if self._head > LARGEST_HEAD else msg)
+            super().send_400_response("The head of the request is too large." if self._has_large_head() else msg)
             return
         self._answered.keep_alive = False
         self.pipeline.clear()
@@ -146,6 +144,13 @@ class TimeLimitedProtocol(HttpToolsProtocol):
             self._connections.works(self)
         else:
             self._connections.waits(self)
+
+    def _parsed(self) -> int:
+        # One read may contain several requests: this is the target and the headers of the present one.
+        return len(self.url) + sum(len(name) + len(value) + len(": \r\n") for name, value in self.headers)
+
+    def _has_large_head(self) -> bool:
+        return max(self._head, self._parsed()) > LARGEST_HEAD
 
     def _stop_timer(self) -> None:
         if self._timer is not None:

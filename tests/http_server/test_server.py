@@ -134,14 +134,21 @@ EXCHANGES = {
         200,
         b"/  here",
     ),
+    "a large head without an end right after another request": (
+        asking(more=b"") + b"GET / HTTP/1.1\r\nX: " + LONG + b"\r\nY",
+        200,
+        b"/  here",
+    ),
     "a large head within the limit": (asking(more=b"X: %s\r\nConnection: close\r\n" % LONG[:16_000]), 200, b"/  here"),
 }
 
 
 @pytest.mark.parametrize(("request_", "status", "end"), EXCHANGES.values(), ids=EXCHANGES)
 async def test_a_request_is_answered_or_refused_and_the_connection_closed(
-    request_: bytes, status: int, end: bytes
+    request_: bytes, status: int, end: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # It is closed for what was sent, and not because of the time.
+    monkeypatch.setattr(TimeLimitedProtocol, "seconds", 2 * PATIENCE)
     async with serving(named) as (_, port):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(request_)
