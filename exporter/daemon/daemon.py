@@ -2,9 +2,9 @@
 
 import asyncio
 import signal
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
-from typing import Self
+from typing import Any, Self
 
 from prometheus_client import CollectorRegistry
 
@@ -13,7 +13,6 @@ from exporter.clock import SYSTEM, Clocks
 from exporter.collectors.catalogue import families
 from exporter.counters.rows import StateRow
 from exporter.counters.storage import LeaseLostError, StateLockedError
-from exporter.daemon.background import Background, repeated
 from exporter.daemon.polling import Polling
 from exporter.daemon.shards import Shards
 from exporter.explain.candidates import Sources
@@ -80,7 +79,7 @@ class Daemon:
         self._clocks = clocks
         self._log = logger()
         self._telemetry = telemetry
-        self._background = Background()
+        self._tasks: set[asyncio.Task[object]] = set()
         self._reloading = asyncio.Lock()
         self._config_faults: tuple[str, ...] = ()
         self._config_loaded = clocks.wall()
@@ -156,14 +155,14 @@ class Daemon:
         explainer, telemetry, monotonic = self._explainer(), self._telemetry, self._clocks.monotonic
         works = {
             "renderer": self.renderer.run(),
-            "cleaning": repeated(CLEANED_EVERY_SECONDS, self.polling.forget_removed),
-            "budgets": repeated(BUDGETS_EVERY_SECONDS, self.polling.budgets.show),
-            "lists": repeated(SAVED_EVERY_SECONDS, self.polling.save_lists),
+            "cleaning": _repeated(CLEANED_EVERY_SECONDS, self.polling.forget_removed),
+            "budgets": _repeated(BUDGETS_EVERY_SECONDS, self.polling.budgets.show),
+            "lists": _repeated(SAVED_EVERY_SECONDS, self.polling.save_lists),
             "absence counting": keep_counting(explainer, telemetry.show_absent, monotonic),
             "loop lag": watch_lag(telemetry.loop_lag.observe, monotonic),
         }
         for name, work in works.items():
-            self._background.begin(work, name)
+            self._begin_task(work, name)
         prefix, database = self.settings.web.route_prefix, self.shards.database
         app = create_app(self._view(explainer), self.renderer, self.reload, database, route_prefix=prefix)
         await self.server.start(app, prefix)
@@ -171,9 +170,25 @@ class Daemon:
             database.leases.start()
         self._log.info("serving", url=self.server.url + prefix.rstrip("/") + "/metrics")
 
+    def _begin_task(self, work: Coroutine[Any, Any, object], name: str) -> None:
+        """Start a task that runs until it ends or the daemon stops, and log it if it fails."""
+
+        def ended(task: asyncio.Task[object]) -> None:
+            self._tasks.discard(task)
+            error = None if task.cancelled() else task.exception()
+            if error is not None:
+                self._log.error("background task failed", work=name, error=repr(error), exc_info=error)
+
+        task: asyncio.Task[object] = asyncio.create_task(work, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(ended)
+
     async def stop(self) -> None:
         """Stop polling and serving, and commit the counters."""
-        await self._background.stop()
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
         await self.schedule.stop()
         await self.polling.save_lists()
         await asyncio.to_thread(self.ledger.close)
@@ -184,7 +199,7 @@ class Daemon:
 
     def reload_soon(self) -> None:
         """Begin a reload, in the background."""
-        self._background.begin(self.reload(), "reload")
+        self._begin_task(self.reload(), "reload")
 
     async def reload(self) -> tuple[str, ...]:
         """Read the settings again and apply all of them, or none.
@@ -256,7 +271,7 @@ class Daemon:
 
     def hold_soon(self, epochs: Mapping[int, int], rows: Mapping[PollKey, StateRow]) -> None:
         """Begin to poll and serve the targets of other shards, as `Polling.hold` does, in the background."""
-        self._background.begin(self._hold(epochs, rows), "shards")
+        self._begin_task(self._hold(epochs, rows), "shards")
 
     async def _hold(self, epochs: Mapping[int, int], rows: Mapping[PollKey, StateRow]) -> None:
         async with self._reloading:
@@ -330,6 +345,14 @@ async def run(
     if daemon.shards.is_lost:
         # The other process has counted since, so this one's state is too old, and it must start again.
         raise LeaseLostError(f"another exporter has taken this one's shard in {daemon.shards.storage.location}")
+
+
+async def _repeated(seconds: float, work: Callable[[], Awaitable[object] | None]) -> None:
+    """Do work again and again, each time after a number of seconds, until it is cancelled."""
+    while True:
+        await asyncio.sleep(seconds)
+        if (doing := work()) is not None:
+            await doing
 
 
 def _all_families(plans: Iterable[Plan]) -> list[FamilyInfo]:
