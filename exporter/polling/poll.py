@@ -256,7 +256,7 @@ class Polls:
                 self.due_times.failed(collector, outcome.target, outcome.error)
             else:
                 await self._begin_counting(collector, outcome, now, seconds)
-                self.due_times.backoff.failures.pop(PollKey(outcome.target.key, collector.name), None)
+                self.due_times.failures.pop(PollKey(outcome.target.key, collector.name), None)
 
     async def _begin_counting(self, collector: Collector, outcome: Outcome, now: datetime, seconds: float) -> None:
         """Start the task that counts and publishes an outcome, when there is room for it."""

@@ -7,7 +7,7 @@ intervals; after a failure a target is polled sooner, and later if the platform 
 import heapq
 import itertools
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING
@@ -206,48 +206,6 @@ class Intervals:
         return min(stretch, MOST_DISCOVERY_STRETCH) if discovers else stretch
 
 
-class Backoff:
-    """Decides when targets whose polls failed are polled again.
-
-    Repeats use the capacity of an account that the regular polls leave. If many targets fail, repeats are spread to fit
-    into it, and a repeat that would come after the regular poll is not made.
-
-    Args:
-        intervals: gives the capacity that an account's polls leave.
-
-    Attributes:
-        failures: how often in a row the polls of a target by a collector have failed; a success removes the entry.
-    """
-
-    def __init__(self, intervals: Intervals) -> None:
-        self.failures: dict[PollKey, int] = {}
-        self._intervals = intervals
-        # Account → the time until which repeats use its spare capacity.
-        self._booked: dict[str, float] = {}
-
-    def failed(self, collector: str, target: Target, now: float, due: float) -> float:
-        """Return when a target is polled next after a failure: at `due`, with the regular poll, or earlier.
-
-        Times are on the monotonic clock.
-        """
-        key, account = PollKey(target.key, collector), target.client_name
-        failures = self.failures.get(key, 0)
-        self.failures[key] = failures + 1
-        free = max(now, self._booked.get(account, now))
-        repeat = free + FIRST_WAIT * 2.0 ** min(failures, MOST_DOUBLINGS)
-        if repeat >= due:
-            return due
-        self._booked[account] = free + self._intervals.spare_seconds(account, collector)
-        return repeat
-
-    def forget_others(self, collector: str, targets: Collection[Target]) -> None:
-        """Forget the failures of targets that a collector no longer polls; `targets` are those that it polls."""
-        known = {target.key for target in targets}
-        gone = [key for key in self.failures if key.collector == collector and key.target not in known]
-        for key in gone:
-            del self.failures[key]
-
-
 @dataclass(slots=True)
 class Timetable:
     """The targets of one collector, the earliest due first.
@@ -338,6 +296,9 @@ KeptDueTimes = Mapping[str, tuple[float, Mapping[Target, float]]]
 class DueTimes:
     """When each target of each collector is polled next.
 
+    Repeats of failed polls use the capacity of an account that the regular polls leave. If many targets fail, repeats
+    are spread to fit into it, and a repeat that would come after the regular poll is not made.
+
     Args:
         plans: collector → how it is run.
         accounts: the accounts and databases, by their targets' `client_name`.
@@ -349,8 +310,8 @@ class DueTimes:
 
     Attributes:
         intervals: the seconds between two polls of a target.
-        backoff: when failed polls are repeated.
         timetables: collector → its targets.
+        failures: how often in a row the polls of a target by a collector have failed; a success removes the entry.
     """
 
     def __init__(
@@ -365,14 +326,16 @@ class DueTimes:
         deferred: set[PollKey] | None = None,
     ) -> None:
         self.intervals = Intervals(plans, accounts, registry.share)
-        self.backoff = Backoff(self.intervals)
         self.timetables = {name: Timetable(name) for name in plans}
+        self.failures: dict[PollKey, int] = {}
         self._plans = plans
         self._accounts = accounts
         self._registry = registry
         self._first_discovery = first_discovery
         self._monotonic = monotonic
         self._deferred = set[PollKey]() if deferred is None else deferred
+        # Account → the time until which repeats use its spare capacity.
+        self._booked: dict[str, float] = {}
         # Collector and account → the longest stretch of the interval since it was last halved.
         self._stretched: dict[tuple[str, str], float] = {}
         for name, plan in plans.items():
@@ -410,7 +373,8 @@ class DueTimes:
 
     def taking_targets(self, plan: Plan, now: float) -> Generator[None, None, None]:
         """Take over the targets of a collector, which have changed, with a pause after each; new ones are due now."""
-        timetable, version = self.timetables[plan.collector.name], self._registry.version
+        name, version = plan.collector.name, self._registry.version
+        timetable = self.timetables[name]
         targets: dict[Target, Target] = {}
         for target in tuple(self._registry.targets(plan.collector.polls)):
             if plan.collector.wants(target):
@@ -427,7 +391,9 @@ class DueTimes:
             if target not in timetable.known:
                 timetable.put(target, now)
             yield
-        self.backoff.forget_others(plan.collector.name, timetable.known)
+        polled = {target.key for target in timetable.known}
+        for key in [key for key in self.failures if key.collector == name and key.target not in polled]:
+            del self.failures[key]
         yield from self.intervals.noting(plan, targets)
 
     def begun(self, plan: Plan, target: Target, interval: float, now: float) -> float:
@@ -462,12 +428,23 @@ class DueTimes:
             return
         # A refused key is not tried more often; after a change of the key all targets are polled at once.
         if not self._accounts[target.client_name].client.credential.is_refused():
-            at = self.backoff.failed(name, target, now, slot)
+            at = self._repeat_at(PollKey(target.key, name), target.client_name, now, slot)
         at = max(at, now + asked)
         if at != slot:
             self.timetables[name].put(target, at)
         if asked:
             self._deferred.add(PollKey(target.key, name))
+
+    def _repeat_at(self, key: PollKey, account: str, now: float, due: float) -> float:
+        """Return when a target is polled after a failure: at `due`, with the regular poll, or earlier."""
+        failures = self.failures.get(key, 0)
+        self.failures[key] = failures + 1
+        free = max(now, self._booked.get(account, now))
+        repeat = free + FIRST_WAIT * 2.0 ** min(failures, MOST_DOUBLINGS)
+        if repeat >= due:
+            return due
+        self._booked[account] = free + self.intervals.spare_seconds(account, key.collector)
+        return repeat
 
     def catching_up(self, now: float) -> Generator[None, None, None]:
         """Advance polls that long intervals have delayed, when intervals are short again, for example after a pause."""
