@@ -20,6 +20,8 @@ CREATE TABLE IF NOT EXISTS part (family TEXT, lines TEXT);
 CREATE INDEX IF NOT EXISTS part_family ON part (family);
 COMMIT;
 """
+# The first one means that the tables are not those above.
+_DAMAGED = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
 
 class RefusedError(Exception):
@@ -38,7 +40,7 @@ class Spool:
     terms are the arguments, which must be the same when the work is resumed.
 
     Raises:
-        RefusedError: another process makes the output, or an earlier run had other arguments.
+        RefusedError: another process makes the output, an earlier run had other arguments, or the database is damaged.
         OSError: the folder cannot be used.
     """
 
@@ -105,7 +107,12 @@ class Spool:
     def _faults(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
+        except sqlite3.DatabaseError as error:
+            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_MISUSE) & 0xFF
+            if code == sqlite3.SQLITE_BUSY:
                 raise RefusedError(f"another process is making {self.output}") from None
-            raise OSError(str(error)) from error
+            if code in _DAMAGED:
+                raise RefusedError(f"{self.folder} is damaged ({error}): remove it") from None
+            if isinstance(error, sqlite3.OperationalError):
+                raise OSError(str(error)) from error
+            raise

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from exporter.backfill.charts import BUILT_IN, families
-from exporter.backfill.output import RefusedError, Spool
+from exporter.backfill.output import RefusedError, Spool, parts_of
 
 FAMILIES = families(BUILT_IN)
 FIRST, SECOND = FAMILIES[0].name, FAMILIES[1].name
@@ -57,4 +57,17 @@ def test_other_terms_and_two_at_once_are_refused(output: Path) -> None:
     with pytest.raises(RefusedError, match=r"an earlier run with other arguments left \(days a to b\)"):
         Spool(output, FAMILIES, {"days": "c to d"})
     with closing(Spool(output, FAMILIES, TERMS)), pytest.raises(RefusedError, match="another process is making"):
+        Spool(output, FAMILIES, TERMS)
+
+
+@pytest.mark.parametrize("content", ["not a database " * 100, "CREATE TABLE terms (other)"], ids=["text", "foreign"])
+def test_a_file_in_the_place_of_the_parts_is_refused(output: Path, content: str) -> None:
+    file = parts_of(output) / "parts.db"
+    file.unlink()
+    if content.startswith("CREATE"):
+        with closing(sqlite3.connect(file)) as database:
+            database.execute(content)
+    else:
+        file.write_text(content)
+    with pytest.raises(RefusedError, match=r"out\.om\.part is damaged \(.+\): remove it"):
         Spool(output, FAMILIES, TERMS)
