@@ -452,15 +452,16 @@ class DueTimes:
             stretch, longest = self.intervals.stretch(account, name), self._stretched.get((name, account), 1.0)
             has_halved = stretch <= longest / 2
             self._stretched[name, account] = stretch if has_halved else max(stretch, longest)
-            known = self.timetables[name].known
-            for target, when in list(known.items()) if has_halved else ():
+            timetable = self.timetables[name]
+            for target, when in list(timetable.known.items()) if has_halved else ():
                 yield
-                is_other = target.client_name != account
-                if is_other or known.get(target) is not when or PollKey(target.key, name) in self._deferred:
+                # In the meantime other targets may have replaced these, or a poll may have begun.
+                is_other = target.client_name != account or timetable.known.get(target) != when
+                if is_other or PollKey(target.key, name) in self._deferred:
                     continue
                 interval = self.intervals.effective(plan, target)
                 if when[0] - now > LATEST_SLOT * interval:
-                    self.timetables[name].put(target, self._next_slot(plan, target, interval, now))
+                    timetable.put(target, self._next_slot(plan, target, interval, now))
 
     def making_account_due(self, account: str, now: float) -> Generator[None, None, None]:
         """Make all targets of an account due now, with a pause after each."""

@@ -17,10 +17,11 @@ from exporter.counters.ledger import Counted, Entry
 from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, FIRST_TRIES
 from exporter.polling.scheduler import CAPACITY_SECONDS, Schedule, WorkerPool
 from exporter.polling.timetable import FIRST_WAIT, LATEST_SLOT, Timetable
+from exporter.responsive.slices import at_once
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.keys import API_KEY
 from exporter.sandbox.world import World
-from exporter.targets.target import PollKey, Target
+from exporter.targets.target import Inventory, PollKey, Resource, ResourceList, Target
 from tests.exporter_parts import START, ExporterParts, exporter_parts, only
 from tests.polling.platform import Platform, running
 from tests.waiting import END_SECONDS, PATIENCE, until
@@ -403,6 +404,23 @@ async def test_polls_that_long_intervals_have_delayed_are_brought_forward(
             assert moved == {target for target in late if target.account in moves}
             assert {target.account for target in late} >= moves
             assert all(dues(parts)[target] - parts.clock.now <= latest[target.account] for target in moved)
+
+
+async def test_targets_that_leave_while_late_polls_are_brought_forward_are_not_polled_again() -> None:
+    async with exporter_parts(account=DNS_ONLY, collectors=STATISTICS, world=world()) as parts:
+        times, plan = parts.schedule.due_times, parts.schedule.plans["dns_statistics"]
+        stretches = [4.0]
+        times.intervals.stretch = lambda *_: stretches[-1]  # type: ignore[method-assign]
+        await parts.turn(450)
+        stretches.append(1.0)
+        bringing = times.catching_up(parts.clock.now)
+        next(bringing)
+        for names in (["new"], [], []):
+            resources = tuple(Resource(name, name) for name in names)
+            parts.registry.apply("main", Inventory({"dns_zone": ResourceList(resources, complete=True)}))
+            at_once(times.taking_targets(plan, parts.clock.now))
+        at_once(bringing)
+        assert [key.collector for key in times.polled()] == ["discovery"]
 
 
 async def test_of_many_failing_targets_the_number_is_logged_when_a_minute_has_passed() -> None:
