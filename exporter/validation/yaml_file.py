@@ -18,6 +18,8 @@ _MERGE_KEY = "<<"
 # Aliases may make as many values of a file as this, and as many as two for each of its characters.
 _MOST_VALUES_OF_A_SMALL_FILE = 50_000
 _FILE_SUFFIX = "_file"
+# Mappings whose keys are names of labels, scripts and users: none of them says that the value is a file.
+_OF_NAMES = frozenset({"info", "monthly_budget_dollars", "basic_auth_users"})
 # The largest file; the parser takes some 10 s for it.
 _MOST_MIB = 4
 _UNDERSTOOD_TAGS = frozenset(
@@ -120,7 +122,7 @@ def file_names_resolved(data: Mapping[str, object], directory: Path) -> dict[str
 
     def resolved(value: object, key: str = "") -> object:
         match value:
-            case dict():
+            case dict() if key not in _OF_NAMES:
                 return {key: resolved(inner, key) for key, inner in value.items()}
             case list():
                 return [resolved(item) for item in value]

@@ -85,12 +85,14 @@ def test_any_text_is_data_or_faults(text: str) -> None:
 
 
 def test_file_names_are_relative_to_the_file_that_says_them() -> None:
-    data = {"a": [{"key_file": "k", "other": "k"}], "ca_file": "/etc/ca", "x_file": None, "y_file": ["z"]}
+    named = {"info": {"log_file": "l"}, "monthly_budget_dollars": {"a_file": "20"}, "basic_auth_users": {"b_file": "h"}}
+    data = {"a": [{"key_file": "k", "other": "k"}], "ca_file": "/etc/ca", "x_file": None, "y_file": ["z"], **named}
     assert file_names_resolved(data, Path("/conf")) == {
         "a": [{"key_file": "/conf/k", "other": "k"}],
         "ca_file": "/etc/ca",
         "x_file": None,
         "y_file": ["z"],
+        **named,
     }
 
 
