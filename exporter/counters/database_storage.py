@@ -26,7 +26,7 @@ class DatabaseStorage:
 
     Attributes:
         leases: the shards that are held.
-        shard_of: as in the arguments.
+        rendered: the shards whose counters may be in the exposition, with the epochs of their counts.
     """
 
     is_shared = True
@@ -53,8 +53,7 @@ class DatabaseStorage:
         self._is_prepared = False
         # The shards whose rows the ledger has, with their epochs; only rows of these are written.
         self._read: Mapping[int, int] = {}
-        # The shards, with their epochs, whose counters may be in the rendered exposition.
-        self._rendered: Mapping[int, int] = {}
+        self.rendered: Mapping[int, int] = {}
 
     @property
     def location(self) -> str:
@@ -87,7 +86,7 @@ class DatabaseStorage:
         rows = self._database.rows(self._group, new) if new else {}
         self._read = epochs
         if self._only is not None:
-            self._rendered = epochs
+            self.rendered = epochs
         else:
             wanted = {*new, None}
             rows = {key: row for key, row in rows.items() if self.shard_of(key) in wanted or _is_shared(key)}
@@ -120,18 +119,14 @@ class DatabaseStorage:
 
     def holds(self) -> bool:
         """Return whether this process now certainly holds the leases of all rendered shards."""
-        return len(self.counted()) == len(self._rendered) > 0
+        return len(self.counted()) == len(self.rendered) > 0
 
     def counted(self) -> Mapping[int, int]:
         """Return the rendered shards, with their epochs, that no other exporter can have counted; on any thread."""
         if not self.leases.are_certain():
             return {}
         held = self.leases.held
-        return {shard: epoch for shard, epoch in self._rendered.items() if held.get(shard) == epoch}
-
-    def rendered(self, epochs: Mapping[int, int]) -> None:
-        """Set the rendered shards: those whose counters are in the exposition, with the epochs of their counts."""
-        self._rendered = epochs
+        return {shard: epoch for shard, epoch in self.rendered.items() if held.get(shard) == epoch}
 
     def close(self) -> None:
         """Release the leases, then close the connection."""

@@ -40,17 +40,17 @@ class StoredState(NamedTuple):
 
 
 class Storage(Protocol):
-    """Keeps the ledger's rows; used by one thread at a time."""
+    """Keeps the ledger's rows; used by one thread at a time. By default it keeps nothing."""
 
     @property
     def location(self) -> str:
         """Where the rows are kept; for logs, without a secret."""
-        ...
+        return ""
 
     @property
     def is_shared(self) -> bool:
         """Whether other exporters keep their rows in it, too."""
-        ...
+        return False
 
     def prepare(self) -> StoredState | None:
         """Make the storage usable; return its rows if it had to be opened, and None if it was open.
@@ -59,9 +59,9 @@ class Storage(Protocol):
             StateLockedError: another process has the state file.
             StorageError: it cannot be used now.
         """
-        ...
+        return None
 
-    def commit(self, rows: Mapping[PollKey, StateRow | None]) -> Collection[PollKey]:
+    def commit(self, rows: Mapping[PollKey, StateRow | None]) -> Collection[PollKey]:  # noqa: ARG002 - see above
         """Write rows durably, and delete those whose value is None; writing a row again replaces it.
 
         Returns:
@@ -70,36 +70,19 @@ class Storage(Protocol):
         Raises:
             StorageError: not all of the other rows were written.
         """
-        ...
-
-    def holds(self) -> bool:
-        """Return whether all rendered counters may be served, because no other exporter counts them; on any thread."""
-        ...
-
-    def close(self) -> None:
-        """Release the storage for others."""
-
-
-class MemoryStorage:
-    """Keeps nothing: counters start again with each process."""
-
-    location = ""
-    is_shared = False
-
-    def prepare(self) -> StoredState | None:
-        """Return None: nothing is stored."""
-        return None
-
-    def commit(self, rows: Mapping[PollKey, StateRow | None]) -> Collection[PollKey]:  # noqa: ARG002 - nothing is kept
-        """Do nothing: the ledger keeps the rows in memory."""
         return ()
 
     def holds(self) -> bool:
-        """Return True: no other process can use this memory."""
+        """Return whether all rendered counters may be served, because no other exporter counts them; on any thread."""
         return True
 
     def close(self) -> None:
-        """Do nothing: nothing is open."""
+        """Release the storage for others."""
+        return
+
+
+class MemoryStorage(Storage):
+    """Keeps nothing: counters start again with each process, and no other process can use its memory."""
 
 
 class NullObserver:

@@ -96,7 +96,7 @@ class Polling:
             await self._poll_shards(kept)
             await render()
         if self._shards.database is not None:
-            self._shards.database.rendered(epochs)
+            self._shards.database.rendered = epochs
         self._shards.take_in(rows)
         self.budgets.remember(rows)
         change = await self._poll_shards(epochs)

@@ -117,14 +117,14 @@ def test_what_is_rendered_of_an_older_epoch_is_not_served_after_its_shard_has_co
     leases.start()
     wait_until(lambda: leases.held == {0: 1}, "the first claim")
     storage.prepare()
-    storage.rendered(leases.held)
+    storage.rendered = leases.held
     wait_until(lambda: storage.counted() == {0: 1}, "counters of the first claim")
     # Another exporter counts in between, and ends.
     location.execute("UPDATE edge_exporter_lease SET epoch = 2, holder = 'second/1', expires = clock_timestamp()")
     wait_until(lambda: leases.held == {0: 3} and leases.are_certain(), "the second claim")
     storage.prepare()
     assert storage.counted() == {}
-    storage.rendered(leases.held)
+    storage.rendered = leases.held
     wait_until(lambda: storage.counted() == {0: 3}, "counters of the second claim")
     storage.close()
 
