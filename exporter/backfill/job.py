@@ -34,9 +34,7 @@ Work = tuple[charts.History, Target]
 class Failure:
     """A target or an account that could not be read."""
 
-    account: str
-    target: str
-    name: str
+    target: Target
     reason: str
 
 
@@ -133,14 +131,14 @@ class Backfill:
             try:
                 polled = await self._poll(collector, target)
             except PlatformError as error:
-                self._failures.append(_failure(target, str(error)))
+                self._failures.append(Failure(target, str(error)))
                 continue
             if polled.found is not None:
                 self.registry.apply(account, polled.found)
             if polled.date is not None:
                 self._today[account] = day_of(polled.date)
             if polled.error is not None:
-                self._failures.append(_failure(target, f"the list of resources is incomplete: {polled.error}"))
+                self._failures.append(Failure(target, f"the list of resources is incomplete: {polled.error}"))
         probe = next((work for work in self._chosen() if work[1].account == account), None)
         if account not in self._today and probe is not None:
             # An error is reported when the target itself is read.
@@ -171,7 +169,7 @@ class Backfill:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
         for (account, name), error in self._barred.items():
-            report.failures.append(Failure(account, f"account/{account}", account, f"{name}: {error}"))
+            report.failures.append(Failure(Target(account, "account", account), f"{name}: {error}"))
         return report
 
     def _chosen(self) -> Iterator[Work]:
@@ -189,7 +187,7 @@ class Backfill:
             except (Unauthorized, CredentialError) as error:
                 self._barred[part] = error
             except (PlatformError, BaselineError) as error:
-                report.failures.append(_failure(target, str(error)))
+                report.failures.append(Failure(target, str(error)))
             report.done += 1
             self.progressed(report)
 
@@ -259,10 +257,6 @@ class Backfill:
 
     def _day_of(self, account: str) -> int:
         return self._today.get(account, day_of(self.clocks.utc()))
-
-
-def _failure(target: Target, reason: str) -> Failure:
-    return Failure(target.account, target.key.label, target.name, reason)
 
 
 def _mark(history: charts.History, target: Target) -> str:

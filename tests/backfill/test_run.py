@@ -44,7 +44,7 @@ def assert_all_is_counted(where: BackfillSetup, raw: Raw, first: date, last: dat
         grown = growth(raw, QUERIES, zone_id=str(zone))
         assert grown == sum(world.dns.true_queries(zone, day) for day in span), zone
     breach_days = [day for day in span if (TODAY - day).days <= 27]
-    for limit, _, _ in world.rate_limit_ids():
+    for limit in world.rate_limits.limits:
         if any(key[0] == BREACHES and ("rate_limit_id", str(limit)) in key[1] for key in raw):
             grown = growth(raw, BREACHES, rate_limit_id=str(limit))
             assert grown == sum(world.rate_limits.true_breaches(limit, day).total for day in breach_days), limit
@@ -116,11 +116,11 @@ async def test_a_zone_that_cannot_be_read_spoils_no_other_and_is_tried_again(tmp
     async with backfill_setup(tmp_path, dns_zones={"ids": [999]}) as where:
         fault = where.faults.add({"kind": "status", "status": 500, "path_regex": "/dnszone/103/.*"})
         report = await where.backfill(FIRST)
-        assert {failure.target for failure in report.failures} == {"dns_zone/103", "dns_zone/999"}
+        assert {failure.target.key.label for failure in report.failures} == {"dns_zone/103", "dns_zone/999"}
         assert growth(parsed(where.output), QUERIES, zone_id="103") == 0
         where.faults.remove(fault.fault_id)
         again = await where.backfill(FIRST)
-        assert [failure.target for failure in again.failures] == ["dns_zone/999"]
+        assert [failure.target.key.label for failure in again.failures] == ["dns_zone/999"]
         assert again.resumed == again.targets - 2
         grown = growth(parsed(where.output), QUERIES, zone_id="103")
         assert grown == sum(where.world.dns.true_queries(103, day) for day in days(FIRST, TODAY))
@@ -155,7 +155,7 @@ async def test_interrupted_anywhere_it_goes_on_and_writes_the_same(tmp_path: Pat
 async def test_a_refused_key_is_one_failure_and_not_one_a_zone(tmp_path: Path) -> None:
     async with backfill_setup(tmp_path, api_key="wrong", dns_zones={"ids": list(range(101, 113))}) as where:
         report = await where.backfill(FIRST)
-        assert [failure.target for failure in report.failures] == ["account/main", "account/main"]
+        assert [failure.target.key.label for failure in report.failures] == ["account/main", "account/main"]
         assert ["401" in failure.reason for failure in report.failures] == [True, True]
         assert report.failures[1].reason.startswith("dns_statistics: ")
 

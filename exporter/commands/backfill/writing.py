@@ -197,8 +197,9 @@ def _summarize(report: Report, samples: int, output: Path) -> None:
 
 
 def _described(failure: Failure) -> str:
-    name = f" ({failure.name})" if failure.name and not failure.target.endswith(f"/{failure.name}") else ""
-    return escape(f"{failure.account}: {failure.target}{name}: {failure.reason}")
+    target = failure.target
+    name = f" ({target.name})" if target.name and not target.key.label.endswith(f"/{target.name}") else ""
+    return escape(f"{target.account}: {target.key.label}{name}: {failure.reason}")
 
 
 @contextmanager
