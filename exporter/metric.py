@@ -186,7 +186,6 @@ def label_value(text: str) -> str:
 
     The exposition formats require UTF-8, and Prometheus's parser treats a NUL as the end of the input.
     """
-    if text.isascii() and "\0" not in text:
-        return text if len(text) <= LABEL_VALUE_LIMIT else text[: LABEL_VALUE_LIMIT - 1] + "…"
-    clean = text.encode("utf-8", "replace").decode("utf-8").replace("\0", "\N{REPLACEMENT CHARACTER}")
-    return clean if len(clean) <= LABEL_VALUE_LIMIT else clean[: LABEL_VALUE_LIMIT - 1] + "…"
+    if not text.isascii() or "\0" in text:
+        text = text.encode("utf-8", "replace").decode("utf-8").replace("\0", "\N{REPLACEMENT CHARACTER}")
+    return text if len(text) <= LABEL_VALUE_LIMIT else text[: LABEL_VALUE_LIMIT - 1] + "…"

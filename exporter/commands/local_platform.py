@@ -34,7 +34,8 @@ def listed(world: World) -> dict[str, object]:
     """Return settings of an account that list whatever in a world cannot be discovered."""
     return {
         "rate_limits": [
-            {"id": limit, "name": name, "shield_zone_id": zone} for limit, name, zone in world.rate_limit_ids()
+            {"id": limit_id, "name": limit.name, "shield_zone_id": limit.shield_zone_id}
+            for limit_id, limit in world.rate_limits.limits.items()
         ],
         "access_lists": [
             {"shield_zone_id": one.shield_zone_id, "id": one.list_id} for one in world.access_lists.lists.values()

@@ -100,8 +100,8 @@ def _summary(world: World) -> dict[str, Any]:
         "scripts": _listed(world.scripts.scripts),
         "shield_zones": _listed(world.shield.zones),
         "rate_limits": [
-            {"id": limit_id, "name": name, "shield_zone_id": zone_id}
-            for limit_id, name, zone_id in world.rate_limit_ids()[:_SHOWN]
+            {"id": limit_id, "name": limit.name, "shield_zone_id": limit.shield_zone_id}
+            for limit_id, limit in islice(world.rate_limits.limits.items(), _SHOWN)
         ],
         "access_lists": [
             {"id": n, "configuration_id": CONFIGURATIONS + n, "shield_zone_id": one.shield_zone_id, "name": one.name}

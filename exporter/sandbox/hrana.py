@@ -66,9 +66,7 @@ class _Blob(_Message):
 Value: TypeAlias = Annotated[_Null | _Integer | _Float | _Text | _Blob, Field(discriminator="type")]
 
 
-class NamedArgument(_Message):
-    """An argument for a parameter with a name."""
-
+class _NamedArgument(_Message):
     name: str
     value: Value
 
@@ -84,7 +82,7 @@ class Stmt(Source):
     """A statement with its arguments."""
 
     args: tuple[Value, ...] = Field(default=(), strict=False)
-    named_args: tuple[NamedArgument, ...] = Field(default=(), strict=False)
+    named_args: tuple[_NamedArgument, ...] = Field(default=(), strict=False)
 
 
 class _StepCondition(_Message):
@@ -109,9 +107,7 @@ class _IsAutocommit(_Message):
 Condition: TypeAlias = Annotated[_StepCondition | _Not | _Several | _IsAutocommit, Field(discriminator="type")]
 
 
-class Step(_Message):
-    """A step of a batch."""
-
+class _Step(_Message):
     condition: Condition | None = None
     stmt: Stmt
 
@@ -119,7 +115,7 @@ class Step(_Message):
 class BatchSteps(_Message):
     """The steps of a batch."""
 
-    steps: tuple[Step, ...] = Field(strict=False)
+    steps: tuple[_Step, ...] = Field(strict=False)
 
 
 class Execute(_Message):

@@ -74,10 +74,6 @@ class World:
         for database in self._databases.values():
             database.close()
 
-    def rate_limit_ids(self) -> list[tuple[int, str, int]]:
-        """Return (id, name, shield zone's id) of every rate limit."""
-        return [(one.limit_id, one.name, one.shield_zone_id) for one in self.rate_limits.limits.values()]
-
     def images(self) -> list[tuple[str, str, str, list[str]]]:
         """Return (registry's id, namespace, name, tags) of every container image."""
         known = self.registries

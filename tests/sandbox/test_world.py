@@ -31,7 +31,7 @@ def test_a_clock_moves_by_advance_and_at_the_speed_from_when_it_is_set() -> None
 
 def test_the_world_can_be_as_small_as_nothing() -> None:
     world = World(clock=WorldClock(0.0, speed=0.0), dns_zones=0, scripts=0, shield_zones=0)
-    assert (len(world.dns.zones), world.rate_limit_ids(), world.access_lists.lists) == (0, [], {})
+    assert (len(world.dns.zones), world.rate_limits.limits, world.access_lists.lists) == (0, {}, {})
     assert world.shield.page(1, 10)["page"]["totalPages"] == 0
 
 
@@ -96,7 +96,7 @@ def test_what_counts_grows_with_the_clock(
 
 
 def test_no_action_ever_falls_within_a_day(world: World, clock: WorldClock) -> None:
-    for limit_id, _, _ in world.rate_limit_ids():
+    for limit_id in world.rate_limits.limits:
         seen = []
         for _ in range(200):
             seen.append(world.rate_limits.true_breaches(limit_id, TODAY))

@@ -104,7 +104,7 @@ async def test_2_shards_become_3_at_once_and_2_again_after_a_gap(tmp_path: Path)
 
 async def test_rows_of_rate_limits_go_where_their_shield_zones_are(tmp_path: Path) -> None:
     async with sharded_daemons(tmp_path, shield_zones=9) as shared:
-        limits = {(limit, zone) for limit, _, zone in shared.world.rate_limit_ids()}
+        limits = {(limit, one.shield_zone_id) for limit, one in shared.world.rate_limits.limits.items()}
         for total in (1, 2, 3, 2):
             async with shared.running(total):
                 pass

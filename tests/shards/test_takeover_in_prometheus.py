@@ -83,7 +83,7 @@ class Truth:
             found["edge_dns_queries_total", str(zone)] = normal + smart
             found["edge_dns_routed_queries_total", str(zone), "normal"] = normal
             found["edge_dns_routed_queries_total", str(zone), "smart"] = smart
-        for limit, _, _ in world.rate_limit_ids():
+        for limit in world.rate_limits.limits:
             breaches = [world.rate_limits.true_breaches(limit, day) for day in days]
             for action in ("logged", "challenged", "blocked"):
                 family = "edge_shield_rate_limit_breaches_total"

@@ -1,6 +1,7 @@
 """Edge scripts and their secrets (interface document, EdgeScript and ScriptSecret)."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import ClassVar
 
 from pydantic import SecretStr, TypeAdapter
@@ -100,23 +101,20 @@ UPDATE = Operation(
 
 # The documented update with an empty body, which contains no field to change. The effect of omitted fields is not
 # documented.
-READ_BY_UPDATE = Operation(
+READ_BY_UPDATE = replace(
+    UPDATE,
     name="script_read_by_update",
-    method="POST",
-    path="/compute/script/{id}",
     help="The update with an empty body, used as a read if the configuration selects it.",
-    answer=TypeAdapter(EdgeScript),
     parameters=(_SCRIPT_ID,),
+    writes=False,
 )
 
 # Deployments support it, and the interface document does not contain it.
-READ = Operation(
+READ = replace(
+    READ_BY_UPDATE,
     name="script",
     method="GET",
-    path="/compute/script/{id}",
     help="A script, with its month's cost, requests and CPU time.",
-    answer=TypeAdapter(EdgeScript),
-    parameters=(_SCRIPT_ID,),
     documented=False,
 )
 
