@@ -6,6 +6,13 @@ from exporter.collectors.causes import Cause
 from exporter.collectors.collector import Outcome
 from exporter.exposition.store import Store
 from exporter.metric import Family
+from exporter.targets.target import PollKey, Target
+
+
+def was_up(store: Store, collector: str, target: Target) -> bool | None:
+    """Return whether the last poll succeeded; None before the first."""
+    status = store.find(PollKey(target.key, collector))
+    return None if status is None or not status.polled else status.up
 
 
 def succeed(
@@ -26,8 +33,6 @@ def succeed(
 
 def fail(
     store: Store, collector: str, outcome: Outcome, reason: str, message: str, *, lifetime: float, duration: float = 0.1
-) -> bool:
-    """Record a failed poll; return whether it is the target's first failure."""
-    begins = not store.is_failing(collector, outcome.target)
+) -> None:
+    """Record a failed poll."""
     store.fail(collector, outcome, lifetime, reason, message, duration=duration, cause=Cause.FAILING)
-    return begins

@@ -13,6 +13,7 @@ from exporter.targets.target import PollKey, Target
 from tests.endpoints.platform import Query, platform
 from tests.endpoints.test_engine import BUSY, OFF
 from tests.exporter_parts import ExporterParts, exporter_parts
+from tests.polled import was_up
 from tests.waiting import PATIENCE, until
 
 STATISTICS = "/dnszone/102/statistics"
@@ -89,7 +90,7 @@ async def test_an_answer_that_was_the_same_renews_nothing_of_a_target_that_faile
             patched.setattr(MemoryStorage, "commit", slow)
             for has_come in (
                 lambda: parts.schedule.waits_for_ledger(PollKey(zone.key, "dns_statistics")),
-                lambda: parts.store.is_failing("dns_statistics", zone),
+                lambda: was_up(parts.store, "dns_statistics", zone) is False,
             ):
                 parts.clock.now += ROUND
                 parts.world.clock.advance(ROUND)

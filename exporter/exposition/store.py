@@ -257,16 +257,6 @@ class Store:
             status.is_final = True
         self._changed.setdefault(status.key, None)
 
-    def is_failing(self, collector: str, target: Target) -> bool:
-        """Return whether the last poll failed; False if it succeeded and its values have expired since."""
-        status = self._statuses.get(PollKey(target.key, collector))
-        return status is not None and not status.up and bool(status.reason)
-
-    def was_up(self, collector: str, target: Target) -> bool | None:
-        """Return whether the last poll succeeded; None before the first."""
-        status = self._statuses.get(PollKey(target.key, collector))
-        return None if status is None or not status.polled else status.up
-
     def find(self, key: PollKey) -> Status | None:
         """Return the status of a target for a collector; None if there is none."""
         return self._statuses.get(key)

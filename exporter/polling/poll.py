@@ -299,8 +299,8 @@ class Polls:
         if name not in self.memory.collectors:
             return
         lifetime = self.due_times.intervals.lifetime(name, target)
+        status = self.store.find(key)
         if outcome.is_unchanged:
-            status = self.store.find(key)
             # The series may have been removed while the ledger wrote; the next answer restores them.
             if status is not None and status.fingerprint == outcome.fingerprint:
                 self.store.unchanged(status, lifetime, duration=seconds)
@@ -309,7 +309,7 @@ class Polls:
             # Another collector's call has shown that this resource no longer exists: nothing is published.
             self.store.publish(name, Outcome(target, lack=GONE.lack), (), lifetime, duration=seconds)
             return
-        if self.store.was_up(name, target) is False:
+        if status is not None and not status.up:
             self.memory.failures.recovers(_facts(name, target))
         self.memory.unavailable.discard(key)
         status = self.store.publish(name, outcome, counted.counters, lifetime, duration=seconds)
@@ -317,10 +317,7 @@ class Polls:
         status.fingerprint = b"" if counted.is_behind else outcome.fingerprint
 
     def _fail(self, collector: Collector, outcome: Outcome, error: PlatformError, seconds: float) -> None:
-        """Record a failure; families of earlier polls stay until they expire.
-
-        The outcome has the families that are exposed in spite of the failure.
-        """
+        """Record a failure; families of earlier polls stay until they expire, unless the outcome has some."""
         name, target = collector.name, outcome.target
         facts, lifetime = _facts(name, target), self.due_times.intervals.lifetime(name, target)
         if isinstance(error, NotAvailable):
@@ -334,7 +331,9 @@ class Polls:
             nothing = Outcome(target, lack=Lack(Cause.NOT_AVAILABLE, words))
             self.store.publish(name, nothing, (), lifetime, duration=seconds, note="not available")
             return
-        if not self.store.is_failing(name, target):
+        status = self.store.find(PollKey(target.key, name))
+        # Its values may have expired since a poll that succeeded.
+        if status is None or status.up or not status.reason:
             self.memory.failures.fails(facts, error.reason, str(error))
         message, cause = str(error), cause_of(error)
         self.store.fail(name, outcome, lifetime, error.reason, message, duration=seconds, cause=cause)

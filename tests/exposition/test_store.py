@@ -186,11 +186,6 @@ def test_statuses_have_the_order_of_account_kind_and_number_also_while_targets_c
     assert now == [labels[0], *labels[2:], "main dns_zone/102"]
 
 
-def test_how_the_last_poll_went_is_known_once_there_was_one() -> None:
-    stores = [StoreSetup().run(steps).store for steps in ("", "ok", "ok fail", "ok remove")]
-    assert [store.was_up("dns_statistics", ZONE) for store in stores] == [None, True, False, None]
-
-
 def test_when_a_family_was_seen_last_is_known_until_it_is_seen_again() -> None:
     setup = StoreSetup()
     seen = []

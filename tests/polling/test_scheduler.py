@@ -23,6 +23,7 @@ from exporter.sandbox.keys import API_KEY
 from exporter.sandbox.world import World
 from exporter.targets.target import Inventory, PollKey, Resource, ResourceList, Target
 from tests.exporter_parts import START, ExporterParts, exporter_parts, only
+from tests.polled import was_up
 from tests.polling.platform import Platform, running
 from tests.waiting import END_SECONDS, PATIENCE, until
 
@@ -116,9 +117,9 @@ async def test_zones_do_not_wait_for_a_shield_zone_list_that_stalls_at_first_sig
     account = {"timeout": 600.0, "shield_zones": {"ids": [1]}}
     zones = [Target("main", "dns_zone", str(number)) for number in (101, 102, 103)]
     async with exporter_parts(account=account, world=world(), fault=stall) as parts:
-        await until(lambda: all(parts.store.was_up("dns_statistics", zone) for zone in zones))
+        await until(lambda: all(was_up(parts.store, "dns_statistics", zone) for zone in zones))
         # What the list would name waits for it.
-        assert parts.store.was_up("shield_bot_detection", Target("main", "shield_zone", "1")) is None
+        assert was_up(parts.store, "shield_bot_detection", Target("main", "shield_zone", "1")) is None
         assert not parts.schedule.all_discovered()
 
 
@@ -204,7 +205,7 @@ async def test_configured_ids_do_not_wait_for_a_search_that_stalls() -> None:
         parts.clock.now += FIRST_RETRY_SECONDS
         assert parts.schedule.all_discovered()
         parts.schedule.tick("dns_statistics")
-        await until(lambda: parts.store.was_up("dns_statistics", zone))
+        await until(lambda: was_up(parts.store, "dns_statistics", zone))
 
 
 @pytest.mark.parametrize(("total", "made"), [(1, 1.0), (2, 8.0)])
@@ -276,7 +277,7 @@ async def test_a_new_zone_is_polled_while_rate_limits_are_still_being_listed() -
         parts.clock.now += 901
         for name in parts.schedule.plans:
             parts.schedule.tick(name)
-        await until(lambda: parts.store.was_up("dns_statistics", new) is not None)
+        await until(lambda: was_up(parts.store, "dns_statistics", new) is not None)
         assert "discovery" in {key.collector for key in parts.schedule.pools["main"].busy}
 
 
