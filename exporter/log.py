@@ -15,10 +15,7 @@ from exporter.foreign.terminal import escape
 
 @contextlib.contextmanager
 def _without_rich() -> Iterator[None]:
-    """Hide rich from an import of structlog, which would take a tenth of the daemon's start to load it.
-
-    Structlog uses it for tracebacks in colours, which the logs do not have.
-    """
+    """Hide rich, which structlog loads for tracebacks in colours: they are not used, and cost a tenth of the start."""
     loaded = sys.modules.get("rich")
     sys.modules["rich"] = None  # type: ignore[assignment]  # Python's sign for a module that cannot be imported
     try:
@@ -103,10 +100,7 @@ def configure(level: Level, form: Literal["auto", "console", "json"] = "auto", s
 
 
 class _NeverWaiting(io.TextIOBase):
-    """Writes whole lines to a descriptor, without a long wait for its reader.
-
-    A full pipe or a stopped terminal would otherwise stop the event loop, and with it polls and scrapes.
-    """
+    """Writes whole lines to a descriptor; a full pipe or a stopped terminal must not stop the event loop."""
 
     def __init__(self, fd: int, encoding: str, lost: Callable[[int], str]) -> None:
         self._fd = fd

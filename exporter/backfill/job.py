@@ -236,10 +236,7 @@ class Backfill:
     async def _poll(
         self, collector: Collector, target: Target, span: Span | None = None, present: datetime | None = None
     ) -> Polled:
-        """Poll a target, for the days of a span or as if it were another time; raises PlatformError.
-
-        A failed poll is repeated where that may help: an export should be complete, and may take long.
-        """
+        """Poll a target, for the days of a span or as if it were another time; repeat it where that may help."""
         wait = FIRST_WAIT
         attempt = 0
         while True:

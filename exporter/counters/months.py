@@ -87,10 +87,7 @@ class MonthSeries:
         return rejected
 
     def _pass_time(self, now: float, wall: float) -> float:
-        """Record the time of a poll; return the seconds since the poll before.
-
-        One of the two clocks may jump, so the shorter of their times is used.
-        """
+        """Record the time of a poll; return the seconds since the one before, the fewer of two clocks: one may jump."""
         silence = max(0.0, min(now - self.polled, wall - self.seen))
         self.polled, self.seen = now, wall
         self.guard = max(0.0, self.guard - silence)

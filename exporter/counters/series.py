@@ -240,8 +240,7 @@ class FamilyFacts:
 def _advance(series: Series | None, source: Source, poll: Poll, *, again: bool) -> tuple[Series, int]:
     """Update a series from a poll's source, or begin one; return the series and the number of corrections.
 
-    If the source changes between days and months, or counts something else (`again`), the series begins again and the
-    counter continues from its value.
+    A series whose source changes its kind, or what it counts (`again`), begins again; the counter continues.
     """
     if not again and isinstance(series, DaySeries) and isinstance(source, DayBuckets):
         return series, series.count(source, poll)

@@ -288,10 +288,7 @@ def _migrate(database: sqlite3.Connection, version: int) -> None:
 
 
 def _create(path: Path) -> None:
-    """Create a state file under another name, and rename it when it is complete.
-
-    An empty file at the path, or one without the tables, is therefore always a damaged one.
-    """
+    """Create a state file under another name, and rename it when it is complete: an empty one is always damaged."""
     # A link to a missing file names the place for the new one.
     place = Path(os.path.realpath(path))
     fresh = _beside(place, ".new")

@@ -158,10 +158,7 @@ class _UnusableError(Exception):
 
 
 class _Reader:
-    """Converts nodes to data, with the line of each value, and collects faults.
-
-    It reads at most `most` values; aliases and merge keys could make billions of a small file.
-    """
+    """Converts nodes to data with lines and faults; up to `most` values, as aliases could make billions of a few."""
 
     def __init__(self, source: str, most: int) -> None:
         self.faults: dict[tuple[int, str], Fault] = {}

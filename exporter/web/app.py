@@ -40,10 +40,7 @@ _BODY = frozenset({"content-length", "transfer-encoding"})
 
 
 class _Endpoints:
-    """The endpoints.
-
-    Pages and JSON are rendered one at a time, so that many requests delay a scrape no more than one does.
-    """
+    """The endpoints; pages and JSON are rendered one at a time, so that many delay a scrape no more than one does."""
 
     def __init__(self, view: View, reload: Reload) -> None:
         self._view = view
