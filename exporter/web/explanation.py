@@ -93,7 +93,7 @@ async def explain(view: View, question: AbsenceQuery) -> Explanation:
         left -= {absence.target, absence.name}
         matched += 1
     # Targets all of whose families have series.
-    for key, status in view.store.statuses() if left else ():
+    async for key, status in unhurried(view.store.statuses() if left else (), view.clocks.monotonic):
         left -= {key.target.label, status.target.name}
     return Explanation(
         now=view.clocks.wall(),
