@@ -1,6 +1,7 @@
 """Stores the ledger in a PostgreSQL database that several exporters share, each with the shards that it holds."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 
 from exporter.counters.lease import Leases, StorageObserver, boot_time
@@ -12,10 +13,11 @@ from exporter.targets.target import PollKey
 LEASE_SECONDS = 15.0
 
 
+@dataclass(eq=False, repr=False)
 class DatabaseStorage:
     """Keeps the rows of the shards whose leases are held in a state database.
 
-    Args:
+    Attributes:
         url: reads the database's address, whose password may change.
         group: this process, and the exporters that it shares the database with.
         observer: called when shards come and go.
@@ -23,42 +25,35 @@ class DatabaseStorage:
         shard_of: returns the shard of a row; None if it is not known.
         lease: the lease's length in seconds.
         clock: seconds that never jump, and that include the time of a suspension.
-
-    Attributes:
         leases: the shards that are held.
         rendered: the shards whose counters may be in the exposition, with the epochs of their counts.
     """
 
     is_shared = True
 
-    def __init__(
-        self,
-        url: Callable[[], str],
-        group: Group,
-        observer: StorageObserver,
-        *,
-        only: int | None,
-        shard_of: Callable[[PollKey], int | None],
-        lease: float = LEASE_SECONDS,
-        clock: Callable[[], float] = boot_time,
-    ) -> None:
-        connect = partial(StateDatabase, url, lease, observer.took)
-        self.leases = Leases(group, connect, lease, observer, only=only, clock=clock)
-        self.shard_of = shard_of
-        self._url = url
-        self._group = group
-        self._observer = observer
-        self._only = only
+    url: Callable[[], str]
+    group: Group
+    observer: StorageObserver
+    _: KW_ONLY
+    only: int | None
+    shard_of: Callable[[PollKey], int | None]
+    lease: float = LEASE_SECONDS
+    clock: Callable[[], float] = boot_time
+    leases: Leases = field(init=False)
+    rendered: Mapping[int, int] = field(default_factory=dict)
+    _is_prepared: bool = False
+    # The shards whose rows the ledger has, with their epochs; only rows of these are written.
+    _read: Mapping[int, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        connect = partial(StateDatabase, self.url, self.lease, self.observer.took)
+        self.leases = Leases(self.group, connect, self.lease, self.observer, only=self.only, clock=self.clock)
         self._database = connect()
-        self._is_prepared = False
-        # The shards whose rows the ledger has, with their epochs; only rows of these are written.
-        self._read: Mapping[int, int] = {}
-        self.rendered: Mapping[int, int] = {}
 
     @property
     def location(self) -> str:
         """The host and the database, without the password."""
-        return location_of(self._url)
+        return location_of(self.url)
 
     def is_behind(self) -> bool:
         """Return whether the held shards have changed since the last call of `prepare`."""
@@ -71,7 +66,7 @@ class DatabaseStorage:
             LeaseHeldError: another exporter holds the only shard of this process.
             LeaseLostError: another exporter has claimed the only shard of this process.
         """
-        if self._only is not None:
+        if self.only is not None:
             if not self._is_prepared:
                 self._database.prepare()
                 self._is_prepared = True
@@ -83,14 +78,14 @@ class DatabaseStorage:
         gone = {shard for shard, epoch in self._read.items() if epochs.get(shard) != epoch}
         # Rows are read in a transaction after the claim; from the claim on, the former holder of the lease can write
         # nothing.
-        rows = self._database.rows(self._group, new) if new else {}
+        rows = self._database.rows(self.group, new) if new else {}
         self._read = epochs
-        if self._only is not None:
+        if self.only is not None:
             self.rendered = epochs
         else:
             wanted = {*new, None}
             rows = {key: row for key, row in rows.items() if self.shard_of(key) in wanted or _is_shared(key)}
-        self._observer.held(epochs, rows)
+        self.observer.held(epochs, rows)
         return StoredState(rows, are_newer=True, is_left=lambda key: self.shard_of(key) in gone)
 
     def commit(self, rows: Mapping[PollKey, StateRow | None]) -> Collection[PollKey]:
@@ -103,18 +98,18 @@ class DatabaseStorage:
         writable = {
             key: (shard, rows[key]) for key, shard in shards.items() if shard is not None and shard in self._read
         }
-        lost = self._database.commit(writable, self._group, self._read) if writable else frozenset[int]()
+        lost = self._database.commit(writable, self.group, self._read) if writable else frozenset[int]()
         for shard in lost:
             self.leases.lose(shard, self._read[shard])
         refused = self._refuse([key for key in rows if key not in writable or writable[key][0] in lost])
-        if lost and self._only is not None:
+        if lost and self.only is not None:
             raise LeaseLostError("another exporter has claimed the lease")
         return refused
 
     def _refuse(self, keys: Iterable[PollKey]) -> Collection[PollKey]:
         refused = frozenset(key for key in keys if not _is_shared(key))
         if refused:
-            self._observer.refused(len(refused))
+            self.observer.refused(len(refused))
         return refused
 
     def holds(self) -> bool:

@@ -3,7 +3,10 @@
 import threading
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Protocol
+
+from structlog.typing import FilteringBoundLogger
 
 from exporter.counters.lease_table import Holding, LeaseTable, Renewal
 from exporter.counters.rows import StateRow
@@ -57,22 +60,20 @@ class StorageObserver(Protocol):
         """Report how many seconds an operation of the database took."""
 
 
+@dataclass(eq=False, repr=False)
 class Leases:
     """The leases of this process in the state database.
 
     With `only` it claims that shard once, and not again if it is lost. Without `only` it claims a fair share of all
     shards, hands over the shards that exceed this share, and claims shards that others release.
 
-    Args:
+    Attributes:
         group: the process, and the exporters that it shares shards with.
         connect: creates a connection for the renewal.
         seconds: the lease's length.
         observer: called when shards come and go.
         only: the only shard to claim; None for a fair share.
         clock: seconds that never jump, and that include the time of a suspension.
-
-    Attributes:
-        group: as in the arguments.
         held: the shards for which this process may write, as far as it knows, with the epochs of their leases. It is
             replaced as a whole, so that any thread may read it.
         holdings: all leases of the installation at the last renewal.
@@ -81,41 +82,31 @@ class Leases:
         waits: why this process holds no shard, and since when in unix seconds; None if nothing prevents it.
     """
 
-    def __init__(
-        self,
-        group: Group,
-        connect: Callable[[], StateDatabase],
-        seconds: float,
-        observer: StorageObserver,
-        *,
-        only: int | None = None,
-        clock: Callable[[], float] = boot_time,
-    ) -> None:
-        self.group = group
-        self.configuration = "{}"
-        self.waits: tuple[str, float] | None = None
-        self._different = frozenset[str]()
-        self.holdings: tuple[Holding, ...] = ()
-        self.has_answered = False
-        self._connect = connect
-        self._seconds = seconds
-        self._observer = observer
-        self._only = only
-        self._clock = clock
-        self._log = logger()
-        self._guard = threading.Lock()
-        self.held: Mapping[int, int] = {}
-        self._has_lost = False
-        self._until = 0.0
-        self._is_failing = False
-        self._shares_from = 0.0
-        self._ending = threading.Event()
-        self._thread: threading.Thread | None = None
+    group: Group
+    connect: Callable[[], StateDatabase]
+    seconds: float
+    observer: StorageObserver
+    only: int | None = None
+    clock: Callable[[], float] = boot_time
+    held: Mapping[int, int] = field(default_factory=dict)
+    holdings: tuple[Holding, ...] = ()
+    has_answered: bool = False
+    configuration: str = "{}"
+    waits: tuple[str, float] | None = None
+    _different: frozenset[str] = frozenset()
+    _log: FilteringBoundLogger = field(default_factory=logger)
+    _guard: threading.Lock = field(default_factory=threading.Lock)
+    _has_lost: bool = False
+    _until: float = 0.0
+    _is_failing: bool = False
+    _shares_from: float = 0.0
+    _ending: threading.Event = field(default_factory=threading.Event)
+    _thread: threading.Thread | None = None
 
     def are_certain(self) -> bool:
         """Return whether it is certain now that no other exporter holds any of the held shards."""
         with self._guard:
-            return bool(self.held) and self._clock() < self._until
+            return bool(self.held) and self.clock() < self._until
 
     def take(self, database: StateDatabase) -> None:
         """Claim the only shard, and start to renew its lease.
@@ -127,11 +118,11 @@ class Leases:
         """
         if self.held:
             return
-        if self._only is None or self._has_lost:
+        if self.only is None or self._has_lost:
             raise LeaseLostError(_LOST)
-        asked = self._clock()
+        asked = self.clock()
         try:
-            self._add({self._only: LeaseTable(database, self.group, self.configuration).claim(self._only)}, asked)
+            self._add({self.only: LeaseTable(database, self.group, self.configuration).claim(self.only)}, asked)
         except LeaseHeldError as error:
             self._show_waiting(str(error))
             raise
@@ -148,7 +139,7 @@ class Leases:
         """Record that another exporter has claimed a shard, which was held in this epoch."""
         if self._drop(shard, epoch):
             report(self._log.error, "lease lost to another exporter", shard=f"{shard} of {self.group.shards}")
-            self._observer.lost(shard)
+            self.observer.lost(shard)
 
     def release(self, database: StateDatabase) -> None:
         """Stop renewing, and release all leases, so that others can claim the shards at once."""
@@ -158,7 +149,7 @@ class Leases:
         held = self.held
         for shard, epoch in held.items():
             self._drop(shard, epoch)
-        if not held and self._only is not None:
+        if not held and self.only is not None:
             return
         try:
             LeaseTable(database, self.group).release(held, leaves=True)
@@ -185,10 +176,10 @@ class Leases:
     def _add(self, claimed: Mapping[int, int], asked: float) -> None:
         with self._guard:
             if not self.held:
-                self._until = asked + self._seconds * _RELIABLE
+                self._until = asked + self.seconds * _RELIABLE
             self.held = {**self.held, **claimed}
         for shard in claimed:
-            self._observer.claimed(shard)
+            self.observer.claimed(shard)
 
     def _drop(self, shard: int, epoch: int) -> bool:
         with self._guard:
@@ -199,8 +190,8 @@ class Leases:
         return is_held
 
     def _run(self) -> None:
-        database = self._connect()
-        is_prepared = self._only is not None
+        database = self.connect()
+        is_prepared = self.only is not None
         while True:
             try:
                 if not is_prepared:
@@ -216,33 +207,33 @@ class Leases:
                 self._is_failing = False
                 self.has_answered = True
                 if not self._ending.is_set():
-                    self._observer.renewed()
-            if self._ending.wait(self._seconds / _RENEWALS):
+                    self.observer.renewed()
+            if self._ending.wait(self.seconds / _RENEWALS):
                 database.close()
                 return
 
     def _round(self, table: LeaseTable) -> None:
         """Renew the leases; then claim missing shards, or hand over those that exceed the share."""
-        held, asked = self.held, self._clock()
+        held, asked = self.held, self.clock()
         if 0 < self._until <= asked:
-            self._shares_from = asked + self._seconds * _RETURN
-        shares = self._only is None and asked >= self._shares_from
-        renewal = table.renew(held, divides=False if self._only is not None else shares or None)
+            self._shares_from = asked + self.seconds * _RETURN
+        shares = self.only is None and asked >= self._shares_from
+        renewal = table.renew(held, divides=False if self.only is not None else shares or None)
         if self._ending.is_set():
             return
         self.holdings = renewal.holdings
         self._show_different(renewal.different)
-        if self._only is None:
+        if self.only is None:
             self._show_waiting(renewal.obstacle)
         for shard in renewal.lost:
             self.lose(shard, held[shard])
         with self._guard:
-            self._until = asked + self._seconds * _RELIABLE
+            self._until = asked + self.seconds * _RELIABLE
         if shares:
             self._balance(table, fair_share(renewal, self.group))
 
     def _balance(self, table: LeaseTable, share: int) -> None:
-        held, asked = self.held, self._clock()
+        held, asked = self.held, self.clock()
         if len(held) < share:
             claimed = table.claim_free(share - len(held), held)
             if claimed and not self._ending.is_set():

@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from typing import ParamSpec, TypeVar
 
@@ -31,46 +32,40 @@ STEP = 0.1
 DEFLATE_LEVEL = 1
 
 
+@dataclass(eq=False, repr=False)
 class Renderer:
     """Keeps the current generation, and replaces it when the next is complete.
 
-    Args:
+    Attributes:
         exposition: used on the renderer's thread only.
         store: where changes are taken from, on the event loop.
         telemetry: where the renderer's own metrics are kept.
         monotonic: a clock in seconds.
         grown: called when the number of series has doubled since the last call.
         sleep: suspends the renderer's thread for a number of seconds.
-
-    Attributes:
-        exposition: as given.
         current: the generation that scrapes receive.
     """
 
-    def __init__(
-        self,
-        exposition: Exposition,
-        store: Store,
-        telemetry: Telemetry,
-        monotonic: Callable[[], float],
-        *,
-        grown: Callable[[], None] = lambda: None,
-        sleep: Callable[[float], None] = time.sleep,
-    ) -> None:
-        self.exposition = exposition
-        self._store = store
-        self._telemetry = telemetry
-        self._monotonic = monotonic
-        self._grown = grown
-        self._yield_to_others = YieldToOthers(monotonic, sleep)
+    exposition: Exposition
+    store: Store
+    telemetry: Telemetry
+    monotonic: Callable[[], float]
+    _: KW_ONLY
+    grown: Callable[[], None] = lambda: None
+    sleep: Callable[[float], None] = time.sleep
+    current: Generation = field(init=False)
+    _rendered: float = 0.0
+    _rendered_own: float = 0.0
+    _pause: float = SHORTEST_GAP
+    _rendering: float = 0.0
+    _is_behind: bool = False
+    _series: int = 0
+
+    def __post_init__(self) -> None:
+        self.current = self.exposition.build()
+        self.be_eager()
+        self._yield_to_others = YieldToOthers(self.monotonic, self.sleep)
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="renderer")
-        self._rendered = self._rendered_own = 0.0
-        self._pause = SHORTEST_GAP
-        self._eager_until = monotonic() + EAGER_SECONDS
-        self._rendering = 0.0
-        self._is_behind = False
-        self._series = 0
-        self.current = exposition.build()
 
     async def run(self) -> None:
         """Render until cancelled."""
@@ -82,19 +77,19 @@ class Renderer:
         """Encode what has changed, and build a generation if one is due."""
         # Encode changes early and in small numbers, so that their objects can be freed.
         await self._take()
-        now = self._monotonic()
+        now = self.monotonic()
         pause = SHORTEST_GAP if now < self._eager_until else LONGEST_GAP
         is_own_due = now - self._rendered_own >= pause
         if is_own_due or (self._is_behind and now - self._rendered >= self._pause):
-            self._store.expire()
+            self.store.expire()
             await self.render(own=is_own_due)
 
     async def _take(self) -> None:
-        if changes := self._store.changes():
+        if changes := self.store.changes():
             self._is_behind = True
-            began = self._monotonic()
+            began = self.monotonic()
             await self.on_thread(self.exposition.take, changes, self._yield_to_others)
-            self._rendering += self._monotonic() - began
+            self._rendering += self.monotonic() - began
 
     async def render(self, *, own: bool = True) -> Generation:
         """Build the next generation from all changes, and make it the current one.
@@ -102,31 +97,31 @@ class Renderer:
         To encode the program's `own` metrics again is most of the work.
         """
         await self._take()
-        began = self._monotonic()
+        began = self.monotonic()
         self._is_behind = False
         self.current = await self.on_thread(self.exposition.build, self._yield_to_others, own=own)
-        self._rendered = now = self._monotonic()
+        self._rendered = now = self.monotonic()
         self._pause = min(LONGEST_GAP, max(SHORTEST_GAP, (now - began) * PAUSE_FACTOR))
         self._rendered_own = now if own else self._rendered_own
-        self._telemetry.render.set(self._rendering + now - began)
+        self.telemetry.render.set(self._rendering + now - began)
         self._rendering = 0.0
-        self._telemetry.series.set(self.current.series)
-        self._store.is_exposed_whole = not self.current.dropped
-        self._telemetry.dropped.clear()
+        self.telemetry.series.set(self.current.series)
+        self.store.is_exposed_whole = not self.current.dropped
+        self.telemetry.dropped.clear()
         for family, count in self.current.dropped.items():
-            self._telemetry.dropped.labels(family).set(count)
+            self.telemetry.dropped.labels(family).set(count)
         if self.current.series > 2 * self._series:
             self._series = self.current.series
-            self._grown()
+            self.grown()
         return self.current
 
     def be_eager(self) -> None:
         """Render the program's own metrics more often for a while, after an event that changes them."""
-        self._eager_until = self._monotonic() + EAGER_SECONDS
+        self._eager_until = self.monotonic() + EAGER_SECONDS
 
     def is_alive(self) -> bool:
         """Return whether a generation was built recently."""
-        return self._monotonic() - self._rendered < LONGEST_SILENCE
+        return self.monotonic() - self._rendered < LONGEST_SILENCE
 
     async def select(self, wanted: Filter, form: Format, *, gzip: bool = False, renew: bool = False) -> bytes:
         """Return the part of the exposition that a filter selects.

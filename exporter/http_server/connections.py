@@ -6,6 +6,7 @@ import socket
 import ssl
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
 
 from exporter.log import logger
@@ -76,46 +77,42 @@ class Connections:
         return True
 
 
+@dataclass(eq=False)
 class Acceptor:
     """Accepts connections on a bound socket, within a limit.
 
     asyncio's own server accepts without a limit. When no file descriptor is left, it logs a traceback for each attempt.
 
-    Args:
+    Attributes:
         bound: the socket; it is closed by its owner.
         make_protocol: makes the protocol of a connection.
         connections: the open connections.
         tls: returns the TLS context of the next connection; None for plain HTTP.
     """
 
-    def __init__(
-        self,
-        bound: socket.socket,
-        make_protocol: Callable[[], asyncio.Protocol],
-        connections: Connections,
-        tls: Callable[[], Awaitable[ssl.SSLContext]] | None = None,
-    ) -> None:
-        self._socket = bound
-        self._make_protocol = make_protocol
-        self._connections = connections
-        self._tls = tls
-        self._loop = asyncio.get_running_loop()
-        self._handshakes: set[asyncio.Task[None]] = set()
-        self._resumption: asyncio.TimerHandle | None = None
+    bound: socket.socket
+    make_protocol: Callable[[], asyncio.Protocol]
+    connections: Connections
+    tls: Callable[[], Awaitable[ssl.SSLContext]] | None = None
+    _loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
+    _handshakes: set[asyncio.Task[None]] = field(default_factory=set)
+    _resumption: asyncio.TimerHandle | None = None
+
+    def __post_init__(self) -> None:
         self._crowding = _Episode("connection limit reached, the oldest without a request are closed for new ones")
         self._failing = _Episode("connections cannot be accepted")
 
     def start(self) -> None:
         """Listen, and accept connections from now on."""
-        self._socket.settimeout(0)
+        self.bound.settimeout(0)
         with suppress(OSError):
-            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(UNTAKEN_SECONDS * 1000))
-        self._socket.listen(BACKLOG)
+            self.bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(UNTAKEN_SECONDS * 1000))
+        self.bound.listen(BACKLOG)
         self._resume()
 
     def close(self) -> None:
         """Accept no more connections, and drop those whose handshake has not ended."""
-        self._loop.remove_reader(self._socket)
+        self._loop.remove_reader(self.bound)
         if self._resumption is not None:
             self._resumption.cancel()
         for handshake in self._handshakes:
@@ -129,34 +126,34 @@ class Acceptor:
 
     def _resume(self) -> None:
         self._resumption = None
-        self._loop.add_reader(self._socket, self._accept)
+        self._loop.add_reader(self.bound, self._accept)
 
     def _pause(self, seconds: float) -> None:
-        self._loop.remove_reader(self._socket)
+        self._loop.remove_reader(self.bound)
         self._resumption = self._loop.call_later(seconds, self._resume)
 
     def _accept(self) -> None:
         for accepted_before in range(BATCH):
-            if not self._connections.has_room():
+            if not self.connections.has_room():
                 if accepted_before:
                     # Another waiting client is seen in the next turn of the loop; only then is a connection closed for
                     # it.
                     return
-                self._crowding.goes_on(limit=self._connections.limit)
-                if not self._connections.close_oldest():
+                self._crowding.goes_on(limit=self.connections.limit)
+                if not self.connections.close_oldest():
                     # All connections have complete requests, which end soon; new ones wait in the system's queue until
                     # then.
                     self._pause(BUSY_SECONDS)
                     return
             try:
-                accepted, _ = self._socket.accept()
+                accepted, _ = self.bound.accept()
             except OSError as error:
                 if error.errno not in _GONE:
                     self._make_room(error)
                 return
             accepted.settimeout(0)
-            protocol = self._make_protocol()
-            self._connections.opened(protocol, partial(_hang_up, accepted))
+            protocol = self.make_protocol()
+            self.connections.opened(protocol, partial(_hang_up, accepted))
             handshake = self._loop.create_task(self._connect(protocol, accepted))
             self._handshakes.add(handshake)
             handshake.add_done_callback(self._handshakes.discard)
@@ -165,12 +162,12 @@ class Acceptor:
         """Close some connections because the system refuses a further one, and accept again soon."""
         self._failing.goes_on(error=error.strerror or str(error))
         for _ in range(CLOSED_AT_ONCE):
-            self._connections.close_oldest()
+            self.connections.close_oldest()
         self._pause(RETRY_SECONDS)
 
     async def _connect(self, protocol: asyncio.Protocol, accepted: socket.socket) -> None:
         try:
-            context = await self._tls() if self._tls is not None else None
+            context = await self.tls() if self.tls is not None else None
         except asyncio.CancelledError:
             accepted.close()
             raise
@@ -184,7 +181,7 @@ class Acceptor:
             )
         except OSError:
             # The client disconnected, took too long or does not use TLS, which is not a fault of the server.
-            self._connections.closed(protocol)
+            self.connections.closed(protocol)
 
 
 def _hang_up(accepted: socket.socket) -> None:

@@ -168,7 +168,7 @@ class Schedule:
         memory.forget_removed(registry)
         self._first_discovery = first = FirstDiscovery(self._discovered_accounts, memory.discovered)
         self.due_times = DueTimes(
-            self.plans, accounts, registry, first, clocks.monotonic, kept=memory.due, deferred=memory.deferred
+            self.plans, accounts, registry, first, clocks.monotonic, due=memory.due, deferred=memory.deferred
         )
         memory.due = {}
         # The next answer of each target is processed even if it is unchanged.

@@ -8,7 +8,7 @@ import heapq
 import itertools
 from bisect import bisect_left
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, InitVar, dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
@@ -293,63 +293,57 @@ class Timetable:
 KeptDueTimes = Mapping[str, tuple[float, Mapping[Target, float]]]
 
 
+@dataclass(eq=False, repr=False)
 class DueTimes:
     """When each target of each collector is polled next.
 
     Repeats of failed polls use the capacity of an account that the regular polls leave. If many targets fail, repeats
     are spread to fit into it, and a repeat that would come after the regular poll is not made.
 
-    Args:
+    Attributes:
         plans: collector → how it is run.
         accounts: the accounts and databases, by their targets' `client_name`.
         registry: the targets.
         first_discovery: is repeated soon if it gets no answer.
         monotonic: a clock in seconds.
-        kept: due times from before a reload.
+        due: due times from before a reload.
         deferred: the targets, by collector, whose next poll was delayed because the platform asked for it.
-
-    Attributes:
         intervals: the seconds between two polls of a target.
         timetables: collector → its targets.
         failures: how often in a row the polls of a target by a collector have failed; a success removes the entry.
     """
 
-    def __init__(
-        self,
-        plans: Mapping[str, Plan],
-        accounts: Mapping[str, Account],
-        registry: Registry,
-        first_discovery: FirstDiscovery,
-        monotonic: Callable[[], float],
-        *,
-        kept: KeptDueTimes | None = None,
-        deferred: set[PollKey] | None = None,
-    ) -> None:
-        self.intervals = Intervals(plans, accounts, registry.share)
-        self.timetables = {name: Timetable(name) for name in plans}
-        self.failures: dict[PollKey, int] = {}
-        self._plans = plans
-        self._accounts = accounts
-        self._registry = registry
-        self._first_discovery = first_discovery
-        self._monotonic = monotonic
-        self._deferred = set[PollKey]() if deferred is None else deferred
-        # Account → the time until which repeats use its spare capacity.
-        self._booked: dict[str, float] = {}
-        # Collector and account → the longest stretch of the interval since it was last halved.
-        self._stretched: dict[tuple[str, str], float] = {}
-        for name, plan in plans.items():
-            interval, due = (kept or {}).get(name, (0.0, {}))
+    plans: Mapping[str, Plan]
+    accounts: Mapping[str, Account]
+    registry: Registry
+    first_discovery: FirstDiscovery
+    monotonic: Callable[[], float]
+    _: KW_ONLY
+    due: InitVar[KeptDueTimes | None] = None
+    deferred: set[PollKey] = field(default_factory=set)
+    intervals: Intervals = field(init=False)
+    timetables: dict[str, Timetable] = field(init=False)
+    failures: dict[PollKey, int] = field(default_factory=dict)
+    # Account → the time until which repeats use its spare capacity.
+    _booked: dict[str, float] = field(default_factory=dict)
+    # Collector and account → the longest stretch of the interval since it was last halved.
+    _stretched: dict[tuple[str, str], float] = field(default_factory=dict)
+
+    def __post_init__(self, due: KeptDueTimes | None) -> None:
+        self.intervals = Intervals(self.plans, self.accounts, self.registry.share)
+        self.timetables = {name: Timetable(name) for name in self.plans}
+        for name, plan in self.plans.items():
+            interval, moments = (due or {}).get(name, (0.0, {}))
             if interval == plan.interval:
                 # They are queued when the first tick has compared the targets.
                 sequence = self.timetables[name].sequence
-                self.timetables[name].known = {target: (at, next(sequence), target) for target, at in due.items()}
+                self.timetables[name].known = {target: (at, next(sequence), target) for target, at in moments.items()}
 
     def kept(self, starts_again: Callable[[str, Target], bool]) -> KeptDueTimes:
         """Return the due times that a reload keeps; a target of a collector that `starts_again` is polled at once."""
         return {
             name: (
-                self._plans[name].interval,
+                self.plans[name].interval,
                 {target: at for target, (at, _, _) in timetable.known.items() if not starts_again(name, target)},
             )
             for name, timetable in self.timetables.items()
@@ -357,7 +351,7 @@ class DueTimes:
 
     def make_due(self, name: str, wanted: Callable[[Target], bool] = lambda _target: True) -> None:
         """Make those targets of a collector due now that are `wanted`."""
-        now, timetable = self._monotonic(), self.timetables[name]
+        now, timetable = self.monotonic(), self.timetables[name]
         for target in [target for target in timetable.known if wanted(target)]:
             timetable.put(target, now)
 
@@ -373,15 +367,15 @@ class DueTimes:
 
     def taking_targets(self, plan: Plan, now: float) -> Generator[None, None, None]:
         """Take over the targets of a collector, which have changed, with a pause after each; new ones are due now."""
-        name, version = plan.collector.name, self._registry.version
+        name, version = plan.collector.name, self.registry.version
         timetable = self.timetables[name]
         targets: dict[Target, Target] = {}
-        for target in tuple(self._registry.targets(plan.collector.polls)):
+        for target in tuple(self.registry.targets(plan.collector.polls)):
             if plan.collector.wants(target):
                 targets[target] = target
             yield
         # If the targets have changed in the meantime, the tick after that change takes them.
-        if self._registry.version != version:
+        if self.registry.version != version:
             return
         timetable.version = version
         for target in timetable.replace(targets):
@@ -398,7 +392,7 @@ class DueTimes:
 
     def begun(self, plan: Plan, target: Target, interval: float, now: float) -> float:
         """Record that a poll of a target is enqueued; return when the next one is due, on the monotonic clock."""
-        self._deferred.discard(PollKey(target.key, plan.collector.name))
+        self.deferred.discard(PollKey(target.key, plan.collector.name))
         following = self._next_slot(plan, target, interval, now)
         self.timetables[plan.collector.name].put(target, following)
         return following
@@ -408,32 +402,32 @@ class DueTimes:
         offset = self.timetables[plan.collector.name].phase(target) * interval
         if target.scouted:
             # Not all shards list the account at the same time.
-            share = self._registry.share
+            share = self.registry.share
             offset = (offset + share.first / share.total * interval) % interval
         earliest = now + interval / 2
         return offset + -(-(earliest - offset) // interval) * interval
 
     def ended(self, collector: Collector, target: Target, polled: Polled) -> None:
         """Record that a discovery has ended; a first one without an answer is repeated soon."""
-        ended = self._first_discovery.ended
+        ended = self.first_discovery.ended
         if tells_names(collector) and ended(target.account, polled.error, polled.unnamed):
-            self.timetables[collector.name].put(target, self._monotonic() + FIRST_RETRY_SECONDS)
+            self.timetables[collector.name].put(target, self.monotonic() + FIRST_RETRY_SECONDS)
 
     def failed(self, collector: Collector, target: Target, error: PlatformError) -> None:
         """Poll a target again soon after a failure, but not earlier than the platform asked."""
         asked = (isinstance(error, RateLimited | ServerError) and error.retry_after) or 0.0
-        name, now = collector.name, self._monotonic()
+        name, now = collector.name, self.monotonic()
         slot = at = self.at(name, target)
         if slot is None or at is None:
             return
         # A refused key is not tried more often; after a change of the key all targets are polled at once.
-        if not self._accounts[target.client_name].client.credential.is_refused():
+        if not self.accounts[target.client_name].client.credential.is_refused():
             at = self._repeat_at(PollKey(target.key, name), target.client_name, now, slot)
         at = max(at, now + asked)
         if at != slot:
             self.timetables[name].put(target, at)
         if asked:
-            self._deferred.add(PollKey(target.key, name))
+            self.deferred.add(PollKey(target.key, name))
 
     def _repeat_at(self, key: PollKey, account: str, now: float, due: float) -> float:
         """Return when a target is polled after a failure: at `due`, with the regular poll, or earlier."""
@@ -448,7 +442,7 @@ class DueTimes:
 
     def catching_up(self, now: float) -> Generator[None, None, None]:
         """Advance polls that long intervals have delayed, when intervals are short again, for example after a pause."""
-        for (name, plan), account in itertools.product(self._plans.items(), self._accounts):
+        for (name, plan), account in itertools.product(self.plans.items(), self.accounts):
             stretch, longest = self.intervals.stretch(account, name), self._stretched.get((name, account), 1.0)
             has_halved = stretch <= longest / 2
             self._stretched[name, account] = stretch if has_halved else max(stretch, longest)
@@ -457,7 +451,7 @@ class DueTimes:
                 yield
                 # In the meantime other targets may have replaced these, or a poll may have begun.
                 is_other = target.client_name != account or timetable.known.get(target) != when
-                if is_other or PollKey(target.key, name) in self._deferred:
+                if is_other or PollKey(target.key, name) in self.deferred:
                     continue
                 interval = self.intervals.effective(plan, target)
                 if when[0] - now > LATEST_SLOT * interval:
