@@ -75,10 +75,6 @@ class Registry:
 
     Names are stable, because a new name would start new series: a known name stays until the platform reports another.
 
-    Args:
-        share: the shards that this process polls.
-        remembered: names from an earlier run.
-
     Attributes:
         version: grows whenever the targets change.
         by_key: the targets that are polled, as they are polled now, with names that were learnt since.
@@ -87,11 +83,11 @@ class Registry:
         directory: what is known of resources that are not polled here.
     """
 
-    def __init__(self, share: Share, remembered: Mapping[TargetKey, str] | None = None) -> None:
+    def __init__(self, share: Share) -> None:
         self.version = 0
         self.by_key: dict[TargetKey, Target] = {}
         self.share = share
-        self._known: dict[TargetKey, str] = dict(remembered or {})
+        self._known: dict[TargetKey, str] = {}
         self._selections: dict[tuple[str, str], Selection] = {}
         self._accounts: list[str] = []
         self._listed: dict[tuple[str, str], dict[str, _Listed]] = {}
@@ -104,9 +100,9 @@ class Registry:
         # Accounts of which a whole search has not contained the configured ids that have no name.
         self._searched: set[str] = set()
 
-    def owns(self, key: TargetKey, parent: str = "") -> bool:
-        """Return whether this process polls a resource; `parent` is the shield zone of a rate limit, if known."""
-        return self._owner_of(key, parent) in self.share.held
+    def owns(self, key: TargetKey) -> bool:
+        """Return whether this process polls a resource; of a rate limit, by its configured shield zone."""
+        return self._owner_of(key, "") in self.share.held
 
     def _owner_of(self, key: TargetKey, parent: str) -> int:
         if key.kind == "rate_limit":

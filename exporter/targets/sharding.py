@@ -20,15 +20,9 @@ class Share:
     total: int
     may_change: bool = False
 
-    def owns(self, key: TargetKey, parent: str = "") -> bool:
-        """Return whether the process polls a target.
-
-        Args:
-            key: the target.
-            parent: the shield zone of a rate limit, if it is known. Both belong to the same shard, so that a shard
-                lists the rate limits of its own shield zones only.
-        """
-        return self.owner_of(key, parent) in self.held
+    def owns(self, key: TargetKey) -> bool:
+        """Return whether the process polls a target."""
+        return self.owner_of(key) in self.held
 
     @property
     def first(self) -> int:
@@ -36,7 +30,11 @@ class Share:
         return min(self.held, default=0)
 
     def owner_of(self, key: TargetKey, parent: str = "") -> int:
-        """Return the number of the shard that a target belongs to; `parent` as in `owns`."""
+        """Return the number of the shard that a target belongs to.
+
+        `parent` is the shield zone of a rate limit, if it is known. Both belong to the same shard, so that a shard
+        lists the rate limits of its own shield zones only.
+        """
         if self.total == 1:
             return 0
         kind, target_id = key.kind, key.id

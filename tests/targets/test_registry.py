@@ -69,7 +69,8 @@ def test_a_name_that_the_target_s_own_answer_gave_stays_with_the_target() -> Non
 
 
 def test_names_of_an_earlier_run_are_known_before_any_discovery() -> None:
-    made = Registry(Shard(), {TargetKey.of("main", "dns_zone", "7"): "remembered"})
+    made = Registry(Shard())
+    made.remember({TargetKey.of("main", "dns_zone", "7"): "remembered"})
     made.configure([Selection("main", "dns_zone", (Target("main", "dns_zone", "7"),))])
     assert [target.name for target in made.targets("dns_zone")] == ["remembered"]
 

@@ -94,8 +94,8 @@ async def count(caller: Caller, text: str) -> Answer[int | None]:
     return Answer(answer.value.total, answer.date, answer.raw)
 
 
-async def everything(caller: Caller, text: str = "") -> Answer[SearchListing]:
-    """Read all pages of a search, with any page size of the platform.
+async def everything(caller: Caller) -> Answer[SearchListing]:
+    """Read all pages of a search for anything, with any page size of the platform.
 
     Deep paging may end at 10,000 results with any error: the pages before it are returned as an incomplete listing.
 
@@ -108,7 +108,7 @@ async def everything(caller: Caller, text: str = "") -> Answer[SearchListing]:
     size, skipped = PAGE_SIZE, 0
     for _ in range(MOST_PAGES):
         try:
-            answer = await caller.call(Request(SEARCH, query={"search": text, "from": skipped, "size": size}))
+            answer = await caller.call(Request(SEARCH, query={"search": "", "from": skipped, "size": size}))
         except PlatformError as error:
             if skipped:
                 fault = None if isinstance(error, Rejected) else error
