@@ -34,6 +34,7 @@ from exporter.settings.model import Settings
 from exporter.targets.target import PollKey
 from exporter.telemetry import Telemetry
 from tests.turned_clock import TurnedClock
+from tests.waiting import until
 
 START = datetime(2026, 2, 8, 12, 0, tzinfo=UTC).timestamp()
 
@@ -101,6 +102,12 @@ def poll_now(schedule: Schedule, collector: str) -> None:
     schedule.tick(collector)
 
 
+async def drained(schedule: Schedule) -> None:
+    """Wait until no poll is queued or running, and all are published."""
+    await until(lambda: not any(pool.busy for pool in schedule.pools.values()))
+    await schedule.memory.drained()
+
+
 async def flushed(ledger: Ledger) -> None:
     """Wait until the ledger has done all earlier work."""
     await ledger.record(Entry(PollKey.of("", "", "", ""), "", 0.0, (), datetime.now(UTC)))
@@ -135,7 +142,7 @@ class ExporterParts:
     async def settle(self) -> None:
         """Wait until all polls have ended and are counted and published, and render a generation."""
         for _ in range(3):
-            await self.schedule.drained()
+            await drained(self.schedule)
             await flushed(self.ledger)
         await self.renderer.render()
 
@@ -238,6 +245,6 @@ async def exporter_parts(
         finally:
             await parts.schedule.stop()
             parts.ledger.close()
-            await parts.schedule.end()
+            await parts.schedule.memory.stop()
             parts.renderer.close()
             await parts.polling.accounts.close()

@@ -24,7 +24,7 @@ from exporter.sandbox import keys
 from exporter.settings.loading import load
 from exporter.settings.model import Settings
 from tests.counters.sandboxed_daemons import RunningDaemon, running_daemon
-from tests.exporter_parts import Sandbox, flushed, poll_now, sandbox, still
+from tests.exporter_parts import Sandbox, drained, flushed, poll_now, sandbox, still
 from tests.waiting import PATIENCE, until
 
 EXPORTER = str(Path(exporter.__file__).parent)
@@ -78,7 +78,7 @@ async def scraped(
     """Return series → value of a family, after the first round of the accounts that answer was published."""
     await until(lambda: daemon.schedule.all_discovered(silent))
     for _ in range(1000):
-        await daemon.schedule.drained()
+        await drained(daemon.schedule)
         await flushed(daemon.ledger)
         await daemon.renderer.render()
         lines = [line for line in (await client.get("/metrics")).text.splitlines() if line.startswith(name + "{")]
@@ -100,7 +100,7 @@ async def test_a_wrong_key_is_healthy_and_not_ready_until_a_reload_puts_it_right
     configured.write(FILE.replace("api_key_file: {key}", "api_key: wrong"))
     async with configured.daemon() as (daemon, client):
         await until(daemon.schedule.accounts["main"].client.credential.is_refused)
-        await daemon.schedule.drained()
+        await drained(daemon.schedule)
         await daemon.renderer.render()
         answer = await client.get("/-/ready")
         assert (answer.status_code, answer.text) == (503, "not ready: the key of account main is not accepted\n")
@@ -238,7 +238,7 @@ async def test_a_reload_adds_changes_at_once_and_removes_without_trace_accounts_
         for number in (1, 2):
             configured.write(added, token=token, number=str(number))
             assert await daemon.reload() == ()
-            await daemon.schedule.drained()
+            await drained(daemon.schedule)
             await flushed(daemon.ledger)
             assert await scraped(daemon, client, "edge_database_n") == {'edge_database_n{database="orders"}': number}
             assert 'edge_up{account="other"}' in (await client.get("/metrics")).text
@@ -296,7 +296,7 @@ async def test_a_reload_takes_over_which_families_are_served(configured: Configu
         # What is asked for again is polled at once.
         assert await scraped(daemon, client, "edge_script_monthly_requests")
         # An answer that is the same as before is read again, for what was not served then.
-        await daemon.schedule.drained()
+        await drained(daemon.schedule)
         poll_now(daemon.schedule, "dns_statistics")
         assert await scraped(daemon, client, "edge_dns_window_queries")
 
@@ -314,14 +314,14 @@ async def test_what_was_being_counted_when_its_collector_was_switched_off_is_not
 
     async with configured.daemon() as (daemon, client):
         await scraped(daemon, client, "edge_script_monthly_requests")
-        await daemon.schedule.drained()
+        await drained(daemon.schedule)
         monkeypatch.setattr(daemon.ledger, "record", record)
         poll_now(daemon.schedule, "scripts")
         await until(lambda: bool(held))
         configured.write(FILE + "collectors: {{scripts: {{enabled: false}}}}\n")
         assert (await client.post("/-/reload")).status_code == 200
         committed.set()
-        await daemon.schedule.drained()
+        await drained(daemon.schedule)
         await daemon.renderer.render()
         assert 'collector="scripts"' not in (await client.get("/metrics")).text
 
@@ -332,7 +332,7 @@ async def test_an_account_that_is_refused_keeps_the_rest_neither_from_being_poll
     configured.write(FILE.replace("web:", "  - {{name: second, base_url: {url}, api_key: wrong}}\nweb:"))
     async with configured.daemon() as (daemon, client):
         await until(daemon.schedule.accounts["second"].client.credential.is_refused)
-        await daemon.schedule.drained()
+        await drained(daemon.schedule)
         await daemon.renderer.render()
         assert await scraped(daemon, client, "edge_dns_window_queries", ["second"])
         assert (await client.get("/-/ready")).status_code == 200
@@ -359,7 +359,7 @@ async def test_no_secret_is_in_any_page_metric_log_or_the_state_file(configured:
     with capture_logs() as logs:
         async with configured.daemon() as (daemon, client):
             await scraped(daemon, client, "edge_script_info")
-            await daemon.schedule.drained()
+            await drained(daemon.schedule)
             pages = [(await client.get(path)).text for path in ("/metrics", "/", "/api/v1/targets", "/api/v1/status")]
             shown = [repr(daemon.settings), repr(daemon.__dict__), str(logs), *pages]
     secrets = (keys.API_KEY, keys.DEPLOYMENT_KEY_PREFIX, keys.DEFAULT_VALUE_PREFIX)

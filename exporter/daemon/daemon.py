@@ -192,7 +192,7 @@ class Daemon:
         await self.schedule.stop()
         await self.polling.save_lists()
         await asyncio.to_thread(self.ledger.close)
-        await self.schedule.end()
+        await self.schedule.memory.stop()
         await self.server.stop()
         await self.polling.accounts.close()
         self.renderer.close()

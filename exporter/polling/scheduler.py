@@ -66,16 +66,9 @@ class WorkerPool:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        while not self._queue.empty():
-            self._queue.get_nowait()
-            self._queue.task_done()
-        self._tasks = []
+        self._queue, self._tasks = asyncio.PriorityQueue(), []
         self.busy.clear()
         return unfinished
-
-    async def drained(self) -> None:
-        """Wait until no poll is queued or running."""
-        await self._queue.join()
 
     def offer(self, run: DuePoll) -> bool:
         """Queue a poll; return False if a poll of the same target by the same collector is queued or running."""
@@ -118,7 +111,6 @@ class WorkerPool:
                 await self.run(run)
             finally:
                 self.busy.discard(PollKey(run.target.key, run.collector.name))
-                self._queue.task_done()
 
 
 class Schedule:
@@ -135,6 +127,7 @@ class Schedule:
         intervals: the seconds between two polls of each target.
         durations: collector → duration of its last poll in seconds.
         last_tick: when a tick last began, on the monotonic clock.
+        memory: what is known of polls beyond a reload.
         pools: account → its workers, and the polls that are queued or running.
     """
 
@@ -163,7 +156,7 @@ class Schedule:
         self._capacity_shown = self.last_tick
         self._unfinished: set[PollKey] = set()
         self._await_names()
-        self._memory = memory = memory or PollMemory(FailureLog(clocks.monotonic))
+        self.memory = memory = memory or PollMemory(FailureLog(clocks.monotonic))
         memory.collectors = {name: plan.collector for name, plan in self.plans.items()}
         memory.forget_removed(registry)
         self._first_discovery = first = FirstDiscovery(self._discovered_accounts, memory.discovered)
@@ -204,9 +197,9 @@ class Schedule:
             again = refused | unnamed if name in naming else refused
             return target.client_name in again or PollKey(target.key, name) in self._unfinished
 
-        self._memory.discovered = frozenset(self._first_discovery.over - refused - unnamed)
-        self._memory.due = self.due_times.kept(starts_again)
-        return self._memory
+        self.memory.discovered = frozenset(self._first_discovery.over - refused - unnamed)
+        self.memory.due = self.due_times.kept(starts_again)
+        return self.memory
 
     def start(self) -> None:
         """Poll everything now, limited only by the budgets, and then at the intervals."""
@@ -233,12 +226,6 @@ class Schedule:
             await in_slices(self._ticking(name), self._clocks.monotonic)
         self._show_capacity(self.last_tick)
 
-    async def drained(self) -> None:
-        """Wait until no poll is queued or running, and all are published."""
-        for pool in self.pools.values():
-            await pool.drained()
-        await self._memory.drained()
-
     async def stop(self) -> None:
         """Stop ticking, and cancel the polls that are running; those that wait for the ledger continue."""
         if self._scheduler.running:
@@ -248,11 +235,7 @@ class Schedule:
             self._scheduler.shutdown(wait=False)
         for pool in self.pools.values():
             self._unfinished |= await pool.stop()
-        self._memory.failures.sum_up(end=True)
-
-    async def end(self) -> None:
-        """End the polls that wait for the ledger, at the end of the process."""
-        await self._memory.stop()
+        self.memory.failures.sum_up(end=True)
 
     async def _tick_on_loop(self, name: str) -> None:
         """Enqueue due targets on the event loop; APScheduler would run a job that is not a coroutine on a thread."""
@@ -282,8 +265,8 @@ class Schedule:
             for account, entry in self.accounts.items():
                 if entry.client.credential.is_renewed():
                     yield from self._repolling(account, now)
-            if now >= self._memory.failures.sum_up_at:
-                self._memory.failures.sum_up()
+            if now >= self.memory.failures.sum_up_at:
+                self.memory.failures.sum_up()
 
     def _enqueue(self, plan: Plan, target: Target, at: float, now: float) -> None:
         """Enqueue a poll that has been due since `at`, and count the runs that were missed."""
@@ -303,7 +286,7 @@ class Schedule:
         self.intervals.measure()
         for name, account in self.accounts.items():
             account.capacity.rate = account.client.rate_limiter.effective_rate
-            account.capacity.delay = self.pools[name].delay + self._memory.delay
+            account.capacity.delay = self.pools[name].delay + self.memory.delay
             if not name.startswith(DATABASE_PREFIX):
                 self._telemetry.demand.labels(name).set(self.intervals.demand.get(name, 0.0))
                 for limit, rate in account.capacity.limits().items():
@@ -326,7 +309,7 @@ class Schedule:
         for target in change.removed:
             self._log.info("target removed", account=target.account, target=target.key.label, name=target.name)
         if change.removed:
-            self._memory.forget_removed(self._registry)
+            self.memory.forget_removed(self._registry)
         self._changed(change)
         await self.targets_changed()
 
@@ -362,8 +345,8 @@ class Schedule:
 
     def is_gone(self, target: Target) -> bool:
         """Return whether a target's own answer has said that it no longer exists."""
-        return target in self._memory.gone
+        return target in self.memory.gone
 
     def waits_for_ledger(self, key: PollKey) -> bool:
         """Return whether a successful poll of a target still waits for the ledger."""
-        return key in self._memory.counting
+        return key in self.memory.counting

@@ -13,7 +13,7 @@ from exporter.clock import Clocks
 from exporter.daemon.daemon import Daemon
 from exporter.settings.model import Settings
 from tests.counters.process import samples_of
-from tests.exporter_parts import Sandbox, account_at, flushed, poll_now, sandbox, still, undelayed
+from tests.exporter_parts import Sandbox, account_at, drained, flushed, poll_now, sandbox, still, undelayed
 from tests.waiting import until
 
 POLLED_BY_HAND = ("dns_statistics", "scripts", "shield_rate_limits", "discovery")
@@ -34,7 +34,7 @@ class RunningDaemon(NamedTuple):
     async def settle(self) -> None:
         """Wait until polls have ended, and are counted and rendered."""
         for _ in range(3):
-            await self.daemon.schedule.drained()
+            await drained(self.daemon.schedule)
             await flushed(self.daemon.ledger)
             await asyncio.sleep(0)
         await self.daemon.renderer.render()
