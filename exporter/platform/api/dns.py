@@ -4,7 +4,7 @@ The charts of the statistics are read by UTC day.
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import lru_cache
 from itertools import pairwise
 from typing import ClassVar, NamedTuple, TypeGuard, cast
@@ -233,20 +233,6 @@ RECORD_SCAN = Operation(
 )
 
 
-async def statistics(
-    caller: Caller, zone_id: int, date_from: datetime | None = None, date_to: datetime | None = None
-) -> Answer[DnsZoneStatistics]:
-    """Return the query statistics of a zone.
-
-    Args:
-        caller: makes the call.
-        zone_id: DNS zone id.
-        date_from: first moment of the window; the platform's default is 30 days ago.
-        date_to: last moment of the window; the platform's default is now.
-
-    Raises:
-        PlatformError: there is no usable answer; NotFound if the zone does not exist.
-    """
-    window = {"dateFrom": date_from, "dateTo": date_to}
-    query = {name: f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}" for name, at in window.items() if at is not None}
-    return await caller.call(Request(STATISTICS, path={"id": zone_id}, query=query))
+async def statistics(caller: Caller, zone_id: int) -> Answer[DnsZoneStatistics]:
+    """Return the query statistics of a zone; raises PlatformError, and NotFound if the zone does not exist."""
+    return await caller.call(Request(STATISTICS, path={"id": zone_id}))
