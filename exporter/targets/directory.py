@@ -28,6 +28,7 @@ class Directory:
 
     Attributes:
         whole: the places where a list was ever complete, in an earlier run too.
+        facts: what the resources' own answers contain besides their names.
         unsaved: the places where something has changed since it was saved; whoever saves it empties this.
     """
 
@@ -37,7 +38,7 @@ class Directory:
         self._packed: dict[Place, bytes] = {}
         # The ids that the last complete list did not contain.
         self._absent: dict[Place, set[str]] = {}
-        self._facts: dict[TargetKey, Facts] = {}
+        self.facts: dict[TargetKey, Facts] = {}
 
     def resources(self, place: Place) -> Iterator[Known]:
         """Yield each resource of a place."""
@@ -46,8 +47,8 @@ class Directory:
             resource_id, name, facts = json.loads(line)
             key = TargetKey.of(*place, resource_id)
             if facts is not None:
-                self._facts.setdefault(key, facts)
-            yield Known(key, name, self._facts.get(key))
+                self.facts.setdefault(key, facts)
+            yield Known(key, name, self.facts.get(key))
 
     def merge(self, place: Place, names: dict[str, str], *, complete: bool) -> Generator[None, None, None]:
         """Take in a list, as id → name; yields after each resource.
@@ -66,23 +67,15 @@ class Directory:
         self._absent[place] = set(kept) if complete else absent & kept.keys()
         if complete:
             self.whole.add(place)
-        self._packed[place] = yield from self._pack(place, (names | kept).items())
+        self._packed[place] = yield from self.packing(place, (names | kept).items())
         if self._packed[place] != before:
             self.unsaved.add(place)
 
     def note(self, key: TargetKey, facts: Facts) -> None:
         """Record what a resource's own answer contains besides its name."""
-        if self._facts.get(key) != facts:
-            self._facts[key] = facts
+        if self.facts.get(key) != facts:
+            self.facts[key] = facts
             self.unsaved.add((key.account, key.kind))
-
-    def facts(self, key: TargetKey) -> Facts | None:
-        """Return what was noted of a resource."""
-        return self._facts.get(key)
-
-    def packing(self, place: Place) -> Generator[None, None, bytes]:
-        """Pack a place with the present facts; yields after each resource, and returns the bytes to be stored."""
-        return (yield from self._pack(place, ((key.id, name) for key, name, _ in self.resources(place))))
 
     def restore(self, place: Place, packed: bytes) -> None:
         """Take in what was stored; what is damaged, or of another version, is ignored."""
@@ -96,8 +89,11 @@ class Directory:
         if is_whole:
             self.whole.add(place)
 
-    def _pack(self, place: Place, names: Iterable[tuple[str, str]]) -> Generator[None, None, bytes]:
-        facts = {key.id: its for key, its in self._facts.items() if (key.account, key.kind) == place}
+    def packing(self, place: Place, names: Iterable[tuple[str, str]] | None = None) -> Generator[None, None, bytes]:
+        """Pack a place with these ids and names, or with its own; yields after each, and returns the bytes to store."""
+        if names is None:
+            names = ((key.id, name) for key, name, _ in self.resources(place))
+        facts = {key.id: its for key, its in self.facts.items() if (key.account, key.kind) == place}
         deflate = zlib.compressobj(1)
         pieces = [deflate.compress(json.dumps([_FORM, place in self.whole]).encode())]
         for resource_id, name in names:

@@ -102,9 +102,9 @@ class Registry:
 
     def owns(self, key: TargetKey) -> bool:
         """Return whether this process polls a resource; of a rate limit, by its configured shield zone."""
-        return self._owner_of(key, "") in self.share.held
+        return self._owner_of(key) in self.share.held
 
-    def _owner_of(self, key: TargetKey, parent: str) -> int:
+    def _owner_of(self, key: TargetKey, parent: str = "") -> int:
         if key.kind == "rate_limit":
             # The shield zone in the configuration has priority over that in a list, because every shard has the
             # configuration.
@@ -119,10 +119,10 @@ class Registry:
             return listed.shard
         if key.kind == "rate_limit" and key.id not in self._fixed.get((key.account, key.kind), {}):
             return None
-        return self._owner_of(key, "")
+        return self._owner_of(key)
 
     def remember(self, names: Mapping[TargetKey, str]) -> None:
-        """Add names that another process knows; known names are kept."""
+        """Add names that an earlier run or another process knows; known names are kept."""
         for key, name in names.items():
             self._known.setdefault(key, name)
 
@@ -350,7 +350,7 @@ class Registry:
             name = (target.name if target is not None else "") or known.name or self.name_of(known.key)
             yield known if name == known.name else known._replace(name=name)
         for target in fixed.values():
-            yield Known(target.key, target.name or self.name_of(target.key), self.directory.facts(target.key))
+            yield Known(target.key, target.name or self.name_of(target.key), self.directory.facts.get(target.key))
 
     def unread(self, account: str) -> list[Target]:
         """Return some scripts of other shards whose own answer is not known; any shard shows their host names."""
