@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from exporter.collectors.collector import Context, TargetCollector, identity
 from exporter.metric import DayBuckets, Metric, as_count
 from exporter.platform.api import dns
-from exporter.platform.api.dns import days_of, record_type
+from exporter.platform.api.dns import record_type
 from exporter.platform.operation import Answer
 from exporter.targets.target import Target
 
@@ -49,8 +49,7 @@ def _by_type(chart: Mapping[str, float | None] | None) -> dict[str, float] | Non
 async def _fetch(context: Context, target: Target) -> Answer[ZoneTraffic]:
     answer = await dns.statistics(context.caller, int(target.id))
     zone = answer.value
-    charts = (zone.queries_served_chart, zone.normal_queries_served_chart, zone.smart_queries_served_chart)
-    queries, normal, smart = (days_of(chart) for chart in charts)
+    queries, normal, smart = (buckets.days for buckets in zone.charts.values())
     traffic = ZoneTraffic(
         total=as_count(zone.total_queries_served),
         queries=queries,

@@ -11,7 +11,7 @@ from exporter.collectors.endpoints.endpoint import EndpointMetric
 from exporter.collectors.endpoints.expression import Expression, ExpressionError
 from exporter.collectors.endpoints.path import Path
 from exporter.metric import DayBuckets, Metric, MonthToDate, Source, declaration, is_count
-from exporter.platform.api.dns import days_of
+from exporter.platform.api.dns import Buckets
 from exporter.platform.api.document import Document
 from exporter.platform.operation import Moment, bucket_time, calendar_day, timestamp
 
@@ -71,7 +71,7 @@ def _counted(declared: EndpointMetric, source: Expression, document: object) -> 
         if found is None:
             # A chart that is null counts nothing yet; the name of a missing chart may be misspelt.
             return DayBuckets.of(None) if is_null else None
-        return DayBuckets.of(days_of(_chart(found, declared.scale)))
+        return DayBuckets.of(Buckets.of(_chart(found, declared.scale)).days)
 
     return _labelled(declared, source, document, read)
 

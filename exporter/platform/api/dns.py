@@ -5,7 +5,7 @@ The charts of the statistics are read by UTC day.
 
 from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime, timedelta
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import ClassVar, NamedTuple, TypeGuard, cast
 
@@ -103,37 +103,48 @@ def _are_counts(values: Collection[float | None]) -> TypeGuard[Collection[float]
         return False
 
 
-def count_unusable(chart: Mapping[str, float | None]) -> int:
-    """Return how many buckets cannot be used: the key is not a date, or the value is neither a count nor null."""
-    keys = _read_keys(tuple(chart))
-    if keys.single_days and _are_counts(chart.values()):
-        return 0
-    buckets = zip(keys.days, chart.values(), strict=True)
-    return sum(day is None or not (value is None or is_count(value)) for day, value in buckets)
+class Buckets(NamedTuple):
+    """The buckets of a chart, summed by UTC day.
 
-
-def days_of(chart: Mapping[str, float | None] | None) -> dict[int, float] | None:
-    """Sum a chart's buckets by UTC day: the ordinal of a day → its count.
-
-    Buckets whose key is not a date, or whose value is null or not a count (a negative number), are left out. None if
-    there is no chart, or if none of its buckets can be read.
-
-    Raises:
-        WrongShape: the buckets are longer than a day, so that the count of a day is not known.
+    Attributes:
+        sums: the ordinal of a day → its count. Buckets whose key is not a date, or whose value is null or not a count
+            (a negative number), are left out. None if there is no chart, or if none of its buckets can be read.
+        unusable: how many buckets have a key that is not a date, or a value that is neither a count nor null.
+        width: the length of the buckets in days, if it is regularly more than one; else 0.
     """
-    if not chart:
-        return None if chart is None else {}
-    keys = _read_keys(tuple(chart))
-    if keys.width:
-        raise WrongShape(f"the chart's buckets are {keys.width:g} days long, so that the count of a day is not known")
-    values = chart.values()
-    if keys.single_days and _are_counts(values):
-        return dict(zip(keys.single_days, values, strict=True))
-    days: dict[int, float] = {}
-    for day, value in zip(keys.days, values, strict=True):
-        if day is not None and value is not None and is_count(value):
-            days[day] = days.get(day, 0.0) + value
-    return days or None
+
+    sums: dict[int, float] | None
+    unusable: int = 0
+    width: float = 0
+
+    @classmethod
+    def of(cls, chart: Mapping[str, float | None] | None) -> "Buckets":
+        """Read a chart."""
+        if not chart:
+            return cls(None if chart is None else {})
+        keys, values = _read_keys(tuple(chart)), chart.values()
+        if keys.single_days and _are_counts(values):
+            return cls(dict(zip(keys.single_days, values, strict=True)), 0, keys.width)
+        days: dict[int, float] = {}
+        unusable = 0
+        for day, value in zip(keys.days, values, strict=True):
+            if day is None or not (value is None or is_count(value)):
+                unusable += 1
+            elif value is not None:
+                days[day] = days.get(day, 0.0) + value
+        return cls(days or None, unusable, keys.width)
+
+    @property
+    def days(self) -> dict[int, float] | None:
+        """The sums, of buckets of a day or less.
+
+        Raises:
+            WrongShape: the buckets are longer, so that the count of a day is not known.
+        """
+        if self.width:
+            long = f"the chart's buckets are {self.width:g} days long"
+            raise WrongShape(f"{long}, so that the count of a day is not known")
+        return self.sums
 
 
 def _width(moments: list[datetime]) -> float:
@@ -162,10 +173,16 @@ class DnsZoneStatistics(PascalWire):
     smart_queries_served_chart: Chart = None
     queries_by_type_chart: Chart = None
 
+    @cached_property
+    def charts(self) -> Mapping[str, Buckets]:
+        """The charts by day, by the names of their fields."""
+        fields = ("queries_served_chart", "normal_queries_served_chart", "smart_queries_served_chart")
+        return {field: Buckets.of(getattr(self, field)) for field in fields}
+
     def unexpected(self) -> Iterator[str]:
         """Return the names of charts that have an unreadable bucket or a negative count."""
-        for field in ("queries_served_chart", "normal_queries_served_chart", "smart_queries_served_chart"):
-            for _ in range(count_unusable(getattr(self, field) or {})):
+        for field, buckets in self.charts.items():
+            for _ in range(buckets.unusable):
                 yield type(self).model_fields[field].alias or field
         for value in (self.queries_by_type_chart or {}).values():
             if value is not None and as_count(value) is None:

@@ -3,7 +3,7 @@
 from datetime import date
 from pathlib import Path
 
-from exporter.platform.api.dns import days_of, record_type
+from exporter.platform.api.dns import Buckets, record_type
 from exporter.platform.errors import WrongShape
 from exporter.platform.operation import bucket_time, calendar_day
 from tests.golden import assert_golden
@@ -52,7 +52,7 @@ CHARTS: dict[str, dict[str, float | None]] = {
 
 def counts(chart: dict[str, float | None]) -> str:
     try:
-        return str({str(date.fromordinal(day)): count for day, count in (days_of(chart) or {}).items()})
+        return str({str(date.fromordinal(day)): count for day, count in (Buckets.of(chart).days or {}).items()})
     except WrongShape as error:
         return str(error)
 
