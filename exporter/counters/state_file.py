@@ -252,7 +252,11 @@ class StateFile:
                 written.append([*values, zlib.crc32(msgpack.packb(values))])
         self._database.execute("BEGIN IMMEDIATE")
         try:
-            self._database.executemany(_WRITE, written)
+            for size in _ROWS_AT_ONCE:
+                whole = len(written) - len(written) % size
+                groups = (itertools.chain(*written[start : start + size]) for start in range(0, whole, size))
+                self._database.executemany(_WRITE % ", ".join([_VALUES] * size), map(tuple, groups))
+                written = written[whole:]
             self._database.executemany(_DELETE, deleted)
             self._database.execute("COMMIT")
         except BaseException:
@@ -263,8 +267,12 @@ class StateFile:
             self._note_journal()
 
 
+# Each step of a statement gives the interpreter to the event loop, so a step writes many rows. A statement may have 999
+# parameters, and the prepared ones stay in memory.
+_ROWS_AT_ONCE = (100, 10, 1)
+_VALUES = "(?, ?, ?, ?, ?, ?, ?, ?)"
 _WRITE = """
-    INSERT INTO row VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
+    INSERT INTO row VALUES %s ON CONFLICT DO UPDATE
     SET name = excluded.name, success = excluded.success, data = excluded.data, checksum = excluded.checksum
 """
 _DELETE = "DELETE FROM row WHERE collector = ? AND account = ? AND kind = ? AND id = ?"

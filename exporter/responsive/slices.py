@@ -10,7 +10,7 @@ T = TypeVar("T")
 SLICE_SECONDS = 0.002
 # The event loop releases the interpreter at each system call, and may wait for a switch interval to get it back. So a
 # thread with much work runs for this time, and then sleeps long enough for the loop to run.
-LONGEST_STRETCH = 0.0005
+LONGEST_STRETCH = 0.002
 GAP = 0.00005
 
 
