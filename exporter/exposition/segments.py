@@ -63,11 +63,6 @@ class Body:
             self._packed = tuple(gather((_GZIP_HEADER, *(part.packed for part in self._parts), trailer), SEGMENT_BYTES))
         return self._packed
 
-    @property
-    def gzip(self) -> bytes:
-        """The gzip member in one piece."""
-        return b"".join(self.packed())
-
 
 def gather(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:
     """Yield the same bytes in fewer pieces: pieces below a size are joined with their neighbours."""

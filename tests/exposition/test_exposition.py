@@ -135,7 +135,7 @@ def test_whatever_changes_the_exposition_is_what_a_naive_rendering_gives(
             for form in Format:
                 expected = naive(state, form, created=created)
                 assert b"".join(generation.bodies[form].pieces) == expected
-                assert gzip.decompress(generation.bodies[form].gzip) == expected
+                assert gzip.decompress(b"".join(generation.bodies[form].packed())) == expected
         series = made.build().series
     assert series == sum(len(each.samples) for families in state.values() for each in families.values())
 

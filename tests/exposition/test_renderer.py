@@ -201,7 +201,7 @@ async def scraped(setup: RendererSetup) -> set[str]:
         pieces.append(piece)
         await asyncio.sleep(0)
     filtered = await setup.renderer.select(Filter(collectors=frozenset({COLLECTOR})), Format.TEXT)
-    return {each.decode() for each in (gzip.decompress(body.gzip), b"".join(pieces), filtered)}
+    return {each.decode() for each in (gzip.decompress(b"".join(body.packed())), b"".join(pieces), filtered)}
 
 
 async def test_no_scrape_sees_a_target_s_samples_from_two_polls() -> None:
