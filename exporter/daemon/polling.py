@@ -9,6 +9,7 @@ from exporter.counters.rows import StateRow
 from exporter.daemon.accounts import Accounts
 from exporter.daemon.shards import Shards
 from exporter.exposition.store import Store
+from exporter.polling.failure_log import FailureLog
 from exporter.polling.poll import PollMemory
 from exporter.polling.scheduler import Schedule
 from exporter.polling.script_budgets import BUDGET_ROWS, ConfiguredBudgets, ScriptBudgets
@@ -146,15 +147,15 @@ class Polling:
     ) -> Schedule:
         self.accounts.use(settings, accounts, plans)
         return Schedule(
-            plans,
+            {plan.collector.name: plan for plan in plans},
             accounts,
-            registry=self._registry,
-            store=self.store,
-            ledger=self._ledger,
-            telemetry=self._telemetry,
-            clocks=self._clocks,
-            changed=self._targets_changed,
-            memory=memory,
+            self._registry,
+            self.store,
+            self._ledger,
+            self._telemetry,
+            self._clocks,
+            self._targets_changed,
+            memory or PollMemory(FailureLog(self._clocks.monotonic)),
         )
 
     def _targets_changed(self, change: Change) -> None:

@@ -6,7 +6,7 @@ segments of one moment in both formats, which differ only in their headers.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 
 from prometheus_client.registry import Collector
 
@@ -87,37 +87,31 @@ class _Block:
             self.created.remove(key)
 
 
+@dataclass(eq=False, repr=False)
 class Exposition:
     """Holds the chunks of all families. Only one thread may use it at a time.
 
-    Args:
+    Attributes:
         own: the program's own metrics, without `_created` samples.
         cap: the most series of a family. A target whose series would exceed it is left out of the family, until a
             later poll of it when there is room.
         admits: returns whether a family is exposed (the configuration's allow and deny lists).
         created: whether counters of targets have `_created` in OpenMetrics.
-
-    Attributes:
         packed: the formats that scrapes have asked for as gzip, whose generations are packed before the next scrape.
     """
 
-    def __init__(
-        self,
-        own: Collector,
-        *,
-        cap: int = 1_000_000,
-        admits: Callable[[str], bool] = lambda _: True,
-        created: bool = False,
-    ) -> None:
-        self.packed = set[Format]()
-        self._own = own
-        self._cap = cap
-        self._admits = admits
-        self._created = created
-        self._blocks: dict[str, _Block] = {}
-        # The families of each target. Targets of a kind mostly have the same families, and share one set.
-        self._of_key: dict[PollKey, frozenset[str]] = {}
-        self._sets: dict[frozenset[str], frozenset[str]] = {}
+    own: Collector
+    _: KW_ONLY
+    cap: int = 1_000_000
+    admits: Callable[[str], bool] = lambda _: True
+    created: bool = False
+    packed: set[Format] = field(default_factory=set)
+    _blocks: dict[str, _Block] = field(default_factory=dict)
+    # The families of each target. Targets of a kind mostly have the same families, and share one set.
+    _of_key: dict[PollKey, frozenset[str]] = field(default_factory=dict)
+    _sets: dict[frozenset[str], frozenset[str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
         self._own_parts: Mapping[Format, Part] = {form: Part.of(b"") for form in Format}
         self._ends = {Format.TEXT: Part.of(b""), Format.OPENMETRICS: Part.of(EOF_LINE)}
 
@@ -127,18 +121,18 @@ class Exposition:
         The next `declare` removes families that are not exposed any more. All other changes apply to each target with
         its next poll.
         """
-        self._cap, self._admits, self._created = cap, admits, created
+        self.cap, self.admits, self.created = cap, admits, created
 
     def declare(self, families: Iterable[FamilyInfo]) -> None:
         """Set the families, their order and their headers; other families are removed."""
         blocks: dict[str, _Block] = {}
         for info in families:
-            if not self._admits(info.name):
+            if not self.admits(info.name):
                 continue
             block = self._blocks.get(info.name)
             if block is None or block.info != info:
                 block = _Block(info, {form: Part.of(header(info, form)) for form in Format})
-            if not self._created or info.kind is not Kind.COUNTER:
+            if not self.created or info.kind is not Kind.COUNTER:
                 block.created = None
             elif block.created is None:
                 # The lines with `_created` of a target come when it is rendered next.
@@ -183,7 +177,7 @@ class Exposition:
             )
             return False
         more = block.chunks.total + count
-        if more > self._cap and more - block.chunks.series(key) > self._cap:
+        if more > self.cap and more - block.chunks.series(key) > self.cap:
             block.drop(key)
             block.dropped[key] = count
             return True
@@ -207,7 +201,7 @@ class Exposition:
         """
         if own:
             lines: dict[Format, list[bytes]] = {form: [] for form in Format}
-            for headers, own_lines in encode_own(self._own, self._admits):
+            for headers, own_lines in encode_own(self.own, self.admits):
                 for form in Format:
                     lines[form] += (headers[form], own_lines)
                 yield_to_others()
@@ -241,8 +235,8 @@ class Exposition:
                 pieces.extend(chunks)
         # The program's own metrics belong to no collector and no target.
         if not wanted.collectors and not wanted.targets:
-            registry = NamedFamilies(self._own, wanted.names) if wanted.names else self._own
-            for headers, lines in encode_own(registry, self._admits):
+            registry = NamedFamilies(self.own, wanted.names) if wanted.names else self.own
+            for headers, lines in encode_own(registry, self.admits):
                 pieces += (headers[form], lines)
         pieces.append(self._ends[form].plain)
         return b"".join(pieces)

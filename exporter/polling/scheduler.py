@@ -3,19 +3,19 @@
 import asyncio
 import heapq
 import time
-from collections.abc import Awaitable, Callable, Collection, Generator, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Generator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 from apscheduler.events import EVENT_JOB_MAX_INSTANCES, EVENT_JOB_MISSED
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
+from structlog.typing import FilteringBoundLogger
 
 from exporter.clock import Clocks
 from exporter.collectors import discovery
 from exporter.counters.ledger import Ledger
 from exporter.exposition.store import Store
 from exporter.log import logger
-from exporter.polling.failure_log import FailureLog
 from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, FirstDiscovery, tells_names, waits_for_names
 from exporter.polling.poll import DuePoll, PollMemory, Polls
 from exporter.polling.timetable import SMOOTHING, Account, DueTimes, Plan
@@ -113,61 +113,54 @@ class WorkerPool:
                 self.busy.discard(PollKey(run.target.key, run.collector.name))
 
 
+@dataclass(eq=False, repr=False)
 class Schedule:
     """Enqueues the targets that are due.
 
-    Args:
+    Attributes:
+        plans: collector → how it is run.
         accounts: the accounts and databases, by their targets' `client_name`.
         changed: called when the targets have changed.
-        memory: what the schedule before a reload has handed over. Due times are kept; only interrupted polls are
-            repeated at once.
-
-    Attributes:
+        memory: what is known of polls beyond a reload. Due times are kept; only interrupted polls are repeated at once.
         due_times: when each target is polled next.
         intervals: the seconds between two polls of each target.
         durations: collector → duration of its last poll in seconds.
         last_tick: when a tick last began, on the monotonic clock.
-        memory: what is known of polls beyond a reload.
         pools: account → its workers, and the polls that are queued or running.
     """
 
-    def __init__(
-        self,
-        plans: Iterable[Plan],
-        accounts: Mapping[str, Account],
-        *,
-        registry: Registry,
-        store: Store,
-        ledger: Ledger,
-        telemetry: Telemetry,
-        clocks: Clocks,
-        changed: Callable[[Change], None],
-        memory: PollMemory | None = None,
-    ) -> None:
-        self.plans = {plan.collector.name: plan for plan in plans}
+    plans: Mapping[str, Plan]
+    accounts: Mapping[str, Account]
+    registry: Registry
+    store: Store
+    ledger: Ledger
+    telemetry: Telemetry
+    clocks: Clocks
+    changed: Callable[[Change], None]
+    memory: PollMemory
+    due_times: DueTimes = field(init=False)
+    last_tick: float = field(init=False)
+    pools: dict[str, WorkerPool] = field(init=False)
+    _unfinished: set[PollKey] = field(default_factory=set)
+    _log: FilteringBoundLogger = field(default_factory=logger)
+
+    def __post_init__(self) -> None:
+        accounts, registry, store = self.accounts, self.registry, self.store
+        clocks, memory = self.clocks, self.memory
         self._naming = [plan.collector for plan in self.plans.values() if tells_names(plan.collector)]
-        self.last_tick = clocks.monotonic()
-        self.accounts = dict(accounts)
-        self._registry = registry
-        self._telemetry = telemetry
-        self._clocks = clocks
-        self._changed = changed
-        self._log = logger()
-        self._capacity_shown = self.last_tick
-        self._unfinished: set[PollKey] = set()
+        self.last_tick = self._capacity_shown = clocks.monotonic()
         self._await_names()
-        self.memory = memory = memory or PollMemory(FailureLog(clocks.monotonic))
         memory.collectors = {name: plan.collector for name, plan in self.plans.items()}
         memory.forget_removed(registry)
         self._first_discovery = first = FirstDiscovery(self._discovered_accounts, memory.discovered)
-        self.due_times = DueTimes(
+        self.due_times = due_times = DueTimes(
             self.plans, accounts, registry, first, clocks.monotonic, due=memory.due, deferred=memory.deferred
         )
         memory.due = {}
         # The next answer of each target is processed even if it is unchanged.
         store.forget_answers()
-        polls = Polls(accounts, self.due_times, self._found, registry, store, ledger, telemetry, clocks, memory)
-        self.intervals, self.durations = self.due_times.intervals, memory.durations
+        self.intervals, self.durations = due_times.intervals, memory.durations
+        polls = Polls(accounts, due_times, self._found, registry, store, self.ledger, self.telemetry, clocks, memory)
         starts = asyncio.Lock()
         self.pools = {
             name: WorkerPool(account.client.rate_limiter.most_in_flight, polls.run, starts, clocks.monotonic)
@@ -175,7 +168,7 @@ class Schedule:
         }
         self._scheduler = AsyncIOScheduler(job_defaults={"misfire_grace_time": None, "coalesce": True})
         self._scheduler.add_listener(
-            lambda lost: telemetry.missed.labels(lost.job_id).inc(), EVENT_JOB_MISSED | EVENT_JOB_MAX_INSTANCES
+            lambda lost: self.telemetry.missed.labels(lost.job_id).inc(), EVENT_JOB_MISSED | EVENT_JOB_MAX_INSTANCES
         )
 
     def resize(self, share: float) -> None:
@@ -190,7 +183,7 @@ class Schedule:
         """Return what the schedule that replaces this one takes over; this one must have stopped."""
         refused = {name for name, account in self.accounts.items() if account.client.credential.is_refused()}
         # The new settings may contain ids without a name.
-        unnamed = {name for name in self.accounts if self._registry.lacking(name)}
+        unnamed = {name for name in self.accounts if self.registry.lacking(name)}
         naming = {collector.name for collector in self._naming}
 
         def starts_again(name: str, target: Target) -> bool:
@@ -211,7 +204,7 @@ class Schedule:
 
     def open(self) -> None:
         """Start the workers, and enqueue the first round."""
-        self._telemetry.declare_collectors(self.plans)
+        self.telemetry.declare_collectors(self.plans)
         for pool in self.pools.values():
             pool.start()
         for name in self.plans:
@@ -223,7 +216,7 @@ class Schedule:
         for name, plan in self.plans.items():
             if plan.collector.discovers:
                 self.due_times.make_due(name, lambda target: target.account in discover)
-            await in_slices(self._ticking(name), self._clocks.monotonic)
+            await in_slices(self._ticking(name), self.clocks.monotonic)
         self._show_capacity(self.last_tick)
 
     async def stop(self) -> None:
@@ -241,7 +234,7 @@ class Schedule:
         """Enqueue due targets on the event loop; APScheduler would run a job that is not a coroutine on a thread."""
         # At its shutdown, APScheduler cancels running ticks, and would log a traceback for each.
         with suppress(asyncio.CancelledError):
-            await in_slices(self._ticking(name), self._clocks.monotonic)
+            await in_slices(self._ticking(name), self.clocks.monotonic)
 
     def tick(self, name: str) -> None:
         """Enqueue the targets of a collector that are due."""
@@ -249,10 +242,10 @@ class Schedule:
 
     def _ticking(self, name: str) -> Generator[None, None, None]:
         """Enqueue the due targets of a collector one by one; several of these generators may run at once."""
-        now = self._clocks.monotonic()
+        now = self.clocks.monotonic()
         self.last_tick = now
         plan, timetable = self.plans[name], self.due_times.timetables[name]
-        if timetable.version != self._registry.version:
+        if timetable.version != self.registry.version:
             yield from self.due_times.taking_targets(plan, now)
         # The first discovery of these accounts will supply names for the labels of targets.
         missing = self._first_discovery.missing() if self._naming and not plan.collector.discovers else set[str]()
@@ -279,7 +272,7 @@ class Schedule:
         if not pool.offer(DuePoll(plan.collector, target, following, begin_by)):
             missed += 1
         if missed:
-            self._telemetry.missed.labels(plan.collector.name).inc(missed)
+            self.telemetry.missed.labels(plan.collector.name).inc(missed)
 
     def _show_capacity(self, now: float) -> None:
         self._capacity_shown = now
@@ -288,12 +281,12 @@ class Schedule:
             account.capacity.rate = account.client.rate_limiter.effective_rate
             account.capacity.delay = self.pools[name].delay + self.memory.delay
             if not name.startswith(DATABASE_PREFIX):
-                self._telemetry.demand.labels(name).set(self.intervals.demand.get(name, 0.0))
+                self.telemetry.demand.labels(name).set(self.intervals.demand.get(name, 0.0))
                 for limit, rate in account.capacity.limits().items():
-                    self._telemetry.capacity.labels(name, limit).set(rate)
-                self._telemetry.budget.labels(name).set(account.client.rate_limiter.effective_rate)
+                    self.telemetry.capacity.labels(name, limit).set(rate)
+                self.telemetry.budget.labels(name).set(account.client.rate_limiter.effective_rate)
         for name in self.plans:
-            self._telemetry.interval.labels(name).set(self.intervals.slowest(name))
+            self.telemetry.interval.labels(name).set(self.intervals.slowest(name))
 
     def _repolling(self, account: str, now: float) -> Generator[None, None, None]:
         """Poll the targets of an account at once, because its key was refused and has been replaced."""
@@ -304,25 +297,25 @@ class Schedule:
 
     async def _found(self, account: str, found: Inventory) -> None:
         """Update the registry with what a discovery has found, and poll new targets."""
-        change = await in_slices(self._registry.applying(account, found), self._clocks.monotonic)
+        change = await in_slices(self.registry.applying(account, found), self.clocks.monotonic)
         self._first_discovery.found(account, found)
         for target in change.removed:
             self._log.info("target removed", account=target.account, target=target.key.label, name=target.name)
         if change.removed:
-            self.memory.forget_removed(self._registry)
-        self._changed(change)
+            self.memory.forget_removed(self.registry)
+        self.changed(change)
         await self.targets_changed()
 
     def _await_names(self) -> None:
         """Wait for a while for the names of configured ids, and no longer: they are polled without a name, too."""
-        self._names_by = self._clocks.monotonic() + FIRST_RETRY_SECONDS
+        self._names_by = self.clocks.monotonic() + FIRST_RETRY_SECONDS
 
     def _discovered_accounts(self) -> set[str]:
-        waits = self._clocks.monotonic() < self._names_by
+        waits = self.clocks.monotonic() < self._names_by
         return {
             target.account
             for collector in self._naming
-            for target in self._registry.targets(collector.polls)
+            for target in self.registry.targets(collector.polls)
             if collector.wants(target) and (waits or discovery.NAMES not in target.watched)
         }
 
