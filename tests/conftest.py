@@ -18,25 +18,30 @@ from tests.postgres import Postgres, postgres_running
 from tests.waiting import PATIENCE
 
 TESTS: Final = Path(__file__).parent
-# The files that take longest, mostly waiting; a run would end with one of them alone if it began late.
+# The files that take longest, the longest first: a run would end with one of them alone if it began late.
 LONGEST: Final = tuple(
     TESTS / name
     for name in (
-        "demo/test_restart.py",
-        "chaos/test_chaos.py",
         "shards/test_leases.py",
-        "demo/test_queries.py",
-        "demo/test_alerts.py",
-        "rules/test_rules.py",
-        "backfill/test_real.py",
-        "counters/test_daemon_database.py",
+        "demo/test_restart.py",
+        "test_new_collector.py",
         "browser/test_status_page.py",
-        "polling/test_faults_of_time.py",
+        "chaos/test_chaos.py",
+        "demo/test_queries.py",
+        "rules/test_rules.py",
         "shards/test_takeover_in_prometheus.py",
+        "backfill/test_real.py",
+        "counters/test_state_database.py",
+        "deploy/test_container.py",
+        "web/test_probes.py",
         "web/test_descriptors.py",
-        "shards/test_handover.py",
-        "shards/test_cut_off.py",
+        "demo/test_alerts.py",
+        "dashboards/test_incidents.py",
+        "commands/call/test_call.py",
+        "demo/test_demo.py",
         "test_daemon.py",
+        "hostile/test_loop.py",
+        "polling/test_faults_of_time.py",
     )
 )
 
@@ -52,8 +57,8 @@ for phase in ("connect", "read", "write", "pool"):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Use five more workers than there are cores, because some tests always wait for a scrape or a process."""
-    return len(os.sched_getaffinity(0)) + 5
+    """Use six more workers than there are cores, because some tests always wait for a scrape or a process."""
+    return len(os.sched_getaffinity(0)) + 6
 
 
 @pytest.hookimpl(wrapper=True)

@@ -13,71 +13,70 @@ from tests.waiting import PATIENCE, wait_until
 DEMO = ("demo", "--listen", "127.0.0.1:0", "--sandbox-port", "0")
 SANDBOX = ("sandbox", "--port", "0")
 HEADERS = {"AccessKey": keys.API_KEY}
-SIGNALS = pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+WORLD = ("--seed", "7", "--fast")
 
 
-@SIGNALS
-def test_a_demo_serves_what_it_prints_until_a_signal_ends_it(number: signal.Signals) -> None:
-    with process(*DEMO) as demo:
+@pytest.mark.parametrize(
+    ("number", "words", "told"),
+    [(signal.SIGTERM, (), []), (signal.SIGINT, ("--log-level", "info"), ["configuration loaded", "stopping"])],
+)
+def test_a_demo_serves_what_it_prints_and_logs_as_told_until_a_signal_ends_it(
+    number: signal.Signals, words: tuple[str, ...], told: list[str]
+) -> None:
+    with process(*DEMO, *WORLD, *words) as demo:
         reported = demo.read_addresses()
         assert list(reported) == ["metrics", "status page", "sandbox", "control"]
         assert "edge_exporter_build_info" in httpx.get(reported["metrics"]).text
         assert httpx.get(reported["status page"]).status_code == 200
         assert httpx.get(f"{reported['sandbox']}/openapi.json").status_code == 200
         assert f" {reported['sandbox']}/sandbox/faults\n" in httpx.get(reported["control"]).text
+        assert world_of(reported["sandbox"])[:2] == (7, 240.0)
+        # The level of the log outlives a reload.
+        assert httpx.post(f"{reported['metrics'].removesuffix('/metrics')}/-/reload").status_code == 200
         demo.send(number)
         ended = demo.wait()
-    assert (ended.out.strip(), ended.err, ended.code) == ("", "", 0)
+    assert (ended.out.strip(), ended.code) == ("", 0)
+    assert bool(ended.err) == bool(told), ended.err
+    assert [event for event in told if f'"event": "{event}"' not in ended.err] == []
 
 
-@SIGNALS
-def test_a_signal_ends_a_sandbox_though_a_connection_is_open_and_a_request_was_held_up(number: signal.Signals) -> None:
-    with process(*SANDBOX) as sandbox:
-        url = sandbox.read_addresses()["sandbox"]
-        with httpx.Client(headers=HEADERS) as client:
-            assert client.get(f"{url}/dnszone/101/statistics").status_code == 200
-            client.post(f"{url}/sandbox/faults", json={"kind": "stall", "path": "/search"})
+@pytest.mark.parametrize(
+    ("number", "words", "world"),
+    [
+        (signal.SIGTERM, (), (1, 1.0, 12, 4, 3)),
+        (signal.SIGINT, (*WORLD, "--zones", "30", "--scripts", "2", "--shield-zones", "0"), (7, 240.0, 30, 2, 0)),
+    ],
+)
+def test_a_sandbox_tells_where_it_is_and_what_opens_it_and_a_signal_ends_it_though_a_request_was_held_up(
+    number: signal.Signals, words: tuple[str, ...], world: tuple[float, ...]
+) -> None:
+    with process(*SANDBOX, *words) as sandbox:
+        reported = sandbox.read_until("Stop with Ctrl-C")
+        url = reported.split("sandbox      ")[1].split()[0]
+        token = {"Authorization": f"Bearer {keys.DATABASE_TOKEN_READ_ONLY}"}
+        # A connection is open when the signal comes.
+        with httpx.Client(headers=HEADERS, base_url=url) as client:
+            assert client.get("/dnszone/101/statistics").status_code == 200
+            assert client.post("/v2/pipeline", json={"requests": []}, headers=token).status_code == 200
+            assert client.get("/openapi.json").status_code == 200
+            assert f"{url}/sandbox/faults" in client.get("/sandbox").text
+            assert world_of(url) == world
+            client.post("/sandbox/faults", json={"kind": "stall", "path": "/search"})
             with pytest.raises(httpx.ReadTimeout):
                 httpx.get(f"{url}/search", headers=HEADERS, timeout=httpx.Timeout(PATIENCE, read=1))
             sandbox.send(number)
             ended = sandbox.wait()
     assert (ended.out.strip(), ended.err, ended.code) == ("", "", 0)
-
-
-def test_a_sandbox_tells_where_it_is_and_which_keys_open_it() -> None:
-    with process(*SANDBOX) as sandbox:
-        reported = sandbox.read_until("Stop with Ctrl-C")
-        url = reported.split("sandbox      ")[1].split()[0]
-        token = {"Authorization": f"Bearer {keys.DATABASE_TOKEN_READ_ONLY}"}
-        assert httpx.get(f"{url}/search", headers=HEADERS).status_code == 200
-        assert httpx.post(f"{url}/v2/pipeline", json={"requests": []}, headers=token).status_code == 200
-        assert httpx.get(f"{url}/openapi.json").status_code == 200
-        assert f"{url}/sandbox/faults" in httpx.get(f"{url}/sandbox").text
     for secret in (keys.API_KEY, keys.BEARER_TOKEN, keys.DATABASE_TOKEN_READ_ONLY, keys.DATABASE_TOKEN_FULL):
         assert secret in reported
     assert f"EDGE_EXPORTER_BASE_URL={url} EDGE_EXPORTER_API_KEY={keys.API_KEY} edge-exporter check" in reported
 
 
-@pytest.mark.parametrize(
-    ("words", "totals"),
-    [(DEMO, None), ((*SANDBOX, "--zones", "30", "--scripts", "2", "--shield-zones", "0"), [30, 2, 0])],
-)
-def test_the_world_is_as_large_and_as_fast_as_it_is_told(words: tuple[str, ...], totals: list[int] | None) -> None:
-    with process(*words, "--seed", "7", "--fast") as started:
-        url = started.read_addresses()["sandbox"]
-        world = httpx.get(f"{url}/sandbox/world").json()
-        assert (world["seed"], httpx.get(f"{url}/sandbox/clock").json()["speed"]) == (7, 240.0)
-    assert totals in (None, [world[kind]["total"] for kind in ("dns_zones", "scripts", "shield_zones")])
-
-
-@pytest.mark.parametrize(("level", "is_told"), [("warning", False), ("info", True)])
-def test_the_log_level_of_a_demo_outlives_a_reload(level: str, *, is_told: bool) -> None:
-    with process(*DEMO, "--log-level", level) as demo:
-        url = demo.read_addresses()["metrics"].removesuffix("/metrics")
-        assert httpx.post(f"{url}/-/reload").status_code == 200
-        demo.send(signal.SIGTERM)
-        ended = demo.wait()
-    assert ('"event": "configuration loaded"' in ended.err, '"event": "stopping"' in ended.err) == (is_told, is_told)
+def world_of(url: str) -> tuple[float, ...]:
+    """Return a sandbox's seed, the speed of its clock, and its numbers of zones, scripts and shield zones."""
+    world = httpx.get(f"{url}/sandbox/world").json()
+    totals = (world[kind]["total"] for kind in ("dns_zones", "scripts", "shield_zones"))
+    return (world["seed"], httpx.get(f"{url}/sandbox/clock").json()["speed"], *totals)
 
 
 def test_what_a_demo_polls_goes_well_and_is_not_the_environment_s(unused_address: UnusedAddress) -> None:
