@@ -4,7 +4,6 @@ import json
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -18,12 +17,23 @@ HEAVY = frozenset(
         "rich.console", "sqlite3", "ssl", "starlette", "structlog", "uvicorn", "yaml",
     }
 )  # fmt: skip
+# Runs each line of commands with its environment, and notes whether it prints, and which modules are loaded then.
 CODE = """
-import atexit, json, os, sys
-file = os.open(sys.argv.pop(1), os.O_WRONLY)
-atexit.register(lambda: os.write(file, json.dumps(sorted(sys.modules)).encode()))
+import contextlib, io, json, os, shlex, sys
 from exporter.__main__ import main
-main()
+file, found = sys.argv[1], []
+for line, environ in json.loads(sys.argv[2]):
+    sys.argv[1:] = shlex.split(line)
+    os.environ.update(environ)
+    printed = io.BytesIO()
+    with contextlib.redirect_stdout(io.TextIOWrapper(printed, write_through=True)), contextlib.suppress(SystemExit):
+        main()
+    seen = bool(printed.getvalue())
+    for name in environ:
+        del os.environ[name]
+    found.append([seen, sorted(sys.modules)])
+with open(file, "w") as opened:
+    json.dump(found, opened)
 """
 CONFIGURATION = """
 accounts:
@@ -38,49 +48,33 @@ CALLS = READ | {"aiohttp", "httpx", "isal", "rich.console", "structlog"}
 # The library that carries calls is imported with the first call, and the pages' with the first page.
 SERVES = HEAVY - {"aiohttp", "fastapi", "jinja2", "psycopg"}
 
-
-@pytest.mark.parametrize(
-    ("words", "allowed"),
+HELPED = ("", "endpoint try", "check", "backfill", "call", "config", "config init", "demo", "sandbox")
+# The commands of one process each: every one may import what is allowed for those before it.
+PROCESSES: list[list[tuple[str, set[str]]]] = [
     [
-        ("--help", set()),
-        ("completion bash", set()),
-        ("--version", {"importlib.metadata"}),
-        ("endpoint try --help", set()),
-        ("check --help", set()),
-        ("backfill --help", set()),
-        ("call --help", set()),
-        ("config --help", set()),
-        ("config init --help", set()),
-        ("demo --help", set()),
-        ("sandbox --help", set()),
-        ("explain --help", READ - {"jmespath", "re2", "yaml", "pydantic_settings"}),
-        ("call --list", MODELS | {"rich.console"}),
-        ("call --list -o json", MODELS),
-        ("call dns_statistics --help", MODELS),
-        ("run --help", SETTINGS),
-        ("run --help-all", SETTINGS),
+        *((words, set()) for words in (*(f"{words} --help" for words in HELPED), "completion bash", "r?")),
+        *((words, MODELS) for words in ("call --list -o json", "call dns_statistics --help", "call dns?")),
+        *((words, SETTINGS) for words in ("run --help", "run --help-all", "run --web.?")),
         ("call dns_statistics id=1 --dry-run --config FILE", READ),
         ("check --offline --config FILE", READ),
         ("config show --config FILE", READ),
         ("check --config FILE", CALLS),
     ],
-)
-def test_a_command_imports_what_it_needs(words: str, allowed: set[str], tmp_path: Path) -> None:
-    ended, loaded = modules_of(words, tmp_path)
-    assert ended.stdout
-    assert sorted(loaded - allowed) == []
+    [
+        ("--version", {"importlib.metadata"}),
+        ("explain --help", READ - {"jmespath", "re2", "yaml", "pydantic_settings"}),
+    ],
+    [("call --list", MODELS | {"rich.console"})],
+    [("call dns_zone --account ?", MODELS | {"yaml"})],
+]
 
 
-@pytest.mark.parametrize(
-    ("line", "allowed"),
-    [("r", set()), ("run --web.", SETTINGS), ("call dns_zone --account ", MODELS | {"yaml"}), ("call dns", MODELS)],
-)
-def test_a_completion_imports_what_it_needs(line: str, allowed: set[str], tmp_path: Path) -> None:
-    words = f"edge-exporter {line}"
-    asked = {"_EDGE_EXPORTER_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
-    ended, loaded = modules_of("", tmp_path, asked)
-    assert ended.stdout
-    assert sorted(loaded - allowed) == []
+@pytest.mark.parametrize("commands", PROCESSES, ids=lambda commands: commands[-1][0])
+def test_a_command_or_a_completion_imports_what_it_needs(commands: list[tuple[str, set[str]]], tmp_path: Path) -> None:
+    """A line that ends in a question mark is completed there."""
+    _, found = modules_of([words for words, _ in commands], tmp_path)
+    for (words, allowed), (is_printed, loaded) in zip(commands, found, strict=True):
+        assert (words, is_printed, sorted(loaded - allowed)) == (words, True, [])
 
 
 def test_a_health_check_imports_pythons_own_client_alone() -> None:
@@ -94,23 +88,22 @@ def test_a_health_check_imports_pythons_own_client_alone() -> None:
 def test_the_daemon_listens_before_it_imports_what_polls_and_pages_need(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         words = f"run --config FILE --state.path null --web.listen 127.0.0.1:{taken.getsockname()[1]}"
-        ended, loaded = modules_of(words, tmp_path)
-    assert b"cannot listen on" in ended.stderr
+        said, ((_, loaded),) = modules_of([words], tmp_path)
+    assert b"cannot listen on" in said
     assert sorted(loaded - SERVES) == []
 
 
-def modules_of(
-    words: str, folder: Path, environ: Mapping[str, str] | None = None
-) -> tuple[subprocess.CompletedProcess[bytes], frozenset[str]]:
-    """Return the result of a command, and the heavy modules that it imported."""
+def modules_of(lines: list[str], folder: Path) -> tuple[bytes, list[tuple[bool, frozenset[str]]]]:
+    """Run commands in one process; return its errors, and of each whether it printed, and the heavy modules then."""
     config, found = folder / "edge.yml", folder / "modules"
     config.write_text(CONFIGURATION)
-    found.touch()
-    ended = subprocess.run(
-        [sys.executable, "-c", CODE, str(found), *words.replace("FILE", str(config)).split()],
-        env=clean({"EDGE_EXPORTER_CONFIG": str(config), **environ} if environ else None),
-        capture_output=True,
-        check=False,
-    )
+    asked: list[tuple[str, dict[str, str]]] = []
+    for line in lines:
+        words, is_completed, _ = line.replace("FILE", str(config)).partition("?")
+        typed = {"COMP_WORDS": f"edge-exporter {words}", "COMP_CWORD": str(1 + words.count(" "))}
+        environ = {"_EDGE_EXPORTER_COMPLETE": "bash_complete", "EDGE_EXPORTER_CONFIG": str(config), **typed}
+        asked.append(("", environ) if is_completed else (words, {}))
+    arguments = [sys.executable, "-c", CODE, str(found), json.dumps(asked)]
+    ended = subprocess.run(arguments, env=clean(), capture_output=True, check=False)
     assert b"Traceback" not in ended.stderr
-    return ended, HEAVY.intersection(json.loads(found.read_text()))
+    return ended.stderr, [(printed, HEAVY.intersection(loaded)) for printed, loaded in json.loads(found.read_text())]

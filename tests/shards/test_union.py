@@ -90,7 +90,7 @@ def targets_of(shard: Shard, settings: Settings, inventories: dict[str, Inventor
     return Counter(target for kind in KINDS for target in registry.targets(kind) if target.key in registry.by_key)
 
 
-@pytest.mark.parametrize("total", range(1, 17))
+@pytest.mark.parametrize("total", [1, 2, 3, 4, 7, 16])
 def test_every_target_is_on_one_shard(total: int) -> None:
     dice = random.Random(total)  # noqa: S311 - made-up targets
     for _ in range(3):

@@ -46,8 +46,7 @@ async def platform() -> AsyncIterator[str]:
 def crowd() -> Iterator["Crowd"]:
     opened = Crowd()
     yield opened
-    for connection in opened:
-        connection.close()
+    opened.leave()
 
 
 def settings(platform: str, folder: Path, authority: Authority | None) -> dict[str, Any]:
@@ -82,6 +81,11 @@ async def running(
 class Crowd(list[socket.socket]):
     """Open connections, which send nothing or a given text; they stay open even if the server closes its ends."""
 
+    def leave(self) -> None:
+        """Close all connections."""
+        while self:
+            self.pop().close()
+
     async def grow(self, exporter: Exporter, size: int, saying: bytes = b"") -> None:
         """Open more connections to an exporter."""
         loop = asyncio.get_running_loop()
@@ -115,33 +119,33 @@ async def polled_on(scrape: Callable[[], Awaitable[dict[str, float]]]) -> dict[s
     return after
 
 
+# Nothing, half a handshake, and half a head; and requests whose answers are not taken.
+SAYING = [(SILENT, saying) for saying in (b"", b"\x16\x03\x01", b"GET /")]
+ASKING = (600, b"GET /metrics HTTP/1.1\r\nHost: here\r\n\r\n" * 200)
+
+
 @pytest.mark.parametrize(
-    ("limit", "opened", "is_tls"),
-    [
-        *((LIMIT, (SILENT, saying), is_tls) for saying in (b"", b"\x16\x03\x01", b"GET /") for is_tls in (True, False)),
-        (LIMIT, (600, b"GET /metrics HTTP/1.1\r\nHost: here\r\n\r\n" * 200), False),
-        ("128:128", (SILENT, b""), False),
-    ],
-    ids=[
-        *(f"{saying}-{how}" for saying in ("silent", "half-a-handshake", "half-a-head") for how in ("tls", "plain")),
-        *("takes-no-answer", "few-files"),
-    ],
+    ("limit", "crowds", "is_tls"),
+    [(LIMIT, SAYING, True), (LIMIT, [*SAYING, ASKING], False), ("128:128", SAYING[:1], False)],
+    ids=["tls", "plain", "few-files"],
 )
 async def test_many_connections_keep_neither_scrapes_nor_polls_out(
-    platform: str, tmp_path: Path, crowd: Crowd, limit: str, opened: tuple[int, bytes], *, is_tls: bool
+    platform: str, tmp_path: Path, crowd: Crowd, limit: str, crowds: list[tuple[int, bytes]], *, is_tls: bool
 ) -> None:
     authority = Authority(tmp_path) if is_tls else None
     tls = None if authority is None else authority.client()
     async with running(platform, tmp_path, limit, authority) as exporter:
-        await crowd.grow(exporter, *opened)
+        for size, saying in crowds:
+            crowd.leave()
+            await crowd.grow(exporter, size, saying)
 
-        async def scrape() -> dict[str, float]:
-            await crowd.grow(exporter, 20, opened[1])
-            return await scraped(exporter, tls)
+            async def scrape(saying: bytes = saying) -> dict[str, float]:
+                await crowd.grow(exporter, 20, saying)
+                return await scraped(exporter, tls)
 
-        after = await polled_on(scrape)
-    assert after["process_open_fds"] < 900
-    assert (after["edge_api_request_failures_total"], after["edge_exporter_ledger_up"]) == (0, 1)
+            after = await polled_on(scrape)
+            assert after["process_open_fds"] < 900, saying
+            assert (after["edge_api_request_failures_total"], after["edge_exporter_ledger_up"]) == (0, 1), saying
     assert sum("Traceback" in str(line) for line in exporter.logs) == 0
     assert len(exporter.logs) < 50
     assert ("the limit of open files is low, raise it (ulimit -n)" in exporter.events) == (limit != LIMIT)

@@ -59,34 +59,32 @@ async def test_a_group_has_the_address_and_what_is_known_of_a_target(tmp_path: P
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", KINDS)
-async def test_each_exporter_lists_what_all_of_them_poll(tmp_path: Path, kind: str) -> None:
+async def test_each_exporter_lists_what_all_of_them_poll(tmp_path: Path) -> None:
     async with sharded_daemons(tmp_path) as shared, shared.running(3) as pods:
         for pod in pods:
             await pod.poll("discovery")
-        whole = [await groups(pod.client, kind) for pod in pods]
-        own = [await addresses(pod.client, f"{kind}?shard=own") for pod in pods]
-        assert whole[0] == whole[1] == whole[2] != []
-        assert all(len(share) < len(whole[0]) for share in own)
-        assert sorted(chain(*own)) == sorted(address for group in whole[0] for address in group["targets"])
+        for kind in KINDS:
+            whole = [await groups(pod.client, kind) for pod in pods]
+            own = [await addresses(pod.client, f"{kind}?shard=own") for pod in pods]
+            assert whole[0] == whole[1] == whole[2] != []
+            assert all(len(share) < len(whole[0]) for share in own), kind
+            assert sorted(chain(*own)) == sorted(address for group in whole[0] for address in group["targets"])
 
 
-@pytest.mark.parametrize(
-    ("path", "status", "words"),
-    [
-        ("zone", 404, "there is no kind 'zone'; there are: dns_zone, script, shield_zone"),
-        ("rate_limit", 404, "there are: dns_zone, script, shield_zone"),
-        ("dns_zone?account=other", 400, "account cannot be 'other'; there are: main, second"),
-        ("dns_zone?shard=all", 400, "shard cannot be 'all'; there are: own"),
-        ("dns_zone?name=x", 400, "there is no parameter 'name'; there are: account, shard"),
-    ],
-)
-async def test_a_wrong_question_is_answered_with_what_there_is(
-    tmp_path: Path, path: str, status: int, words: str
-) -> None:
+WRONG = {
+    "zone": (404, "there is no kind 'zone'; there are: dns_zone, script, shield_zone"),
+    "rate_limit": (404, "there are: dns_zone, script, shield_zone"),
+    "dns_zone?account=other": (400, "account cannot be 'other'; there are: main, second"),
+    "dns_zone?shard=all": (400, "shard cannot be 'all'; there are: own"),
+    "dns_zone?name=x": (400, "there is no parameter 'name'; there are: account, shard"),
+}
+
+
+async def test_a_wrong_question_is_answered_with_what_there_is(tmp_path: Path) -> None:
     async with sharded_daemons(tmp_path, zones=1) as shared, shared.running(1) as (pod,):
-        answer = await pod.client.get(f"/sd/{path}")
-    assert (answer.status_code, words in answer.text) == (status, True)
+        for path, (status, words) in WRONG.items():
+            answer = await pod.client.get(f"/sd/{path}")
+            assert (answer.status_code, words in answer.text) == (status, True), path
 
 
 async def polled_names(client: httpx.AsyncClient) -> list[str]:
