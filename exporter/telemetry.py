@@ -248,11 +248,6 @@ class Telemetry:
             if isinstance(family, Counter | Gauge | Histogram) and label in family._labelnames:  # noqa: SLF001
                 family.remove_by_labels({label: value})
 
-    def declare_collectors(self, collectors: Iterable[str]) -> None:
-        """Start the series of these collectors at 0, so that their first event is an increase."""
-        for collector in collectors:
-            self.missed.labels(collector)
-
     def declare_calls(self, account: str, operations: Iterable[str]) -> None:
         """Start the series of an account's calls at 0, for the failures that alerts use."""
         for operation in operations:

@@ -61,13 +61,9 @@ def test_nothing_is_exposed_as_created() -> None:
 def test_what_may_be_worth_an_alert_begins_at_0() -> None:
     telemetry = Telemetry(CollectorRegistry(), "1")
     telemetry.declare_calls("main", ["search"])
-    telemetry.declare_collectors(["search"])
-    assert lines(telemetry, "edge_api_request_failures_total{", "edge_exporter_collector_missed_runs_total{")[0] == (
+    assert lines(telemetry, "edge_api_request_failures_total{")[0] == (
         'edge_api_request_failures_total{account="main",operation="search",reason="unauthorized"} 0.0'
     )
-    assert lines(telemetry, "edge_exporter_collector_missed_runs_total{") == [
-        'edge_exporter_collector_missed_runs_total{collector="search"} 0.0'
-    ]
 
 
 def test_units_are_those_of_the_names_and_calls_have_longer_buckets() -> None:

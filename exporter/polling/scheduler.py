@@ -204,10 +204,11 @@ class Schedule:
 
     def open(self) -> None:
         """Start the workers, and enqueue the first round."""
-        self.telemetry.declare_collectors(self.plans)
         for pool in self.pools.values():
             pool.start()
         for name in self.plans:
+            # The series starts at 0, so that its first event is an increase.
+            self.telemetry.missed.labels(name)
             self.tick(name)
         self._show_capacity(self.last_tick)
 

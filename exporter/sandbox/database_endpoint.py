@@ -15,7 +15,7 @@ from exporter.sandbox.answers import payload
 from exporter.sandbox.operation import bearer_token
 from exporter.sandbox.request_parsing import RequestError, body_bytes, reasons
 from exporter.sandbox.sql import ForbiddenError
-from exporter.sandbox.world import World
+from exporter.sandbox.world import DATABASES, World
 
 _LARGEST_PIPELINE: Final = 4 * 1024 * 1024
 _HOST: Final = re.compile(r"(?P<database>[a-z0-9-]+)\.lite\..+", re.IGNORECASE)
@@ -29,7 +29,7 @@ async def _on_pipeline(request: Request) -> Response:
         return payload({"error": "Unauthorized: the request carries no valid access token"}, 401)
     # The host names the database; one that does not have the form of a name means the first one.
     named = _HOST.fullmatch(request.headers.get("host", "").partition(":")[0])
-    database = world.database() if named is None else world.database(named["database"].lower())
+    database = world.databases.get(DATABASES[0] if named is None else named["database"].lower())
     if database is None:
         return PlainTextResponse("There is no such database", 404)
     status = 400

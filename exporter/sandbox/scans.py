@@ -65,10 +65,6 @@ class RecordScans:
         """End the hold of a zone's scan."""
         self._forced.pop(self._zones.known(zone_id), None)
 
-    def status(self, zone_id: int) -> ScanStatus | None:
-        """Return the state of a zone's latest scan; None if it was never scanned."""
-        return self._shown(zone_id)[0]
-
     def answer(self, zone_id: int) -> dict[str, Any] | None:
         """Return a zone's latest scan as the platform sends it; None if it was never scanned."""
         status, job = self._shown(zone_id)

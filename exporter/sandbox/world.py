@@ -53,7 +53,7 @@ class World:
         self.waf = Waf(shield_zones)
         self.registries = Images(self.clock)
         self.tokens = DatabaseTokens()
-        self._databases = {name: Database(noise.branch(name), self.clock) for name in DATABASES}
+        self.databases = {name: Database(noise.branch(name), self.clock) for name in DATABASES}
         self._traces = noise.branch("traces")
         self._trace = 0
         self.search = Search(
@@ -65,13 +65,9 @@ class World:
             )
         )
 
-    def database(self, name: str = DATABASES[0]) -> Database | None:
-        """Return a database by its name."""
-        return self._databases.get(name)
-
     def close(self) -> None:
         """Close the databases; nothing else of the world has to be closed."""
-        for database in self._databases.values():
+        for database in self.databases.values():
             database.close()
 
     def images(self) -> list[tuple[str, str, str, list[str]]]:
