@@ -1,4 +1,4 @@
-"""Encodes the lines of a family in both formats with prometheus-client's encoders."""
+"""Encodes the lines of a family in both formats, as prometheus-client's encoders do."""
 
 import re
 from collections.abc import Callable, Iterator
