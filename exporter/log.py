@@ -30,12 +30,6 @@ with _without_rich():
     import structlog
 
 Level = Literal["debug", "info", "warning", "error"]
-_LEVELS: dict[str, int] = {
-    "debug": logging.DEBUG,
-    "info": logging.INFO,
-    "warning": logging.WARNING,
-    "error": logging.ERROR,
-}
 
 # A write of up to this size to a pipe that poll reports as writable does not block (PIPE_BUF).
 _PIECE = 4096
@@ -54,7 +48,7 @@ def configure(level: Level, form: Literal["auto", "console", "json"] = "auto", s
         form: `auto` is console on a terminal and JSON elsewhere.
         stream: standard error by default, so that standard output stays for what a command prints.
     """
-    out = stream if stream is not None else sys.stderr
+    out, lowest = stream if stream is not None else sys.stderr, logging.getLevelNamesMapping()[level.upper()]
     console = form == "console" or (form == "auto" and out.isatty())
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
@@ -79,7 +73,7 @@ def configure(level: Level, form: Literal["auto", "console", "json"] = "auto", s
     target = _NeverWaiting.on(out, lost)
     structlog.configure(
         processors=[*shared, *render],
-        wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[level]),
+        wrapper_class=structlog.make_filtering_bound_logger(lowest),
         logger_factory=structlog.WriteLoggerFactory(file=target),
         cache_logger_on_first_use=False,
     )
@@ -92,7 +86,7 @@ def configure(level: Level, form: Literal["auto", "console", "json"] = "auto", s
     root = logging.getLogger()
     root.handlers[:] = [handler]
     # The libraries' debug lines are not about targets, and some of them contain headers.
-    root.setLevel(max(_LEVELS[level], logging.WARNING))
+    root.setLevel(max(lowest, logging.WARNING))
     # It warns of each lost connection; a failed write or renewal already reports that once.
     logging.getLogger("psycopg").setLevel(logging.ERROR)
     # It warns of each skipped or late run, which `edge_exporter_collector_missed_runs_total` already counts.

@@ -4,9 +4,11 @@ import asyncio
 import signal
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
+from dataclasses import InitVar, dataclass, field
 from typing import Any, Self
 
 from prometheus_client import CollectorRegistry
+from structlog.typing import FilteringBoundLogger
 
 from exporter import __version__
 from exporter.clock import SYSTEM, Clocks
@@ -47,48 +49,42 @@ HELD_SECONDS = 1.0
 LEASES_AWAITED = 1.3
 
 
+@dataclass(eq=False, repr=False)
 class Daemon:
     """The exporter while it runs; `start` makes it.
 
     Attributes:
         settings: the configuration that is in force.
+        load: reads the settings again, for a reload.
         shards: the shards that this process polls, and their state.
-        ledger: counts polls, and stores the counters.
         server: serves the endpoints.
+        ledger: counts polls, and stores the counters.
         polling: polls the targets.
         renderer: renders the exposition.
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        load: Callable[[], Settings],
-        clocks: Clocks,
-        *,
-        telemetry: Telemetry,
-        shards: Shards,
-        server: WebServer,
-        grown: Callable[[], None],
-    ) -> None:
-        self.settings = settings
-        self.shards = shards
-        self.server = server
-        self.ledger = shards.ledger
-        self.polling = Polling(settings, shards, telemetry, clocks)
-        self._load = load
-        self._clocks = clocks
-        self._log = logger()
-        self._telemetry = telemetry
-        self._tasks: set[asyncio.Task[object]] = set()
-        self._reloading = asyncio.Lock()
-        self._config_faults: tuple[str, ...] = ()
+    settings: Settings
+    load: Callable[[], Settings]
+    clocks: Clocks
+    telemetry: Telemetry
+    shards: Shards
+    server: WebServer
+    grown: InitVar[Callable[[], None]]
+    _tasks: set[asyncio.Task[object]] = field(default_factory=set)
+    _reloading: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _config_faults: tuple[str, ...] = ()
+    _log: FilteringBoundLogger = field(default_factory=logger)
+
+    def __post_init__(self, grown: Callable[[], None]) -> None:
+        clocks, series = self.clocks, self.settings.series
+        self.ledger = self.shards.ledger
+        self.polling = Polling(self.settings, self.shards, self.telemetry, clocks)
         self._config_loaded = clocks.wall()
-        series = settings.series
         exposition = Exposition(
-            telemetry.exposed(), cap=series.max_per_family, admits=series.serves, created=series.created
+            self.telemetry.exposed(), cap=series.max_per_family, admits=series.serves, created=series.created
         )
         exposition.declare(_all_families(self.schedule.plans.values()))
-        self.renderer = Renderer(exposition, self.polling.store, telemetry, clocks.monotonic, grown=grown)
+        self.renderer = Renderer(exposition, self.polling.store, self.telemetry, clocks.monotonic, grown=grown)
 
     @classmethod
     async def start(
@@ -137,7 +133,7 @@ class Daemon:
             await server.stop()
             raise
         shards.take_in(dict(shards.ledger.remembered()))
-        daemon = cls(settings, load, clocks, telemetry=telemetry, shards=shards, server=server, grown=grown)
+        daemon = cls(settings, load, clocks, telemetry, shards, server, grown)
         await daemon._begin()
         return daemon
 
@@ -152,7 +148,7 @@ class Daemon:
         self._note_loaded()
         self.schedule.start()
         await self.renderer.render()
-        explainer, telemetry, monotonic = self._explainer(), self._telemetry, self._clocks.monotonic
+        explainer, telemetry, monotonic = self._explainer(), self.telemetry, self.clocks.monotonic
         works = {
             "renderer": self.renderer.run(),
             "cleaning": _repeated(CLEANED_EVERY_SECONDS, self.polling.forget_removed),
@@ -210,7 +206,7 @@ class Daemon:
         async with self._reloading:
             self.renderer.be_eager()
             try:
-                settings = await asyncio.to_thread(self._load)
+                settings = await asyncio.to_thread(self.load)
                 shown = await asyncio.to_thread(lambda: list(exposed(settings)))
                 accounts = self.polling.accounts.build(settings)
                 # The last step that can be refused: a wrong file changes nothing, not even the web configuration.
@@ -249,18 +245,18 @@ class Daemon:
 
     def _declare(self) -> None:
         """Start the series of all counters, and keep connections free for the calls of all accounts."""
-        self._telemetry.declare_counters(_all_families(self.schedule.plans.values()))
+        self.telemetry.declare_counters(_all_families(self.schedule.plans.values()))
         self.server.leave_room(sum(one.client.rate_limiter.most_in_flight for one in self.schedule.accounts.values()))
 
     def _note_loaded(self) -> None:
-        self._config_loaded = self._clocks.wall()
+        self._config_loaded = self.clocks.wall()
         self._config_faults = ()
-        self._telemetry.reload_successful.set(1)
-        self._telemetry.reload_success_time.set(self._config_loaded)
+        self.telemetry.reload_successful.set(1)
+        self.telemetry.reload_success_time.set(self._config_loaded)
 
     def _refuse(self, faults: Iterable[str]) -> None:
         self._config_faults = tuple(faults)
-        self._telemetry.reload_successful.set(0)
+        self.telemetry.reload_successful.set(0)
         self._log.error("configuration refused, the old one stays in force", faults=list(self._config_faults))
 
     def _warn(self, shown: Iterable[tuple[KeyPath, str]]) -> None:
@@ -290,12 +286,12 @@ class Daemon:
                 ledger_fault=lambda: self.ledger.fault,
                 holders=self.shards.holders,
                 waits=self.shards.waits,
-                clocks=self._clocks,
+                clocks=self.clocks,
             )
         )
 
     def _view(self, explainer: Explainer) -> View:
-        telemetry, database = self._telemetry, self.shards.database
+        telemetry, database = self.telemetry, self.shards.database
         return View(
             store=self.polling.store,
             registry=self.shards.registry,
@@ -311,7 +307,7 @@ class Daemon:
             series=lambda: self.renderer.current.series,
             config=lambda: (self._config_loaded, self._config_faults),
             unmatched_budgets=lambda: self.polling.budgets.unmatched,
-            clocks=self._clocks,
+            clocks=self.clocks,
             version=__version__,
             blocked=self.shards.waits,
             leases=None if database is None else database.leases,

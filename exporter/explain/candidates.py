@@ -154,7 +154,8 @@ class Sources:
         if not selection.discover:
             where = f"account {account}" if account else "the configuration"
             return Candidate(target, Cause.NOT_CONFIGURED, f"{where} does not name{which or ' any'} under {setting}")
-        lister = _lister(scope, kind)
+        lists = (one for one in scope.collectors if isinstance(one, EndpointListCollector) and one.kind == kind)
+        lister: Collector = next(lists, discovery.COLLECTOR)
         if lister.section in scope.disabled:
             words = f"collectors.{lister.section}.enabled is false, and {setting} does not name{which or ' any'}"
             return Candidate(target, Cause.COLLECTOR_DISABLED, words)
@@ -193,9 +194,3 @@ class Sources:
                 words = f"the list {lister.name} is not complete: an item came twice or without an id"
             return Cause.DISCOVERY_INCOMPLETE, words
         return Cause.NOT_DISCOVERED, "the platform has no such list: name the ids in the configuration"
-
-
-def _lister(scope: Scope, kind: str) -> Collector:
-    """Return the collector that lists the targets of a kind."""
-    own = (one for one in scope.collectors if isinstance(one, EndpointListCollector) and one.kind == kind)
-    return next(own, discovery.COLLECTOR)

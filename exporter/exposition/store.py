@@ -132,42 +132,34 @@ class Update(NamedTuple):
 REMOVED = Update(())
 
 
+@dataclass(eq=False, repr=False)
 class Store:
     """Stores what is known of each target for each collector, and returns what changed.
 
     A successful poll replaces all families of its target. After a failed poll they stay until they expire. The health
     families of a target come from its status and are part of each change.
 
-    Args:
+    Attributes:
         wall: returns unix seconds.
         monotonic: a clock in seconds that never jumps.
         lifetime: collector, target → seconds for which values are valid, by the current intervals.
         remembered: collector, target → unix seconds of the last success in an earlier run; 0 if there was none.
-
-    Attributes:
         is_exposed_whole: whether no cap leaves any series out.
     """
 
-    def __init__(
-        self,
-        wall: Callable[[], float],
-        monotonic: Callable[[], float],
-        lifetime: Callable[[str, Target], float] = lambda _collector, _target: 0.0,
-        remembered: Callable[[str, Target], float] = lambda _collector, _target: 0.0,
-    ) -> None:
-        self.is_exposed_whole = True
-        self._wall = wall
-        self._monotonic = monotonic
-        self._lifetime = lifetime
-        self._remembered = remembered
-        self._statuses: dict[PollKey, Status] = {}
-        self._ordered: list[tuple[PollKey, Status]] | None = None
-        self._collectors: set[str] = set()
-        self._names: dict[frozenset[str], frozenset[str]] = {}
-        # Nothing expires before this time, so `expire` has nothing to do until then.
-        self._earliest = math.inf
-        # The new platform families of a target; None if only its health has changed.
-        self._changed: dict[PollKey, tuple[Family, ...] | None] = {}
+    wall: Callable[[], float]
+    monotonic: Callable[[], float]
+    lifetime: Callable[[str, Target], float] = lambda _collector, _target: 0.0
+    remembered: Callable[[str, Target], float] = lambda _collector, _target: 0.0
+    is_exposed_whole: bool = True
+    _statuses: dict[PollKey, Status] = field(default_factory=dict)
+    _ordered: list[tuple[PollKey, Status]] | None = None
+    _collectors: set[str] = field(default_factory=set)
+    _names: dict[frozenset[str], frozenset[str]] = field(default_factory=dict)
+    # Nothing expires before this time, so `expire` has nothing to do until then.
+    _earliest: float = math.inf
+    # The new platform families of a target; None if only its health has changed.
+    _changed: dict[PollKey, tuple[Family, ...] | None] = field(default_factory=dict)
 
     def publish(
         self,
@@ -191,7 +183,7 @@ class Store:
         """
         status = self._status(collector, outcome.target)
         families = (*outcome.families, *counters)
-        now = self._wall()
+        now = self.wall()
         self._note_families(status, outcome, families)
         status.failure = None
         status.up, status.reason, status.message = True, "", note
@@ -243,10 +235,10 @@ class Store:
             cause: the cause of the absences that follow from the failure.
         """
         status = self._status(collector, outcome.target)
-        began = PollFailure(cause, self._wall())
+        began = PollFailure(cause, self.wall())
         status.failure = began if status.failure is None else replace(status.failure, cause=cause)
         status.up, status.reason, status.message, status.fingerprint = False, reason, message, b""
-        status.polled, status.duration = self._wall(), duration
+        status.polled, status.duration = self.wall(), duration
         if outcome.families:
             self._note_families(status, outcome, outcome.families)
             self._believe(status, lifetime)
@@ -270,7 +262,7 @@ class Store:
     def _status(self, collector: str, target: Target) -> Status:
         status = self._statuses.get(PollKey(target.key, collector))
         if status is None:
-            status = Status(target, collector, success=self._remembered(collector, target))
+            status = Status(target, collector, success=self.remembered(collector, target))
             self._statuses[status.key] = status
             self._collectors.add(collector)
             self._ordered = None
@@ -278,7 +270,7 @@ class Store:
         return status
 
     def _believe(self, status: Status, lifetime: float) -> None:
-        status.believed = self._monotonic()
+        status.believed = self.monotonic()
         status.expires, status.is_final = status.believed + lifetime, False
         self._earliest = min(self._earliest, status.expires)
 
@@ -287,7 +279,7 @@ class Store:
 
         They are valid for `lifetime` seconds from now on.
         """
-        status.success = status.polled = self._wall()
+        status.success = status.polled = self.wall()
         status.duration = duration
         self._believe(status, lifetime)
         self._changed.setdefault(status.key, None)
@@ -314,16 +306,16 @@ class Store:
         Intervals become longer if there are more targets or the platform becomes slower. Then the next poll of a target
         is later, and its series are valid for longer.
         """
-        now = self._monotonic()
+        now = self.monotonic()
         if now < self._earliest:
             return []
         served = [status for status in self._statuses.values() if status.served]
         for status in served:
             if status.expires <= now and not status.is_final:
-                status.expires = max(status.expires, status.believed + self._lifetime(status.collector, status.target))
+                status.expires = max(status.expires, status.believed + self.lifetime(status.collector, status.target))
         late = [status for status in served if status.expires <= now]
         for status in late:
-            at = self._wall()
+            at = self.wall()
             status.failure = replace(status.failure or PollFailure(Cause.STALE, at), expired=at)
             status.served, status.up, status.fingerprint = False, False, b""
             self._changed[status.key] = ()
