@@ -53,7 +53,6 @@ _EXIT_CODES = (
     (errors.RateLimited, 6),
 )
 _NOT_FOUND_STATUS = 404
-_NOT_FOUND_KEY = "not_found"
 # The time limit of a call, as a number of attempts; a longer wait that the platform asks for is not made.
 _MOST_ATTEMPTS = 3
 
@@ -229,7 +228,7 @@ async def _send(task: Task, callee: Callee) -> tuple[Any, list[str]]:
 def exit_code(error: PlatformError) -> int:
     """Return the exit code of an error."""
     code = next((code for kinds, code in _EXIT_CODES if isinstance(error, kinds)), FAULT)
-    is_absent = error.status == _NOT_FOUND_STATUS or error.error_key.startswith(_NOT_FOUND_KEY)
+    is_absent = error.status == _NOT_FOUND_STATUS or error.error_key.startswith("not_found")
     return _NOT_FOUND if code == FAULT and is_absent else code
 
 

@@ -97,8 +97,7 @@ class _Listening:
     async def call(self, request: Request[T]) -> Answer[T]:
         """Send a request, and keep its address and its answer."""
         self.asked = address_of(self.base_url, request)
-        answer = await self.caller.call(request)
-        self.answer = answer
+        self.answer = answer = await self.caller.call(request)
         return answer
 
 
