@@ -12,7 +12,6 @@ from exporter.validation.faults import suggestion
 
 INTERRUPTED = 130
 
-
 # A command's name, which is that of its module, and one sentence: help and completion need not load the module.
 COMMANDS = {
     "run": "Run the daemon.",

@@ -21,7 +21,6 @@ ACCOUNT = "Account"
 # The names that other Prometheus exporters have for these flags; --log.level and --log.format are the same.
 _TOOLKIT_NAMES = {"--web.listen": ("--web.listen-address",), "--web.config-file": ("--web.config.file",)}
 
-
 # Adds `--config` to a command. A file that cannot be read is reported later, as a file from the variable is.
 config_option = click.option(
     "--config",

@@ -312,7 +312,6 @@ Identity = Annotated[Int64, Field(ge=1)]
 # A number of the interface: an integer is a number, `true` is not.
 Number = Annotated[float, Field(strict=True)]
 
-
 # A date-time of the interface; without a zone it means UTC. An empty text counts as null.
 Moment = Annotated[
     Annotated[datetime, AfterValidator(_as_utc)] | None, BeforeValidator(lambda value: None if value == "" else value)

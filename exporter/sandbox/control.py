@@ -28,7 +28,6 @@ _SHOWN: Final = 1_000
 _EARLIEST, _LATEST = (datetime(year, 1, 1, tzinfo=UTC).timestamp() for year in (2001, 2200))
 _FASTEST: Final = 1_000_000.0
 
-
 _INDEX: Final = """\
 A local platform. These commands control it.
 

@@ -153,7 +153,6 @@ SCHEMAS: Final[dict[str, Schema]] = _OBJECTS | {
     "ContainerImageTags": {"type": "array", "items": _OBJECTS["ContainerImageTags"]},
 }
 
-
 _JSON: Final = "application/json"
 _CONTENT_TYPES: Final = (_JSON, "text/json", "application/merge-patch+json")
 _ENVELOPE_FAILURE: Final = 202

@@ -13,7 +13,6 @@ _STEPS_BETWEEN_CHECKS: Final = 10_000
 _QUERIES: Final = frozenset({"SELECT", "WITH", "VALUES"})
 _Column: TypeAlias = dict[str, str | None]
 
-
 _DECLARED = (
     "SELECT DISTINCT declared.type FROM sqlite_schema AS stored, pragma_table_info(stored.name) AS declared "
     "WHERE declared.type <> ''"

@@ -57,7 +57,6 @@ MNEMONICS: Mapping[int, str] = {
     32768: "TA", 32769: "DLV",
 }  # fmt: skip
 
-
 LONGEST_CODE = 10
 DAY = timedelta(days=1)
 SHORTEST_MONTH = timedelta(days=28)

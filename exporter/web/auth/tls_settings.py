@@ -69,7 +69,6 @@ Version = Annotated[
     _refusing("which is no longer safe and not served; expected TLS12 or TLS13", "TLS10", "TLS11"),
 ]
 
-
 ClientAuth = Annotated[
     Literal["NoClientCert", "VerifyClientCertIfGiven", "RequireAndVerifyClientCert"],
     _refusing(
