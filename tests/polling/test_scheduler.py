@@ -6,7 +6,7 @@ import logging
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from structlog.testing import capture_logs
@@ -564,8 +564,13 @@ async def test_stopping_in_the_middle_of_a_tick_logs_nothing(
 async def test_results_that_wait_for_a_stopped_ledger_have_a_bound_and_all_are_published_in_the_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    class Steady(Platform):
+        def answer(self, target: str, body: bytes) -> object:
+            parts.clock.now += 0.01
+            return super().answer(target, body)
+
     monkeypatch.setattr("exporter.polling.poll.MOST_COUNTING", 5)
-    zones = Platform(zones=range(1, 41))
+    zones = Steady(zones=range(1, 41))
     with running(zones) as platform:
         # With a fault the first round is not waited for; this one is the sandbox's, which is not asked.
         account = {**DNS_ONLY, "budget": {"requests_per_second": 10000, "max_in_flight": 2}}
@@ -573,6 +578,14 @@ async def test_results_that_wait_for_a_stopped_ledger_have_a_bound_and_all_are_p
         async with exporter_parts(account=account, collectors=only, url=platform.url, fault={"kind": "stall"}) as parts:
             record, resumed = parts.ledger.record, asyncio.Event()
             held: list[str] = []
+            room, asked = parts.schedule.memory.room, []
+            acquire = room.acquire
+
+            async def asking() -> Literal[True]:
+                asked.append(parts.clock.now)
+                return await acquire()
+
+            room.acquire = asking  # type: ignore[method-assign]
 
             async def stopped(entry: Entry) -> Counted:
                 held.append(entry.key.target.id)
@@ -581,7 +594,7 @@ async def test_results_that_wait_for_a_stopped_ledger_have_a_bound_and_all_are_p
 
             parts.ledger.record = stopped  # type: ignore[method-assign]
             # One of the five is the account's own; two more polls wait with their workers.
-            await until(lambda: platform.count("/statistics") == 4 + 2)
+            await until(lambda: len(asked) == 5 + 2)
             for _ in range(10):
                 parts.clock.now += 300
                 parts.schedule.tick("dns_statistics")
@@ -591,6 +604,13 @@ async def test_results_that_wait_for_a_stopped_ledger_have_a_bound_and_all_are_p
             await parts.settle()
             assert len(parts.samples("edge_dns_window_queries")) == 40
             assert {str(zone) for zone in zones.zones} <= set(held)
+            # While the ledger is slow, intervals stretch instead of runs being missed.
+            parts.clock.now += CAPACITY_SECONDS
+            parts.schedule.tick("dns_statistics")
+            await parts.renderer.render()
+            allowed = parts.value("edge_api_capacity_requests_per_second", limit="max_in_flight")
+            assert allowed is not None
+            assert 0 < allowed < 1
 
 
 async def test_a_list_that_fails_for_the_account_of_another_shard_is_logged_once() -> None:
