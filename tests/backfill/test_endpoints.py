@@ -1,11 +1,10 @@
 """The history of configured endpoints, from a platform without the documented interface."""
 
-import asyncio
-import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from textwrap import indent
 from urllib.parse import parse_qs, urlsplit
@@ -13,8 +12,9 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from tests.backfill.backfill_setup import Raw, grown, parsed
-from tests.commands.shell import clean
-from tests.endpoints.platform import Platform, Query, good, platform
+from tests.commands.shell import invoke
+from tests.endpoints.platform import Query, good
+from tests.http_answers import answering
 
 TODAY = datetime.now(UTC).date()
 # The most days in one answer of the platform.
@@ -82,13 +82,29 @@ def endpoint(path: str, source: str = "days: Chart", *, name: str = "things", ta
 """
 
 
-@asynccontextmanager
-async def serving(*, is_end_excluded: bool = False) -> AsyncIterator[Platform]:
-    async with platform(lambda path, query: answer(path, query, is_end_excluded=is_end_excluded)) as served:
-        yield served
+@dataclass(frozen=True)
+class Served:
+    """A platform: its address, and the asked targets."""
+
+    url: str
+    asked: list[str]
 
 
-async def backfill(served: Platform, folder: Path, endpoints: str, *arguments: str) -> Ended:
+@contextmanager
+def serving(*, is_end_excluded: bool = False) -> Iterator[Served]:
+    """Serve things on threads: the command has the main one, which signals go to."""
+    asked: list[str] = []
+
+    def respond(request: BaseHTTPRequestHandler, _sent: bytes) -> tuple[int, bytes]:
+        asked.append(request.path)
+        parts = urlsplit(request.path)
+        return answer(parts.path, parse_qs(parts.query), is_end_excluded=is_end_excluded)
+
+    with answering(respond) as url:
+        yield Served(url, asked)
+
+
+def backfill(served: Served, folder: Path, endpoints: str, *arguments: str) -> Ended:
     """Run the command for endpoints alone."""
     config, output = folder / "edge.yml", folder / "history.om"
     config.write_text(f"""
@@ -103,20 +119,11 @@ state: {{path: {folder / "state.db"}}}
 endpoints:
 {indent(endpoints, "  ")}""")
     words = ["backfill", "--config", str(config), "--output", str(output), "--step", "3h", *arguments]
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "exporter",
-        *words,
-        env=clean(),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-    )
-    said, _ = await process.communicate()
-    return Ended(parsed(output) if output.exists() else {}, said.decode(), process.returncode or 0)
+    ended = invoke(*words)
+    return Ended(parsed(output) if output.exists() else {}, ended.out + ended.err, ended.code)
 
 
-def windows(served: Platform) -> Iterator[tuple[date, date]]:
+def windows(served: Served) -> Iterator[tuple[date, date]]:
     """Return the requested spans."""
     for target in served.asked:
         query = parse_qs(urlsplit(target).query)
@@ -125,9 +132,9 @@ def windows(served: Platform) -> Iterator[tuple[date, date]]:
 
 
 @pytest.mark.parametrize("is_end_excluded", [False, True])
-async def test_days_far_back_are_asked_for_by_the_dates_of_the_path(tmp_path: Path, *, is_end_excluded: bool) -> None:
-    async with serving(is_end_excluded=is_end_excluded) as served:
-        ended = await backfill(served, tmp_path, endpoint(SPAN), "--from", str(ago(70)))
+def test_days_far_back_are_asked_for_by_the_dates_of_the_path(tmp_path: Path, *, is_end_excluded: bool) -> None:
+    with serving(is_end_excluded=is_end_excluded) as served:
+        ended = backfill(served, tmp_path, endpoint(SPAN), "--from", str(ago(70)))
         asked = list(windows(served))
     assert ended.code == 0, ended.said
     # The history contains the day of the first poll up to that poll.
@@ -139,18 +146,18 @@ async def test_days_far_back_are_asked_for_by_the_dates_of_the_path(tmp_path: Pa
     assert max((last - first).days for first, last in asked) < MOST_DAYS
 
 
-async def test_endpoints_of_one_path_have_each_their_own_days(tmp_path: Path) -> None:
+def test_endpoints_of_one_path_have_each_their_own_days(tmp_path: Path) -> None:
     errors = endpoint(SPAN, "days: Errors", name="errors", targets="kind: thing")
-    async with serving() as served:
-        ended = await backfill(served, tmp_path, endpoint(SPAN) + errors, "--from", str(ago(40)))
+    with serving() as served:
+        ended = backfill(served, tmp_path, endpoint(SPAN) + errors, "--from", str(ago(40)))
     assert ended.code == 0, ended.said
     assert ended.total("edge_errors_total", thing_id="7") == 41
     assert ended.total("edge_things_total", thing_id="7") == sum(count("7", ago(days)) for days in range(41))
 
 
-async def test_a_path_without_dates_gives_the_days_that_it_shows_by_itself(tmp_path: Path) -> None:
-    async with serving() as served:
-        ended = await backfill(served, tmp_path, endpoint("/things/{id}"), "--from", str(ago(40)))
+def test_a_path_without_dates_gives_the_days_that_it_shows_by_itself(tmp_path: Path) -> None:
+    with serving() as served:
+        ended = backfill(served, tmp_path, endpoint("/things/{id}"), "--from", str(ago(40)))
     assert ended.code == 0, ended.said
     # The oldest of ten days may be incomplete.
     assert ended.total("edge_things_total", thing_id="7") == sum(count("7", ago(days)) for days in range(9))
@@ -167,14 +174,14 @@ async def test_a_path_without_dates_gives_the_days_that_it_shows_by_itself(tmp_p
         ("/things/{id}", "month", "a month-to-date value has no past days"),
     ],
 )
-async def test_what_has_no_history_is_named_with_the_reason(tmp_path: Path, path: str, source: str, says: str) -> None:
-    async with serving() as served:
-        ended = await backfill(served, tmp_path, endpoint(path, f"{source}: Chart"))
+def test_what_has_no_history_is_named_with_the_reason(tmp_path: Path, path: str, source: str, says: str) -> None:
+    with serving() as served:
+        ended = backfill(served, tmp_path, endpoint(path, f"{source}: Chart"))
     assert f"things: no history of edge_things_total: {says}\n" in ended.said
     assert (ended.raw, ended.code) == ({}, 0)
 
 
-async def test_a_label_of_an_endpoint_s_series_is_not_given_twice(tmp_path: Path) -> None:
-    async with serving() as served:
-        ended = await backfill(served, tmp_path, endpoint(SPAN), "--label", "thing=x")
+def test_a_label_of_an_endpoint_s_series_is_not_given_twice(tmp_path: Path) -> None:
+    with serving() as served:
+        ended = backfill(served, tmp_path, endpoint(SPAN), "--label", "thing=x")
     assert (ended.said, ended.code) == ("--label: 'thing' is already a label of an endpoint's series\n", 2)

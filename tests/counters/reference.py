@@ -65,10 +65,10 @@ def days_counter(polls: Sequence[Days]) -> int:
 
 def may_be_clipped(day: int, poll: Days, first_day: int) -> bool:
     """Return whether a day is the oldest of its chart, and may be incomplete; a window has at least 28 days."""
-    is_oldest = day == min(poll.shown)
+    if day != min(poll.shown):
+        return False
     # Its newest day may be after the time that is believed.
-    is_known_whole = day >= first_day and max(poll.now.toordinal(), *poll.shown) - day < 27
-    return is_oldest and not is_known_whole
+    return day < first_day or max(poll.now.toordinal(), *poll.shown) - day >= 27
 
 
 def shapes_counter(polls: Sequence[Shapes]) -> int:
