@@ -98,9 +98,7 @@ class SettingsCommand(AccountCommand):
 
     def _print_all(self, ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's
         if value and not ctx.resilient_parsing:
-            self.other_params()
-            ctx.meta[WHOLE] = True
-            click.echo(self.get_help(ctx))
+            click.echo(self.whole_help(ctx))
             ctx.exit()
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -119,6 +117,12 @@ class SettingsCommand(AccountCommand):
             self._others = [SettingOption(flag) for flag in flags() if not flag.is_of_account]
             self.params += self._others
         return self._others
+
+    def whole_help(self, ctx: click.Context) -> str:
+        """Return the help text with all flags of the settings, in sections."""
+        self.other_params()
+        ctx.meta[WHOLE] = True
+        return self.get_help(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, and where the others are listed."""
