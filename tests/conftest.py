@@ -57,8 +57,8 @@ for phase in ("connect", "read", "write", "pool"):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Use six more workers than there are cores, because some tests always wait for a scrape or a process."""
-    return len(os.sched_getaffinity(0)) + 6
+    """Use seven more workers than there are cores, because some tests always wait for a scrape or a process."""
+    return len(os.sched_getaffinity(0)) + 7
 
 
 @pytest.hookimpl(wrapper=True)

@@ -26,25 +26,9 @@ state: {path: state.db}
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_it_and_its_state_is_whole(
-    platform: Platform, configure: Configure, number: signal.Signals, tmp_path: Path
-) -> None:
-    path = configure(ACCOUNT, url=platform.url)
-    with process("run", "--config", path, "--log.format", "json", cwd=tmp_path) as daemon:
-        url = daemon.read_log("serving")["url"]
-        assert "edge_exporter_build_info" in httpx.get(url).text
-        daemon.send(number)
-        ended = daemon.wait()
-    assert (ended.out, ended.code) == ("", 0)
-    assert "Traceback" not in ended.err
-    with closing(sqlite3.connect(tmp_path / "state.db")) as state:
-        assert state.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-
-
-@pytest.mark.parametrize("is_file", [True, False])
-def test_its_log_begins_with_what_it_is_and_what_it_goes_by(
-    platform: Platform, configure: Configure, tmp_path: Path, *, is_file: bool
+@pytest.mark.parametrize(("number", "is_file"), [(signal.SIGTERM, True), (signal.SIGINT, False)])
+def test_its_log_begins_with_what_it_goes_by_and_a_signal_ends_it_with_its_state_whole(
+    platform: Platform, configure: Configure, tmp_path: Path, number: signal.Signals, *, is_file: bool
 ) -> None:
     words: tuple[str, ...] = ()
     if is_file:
@@ -54,7 +38,11 @@ def test_its_log_begins_with_what_it_is_and_what_it_goes_by(
         words = ("--state.path", "null", "--web.listen", "127.0.0.1:0")
         environ = {"EDGE_EXPORTER_BASE_URL": platform.url, "EDGE_EXPORTER_API_KEY": keys.API_KEY}
     with process("run", "--log.format", "json", *words, environ=environ, cwd=tmp_path) as daemon:
+        url = daemon.read_log("serving")["url"]
         reported = daemon.read_log("started")
+        assert "edge_exporter_build_info" in httpx.get(url).text
+        daemon.send(number)
+        ended = daemon.wait()
     del reported["timestamp"], reported["level"]
     assert reported == {
         "event": "started",
@@ -64,6 +52,10 @@ def test_its_log_begins_with_what_it_is_and_what_it_goes_by(
         "accounts": 1,
         "databases": 0,
     }
+    assert (ended.out, ended.code, "Traceback" in ended.err) == ("", 0, False)
+    if is_file:
+        with closing(sqlite3.connect(tmp_path / "state.db")) as state:
+            assert state.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
 def test_a_reload_reads_certificates_and_the_web_configuration_again(

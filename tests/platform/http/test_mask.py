@@ -143,7 +143,7 @@ def test_several_secrets_are_masked() -> None:
     assert mask.apply(b"a first secret, a second secret") == b"***, ***"
 
 
-@pytest.mark.parametrize("length", [4_096, 4_097, 20_000])
+@pytest.mark.parametrize("length", [4_096, 4_097, 9_000])
 def test_a_long_secret_is_masked_in_pieces(length: int) -> None:
     secret = Random(length).randbytes(length).hex()[:length]  # noqa: S311 - no secret of anybody
     masked = Mask((secret,)).apply(b"before " + secret.encode() + b" after")
