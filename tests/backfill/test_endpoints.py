@@ -13,7 +13,7 @@ import pytest
 
 from tests.backfill.backfill_setup import Raw, grown, parsed
 from tests.commands.shell import invoke
-from tests.endpoints.platform import Query, good
+from tests.endpoints.platform import Platform, Query, good
 from tests.http_answers import answering
 
 TODAY = datetime.now(UTC).date()
@@ -82,29 +82,21 @@ def endpoint(path: str, source: str = "days: Chart", *, name: str = "things", ta
 """
 
 
-@dataclass(frozen=True)
-class Served:
-    """A platform: its address, and the asked targets."""
-
-    url: str
-    asked: list[str]
-
-
 @contextmanager
-def serving(*, is_end_excluded: bool = False) -> Iterator[Served]:
+def serving(*, is_end_excluded: bool = False) -> Iterator[Platform]:
     """Serve things on threads: the command has the main one, which signals go to."""
-    asked: list[str] = []
+    served = Platform(lambda path, query: answer(path, query, is_end_excluded=is_end_excluded))
 
     def respond(request: BaseHTTPRequestHandler, _sent: bytes) -> tuple[int, bytes]:
-        asked.append(request.path)
+        served.asked[request.path] += 1
         parts = urlsplit(request.path)
-        return answer(parts.path, parse_qs(parts.query), is_end_excluded=is_end_excluded)
+        return served.answer(parts.path, parse_qs(parts.query))
 
-    with answering(respond) as url:
-        yield Served(url, asked)
+    with answering(respond) as served.url:
+        yield served
 
 
-def backfill(served: Served, folder: Path, endpoints: str, *arguments: str) -> Ended:
+def backfill(served: Platform, folder: Path, endpoints: str, *arguments: str) -> Ended:
     """Run the command for endpoints alone."""
     config, output = folder / "edge.yml", folder / "history.om"
     config.write_text(f"""
@@ -123,7 +115,7 @@ endpoints:
     return Ended(parsed(output) if output.exists() else {}, ended.out + ended.err, ended.code)
 
 
-def windows(served: Served) -> Iterator[tuple[date, date]]:
+def windows(served: Platform) -> Iterator[tuple[date, date]]:
     """Return the requested spans."""
     for target in served.asked:
         query = parse_qs(urlsplit(target).query)
