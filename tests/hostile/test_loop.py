@@ -113,13 +113,13 @@ def orders(most: int, interval: str = "1s") -> dict[str, Any]:
     """Return settings of a database with a query of many rows."""
     sql = "SELECT region, value FROM orders"
     query = {"name": "orders", "sql": sql, "labels": ["region"], "max_rows": most, "interval": interval}
-    return {"databases": [{"name": "shop", "queries": [query]}]}
+    return {"databases": [{"name": "shop", "timeout": "600s", "queries": [query]}]}
 
 
 def zones(include: str, **collectors: object) -> dict[str, Any]:
     """Return settings of an account whose zones are selected by a pattern."""
-    off = {"discover": False}
-    account = {"name": "main", "budget": {"requests_per_second": 1000}, "scripts": off, "shield_zones": off}
+    off, budget = {"discover": False}, {"requests_per_second": 1000}
+    account = {"name": "main", "timeout": "600s", "budget": budget, "scripts": off, "shield_zones": off}
     account["dns_zones"] = {"discover": True, "include": [include]}
     return {"accounts": [account], "collectors": {"dns_record_scans": {"enabled": False}, **collectors}}
 
