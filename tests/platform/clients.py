@@ -132,6 +132,7 @@ async def client_of(
     scheme: str = "access_key",
     read: Callable[[], str] = lambda: KEY,
     deadline: float = 5.0,
+    connect_seconds: float = 5.0,
     attempts: int = 1,
     random: Callable[[], float] = lambda: 0.5,
     shortest_retry: float = 1.0,
@@ -144,7 +145,7 @@ async def client_of(
 ) -> AsyncIterator[Kit]:
     """Return a client of a platform at `url`."""
     heard, clock = Heard(), FakeClock()
-    connect = connector(url, max_in_flight, connect_seconds=deadline / 2, proxy=proxy, ca_file=ca_file)
+    connect = connector(url, max_in_flight, connect_seconds=connect_seconds, proxy=proxy, ca_file=ca_file)
     if transport is not None:
         connect = opened(transport)
     clocks = Clocks(NOW.timestamp, clock, sleep or clock.sleep)

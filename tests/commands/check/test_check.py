@@ -24,7 +24,7 @@ accounts:
   - name: main
     base_url: {url}
     api_key: {key}
-    timeout: 2s
+    timeout: 600s
     budget: {requests_per_second: 2000, max_in_flight: 8}
 """
 DNS = f"collectors: {json.dumps(only('discovery', 'dns_statistics', 'dns_record_scans'))}\n"
@@ -89,7 +89,7 @@ UNREACHABLE = f"{FAILED} the platform cannot be reached:"
          "1 poll, 1 fault."),
         (ACCOUNT.replace("{url}", "https://platform.invalid"),
          f"{UNREACHABLE} the host name does not resolve (platform.invalid: ", "1 poll, 1 fault."),
-        (ACCOUNT.replace("{url}", "http://127.0.0.1:{silent}").replace("2s", "1s"),
+        (ACCOUNT.replace("{url}", "http://127.0.0.1:{silent}").replace("600s", "1s"),
          f"{UNREACHABLE} no answer within 1 s (127.0.0.1:{{silent}})", "3 polls, 1 fault."),
         (DATABASE, "database:one database/one failed the token is not accepted: the platform answered 401",
          "2 polls, 1 fault."),
@@ -211,7 +211,7 @@ def test_a_query_that_fails_fails_alone_with_the_database_s_own_words(platform: 
 
 def test_a_budget_that_is_too_small_is_told_with_numbers_and_is_no_fault(configure: Configure) -> None:
     with running(dns_zones=40) as platform:
-        text = ACCOUNT.replace("timeout: 2s", "timeout: 2s\n    scripts: {discover: false}") + (
+        text = ACCOUNT.replace("    budget", "    scripts: {discover: false}\n    budget") + (
             f"collectors: {json.dumps({**only('discovery'), 'dns_statistics': {'interval': '1s'}})}\n"
         )
         path = configure(text.replace("2000", "35"), url=platform.url, key=keys.API_KEY)
@@ -249,7 +249,7 @@ def test_a_person_gets_a_table_that_fits_the_terminal_once_the_bar_is_gone(
 
 
 def test_ctrl_c_ends_a_check_without_a_word(unused_address: UnusedAddress, configure: Configure) -> None:
-    path = configure(ACCOUNT.replace("timeout: 2s", "timeout: 600s"), url=unused_address.url, key="any")
+    path = configure(ACCOUNT, url=unused_address.url, key="any")
     with process("check", "--config", path) as check:
         while not unused_address.is_called():
             pass

@@ -159,7 +159,7 @@ async def test_a_host_that_does_not_take_the_connection() -> None:
         for one in waiting:
             one.settimeout(0)
             one.connect_ex(deaf.getsockname())
-        error, attempts = await failure(f"http://127.0.0.1:{deaf.getsockname()[1]}", deadline=SHORT)
+        error, attempts = await failure(f"http://127.0.0.1:{deaf.getsockname()[1]}", connect_seconds=0.2)
         for one in waiting:
             one.close()
     assert (type(error), attempts) == (errors.ConnectTimeout, [("dns_statistics", "none", "connect_timeout")])
@@ -192,5 +192,5 @@ async def test_a_port_that_does_not_speak_tls_and_a_handshake_that_stalls() -> N
     async with listening(lambda line: line.send(b"220 mail.example ESMTP\r\n")) as port:
         error, _ = await failure(f"https://127.0.0.1:{port}")
     async with listening(Line.hung_up) as port:
-        late, _ = await failure(f"https://127.0.0.1:{port}", deadline=SHORT)
+        late, _ = await failure(f"https://127.0.0.1:{port}", connect_seconds=0.2)
     assert (type(error), type(late)) == (errors.TlsFault, errors.ConnectTimeout)
