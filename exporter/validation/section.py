@@ -104,7 +104,7 @@ class Section(BaseModel):
         known = {error.get("loc", ()) for error in errors}
         errors.extend(error for error in cls.cross_check(given) if error.get("loc", ()) not in known)
         if errors or section is None:
-            raise ValidationError.from_exception_data(cls.__name__, errors, hide_input=True)
+            raise ValidationError.from_exception_data(cls.__name__, errors)
         return section
 
     @classmethod
