@@ -109,9 +109,13 @@ def test_nothing_is_written_under_a_lease_that_another_has_claimed(
     assert database.rows(SECOND, {0}) == {ZONE: StateRow("a", WALL, b"a"), SCRIPT: StateRow("b", WALL, b"new")}
 
 
-def test_what_is_rendered_of_an_older_epoch_is_not_served_after_its_shard_has_come_back(postgres: Postgres) -> None:
+def test_what_is_of_an_older_epoch_is_neither_written_nor_served_after_its_shard_has_come_back(
+    postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
     url = postgres.new_database()
     location = DatabaseLocation(url)
+    refused: list[int] = []
+    monkeypatch.setattr(NullObserver, "refused", lambda _, rows: refused.append(rows))
     storage = DatabaseStorage(lambda: url, FIRST, NullObserver(), only=None, shard_of=lambda _: 0, lease=2.0)
     leases = storage.leases
     leases.start()
@@ -121,6 +125,8 @@ def test_what_is_rendered_of_an_older_epoch_is_not_served_after_its_shard_has_co
     wait_until(lambda: storage.counted() == {0: 1}, "counters of the first claim")
     # Another exporter counts in between, and ends.
     location.execute("UPDATE edge_exporter_lease SET epoch = 2, holder = 'second/1', expires = clock_timestamp()")
+    assert storage.commit({ZONE: None, SCRIPT: None}) == {ZONE, SCRIPT}
+    assert refused == [2]
     wait_until(lambda: leases.held == {0: 3} and leases.are_certain(), "the second claim")
     storage.prepare()
     assert storage.counted() == {}

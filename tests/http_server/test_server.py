@@ -65,15 +65,20 @@ async def sent(port: int, request: bytes) -> socket.socket:
     return client
 
 
-@pytest.mark.parametrize("answer", [unread, endless])
-async def test_a_stop_while_answers_are_under_way_logs_nothing(
-    answer: Callable[[Send], Awaitable[None]], caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize(("answer", "seconds"), [(unread, PATIENCE), (endless, 0.1)])
+async def test_a_stop_while_answers_are_under_way_logs_nothing_and_lets_them_end(
+    answer: Callable[[Send], Awaitable[None]],
+    seconds: float,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    begun = list[Scope]()
+    monkeypatch.setattr("exporter.http_server.server.DISCONNECTED_SECONDS", seconds)
+    begun, ended = list[Scope](), list[Scope]()
 
     async def app(scope: Scope, _receive: Receive, send: Send) -> None:
         begun.append(scope)
         await answer(send)
+        ended.append(scope)
 
     async with serving(app) as (server, port):
         clients = [await sent(port, REQUEST) for _ in range(5)]
@@ -83,6 +88,7 @@ async def test_a_stop_while_answers_are_under_way_logs_nothing(
     for client in clients:
         client.close()
     assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []
+    assert len(ended) == (len(clients) if answer is unread else 0)
 
 
 async def test_a_broken_application_is_logged(caplog: pytest.LogCaptureFixture) -> None:

@@ -2,9 +2,12 @@
 
 import asyncio
 
+import pytest
+
 from exporter.collectors import dns_statistics
 from exporter.polling.poll import DuePoll
 from exporter.polling.scheduler import WorkerPool
+from exporter.polling.timetable import SMOOTHING
 from exporter.targets.target import Target
 from tests.waiting import until
 
@@ -42,7 +45,8 @@ async def test_workers_begin_one_after_another_whatever_comes_due_at_once() -> N
 
     counting = asyncio.create_task(count())
     starts = asyncio.Lock()
-    pools = [WorkerPool(8, poll, starts), WorkerPool(8, poll, starts)]
+    # Time stands still, so that no poll waits.
+    pools = [WorkerPool(8, poll, starts, lambda: 0.0, delay=10.0) for _ in range(2)]
     for pool in pools:
         pool.start()
         for number in range(20):
@@ -53,3 +57,4 @@ async def test_workers_begin_one_after_another_whatever_comes_due_at_once() -> N
     counting.cancel()
     assert len(began) == 40
     assert len(set(began)) == 40, "others had a turn between any two"
+    assert [pool.delay for pool in pools] == [pytest.approx(10 * (1 - SMOOTHING) ** 20)] * 2
