@@ -54,8 +54,8 @@ class IdsFile:
 
 def parse_ids_file(value: object) -> IdsFile | None:
     """Read a file with one id in each line; blank lines and the rest of a line after `#` are ignored."""
-    if value is None or isinstance(value, IdsFile):
-        return value
+    if value is None:
+        return None
     path = parse_path(value)
     try:
         lines = read_regular(path).decode("utf-8-sig").splitlines()

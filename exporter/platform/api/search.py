@@ -123,11 +123,10 @@ async def everything(caller: Caller) -> Answer[SearchListing]:
             names[Found(item.type, item.id)] = item.name or ""
         total = answer.value.total if answer.value.total is not None else total
         skipped += len(items)
-        ended = not items or (total is not None and skipped >= total)
         # Stop at a page without a new item, which would otherwise be requested again and again. Unreadable items may be
         # new.
         brings_new = len(names) > before or (total is not None and len(readable) < len(items))
-        if ended or not brings_new:
+        if not brings_new or (total is not None and skipped >= total):
             break
     complete = total is not None and len(names) == total
     return Answer(SearchListing(names, total, complete, fault), answer.date, b"")
