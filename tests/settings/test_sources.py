@@ -120,6 +120,7 @@ def value(settings: Settings, path: str) -> object:
         ("databases: [{name: orders, url: 'https://own', auth_token: own}]\n", ATTACHED, {"databases.0.url": "https://own", "databases.0.credential": "own"}),
         # Files are relative to the file that names them; ids come from the list, then from their file, each once.
         (WITH_IDS, {}, {"accounts.0.dns_zones.all_ids": (7, 8, 9)}),
+        (f"{ACCOUNT}    dns_zones: {{ids_file: null}}\n", {}, {"accounts.0.dns_zones.ids_file": None}),
         (f"{ACCOUNT}    ca_file: ca.pem\nweb: {{config_file: web.yml}}\nstate: {{path: state.db}}\n", {}, {"accounts.0.ca_file": "{folder}/ca.pem", "web.config_file": "{folder}/web.yml", "state.path": "state.db"}),
         # Text needs no quotes, whatever it looks like.
         (

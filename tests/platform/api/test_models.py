@@ -80,8 +80,10 @@ UNEXPECTED: tuple[tuple[Operation[Any], str], ...] = (
     (shield.ZONES, '{"data": [{"shieldZoneId": 3, "planType": 4, "dDoSShieldSensitivity": 9}, 7]}'),
     (shield.BOT_DETECTION, '{"data": {"executionMode": 5, "ipAddress": {"sensitivity": -1}}}'),
     (shield.BOT_DETECTION, '{"data": {"browserFingerprint": {"aggression": 7}}}'),
-    (dns.STATISTICS, '{"TotalQueriesServed": -1, "QueriesServedChart": {"yesterday": 1}}'),
+    (dns.STATISTICS, '{"TotalQueriesServed": -1, "QueriesServedChart": {"soon": 1}, "QueriesByTypeChart": {"1": -1}}'),
     (shield.RATE_LIMIT, '{"data": {"ratelimitOverviewPastTwentyEightDays": {"32-01-2026": 1}}}'),
+    (shield.RATE_LIMIT, '{"data": {"ratelimitOverviewPastTwentyEightDays": {"08-02-2026": -1}}}'),
+    (shield.RATE_LIMIT, '{"data": {"ratelimitOverviewPastTwentyEightDays": {"08-02-2026": {"totalBreaches": -1}}}}'),
     (shield.RATE_LIMIT, '{"data": {"overview": {"totalBreaches": -1}}}'),
     (scripting.READ, '{"ScriptType": 3}'),
 )

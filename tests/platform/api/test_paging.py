@@ -45,6 +45,7 @@ SEARCHES: dict[str, list[str | PlatformError]] = {
     "a failure": [FAULT],
     "a failure further in": [found([1, 2], 4), FAULT],
     "its last total": [found([1, 2], 4), found([3], 3)],
+    "the total that its first page has": [found([1, 2], 3), found([3], None)],
     # Items that cannot be read do not end it, and keep it from being whole.
     "its total, with items that cannot be read": [found([None, None], 5), found([3, 4], 5), found([5], 5)],
     "resources that are known by their types and ids": [NAMELESS],
@@ -59,6 +60,7 @@ ZONES: dict[str, list[str | PlatformError]] = {
     **{f"pages that repeat themselves, the next is {next_}": [zones([1, 2], 5, next_)] for next_ in (1, 0, -1, 2)},
     "zones that cannot be read": [zones([1, BROKEN, "x", {"shieldZoneId": None}], 4, None)],
     "a zone that can be read on another page": [zones([BROKEN], 1, 2), zones([2], 1, None)],
+    "zones that are on two pages": [zones([{"shieldZoneId": 1, "pullZoneId": pull}], 2, 2) for pull in (7, 8)],
     "no list with a total": ['{"data": null, "page": {"totalCount": 2}}'],
     "no list": ['{"data": null}'],
     "a second page that is no list": [zones([1], 2, 2), '{"data": 7}'],
@@ -73,7 +75,8 @@ async def searched(asked: ScriptedCaller) -> str:
 
 async def listed(asked: ScriptedCaller) -> str:
     listing = (await shield.zones(asked)).value
-    return f"{[*listing.zones]}, unusable: {dict(listing.unusable)}; of {listing.total}, complete: {listing.complete}"
+    zones = {number: zone.pull_zone_id for number, zone in listing.zones.items()}
+    return f"{zones}, unusable: {dict(listing.unusable)}; of {listing.total}, complete: {listing.complete}"
 
 
 async def test_lists_end_with_what_their_pages_say() -> None:
