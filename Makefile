@@ -25,9 +25,11 @@ $(VENV)/.test: pyproject.toml $(BIN)/edge-exporter
 demo: $(BIN)/edge-exporter ## the exporter on a local platform, nothing to configure
 	$(BIN)/edge-exporter demo
 
-# With bytecode, whatever the environment says: the tests start the exporter hundreds of times.
+# With bytecode, whatever the environment says: the tests start the exporter hundreds of times. A first collection writes it,
+# so that nine workers need not all compile the tests; what cannot be collected, the run itself says.
 .PHONY: test
 test: $(VENV)/.test ## the tests
+	@-PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --collect-only -qq >/dev/null
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder --max-worker-restart 2
 
 .PHONY: check
