@@ -96,11 +96,12 @@ class Replica:
         received = time.monotonic()
         # What a suspended process had not answered, it answered after it went on.
         was_suspended = asked < self._resumed <= received
-        counters, own = await asyncio.to_thread(_parsed, text)
+        counters, own = await asyncio.to_thread(parsed, text)
         return Answer(name, self._resumed if was_suspended else asked, received, counters, own, was_suspended)
 
 
-def _parsed(text: str) -> tuple[Samples, Samples]:
+def parsed(text: str) -> tuple[Samples, Samples]:
+    """Return the counters of targets in an exposition, and the program's own samples."""
     counters, own = Samples(), Samples()
     for line in text.splitlines():
         series, _, value = line.rpartition(" ")
