@@ -1,4 +1,4 @@
-"""Makes platform calls in a process of its own, with a number in flight: `CLIENT URL IN_FLIGHT SECONDS CORE`.
+"""Makes platform calls in a process of its own, with a number in flight.
 
 The clients are the exporter's, plain httpx with the same models, and a bare one: aiohttp and `json.loads`.
 """
@@ -7,10 +7,12 @@ import asyncio
 import json
 import os
 import random
-import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import asynccontextmanager
+from multiprocessing import get_context
+from typing import Any
 
 import aiohttp
 import httpx
@@ -19,12 +21,13 @@ from prometheus_client import CollectorRegistry
 from exporter.platform.api import dns
 from exporter.platform.api.dns import DnsZoneStatistics
 from exporter.polling.poll import AccountObserver
-from exporter.settings.model import Settings
+from exporter.settings.account import AccountSettings
 from exporter.telemetry import Telemetry
 from exporter.wiring.clients import client_of
+from tests.bench.platform import FIRST_ZONE
+from tests.exporter_parts import account_at
 
-ZONES = 5000
-KEY = "bench-key"
+ZONES = range(FIRST_ZONE, 5000)
 
 Call = Callable[[int], Awaitable[object]]
 
@@ -32,11 +35,9 @@ Call = Callable[[int], Awaitable[object]]
 @asynccontextmanager
 async def by_exporter(url: str, in_flight: int) -> AsyncIterator[Call]:
     """Call with the exporter's own client, as the daemon creates it."""
-    budget = {"requests_per_second": 100_000, "max_in_flight": in_flight}
-    account = {"name": "bench", "base_url": url, "api_key": KEY, "budget": budget}
-    settings = Settings.model_validate({"accounts": [account]})
+    account = account_at(url, budget={"requests_per_second": 100_000, "max_in_flight": in_flight})
     observer = AccountObserver(Telemetry(CollectorRegistry(), "bench"), "bench", time.monotonic)
-    client = client_of(settings.accounts[0], observer, 1)
+    client = client_of(AccountSettings.model_validate(account), observer, 1)
     try:
         yield lambda zone: dns.statistics(client.until(None), zone)
     finally:
@@ -47,7 +48,7 @@ async def by_exporter(url: str, in_flight: int) -> AsyncIterator[Call]:
 async def by_httpx(url: str, in_flight: int) -> AsyncIterator[Call]:
     """Call with plain httpx."""
     limits = httpx.Limits(max_connections=in_flight, max_keepalive_connections=in_flight)
-    async with httpx.AsyncClient(base_url=url, limits=limits, headers={"AccessKey": KEY}) as client:
+    async with httpx.AsyncClient(base_url=url, limits=limits, headers={"AccessKey": "key"}) as client:
 
         async def call(zone: int) -> object:
             return DnsZoneStatistics.model_validate_json((await client.get(f"/dnszone/{zone}/statistics")).content)
@@ -59,7 +60,7 @@ async def by_httpx(url: str, in_flight: int) -> AsyncIterator[Call]:
 async def by_aiohttp(url: str, in_flight: int) -> AsyncIterator[Call]:
     """Call with plain aiohttp, without models."""
     connector = aiohttp.TCPConnector(limit=in_flight)
-    async with aiohttp.ClientSession(connector=connector, headers={"AccessKey": KEY}) as session:
+    async with aiohttp.ClientSession(connector=connector, headers={"AccessKey": "key"}) as session:
 
         async def call(zone: int) -> object:
             async with session.get(f"{url}/dnszone/{zone}/statistics") as response:
@@ -71,26 +72,28 @@ async def by_aiohttp(url: str, in_flight: int) -> AsyncIterator[Call]:
 CLIENTS = {"exporter": by_exporter, "httpx": by_httpx, "bare": by_aiohttp}
 
 
-async def measure(client: str, url: str, in_flight: int, seconds: float) -> dict[str, float]:
-    """Call for a number of seconds; return calls a second, and milliseconds of processor time for each call."""
+def measure(client: str, url: str, in_flight: int, seconds: float) -> tuple[float, float]:
+    """Call for a number of seconds on one core; return calls a second, and milliseconds of processor time for each."""
+    core = {max(os.sched_getaffinity(0))}
+    with ProcessPoolExecutor(1, get_context("spawn"), os.sched_setaffinity, (0, core)) as process:
+        return process.submit(_measured, client, url, in_flight, seconds).result()
+
+
+def _measured(*arguments: Any) -> tuple[float, float]:
+    return asyncio.run(_calls(*arguments))
+
+
+async def _calls(client: str, url: str, in_flight: int, seconds: float) -> tuple[float, float]:
     async with CLIENTS[client](url, in_flight) as call:
-        await asyncio.gather(*(call(zone) for zone in range(1, in_flight + 1)))
-        made = 0
-        until = time.monotonic() + seconds
+        await asyncio.gather(*(call(zone) for zone in ZONES[:in_flight]))
+        made, began, used = 0, time.monotonic(), time.process_time()
 
         async def work() -> None:
             nonlocal made
-            while time.monotonic() < until:
-                await call(random.randrange(1, ZONES))  # noqa: S311 - figures for a benchmark
+            while time.monotonic() < began + seconds:
+                await call(random.choice(ZONES))  # noqa: S311 - figures for a benchmark
                 made += 1
 
-        began, used = time.monotonic(), time.process_time()
         await asyncio.gather(*(work() for _ in range(in_flight)))
         passed, used = time.monotonic() - began, time.process_time() - used
-    return {"rate": made / passed, "cpu_ms": used / made * 1e3}
-
-
-if __name__ == "__main__":
-    client, url, in_flight, seconds, core = sys.argv[1:]
-    os.sched_setaffinity(0, {int(core)})
-    sys.stdout.write(json.dumps(asyncio.run(measure(client, url, int(in_flight), float(seconds)))) + "\n")
+    return made / passed, used / made * 1e3

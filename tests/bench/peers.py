@@ -1,16 +1,16 @@
 """The programs that the exporter is compared with, each serving the same series."""
 
 import shutil
-import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import httpx
 from isal import igzip
 
-from tests.bench.process import Child, get, nginx, own, started
+from tests.bench.process import PATIENCE, Child, get, nginx, own, started
 from tests.ports import free_port
 
 EXPORTER = "exporter"
@@ -39,25 +39,29 @@ class Peer:
 
 def exporter(series: int, repoll: float = 0.0) -> AbstractContextManager[Child]:
     """Run the exporter with simulated polls; each target is polled once in `repoll` seconds."""
-    return started(own("tests.bench.servers", "exporter", series, repoll))
+    return _own("exporter", series, repoll)
 
 
-def _nginx(folder: Path) -> AbstractContextManager[Child]:
-    (folder / "metrics.gz").write_bytes(igzip.compress((folder / "metrics").read_bytes(), compresslevel=1))
-    return nginx(folder, "/metrics", 'gzip_static on; default_type "text/plain; version=0.0.4";')
+def _own(*arguments: object) -> AbstractContextManager[Child]:
+    port = free_port()
+    return started(own("tests.bench.servers", port, *arguments), f"http://127.0.0.1:{port}", "/metrics")
 
 
 def _listening(program: str, *arguments: str) -> AbstractContextManager[Child]:
     address = f"127.0.0.1:{free_port()}"
-    return started([program, f"--web.listen-address={address}", *arguments], f"http://{address}/metrics")
+    return started((program, f"--web.listen-address={address}", *arguments), f"http://{address}", "/metrics")
+
+
+def _nginx(folder: Path) -> AbstractContextManager[Child]:
+    (folder / "metrics.gz").write_bytes(igzip.compress((folder / "metrics").read_bytes(), compresslevel=1))
+    return nginx(folder, 'gzip_static on; default_type "text/plain; version=0.0.4";', "/metrics")
 
 
 @contextmanager
 def _pushgateway(folder: Path) -> Iterator[Child]:
-    with _listening("prometheus-pushgateway", "--log.level=error") as child:
-        text = (folder / "metrics").read_bytes()
-        with urllib.request.urlopen(urllib.request.Request(f"{child.url}/job/bench", text, method="PUT")):  # noqa: S310
-            yield child
+    with _listening("prometheus-pushgateway") as child:
+        httpx.put(f"{child.url}/metrics/job/bench", content=(folder / "metrics").read_bytes(), timeout=PATIENCE)
+        yield child
 
 
 def _node_exporter(folder: Path) -> AbstractContextManager[Child]:
@@ -67,7 +71,7 @@ def _node_exporter(folder: Path) -> AbstractContextManager[Child]:
 
 
 def _client(folder: Path) -> AbstractContextManager[Child]:
-    return started(own("tests.bench.servers", "client", folder / "metrics"))
+    return _own("client", folder / "metrics")
 
 
 NGINX = Peer("nginx, ready file", "nginx", _nginx)
@@ -87,7 +91,7 @@ def beside(subject: Child, peers: Sequence[Peer] = (NGINX,)) -> Iterator[dict[st
 
     Beside an nginx alone, delays of both are the machine's.
     """
-    text = get(f"{subject.url}?collect[]=dns_statistics")
+    text = get(f"{subject.url}/metrics?collect[]=dns_statistics")
     with ExitStack() as stack:
         serving = {EXPORTER: subject}
         for peer in peers:

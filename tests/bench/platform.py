@@ -12,29 +12,23 @@ from tests.bench.process import Child, get, nginx
 
 DAYS = 31
 CODES = (1, 2, 5, 15, 16, 28, 65, 257, 6, 12)
-# Zones whose ids end alike have the same answer.
-ANSWERS = 100
+# Zones whose ids end in the same two digits have the same answer.
+ANSWERS, FIRST_ZONE = 100, 10
 _SERVED = """
 default_type application/json; location = /requests {{ stub_status; }}
-location ~ ^/dnszone/\\d*?(\\d\\d?)/statistics$ {{ alias {folder}/{answer}.json; }}
+location ~ ^/dnszone/\\d*(\\d\\d)/statistics$ {{ alias {folder}/{answer}.json; }}
 """
 
 
 @dataclass(frozen=True, slots=True)
-class Platform:
+class Platform(Child):
     """A running nginx, and the folder of its answers."""
 
-    child: Child
     folder: Path
-
-    @property
-    def url(self) -> str:
-        """Its address."""
-        return self.child.url.removesuffix("/requests")
 
     def requests(self) -> int:
         """Return the number of answered requests."""
-        return int(get(self.child.url).split()[9])
+        return int(get(f"{self.url}/requests").split()[9])
 
 
 @contextmanager
@@ -45,8 +39,8 @@ def platform_serving(*, changes: bool) -> Iterator[Platform]:
         # With the health series, 20 of a zone.
         write(folder, 0, CODES[:8] if changes else CODES)
         served = _SERVED.format(folder=folder, answer="$turn" if changes else "$1")
-        with nginx(folder, "/requests", served) as child:
-            yield Platform(child, folder)
+        with nginx(folder, served, "/requests") as child:
+            yield Platform(child.pid, child.url, folder)
 
 
 def write(folder: Path, grown: int, codes: Sequence[int] = CODES) -> None:
@@ -54,11 +48,7 @@ def write(folder: Path, grown: int, codes: Sequence[int] = CODES) -> None:
     for place in range(ANSWERS):
         written = folder / "new"
         written.write_bytes(_answer(place, grown, codes))
-        for name in {str(place), f"{place:02}"}:
-            linked = folder / f"{name}.link"
-            linked.hardlink_to(written)
-            linked.replace(folder / f"{name}.json")
-        written.unlink()
+        written.replace(folder / f"{place:02}.json")
 
 
 def _answer(place: int, grown: int, codes: Sequence[int]) -> bytes:

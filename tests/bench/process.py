@@ -1,25 +1,22 @@
 """Starts processes that are measured, measures them from outside, and stops them."""
 
 import http.client
-import json
 import os
-import re
 import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from exporter.sandbox import keys
+from tests.exporter_parts import account_at, only
 from tests.ports import free_port
 from tests.waiting import wait_until
 
 PATIENCE = 900.0
-STOP_SECONDS = 30.0
 wait = partial(wait_until, step=0.2, patience=PATIENCE)
 MIB = 2**20
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -30,7 +27,7 @@ http {{
   access_log off; sendfile on; keepalive_requests 100000000; types {{ }}
   client_body_temp_path {folder}; proxy_temp_path {folder}; fastcgi_temp_path {folder};
   uwsgi_temp_path {folder}; scgi_temp_path {folder};
-  map $connection_requests $turn {{ ~(\\d\\d?)$ $1; }}
+  map $connection_requests $turn {{ ~(\\d\\d)$ $1; default 00; }}
   server {{ listen 127.0.0.1:{port}; root {folder}; {served} }}
 }}
 """
@@ -50,62 +47,42 @@ def cpu_seconds(pid: int) -> float:
     return sum(map(int, fields[11:15])) / _TICKS
 
 
-def memory(pid: int) -> tuple[int, int]:
-    """Return the resident memory of a process in bytes, and the highest value so far."""
-    found = dict(re.findall(r"(VmRSS|VmHWM):\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text()))
-    return int(found["VmRSS"]) * 1024, int(found["VmHWM"]) * 1024
+def memory(pid: int) -> int:
+    """Return the resident memory of a process in bytes."""
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 @contextmanager
-def started(command: Sequence[str], url: str = "") -> Iterator[Child]:
-    """Run a command until the block ends, which begins when it serves.
+def started(command: Sequence[object], url: str, path: str = "") -> Iterator[Child]:
+    """Run a command until the block ends, which begins when a path of its URL is answered."""
+    words, silent = [*map(str, command)], subprocess.DEVNULL
+    with subprocess.Popen(words, stdout=silent, stderr=silent) as process:
 
-    Args:
-        command: the program and its arguments.
-        url: what must answer; if empty, the command prints its URL as JSON in its first line.
-    """
-    popen = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL if url else None, text=True, bufsize=1
-    )
-    try:
-        if url:
-            wait(lambda: popen.poll() is not None or _answers(url), url, step=0.005)
-        else:
-            assert popen.stdout is not None
-            url = json.loads(popen.stdout.readline() or "{}").get("url", "")
-        if popen.poll() is not None or not url:
-            raise RuntimeError(f"{' '.join(command)} ended before it served")
-        yield Child(popen.pid, url)
-    finally:
-        popen.terminate()
+        def serves() -> bool:
+            if process.poll() is not None:
+                raise RuntimeError(f"{' '.join(words)} ended before it served")
+            with suppress(OSError, http.client.HTTPException):
+                get(url + path)
+                return True
+            return False
+
         try:
-            popen.communicate(timeout=STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            popen.kill()
-            popen.communicate()
+            wait(serves, url, step=0.005)
+            yield Child(process.pid, url)
+        finally:
+            process.terminate()
 
 
-def own(module: str, *arguments: object) -> list[str]:
+def own(module: str, *arguments: object) -> tuple[object, ...]:
     """Return the command that runs a module."""
-    return [sys.executable, "-m", module, *map(str, arguments)]
+    return sys.executable, "-m", module, *arguments
 
 
-@contextmanager
-def nginx(folder: Path, path: str, served: str) -> Iterator[Child]:
+def nginx(folder: Path, served: str, path: str) -> AbstractContextManager[Child]:
     """Run an nginx that serves the files of a folder; the block begins when a path is answered."""
-    port = free_port()
-    configuration = folder / "nginx.conf"
+    port, configuration = free_port(), folder / "nginx.conf"
     configuration.write_text(_NGINX.format(folder=folder, port=port, served=served))
-    with started(["nginx", "-c", str(configuration)], f"http://127.0.0.1:{port}{path}") as child:
-        yield child
-
-
-def _answers(url: str) -> bool:
-    try:
-        get(url)
-    except (OSError, http.client.HTTPException):
-        return False
-    return True
+    return started(("nginx", "-c", configuration), f"http://127.0.0.1:{port}", path)
 
 
 def get(url: str) -> bytes:
@@ -123,21 +100,11 @@ def sum_of(url: str, family: str, **labels: str) -> float:
 
 
 def polling_zones(
-    platform: str,
-    zones: Mapping[str, object],
-    rate: float,
-    collectors: Mapping[str, object],
-    state: Mapping[str, str],
-    **more: object,
+    platform: str, zones: Mapping[str, object], rate: float, interval: float, state: Mapping[str, str], **more: object
 ) -> dict[str, Any]:
-    """Return the settings of an exporter with one account that polls the statistics of zones, and little else."""
-    account = {
-        "name": "main",
-        "base_url": platform,
-        "api_key": keys.API_KEY,
-        "budget": {"requests_per_second": rate, "max_in_flight": 64},
-        "dns_zones": zones,
-        **{kind: {"discover": False} for kind in ("scripts", "shield_zones")},
-    }
-    polled = {"accounts": [account], "collectors": collectors, "state": state}
-    return {**polled, "web": {"listen": "127.0.0.1:0"}, **more}
+    """Return the settings of an exporter with one account that polls the statistics of zones, and nothing else."""
+    resources = {"dns_zones": zones, "scripts": {"discover": False}, "shield_zones": {"discover": False}}
+    account = account_at(platform, budget={"requests_per_second": rate, "max_in_flight": 64}, **resources)
+    collectors = only("dns_statistics") | {"dns_statistics": {"interval": f"{interval:g}s"}}
+    web = {"listen": "127.0.0.1:0"}
+    return {"accounts": [account], "collectors": collectors, "state": state, "web": web, **more}

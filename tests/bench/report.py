@@ -1,6 +1,5 @@
-"""Formats measurements as tables for people and as JSON."""
+"""Formats measurements as tables."""
 
-import json
 import os
 import platform
 import re
@@ -17,7 +16,7 @@ WIDTH = 240
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table with a title; None in a cell means that there is no value."""
+    """A table with a title; None or NaN in a cell means that there is no value."""
 
     title: str
     columns: tuple[str, ...]
@@ -37,23 +36,15 @@ class Table:
 
 
 def _text(cell: Cell) -> str:
+    if cell is None or cell != cell:  # noqa: PLR0124 - NaN
+        return ""
     if isinstance(cell, float):
         return f"{cell:,.0f}" if abs(cell) >= 100 else f"{cell:.3g}"
-    return "" if cell is None else f"{cell:,}" if isinstance(cell, int) else cell
-
-
-def save(path: Path, tables: list[Table]) -> None:
-    """Write tables as JSON."""
-    plain = [
-        {"title": table.title, "rows": [dict(zip(table.columns, row, strict=True)) for row in table.rows]}
-        for table in tables
-    ]
-    path.write_text(json.dumps({"machine": machine(), "tables": plain}, indent=2) + "\n")
+    return f"{cell:,}" if isinstance(cell, int) else cell
 
 
 def machine() -> str:
     """Describe the machine in a line."""
     cpu = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
-    cores = len(os.sched_getaffinity(0))
-    of = cpu[1] if cpu else platform.machine()
+    cores, of = len(os.sched_getaffinity(0)), cpu[1] if cpu else platform.machine()
     return f"{cores} cores of {of}, Linux {platform.release()}, Python {platform.python_version()}"

@@ -1,21 +1,19 @@
 """The measurements: what each section starts, and the tables that it returns."""
 
-import json
 import math
 import os
-import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tests.bench import load
-from tests.bench.calls import CLIENTS
+from tests.bench.calls import CLIENTS, measure
 from tests.bench.peers import EXPORTER, NGINX, PEERS, beside, exporter
-from tests.bench.platform import platform_serving, write
-from tests.bench.process import MIB, Child, cpu_seconds, get, memory, own, polling_zones, wait
+from tests.bench.platform import FIRST_ZONE, platform_serving, write
+from tests.bench.process import MIB, Child, cpu_seconds, get, memory, polling_zones, sum_of, wait
 from tests.bench.report import Table
 from tests.bench.servers import SERIES_A_ZONE
 from tests.counters.process import exporter_running
@@ -59,39 +57,32 @@ def ratio(part: float, whole: float) -> float:
     return part / whole if whole else math.nan
 
 
-def resident(pid: int) -> float:
-    """Return the resident memory of a process in MiB."""
-    return memory(pid)[0] / MIB
+def compared(medians: Mapping[str, float], name: str) -> tuple[float, float]:
+    """Return how many times as long as nginx, and as the exporter, a server takes."""
+    return ratio(medians[name], medians.get(NGINX.name, math.nan)), ratio(medians[name], medians[EXPORTER])
 
 
 def scrape(plan: Plan) -> Iterator[Table]:
     """Scrape every server at every size, in turn; then the smaller ones by many clients at once."""
-    key, compared = ("series", "encoding", "server"), "exporter is faster by"
-    table = Table("Scrape", (*key, "bytes", "median ms", "p99 ms", "times nginx", compared))
-    crowds = Table(
-        "Eight scrapers at once (wrk)", (*key, "p50 ms", "p99 ms", "scrapes/s", "times nginx's p50", compared)
-    )
+    key, faster = ("series", "encoding", "server"), "exporter is faster by"
+    table = Table("Scrape", (*key, "bytes", "median ms", "p99 ms", "times nginx", faster))
+    crowds = Table("Eight scrapers at once (wrk)", (*key, "p50 ms", "p99 ms", "scrapes/s", "times nginx's p50", faster))
     held = Table("Resident memory", ("series", "server", "MiB"))
     for size in plan.sizes:
         with exporter(size) as child, beside(child, [peer for peer in PEERS if size <= peer.most]) as servers:
             for encoding in ENCODINGS:
                 bodies = {name: len(load.Scraper(one.url, encoding).scrape()[1]) for name, one in servers.items()}
                 taken = load.in_turn(servers, encoding, plan.seconds)
-                own_median, nginx = taken[EXPORTER].median, taken.get(NGINX.name)
-                for name, seen in taken.items():
-                    times = ratio(seen.median, nginx.median) if nginx else None
-                    cells = (bodies[name], seen.median, seen.p99, times, ratio(seen.median, own_median))
-                    table.add(size, encoding, name, *cells)
-                if size > plan.most_for_crowds:
-                    continue
-                at_once = {name: load.crowd(one.url, encoding) for name, one in servers.items()}
-                subject, ready = at_once[EXPORTER], at_once.get(NGINX.name)
-                for name, crowd in at_once.items():
-                    bases = (ready, subject) if crowd else (None, None)
-                    times_of = [ratio(crowd[0], base[0]) if crowd and base else None for base in bases]
-                    crowds.add(size, encoding, name, *(crowd or (None, None, 0.0)), *times_of)
+                medians = {name: seen.median for name, seen in taken.items()}
+                for name, (_, median, p99, _) in taken.items():
+                    table.add(size, encoding, name, bodies[name], median, p99, *compared(medians, name))
+                if size <= plan.most_for_crowds:
+                    at_once = {name: load.crowd(one.url, encoding) for name, one in servers.items()}
+                    medians = {name: crowd[0] for name, crowd in at_once.items()}
+                    for name, crowd in at_once.items():
+                        crowds.add(size, encoding, name, *crowd, *compared(medians, name))
             for name, one in servers.items():
-                held.add(size, name, resident(one.pid))
+                held.add(size, name, memory(one.pid) / MIB)
     yield from (table, crowds, held)
 
 
@@ -103,7 +94,7 @@ def repoll(plan: Plan) -> Iterator[Table]:
         with exporter(size, plan.repoll) as child, beside(child) as servers:
             for encoding in ENCODINGS:
                 for name, seen in load.in_turn(servers, encoding, REPOLL_TIMES * plan.repoll, PAUSE).items():
-                    table.add(size, encoding, name, seen.count, seen.median, seen.p99, seen.worst)
+                    table.add(size, encoding, name, *seen)
     yield table
 
 
@@ -112,23 +103,16 @@ def calls(plan: Plan) -> Iterator[Table]:
     columns = ("in flight", "client", "calls/s", "CPU ms a call", "times plain httpx")
     table = Table("Platform calls on one core, models parsed", columns)
     with platform_serving(changes=True) as platform:
-        os.sched_setaffinity(platform.child.pid, {min(os.sched_getaffinity(0))})
+        os.sched_setaffinity(platform.pid, {min(os.sched_getaffinity(0))})
         for in_flight in plan.in_flight:
-            seen: dict[str, list[dict[str, float]]] = {name: [] for name in CLIENTS}
-            for _ in range(TURNS):
-                for name, turns in seen.items():
-                    turns.append(_call(name, platform.url, in_flight, CALL_SECONDS / TURNS))
-            middle = {name: sorted(turns, key=lambda turn: turn["rate"])[TURNS // 2] for name, turns in seen.items()}
-            for name, one in middle.items():
-                times = ratio(one["rate"], middle["httpx"]["rate"])
-                table.add(in_flight, name, one["rate"], one["cpu_ms"], times)
+            turns = [
+                {name: measure(name, platform.url, in_flight, CALL_SECONDS / TURNS) for name in CLIENTS}
+                for _ in range(TURNS)
+            ]
+            middle = {name: sorted(turn[name] for turn in turns)[TURNS // 2] for name in CLIENTS}
+            for name, (rate, cpu_ms) in middle.items():
+                table.add(in_flight, name, rate, cpu_ms, ratio(rate, middle["httpx"][0]))
     yield table
-
-
-def _call(client: str, url: str, in_flight: int, seconds: float) -> dict[str, float]:
-    command = own("tests.bench.calls", client, url, in_flight, seconds, max(os.sched_getaffinity(0)))
-    reported: dict[str, float] = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
-    return reported
 
 
 @contextmanager
@@ -136,14 +120,16 @@ def daemon(platform: str, zones: int, interval: float, rate: float = RATE) -> It
     """Run the exporter with one account, which polls the statistics of a number of zones."""
     with TemporaryDirectory() as name:
         folder = Path(name)
-        polled = {"discover": False, "ids": list(range(1, zones + 1))}
-        others = {name: {"enabled": False} for name in ("dns_record_scans", "discovery")}
-        collectors = {"dns_statistics": {"interval": f"{interval:g}s"}, **others}
+        polled = {"discover": False, "ids": list(range(FIRST_ZONE, FIRST_ZONE + zones))}
         state = {"path": str(folder / "state.db")}
-        with exporter_running(polling_zones(platform, polled, rate, collectors, state), folder) as running:
-            child = Child(running.pid, f"{running.url}/metrics")
-            get(child.url)
-            yield child
+        with exporter_running(polling_zones(platform, polled, rate, interval, state), folder) as running:
+            get(f"{running.url}/metrics")
+            yield Child(running.pid, running.url)
+
+
+def wait_for_polls(child: Child, zones: int) -> None:
+    """Wait for the first poll of every zone."""
+    wait(lambda: sum_of(child.url, "edge_target_up") >= zones, "the first poll of every zone", step=0.5)
 
 
 def whole(plan: Plan) -> Iterator[Table]:
@@ -157,25 +143,20 @@ def whole(plan: Plan) -> Iterator[Table]:
             began = time.perf_counter()
             with daemon(platform.url, zones, plan.repoll) as child:
                 ready = (time.perf_counter() - began) * 1e3
-                wait(lambda: up(child) >= zones, "the first poll of every zone", step=0.5)  # noqa: B023 - called here
+                wait_for_polls(child, zones)
                 # It polls evenly from the second interval on.
                 time.sleep(plan.repoll)
                 used, since = cpu_seconds(child.pid), time.monotonic()
                 time.sleep(plan.repoll)
                 share = (cpu_seconds(child.pid) - used) / (time.monotonic() - since)
-                now = resident(child.pid)
+                now = memory(child.pid) / MIB
                 base = base or now
                 held.add(zones, ready, share, now, (now - base) * MIB / zones / SERIES_A_ZONE if zones else None)
                 with beside(child) as servers:
                     seen = load.in_turn(servers, "gzip", REPOLL_TIMES * plan.repoll, PAUSE)
                 for name, one in seen.items():
-                    scrapes.add(zones, name, one.count, one.median, one.p99, one.worst)
+                    scrapes.add(zones, name, *one)
     yield from (held, scrapes)
-
-
-def up(child: Child) -> int:
-    """Return how many targets have been polled."""
-    return get(child.url).count(b"\nedge_target_up{")
 
 
 def polls(plan: Plan) -> Iterator[Table]:
@@ -186,22 +167,23 @@ def polls(plan: Plan) -> Iterator[Table]:
     zones, interval = plan.polled_zones, plan.polled_interval
     columns = ("answers", "polls", "polls a CPU second", "CPU of a core", "MiB", "times a bare call")
     table = Table(f"Whole polls of {zones:,} zones, each {interval:g} s", columns)
-    measured: list[tuple[str, int, float, float, float]] = []
     with platform_serving(changes=False) as platform:
-        began = time.monotonic()
+        _, bare_ms = measure("bare", platform.url, BARE_IN_FLIGHT, CALL_SECONDS)
+        begin = (platform.requests(), 0.0, time.monotonic())
         with daemon(platform.url, zones, interval, FASTEST) as child:
 
             def now() -> tuple[int, float, float]:
                 return platform.requests(), cpu_seconds(child.pid), time.monotonic()
 
             def note(answers: str, since: tuple[int, float, float]) -> None:
-                requests, used, passed = (new - old for new, old in zip(now(), since, strict=True))
-                measured.append((answers, int(requests), used, used / passed, resident(child.pid)))
+                made, used, passed = (new - old for new, old in zip(now(), since, strict=True))
+                times = ratio(used, made) * 1e3 / bare_ms
+                table.add(answers, int(made), ratio(made, used), used / passed, memory(child.pid) / MIB, times)
 
             # The start of the process is in it, about a second of processor time.
-            wait(lambda: platform.requests() >= zones, "the first poll of every zone")
+            wait(lambda: platform.requests() >= begin[0] + zones, "the first poll of every zone")
             time.sleep(SETTLING_SECONDS)
-            note("the first of each zone", (0, 0.0, began))
+            note("the first of each zone", begin)
             grown = 0
             for answers, grows in (("today has grown", True), ("byte for byte the same", False)):
                 # The first round of each kind is not measured: answers of the kind before come in it.
@@ -212,10 +194,7 @@ def polls(plan: Plan) -> Iterator[Table]:
                         mark = now()
                     time.sleep(interval)
                 note(answers, mark)
-        bare = _call("bare", platform.url, BARE_IN_FLIGHT, CALL_SECONDS)["cpu_ms"] / 1e3
-    for answers, count, used, share, held in measured:
-        table.add(answers, count, ratio(count, used), share, held, ratio(used, count) / bare)
-    table.add(f"a bare call, aiohttp, {BARE_IN_FLIGHT} in flight", None, 1 / bare, None, None, 1.0)
+    table.add(f"a bare call, aiohttp, {BARE_IN_FLIGHT} in flight", None, 1e3 / bare_ms, None, None, 1.0)
     yield table
 
 

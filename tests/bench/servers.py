@@ -1,10 +1,9 @@
-"""Serves series in a process of its own: `exporter SERIES SECONDS`, or `client FILE` for prometheus-client's server.
+"""Serves series in a process of its own: `PORT exporter SERIES SECONDS`, or `PORT client FILE` for prometheus-client.
 
 The exporter's store, renderer and web server serve simulated polls of DNS zones, each polled once in SECONDS.
 """
 
 import asyncio
-import json
 import random
 import signal
 import sys
@@ -63,7 +62,7 @@ async def repoll(targets: list[Target], store: Store, seconds: float) -> None:
         published = max(published, due)
 
 
-async def serve(series: int, seconds: float) -> None:
+async def serve(port: int, series: int, seconds: float) -> None:
     """Serve a filled store as the daemon does, until the process is ended."""
     runtime.share()
     telemetry = Telemetry(CollectorRegistry(), "bench")
@@ -76,10 +75,8 @@ async def serve(series: int, seconds: float) -> None:
     for target in targets:
         publish(store, target, 0)
     await renderer.render()
-    server = WebServer("127.0.0.1", 0, None)
-    endpoint = MetricsEndpoint(renderer, lambda: (COLLECTOR.name,), lambda _: True)
-    await server.start(endpoint)
-    _say(f"{server.url}/metrics")
+    server = WebServer("127.0.0.1", port, None)
+    await server.start(MetricsEndpoint(renderer, lambda: (COLLECTOR.name,), lambda _: True))
     await asyncio.gather(renderer.run(), *([repoll(targets, store, seconds)] if seconds else ()))
 
 
@@ -94,23 +91,17 @@ class Ready(Collector):
         return self._families
 
 
-def serve_client(file: Path) -> None:
+def serve_client(port: int, file: Path) -> None:
     """Serve the families of a file with prometheus-client, until the process is ended."""
     registry = CollectorRegistry()
     registry.register(Ready(file.read_text()))
-    server, _ = start_http_server(0, "127.0.0.1", registry)
-    _say(f"http://127.0.0.1:{server.server_port}/metrics")
+    start_http_server(port, "127.0.0.1", registry)
     signal.pause()
-
-
-def _say(url: str) -> None:
-    sys.stdout.write(json.dumps({"url": url}) + "\n")
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":
     match sys.argv[1:]:
-        case ["exporter", series, seconds]:
-            asyncio.run(serve(int(series), float(seconds)))
-        case ["client", file]:
-            serve_client(Path(file))
+        case [port, "exporter", series, seconds]:
+            asyncio.run(serve(int(port), int(series), float(seconds)))
+        case [port, "client", file]:
+            serve_client(int(port), Path(file))

@@ -1,6 +1,6 @@
 """Simulates accounts of very many zones on this machine, and extrapolates to a million.
 
-`python -m tests.scale.run [--zones 100000] [--shards 1,2,4,8] [--postgres] [--json FILE]`
+`python -m tests.scale.run [--zones 100000] [--shards 1,2,4,8] [--postgres]`
 
 For each number of shards it starts as many exporters on one sandbox and watches their first round, in which every zone
 is due at once and polls go as fast as they can. It scrapes while that lasts, and when all is quiet. All of it shares
@@ -8,20 +8,19 @@ the cores of this machine, so that rates are reported by processor second too: o
 limited by their own core, and not by each other's and the sandbox's.
 """
 
-import argparse
 import gzip
 import math
 import os
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from pathlib import Path
 from statistics import linear_regression, median
 from typing import Any
 
-from exporter.collectors.catalogue import CATALOGUE
+import click
+
 from exporter.counters.lease_table import LeaseTable
 from exporter.counters.rows import StateRow
 from exporter.counters.state_database import Group, StateDatabase
@@ -30,7 +29,7 @@ from exporter.sandbox.dns import FIRST_ZONE_ID
 from exporter.targets.target import PollKey
 from tests.bench.load import Scraper
 from tests.bench.process import Child, cpu_seconds, memory, own, polling_zones, started, sum_of, wait
-from tests.bench.report import Table, save
+from tests.bench.report import Cell, Table
 from tests.counters.process import Exporter, exporter_running
 from tests.ports import free_port
 from tests.postgres import Postgres, postgres_running
@@ -51,13 +50,10 @@ CORE_SHARE, MOST_MB, MOST_SCRAPE_MS = 0.5, 4e3, 5e3
 Row = dict[str, Any]
 
 
-@contextmanager
-def sandbox(zones: int) -> Iterator[Child]:
+def sandbox(zones: int) -> AbstractContextManager[Child]:
     """Run the local platform with a number of zones, and little else."""
-    url = f"http://127.0.0.1:{(port := free_port())}"
-    few = ("--zones", zones, "--scripts", 0, "--shield-zones", 0)
-    with started(own("exporter", "sandbox", "--port", port, *few), f"{url}/openapi.json") as child:
-        yield Child(child.pid, url)
+    words = ("sandbox", "--port", port := free_port(), "--zones", zones, "--scripts", 0, "--shield-zones", 0)
+    return started(own("exporter", *words), f"http://127.0.0.1:{port}", "/openapi.json")
 
 
 @contextmanager
@@ -68,8 +64,6 @@ def exporters(folder: Path, platform: str, zones: int, total: int, database: str
     """
     ids = folder / "ids"
     ids.write_text("".join(f"{zone}\n" for zone in range(FIRST_ZONE_ID, FIRST_ZONE_ID + zones)))
-    collectors: dict[str, object] = {collector.section: {"enabled": False} for collector in CATALOGUE}
-    collectors |= {"discovery": {"interval": "600s"}, "dns_statistics": {"interval": f"{INTERVAL}s"}}
     with ExitStack() as stack:
         running = []
         for index in range(total):
@@ -77,18 +71,19 @@ def exporters(folder: Path, platform: str, zones: int, total: int, database: str
             home.mkdir()
             state = {"url": database, "installation": f"of-{total}"} if database else {"path": str(home / "state.db")}
             shard = {"index": index, "total": total}
-            settings = polling_zones(platform, {"ids_file": str(ids)}, 10_000, collectors, state, shard=shard)
+            settings = polling_zones(platform, {"ids_file": str(ids)}, 10_000, INTERVAL, state, shard=shard)
+            # It looks up the names.
+            settings["collectors"]["discovery"] = {"interval": "600s"}
             running.append(stack.enter_context(exporter_running(settings, home)))
         yield running
 
 
-def scrapes(running: Sequence[Exporter], times: int, encoding: str) -> Iterator[tuple[float, float, float]]:
+def scrapes(running: Sequence[Exporter], times: int) -> Iterator[tuple[float, float, float]]:
     """Scrape every shard; return of each the median in milliseconds, and its megabytes as sent and plain."""
     for exporter in running:
-        taken = [Scraper(f"{exporter.url}/metrics", encoding).scrape() for _ in range(times)]
+        taken = [Scraper(exporter.url, "gzip").scrape() for _ in range(times)]
         body = taken[-1][1]
-        plain = gzip.decompress(body) if encoding == "gzip" else body
-        yield median(seconds for seconds, _ in taken) * 1e3, len(body) / 1e6, len(plain) / 1e6
+        yield median(seconds for seconds, _ in taken) * 1e3, len(body) / 1e6, len(gzip.decompress(body)) / 1e6
 
 
 def measure(folder: Path, platform: Child, zones: int, total: int, postgres: Postgres | None) -> Row:
@@ -107,7 +102,7 @@ def measure(folder: Path, platform: Child, zones: int, total: int, postgres: Pos
 
         def is_polled(enough: int) -> bool:
             if enough > 1 and time.monotonic() - scraped[-1] > SCRAPE_EVERY:
-                busy.extend(ms for ms, *_ in scrapes(running, 1, "gzip"))
+                busy.extend(ms for ms, *_ in scrapes(running, 1))
                 scraped.append(time.monotonic())
             return sum(sums("edge_api_requests_total", operation="dns_statistics", code="200")) >= enough
 
@@ -121,12 +116,11 @@ def measure(folder: Path, platform: Child, zones: int, total: int, postgres: Pos
         first = now()
         wait(lambda: is_polled(zones), f"{zones} polls", step=0.1)
         called = [new - old for new, old in zip(now(), first, strict=True)]
-        is_up = "edge_target_up"
-        wait(lambda: sum(sums(is_up, collector="dns_statistics")) >= zones, f"{zones} zones that are served", step=0.5)
+        up = {"family": "edge_target_up", "collector": "dns_statistics"}
+        wait(lambda: sum(sums(**up)) >= zones, f"{zones} zones that are served", step=0.5)
         passed = [new - old for new, old in zip(now(), first, strict=True)]
-        shares = sums(is_up, collector="dns_statistics")
-        quiet, plain = (list(scrapes(running, SCRAPES, encoding)) for encoding in ("gzip", "identity"))
-        held = [[part / 1e6 for part in memory(one.pid)] for one in running]
+        times, sent, plain = (max(column) for column in zip(*scrapes(running, SCRAPES), strict=True))
+        held = [memory(one.pid) / 1e6 for one in running]
         seconds, commits = (
             sum(sums(f"edge_exporter_state_database_seconds_{what}", operation="commit")) for what in ("sum", "count")
         )
@@ -134,26 +128,22 @@ def measure(folder: Path, platform: Child, zones: int, total: int, postgres: Pos
             "shards": total,
             "counters in": "PostgreSQL" if database else FILES,
             "zones": zones,
-            "zones of the largest": int(max(shares)),
+            "zones of the largest": int(max(sums(**up))),
             "s to first poll": first[0] - began,
             "s of whole round": passed[0],
             "calls/s": zones / called[0],
             "calls/CPU s": zones / called[1],
             "CPU of the sandbox": called[2] / called[0],
             "series": int(sum(sums("edge_exporter_series"))),
-            "MB of all": sum(now for now, _ in held),
-            "MB of the largest": max(now for now, _ in held),
-            "MB at most": max(peak for _, peak in held),
+            "MB of all": sum(held),
+            "MB of the largest": max(held),
             "ms of worst scrape": max(busy),
-            "ms of gzip scrape": max(ms for ms, *_ in quiet),
-            "ms of plain scrape": max(ms for ms, *_ in plain),
-            "MB of gzip scrape": max(sent for _, sent, _ in quiet),
-            "MB of plain scrape": max(size for _, _, size in plain),
+            "ms of gzip scrape": times,
+            "MB of gzip scrape": sent,
+            "MB of plain scrape": plain,
             "rows/s": zones / passed[0],
             "commits": int(commits) if database else None,
             "ms of a commit": seconds / commits * 1e3 if database else None,
-            # How many rows a second one connection would write if it did nothing else.
-            "rows/s of a commit": zones / seconds if database else None,
             "CPU of PostgreSQL": passed[3] / passed[0] if database else None,
         }
 
@@ -165,32 +155,25 @@ def children(pid: int) -> list[int]:
 
 def commit_times(folder: Path, postgres: Postgres) -> Table:
     """Measure how long a commit takes: rows of a zone's size, in a state file and in a PostgreSQL."""
-    url = postgres.new_database()
-    file, database = StateFile(folder / "commits.db"), StateDatabase(lambda: url, 600.0)
-    columns = ("rows", "ms into a file", "ms into a PostgreSQL", "rows/s into a file", "rows/s into a PostgreSQL")
-    table = Table("A commit, the median of several", columns)
-    try:
+    url, group = postgres.new_database(), Group("commits", 1, "scale/1")
+    table = Table("A commit, the median of several", ("rows", "ms into a file", "ms into a PostgreSQL"))
+    with closing(StateFile(folder / "commits.db")) as file, closing(StateDatabase(lambda: url, 600.0)) as database:
         database.prepare()
-        group = Group("commits", 1, "scale/1")
         held = {0: LeaseTable(database, group).claim(0)}
 
         def to_database(rows: Mapping[PollKey, StateRow]) -> object:
             return database.commit({key: (0, row) for key, row in rows.items()}, group, held)
 
-        def seconds_of(commit: Callable[[Mapping[PollKey, StateRow]], object], size: int, number: int) -> float:
+        def milliseconds(commit: Callable[[Mapping[PollKey, StateRow]], object], size: int, number: int) -> float:
             row = StateRow("zone.example", float(number), bytes([number]) * ROW_BYTES)
             rows = {PollKey.of("dns_statistics", "main", "dns_zone", str(zone)): row for zone in range(size)}
             began = time.perf_counter()
             commit(rows)
-            return time.perf_counter() - began
+            return (time.perf_counter() - began) * 1e3
 
         for size in COMMITS:
             commits = (file.commit, to_database)
-            took = [median(seconds_of(commit, size, number) for number in range(ROUNDS)) for commit in commits]
-            table.add(size, *(seconds * 1e3 for seconds in took), *(size / seconds for seconds in took))
-    finally:
-        file.close()
-        database.close()
+            table.add(size, *(median(milliseconds(each, size, number) for number in range(ROUNDS)) for each in commits))
     return table
 
 
@@ -215,51 +198,44 @@ def forecast(rows: Sequence[Row]) -> Table:
         "scrapes": math.ceil(MANY_ZONES * of_zone / (MOST_SCRAPE_MS - scrape)) if of_zone else 1,
     }
     zones, largest = MANY_ZONES / max(shards.values()), rows[0]
-    sizes = {
-        what: zones * largest[f"MB of {what} scrape"] / largest["zones of the largest"] for what in ("gzip", "plain")
-    }
-    table = Table(
-        f"On paper: {MANY_ZONES:,} zones in {ACCOUNTS} accounts, every {MANY_INTERVAL:g} s", ("figure", "value")
-    )
-    table.add("calls/s that are needed", demand)
-    table.add("calls/s that the default budgets allow", budget)
-    table.add("minutes of a round with these", MANY_ZONES / budget / 60)
-    for what, number in shards.items():
-        table.add(f"shards for the {what}", number)
-    table.add("MB of a shard", base + zones * a_zone)
-    table.add("kB of a zone", a_zone * 1e3)
-    for what, size in sizes.items():
-        table.add(f"MB of a {what} scrape", size)
-    table.add("million series", MANY_ZONES / 1e6 * largest["series"] / largest["zones"])
-    return table
+    figures: list[tuple[Cell, ...]] = [
+        ("calls/s that are needed", demand),
+        ("calls/s that the default budgets allow", budget),
+        ("minutes of a round with these", MANY_ZONES / budget / 60),
+        *((f"shards for the {what}", number) for what, number in shards.items()),
+        ("MB of a shard", base + zones * a_zone),
+        ("kB of a zone", a_zone * 1e3),
+        *(
+            (f"MB of a {what} scrape", zones * largest[f"MB of {what} scrape"] / largest["zones of the largest"])
+            for what in ("gzip", "plain")
+        ),
+        ("million series", MANY_ZONES / 1e6 * largest["series"] / largest["zones"]),
+    ]
+    title = f"On paper: {MANY_ZONES:,} zones in {ACCOUNTS} accounts, every {MANY_INTERVAL:g} s"
+    return Table(title, ("figure", "value"), figures)
 
 
-def main() -> None:
+@click.command(help=__doc__)
+@click.option("--zones", default=100_000, show_default=True)
+@click.option("--shards", default="1,2,4,8", show_default=True, help="Numbers of exporter processes, one run each.")
+@click.option("--postgres", "with_postgres", is_flag=True, help="Each number again with the counters in a PostgreSQL.")
+def main(zones: int, shards: str, *, with_postgres: bool) -> None:
     """Run the simulation that the command line describes."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--zones", type=int, default=100_000)
-    parser.add_argument("--shards", default="1,2,4,8", help="numbers of exporter processes, one run each")
-    parser.add_argument("--json", type=Path, default=Path("scale.json"), help="where the figures go")
-    parser.add_argument("--postgres", action="store_true", help="each number again with the counters in a PostgreSQL")
-    given = parser.parse_args()
-    sys.stdout.write(f"{given.zones:,} zones; {os.cpu_count()} cores for the sandbox and all shards together\n")
+    click.echo(f"{zones:,} zones; {os.cpu_count()} cores for the sandbox and all shards together")
     rows: list[Row] = []
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        platform = stack.enter_context(sandbox(given.zones))
-        postgres = stack.enter_context(postgres_running(folder)) if given.postgres else None
-        for total in map(int, given.shards.split(",")):
+        platform = stack.enter_context(sandbox(zones))
+        postgres = stack.enter_context(postgres_running(folder)) if with_postgres else None
+        for total in map(int, shards.split(",")):
             for where in (None, postgres) if postgres is not None else (None,):
-                rows.append(measure(folder, platform, given.zones, total, where))
+                rows.append(measure(folder, platform, zones, total, where))
                 # Each run takes minutes, and an interruption of the next one should not cost this one. A column a run.
                 names = ("", *(f"{row['shards']} {row['counters in']}" for row in rows))
-                first_round = Table("A first round", names, [(key, *(row[key] for row in rows)) for key in rows[0]])
-                first_round.show()
-        tables = [first_round, *([commit_times(folder, postgres)] if postgres is not None else [])]
-    tables.append(forecast([row for row in rows if row["counters in"] == FILES]))
-    for table in tables[1:]:
-        table.show()
-    save(given.json, tables)
+                Table("A first round", names, [(key, *(row[key] for row in rows)) for key in rows[0]]).show()
+        if postgres is not None:
+            commit_times(folder, postgres).show()
+    forecast([row for row in rows if row["counters in"] == FILES]).show()
 
 
 if __name__ == "__main__":

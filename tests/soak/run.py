@@ -145,7 +145,7 @@ async def scrape(exporter: Exporter, seen: Seen) -> None:
                 seen.scrapes.append(time.monotonic() - began)
                 read(answer.text, seen)
             handles, threads = (len(os.listdir(process / name)) for name in ("fd", "task"))  # noqa: PTH208 - the number alone
-            seen.readings.append((memory(exporter.pid)[0], handles, threads))
+            seen.readings.append((memory(exporter.pid), handles, threads))
             seen.waited = int((process / "schedstat").read_text().split()[1]) / 1e9 / (time.monotonic() - since)
             await asyncio.sleep(max(0.0, 1.0 - (time.monotonic() - began)))
 
