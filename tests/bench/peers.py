@@ -37,19 +37,19 @@ class Peer:
         return not self.program or shutil.which(self.program) is not None
 
 
+def _serving(*command: object) -> AbstractContextManager[Child]:
+    """Run a command that serves `/metrics` on a port of the loopback, which is written in the place of `PORT`."""
+    port = str(free_port())
+    return started([str(word).replace("PORT", port) for word in command], f"http://127.0.0.1:{port}", "/metrics")
+
+
 def exporter(series: int, repoll: float = 0.0) -> AbstractContextManager[Child]:
     """Run the exporter with simulated polls; each target is polled once in `repoll` seconds."""
-    return _own("exporter", series, repoll)
+    return _serving(*own("tests.bench.servers", "PORT", "exporter", series, repoll))
 
 
-def _own(*arguments: object) -> AbstractContextManager[Child]:
-    port = free_port()
-    return started(own("tests.bench.servers", port, *arguments), f"http://127.0.0.1:{port}", "/metrics")
-
-
-def _listening(program: str, *arguments: str) -> AbstractContextManager[Child]:
-    address = f"127.0.0.1:{free_port()}"
-    return started((program, f"--web.listen-address={address}", *arguments), f"http://{address}", "/metrics")
+def _client(folder: Path) -> AbstractContextManager[Child]:
+    return _serving(*own("tests.bench.servers", "PORT", "client", folder / "metrics"))
 
 
 def _nginx(folder: Path) -> AbstractContextManager[Child]:
@@ -59,19 +59,16 @@ def _nginx(folder: Path) -> AbstractContextManager[Child]:
 
 @contextmanager
 def _pushgateway(folder: Path) -> Iterator[Child]:
-    with _listening("prometheus-pushgateway") as child:
-        httpx.put(f"{child.url}/metrics/job/bench", content=(folder / "metrics").read_bytes(), timeout=PATIENCE)
+    with _serving("prometheus-pushgateway", "--web.listen-address=127.0.0.1:PORT") as child:
+        text = (folder / "metrics").read_bytes()
+        httpx.put(f"{child.url}/metrics/job/bench", content=text, timeout=PATIENCE).raise_for_status()
         yield child
 
 
 def _node_exporter(folder: Path) -> AbstractContextManager[Child]:
     (folder / "metrics").rename(folder / "series.prom")
     textfile = ("--collector.disable-defaults", "--collector.textfile", f"--collector.textfile.directory={folder}")
-    return _listening("prometheus-node-exporter", *textfile)
-
-
-def _client(folder: Path) -> AbstractContextManager[Child]:
-    return _own("client", folder / "metrics")
+    return _serving("prometheus-node-exporter", "--web.listen-address=127.0.0.1:PORT", *textfile)
 
 
 NGINX = Peer("nginx, ready file", "nginx", _nginx)

@@ -14,11 +14,10 @@ import re
 import secrets
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from string import ascii_uppercase
@@ -37,14 +36,15 @@ from tests.dashboards.world import END, Scene
 from tests.demo.running_demo import demo_running
 from tests.pictures.incidents import CALM, INCIDENTS, scene, usual_trouble
 from tests.pictures.life import MOMENT
+from tests.real_parts import find
 from tests.waiting import PATIENCE, wait_until
 
 SOURCES = Path(__file__).parent / "grafana"
 # Screens of ordinary width; above Grafana's grid stand the title and what the page is about.
 WIDTHS = (1440, 1920)
 HEAD, CELL_HEIGHT = 64, 38
-# Nothing is downloaded: requests of the page are answered from the components' files.
 SCHEMES: tuple[tuple[Literal["light", "dark"], str], ...] = (("light", "status-page"), ("dark", "status-page-dark"))
+# Nothing is downloaded: requests of the page are answered from the components' files.
 ORIGIN = "http://dashboards.invalid/"
 BUNDLE = (
     "--bundle",
@@ -64,16 +64,11 @@ HTML = (
 )
 
 
-def program(name: str) -> str:
-    """Return the path of an installed program."""
-    return shutil.which(name) or sys.exit(f"{name} is not installed: apt-get install --no-install-recommends {name}")
-
-
 def bundled(parts: Path) -> Path:
     """Install Grafana's components next to the sources if they are missing, and bundle both."""
     shutil.copytree(SOURCES, parts, dirs_exist_ok=True)
     install = ("install", "--no-package-lock", "--no-audit", "--no-fund", "--silent", "--ignore-scripts")
-    subprocess.run([program("npm"), *install], cwd=parts, check=True)
+    subprocess.run(["npm", *install], cwd=parts, check=True)
     subprocess.run([parts / "node_modules" / ".bin" / "esbuild", "page.jsx", *BUNDLE], cwd=parts, check=True)
     return parts
 
@@ -157,42 +152,38 @@ def served(window: Window, parts: Path) -> None:
     window.route("**/*", answer)
 
 
+@dataclass(frozen=True)
 class Painter:
     """Draws pages in a browser, with Grafana's bundled components, into a folder."""
 
-    def __init__(self, browser: Browser, parts: Path, folder: Path) -> None:
-        self._browser = browser
-        self._parts = parts
-        self._folder = folder
-        self.broken: list[Error] = []
-
-    def _note(self, error: Error) -> None:
-        self.broken.append(error)
+    browser: Browser
+    parts: Path
+    folder: Path
+    broken: list[Error] = field(default_factory=list)
 
     def draw(self, month: Month, page: Page, width: int, name: str) -> None:
         """Draw a whole page, and its first two rows."""
         laid, (first, height) = laid_out(month, page, width)
-        window = self._browser.new_page(viewport={"width": width, "height": height})
+        window = self.browser.new_page(viewport={"width": width, "height": height})
         window.set_default_timeout(1000 * PATIENCE)
-        window.on("pageerror", self._note)
-        served(window, self._parts)
+        window.on("pageerror", lambda error: self.broken.append(error))  # noqa: PLW0108 - its signature is read
+        served(window, self.parts)
         # Ages are counted from now, which is the moment of the picture.
         window.clock.set_fixed_time(MOMENT)
         window.goto(ORIGIN)
         window.evaluate("page => draw(page)", laid)
         window.wait_for_timeout(1500)
-        window.screenshot(path=self._folder / f"{name}.png")
-        clip: FloatRect = {"x": 0, "y": 0, "width": width, "height": first}
-        window.screenshot(path=self._folder / f"{name}-top.png", clip=clip)
+        for suffix, shown_height in (("", height), ("-top", first)):
+            clip: FloatRect = {"x": 0, "y": 0, "width": width, "height": shown_height}
+            window.screenshot(path=self.folder / f"{name}{suffix}.png", clip=clip)
         window.close()
 
     def draw_all(self, scene: Scene, prefix: str, pages: Sequence[Page] = PAGES) -> None:
         """Draw dashboards at every width."""
         with tempfile.TemporaryDirectory() as home, month_served(Path(home), scene) as month:
             for page in pages:
-                for width in WIDTHS:
-                    name = f"{prefix}-{page.uid.removeprefix('edge-')}"
-                    self.draw(month, page, width, name if width == WIDTHS[0] else f"{name}-{width}")
+                for width, suffix in zip(WIDTHS, ("", f"-{WIDTHS[1]}"), strict=True):
+                    self.draw(month, page, width, f"{prefix}-{page.uid.removeprefix('edge-')}{suffix}")
 
     def draw_status_page(self) -> None:
         """Draw the status page of a demo with a failing target, light and dark, with the zones' charts in view."""
@@ -200,10 +191,10 @@ class Painter:
             demo.sandbox.post("/sandbox/faults", kind="status", status=500, path="/dnszone/104/statistics")
             wait_until(lambda: "server_error" in demo.get("/").text, "a poll that fails")
             for scheme, name in SCHEMES:
-                window = self._browser.new_page(viewport={"width": 1280, "height": 1130}, color_scheme=scheme)
+                window = self.browser.new_page(viewport={"width": 1280, "height": 1130}, color_scheme=scheme)
                 window.goto(f"{demo.url}/?collector=dns_statistics")
                 window.wait_for_load_state("networkidle")
-                window.screenshot(path=self._folder / f"{name}.png")
+                window.screenshot(path=self.folder / f"{name}.png")
                 window.close()
 
     def draw_by_lot(self) -> None:
@@ -211,10 +202,10 @@ class Painter:
 
         The rules are not loaded: an incident must be named before any alert has waited long enough to fire.
         """
-        drawn = ["calm", *INCIDENTS]
-        secrets.SystemRandom().shuffle(drawn)
-        key = dict(zip(ascii_uppercase, drawn, strict=False))
-        (self._folder / "key.txt").write_text("".join(f"{letter}: {name}\n" for letter, name in key.items()))
+        names = ["calm", *INCIDENTS]
+        secrets.SystemRandom().shuffle(names)
+        key = dict(zip(ascii_uppercase, names, strict=False))
+        (self.folder / "key.txt").write_text("".join(f"{letter}: {name}\n" for letter, name in key.items()))
         for letter, name in key.items():
             shown = replace(scene(INCIDENTS.get(name, CALM), rules=False), begin=END - timedelta(hours=8))
             with tempfile.TemporaryDirectory() as home, month_served(Path(home), shown) as month:
@@ -231,12 +222,13 @@ def painting(folder: Path) -> Iterator[Painter]:
     """
     folder = folder.resolve()
     parts = bundled(folder / ".parts")
-    with sync_playwright() as playwright:
-        arguments = ["--no-sandbox", "--disable-gpu"]
-        browser = playwright.chromium.launch(executable_path=program("chromium"), args=arguments)
+    options = ["--no-sandbox", "--disable-gpu"]
+    with (
+        sync_playwright() as playwright,
+        playwright.chromium.launch(executable_path=find("chromium"), args=options) as browser,
+    ):
         painter = Painter(browser, parts, folder)
         yield painter
-        browser.close()
     if painter.broken:
         raise RuntimeError(f"a page did not draw: {painter.broken[0]}")
 

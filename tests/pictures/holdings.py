@@ -32,6 +32,7 @@ LIMITS: tuple[tuple[str, str, str, str, float], ...] = (
     ("eu", "4", "58", "api", 0.02),
 )
 SHIELDS: tuple[tuple[str, str, str], ...] = (("main", "3", "shop"), ("eu", "4", "shop-eu"), ("eu", "5", "docs"))
+ACCOUNTS = ("main", "eu")
 IMAGES = ("nginx", "redis")
 QUERIES = ("orders_open", "carts_stale", "payments_failed")
 POLLED: Mapping[str, tuple[int, float]] = {
@@ -63,21 +64,21 @@ def _things(labels: str, *rows: Sequence[object]) -> tuple[Labels, ...]:
     return tuple(dict(zip(labels.split(), map(str, row), strict=False)) for row in rows)
 
 
-# By the collector that polls them: the account, kind, id and name of each target.
-_TARGETS: Mapping[str, Sequence[tuple[str, str, str, str]]] = {
-    "dns_statistics": [(account, "dns_zone", zone, domain) for account, zone, domain, _ in ZONES],
-    "dns_record_scans": [(account, "dns_zone", zone, domain) for account, zone, domain, _ in ZONES],
-    "scripts": [(account, "script", script, name) for account, script, name, *_ in SCRIPTS],
-    "shield_rate_limits": [(account, "rate_limit", limit, name) for account, _, limit, name, _ in LIMITS],
-    "database": [("", "database", "orders", "orders")],
-    "database_queries": [("", "query", f"orders/{query}", query) for query in QUERIES],
-    "shield_zones": [(account, "account", account, account) for account in ("main", "eu")],
-    "container_tags": [("main", "image", "nginx", "nginx")],
-}
+# By the collectors that poll them: the account, id and name of each target.
+_TARGETS: tuple[tuple[tuple[str, ...], str, Sequence[tuple[str, str, str]]], ...] = (
+    (("dns_statistics", "dns_record_scans"), "dns_zone", [zone[:3] for zone in ZONES]),
+    (("scripts",), "script", [script[:3] for script in SCRIPTS]),
+    (("shield_rate_limits",), "rate_limit", [(account, limit, name) for account, _, limit, name, _ in LIMITS]),
+    (("database",), "database", [("", "orders", "orders")]),
+    (("database_queries",), "query", [("", f"orders/{query}", query) for query in QUERIES]),
+    (("shield_zones",), "account", [(account, account, account) for account in ACCOUNTS]),
+    (("container_tags",), "image", [("main", "nginx", "nginx")]),
+)
 _OF_TARGETS = [
     (account, collector, f"{kind}/{number}", name)
-    for collector, targets in _TARGETS.items()
-    for account, kind, number, name in targets
+    for collectors, kind, targets in _TARGETS
+    for collector in collectors
+    for account, number, name in targets
 ]
 _ACCESS_LISTS = (("main", "3", "11", "office"), ("main", "3", "12", "known bots"))
 _RULES = (("main", "3", "21", "no old TLS"), ("main", "3", "22", "admin from office only"))
@@ -88,14 +89,12 @@ THINGS: tuple[tuple[Labels, ...], ...] = (
     _things("account shield_zone_id access_list_id access_list", *_ACCESS_LISTS),
     _things("account shield_zone_id rule_id rule", *_RULES),
     _things("account shield_zone_id", *SHIELDS),
-    _things(
-        "account registry_id image_namespace image", *(("main", "dockerhub", "library", image) for image in IMAGES)
-    ),
+    _things("account registry_id image_namespace image", *(("main", "dockerhub", "library", each) for each in IMAGES)),
     _things("account query", ("main", "prod"), ("main", "staging")),
     _things("account collector target name", *_OF_TARGETS),
     _things("database query", *(("orders", query) for query in QUERIES)),
     _things("database", ("orders",)),
-    _things("account", ("main",), ("eu",)),
+    _things("account", *((account,) for account in ACCOUNTS)),
     ({},),
 )
 # Each value of a label belongs to a thing; `life` leaves out pairs that make no sense.
