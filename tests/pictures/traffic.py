@@ -28,7 +28,12 @@ def noise(key: str, at: float) -> float:
 def _waves(key: str) -> list[tuple[float, float, float]]:
     """Return the size, the period and a peak of each wave of a rate around 1; there is least on Sundays at noon."""
     peak = share(key, 13, 19) * HOUR
-    days = [(0.5, DAY, peak), (0.14, DAY / 2, peak - 3 * HOUR), (0.08, 7 * DAY, 0.0), (0.07, 3.3 * DAY, peak)]
+    days = [
+        (0.5, DAY, peak),
+        (0.14, DAY / 2, peak - 3 * HOUR),
+        (0.08, 7 * DAY, 0.0),
+        (0.07, 3.3 * DAY, 3.3 * DAY * (0.25 - spread(key))),
+    ]
     return [*days, *((0.02, period, period * spread(f"{key} {period}")) for period in NOISE)]
 
 
