@@ -3,6 +3,7 @@
 import platform as python_platform
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from functools import lru_cache
 from urllib.parse import urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -123,22 +124,28 @@ _GLOBALS = {
 }
 
 
+@lru_cache
+def _environment() -> Environment:
+    """Return the templates, each of which is compiled once."""
+    environment = Environment(
+        loader=PackageLoader("exporter.web.page"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.filters |= {shown.__name__: shown for shown in _FILTERS}
+    environment.globals |= _GLOBALS
+    return environment
+
+
 class Pages:
     """Renders the pages; jinja2 escapes every text that is not markup."""
 
     def __init__(self, monotonic: Callable[[], float], assets: Mapping[str, Asset], version: str) -> None:
         self._monotonic = monotonic
-        environment = Environment(
-            loader=PackageLoader("exporter.web.page"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            auto_reload=False,
-        )
-        environment.filters |= {shown.__name__: shown for shown in _FILTERS}
-        environment.globals |= {**_GLOBALS, "assets": assets, "version": version}
-        self._template = environment.get_template
+        self._shared = {"assets": assets, "version": version}
 
     def status(
         self, status: StatusView, found: TargetsView, counts: Census, query: TargetQuery, known: FilterValues
@@ -175,7 +182,7 @@ class Pages:
         return self._rendered("runbook.html", root="../", name=name, content=content)
 
     def _rendered(self, template: str, *, root: str = "", **values: object) -> AsyncIterator[str]:
-        stream = self._template(template).stream(root=root, **values)
+        stream = _environment().get_template(template).stream(root=root, **self._shared, **values)
         stream.enable_buffering(BUFFERED)
         return unhurried(stream, self._monotonic)
 
