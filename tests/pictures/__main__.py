@@ -78,29 +78,25 @@ def shown(since: str) -> int:
     return int(seconds(since.removeprefix("now-")))
 
 
-def step(use: Use, span: int) -> int:
-    """Return the distance of two points: the query's own, or what a screen can show."""
-    return max(int(seconds(use.step)), span // 800 // 60 * 60)
+def asked(month: Month, use: Use, span: int) -> tuple[int, list[dict[str, Any]]]:
+    """Return the distance of two points, the query's own or what a screen can show, and the series of a query."""
+    step = max(int(seconds(use.step)), span // 800 // 60 * 60)
+    return step, month.ask(use, MOMENT, span, step)
 
 
-def answers(month: Month, page: Page, panel: Panel) -> list[dict[str, Any]]:
-    """Return the results of a panel's queries, named by its legends."""
-    span = shown(panel.since or page.since)
-    return [
-        {
-            "refId": letter,
-            "step": step(use, span),
-            "series": [
-                {
-                    "labels": {name: text for name, text in one["metric"].items() if name != "__name__"},
-                    "name": named(query.legend, one["metric"]),
-                    "points": [one["value"]] if "value" in one else one["values"],
-                }
-                for one in month.ask(use, MOMENT, span, step(use, span))
-            ],
-        }
-        for letter, use, query in zip(ascii_uppercase, uses_of(page.uid, panel.title), panel.queries, strict=False)
-    ]
+def answers(month: Month, page: Page, panel: Panel, span: int) -> Iterator[dict[str, Any]]:
+    """Yield the results of a panel's queries, named by its legends."""
+    for letter, use, query in zip(ascii_uppercase, uses_of(page.uid, panel.title), panel.queries, strict=False):
+        step, found = asked(month, use, span)
+        series = [
+            {
+                "labels": {name: text for name, text in one["metric"].items() if name != "__name__"},
+                "name": named(query.legend, one["metric"]),
+                "points": [one["value"]] if "value" in one else one["values"],
+            }
+            for one in found
+        ]
+        yield {"refId": letter, "step": step, "series": series}
 
 
 def named(legend: str, labels: dict[str, str]) -> str:
@@ -119,13 +115,13 @@ def laid_out(month: Month, page: Page, width: int) -> tuple[dict[str, Any], tupl
         if entry["panel"]["type"] != "row":
             panel = declared[entry["panel"]["title"]]
             until, span = MOMENT.timestamp(), shown(panel.since or page.since)
-            entry |= {"answers": answers(month, page, panel), "range": [1000 * (until - span), 1000 * until]}
-    span = shown(page.since)
+            found = list(answers(month, page, panel, span))
+            entry |= {"answers": found, "range": [1000 * (until - span), 1000 * until]}
     marks = [
         {"when": one["values"][0][0], "colour": mark.colour}
         for mark in page.marks
         for use in uses_of(page.uid, mark.name, Kind.MARKS)
-        for one in month.ask(use, MOMENT, span, step(use, span))
+        for one in asked(month, use, shown(page.since))[1]
     ]
     cell = {"width": (width - 8) / 24, "height": CELL_HEIGHT}
     boxes = [(entry["panel"]["type"], entry["panel"]["gridPos"]) for entry in panels]
