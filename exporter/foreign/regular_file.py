@@ -1,5 +1,6 @@
 """Reads regular files, and refuses others: opening or reading a pipe or a device may never end."""
 
+import errno
 import os
 import stat
 from pathlib import Path
@@ -19,7 +20,10 @@ class NotRegularFileError(OSError):
 
 def check_regular(path: Path) -> os.stat_result:
     """Return the status of a regular file, and never block; raises OSError, for another kind NotRegularFileError."""
-    status = path.stat()
+    try:
+        status = path.stat()
+    except ValueError:
+        raise OSError(errno.EINVAL, "no file can have this name") from None
     _refuse(path, status)
     return status
 
