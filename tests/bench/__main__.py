@@ -6,7 +6,7 @@ import click
 
 from tests.bench.peers import NGINX, PEERS
 from tests.bench.report import machine
-from tests.bench.sections import ON_NGINX, QUICK, SECTIONS, Plan
+from tests.bench.sections import QUICK, SECTIONS, Plan
 
 
 @click.command(help=__doc__)
@@ -20,15 +20,13 @@ def main(sections: tuple[str, ...], sizes: str, *, quick: bool) -> None:
         plan = replace(plan, sizes=tuple(map(int, sizes.split(","))))
     for peer in PEERS:
         if not peer.is_installed:
-            without = f"; so are {', '.join(sorted(ON_NGINX))}, which need it" if peer is NGINX else ""
-            click.echo(
-                f"{peer.name} is not installed, and left out (apt-get install {peer.program}){without}", err=True
-            )
+            click.echo(f"{peer.name} is not installed, and left out (apt-get install {peer.program})", err=True)
+    if not NGINX.is_installed:
+        raise click.ClickException("the platform of all measurements is an nginx")
     click.echo(f"{machine()}\n")
     for name in sections or SECTIONS:
-        if NGINX.is_installed or name not in ON_NGINX:
-            for table in SECTIONS[name](plan):
-                table.show()
+        for table in SECTIONS[name](plan):
+            table.show()
 
 
 if __name__ == "__main__":

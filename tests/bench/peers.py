@@ -43,13 +43,8 @@ def _serving(*command: object) -> AbstractContextManager[Child]:
     return started([str(word).replace("PORT", port) for word in command], f"http://127.0.0.1:{port}", "/metrics")
 
 
-def exporter(series: int, repoll: float = 0.0) -> AbstractContextManager[Child]:
-    """Run the exporter with simulated polls; each target is polled once in `repoll` seconds."""
-    return _serving(*own("tests.bench.servers", "PORT", "exporter", series, repoll))
-
-
 def _client(folder: Path) -> AbstractContextManager[Child]:
-    return _serving(*own("tests.bench.servers", "PORT", "client", folder / "metrics"))
+    return _serving(*own("tests.bench.client", "PORT", folder / "metrics"))
 
 
 def _nginx(folder: Path) -> AbstractContextManager[Child]:

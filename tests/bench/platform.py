@@ -14,6 +14,7 @@ DAYS = 31
 CODES = (1, 2, 5, 15, 16, 28, 65, 257, 6, 12)
 # Zones whose ids end in the same two digits have the same answer.
 ANSWERS, FIRST_ZONE = 100, 10
+SERIES_A_ZONE = 20
 _SERVED = """
 default_type application/json; location = /requests {{ stub_status; }}
 location ~ ^/dnszone/\\d*(\\d\\d)/statistics$ {{ alias {folder}/{answer}.json; }}
@@ -36,7 +37,7 @@ def platform_serving(*, changes: bool) -> Iterator[Platform]:
     """Run the platform until the block ends; where it `changes`, each call of a connection has another answer."""
     with TemporaryDirectory() as name:
         folder = Path(name)
-        # With the health series, 20 of a zone.
+        # With the health series, `SERIES_A_ZONE` of a zone.
         write(folder, 0, CODES[:8] if changes else CODES)
         served = _SERVED.format(folder=folder, answer="$turn" if changes else "$1")
         with nginx(folder, served, "/requests") as child:

@@ -3,7 +3,7 @@
 import math
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,11 +11,10 @@ from tempfile import TemporaryDirectory
 
 from tests.bench import load
 from tests.bench.calls import CLIENTS, measure
-from tests.bench.peers import EXPORTER, NGINX, PEERS, beside, exporter
-from tests.bench.platform import FIRST_ZONE, platform_serving, write
+from tests.bench.peers import EXPORTER, PEERS, beside
+from tests.bench.platform import FIRST_ZONE, SERIES_A_ZONE, platform_serving, write
 from tests.bench.process import MIB, Child, cpu_seconds, get, memory, polling_zones, sum_of, wait
 from tests.bench.report import Table
-from tests.bench.servers import SERIES_A_ZONE
 from tests.counters.process import exporter_running
 
 ENCODINGS = ("gzip", "identity")
@@ -27,7 +26,8 @@ FASTEST = 100_000
 SETTLING_SECONDS = 3.0
 BARE_IN_FLIGHT = 32
 CALL_SECONDS = 5.0
-MOST_REPOLLED = 500_000
+# No target is polled a second time while only scrapes are measured.
+ONCE = 3600.0
 # For so many times the interval the exporter is scraped while it polls.
 REPOLL_TIMES = 4 / 3
 
@@ -58,45 +58,47 @@ def ratio(part: float, whole: float) -> float:
     return part / whole if whole else math.nan
 
 
-def compared(medians: Mapping[str, float], name: str) -> tuple[float, float]:
-    """Return how many times as long as nginx, and as the exporter, a server takes."""
-    return ratio(medians[name], medians.get(NGINX.name, math.nan)), ratio(medians[name], medians[EXPORTER])
+@contextmanager
+def daemon(platform: str, zones: int, interval: float) -> Iterator[Child]:
+    """Run the exporter with one account, which polls the statistics of a number of zones."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        polled = {"discover": False, "ids": list(range(FIRST_ZONE, FIRST_ZONE + zones))}
+        state = {"path": str(folder / "state.db")}
+        with exporter_running(polling_zones(platform, polled, FASTEST, interval, state), folder) as running:
+            get(f"{running.url}/metrics")
+            yield Child(running.pid, running.url)
+
+
+def wait_for_polls(child: Child, zones: int) -> None:
+    """Wait for the first poll of every zone."""
+    wait(lambda: sum_of(child.url, "edge_target_up") >= zones, "the first poll of every zone", step=0.5)
 
 
 def scrape(plan: Plan) -> Iterator[Table]:
     """Scrape every server at every size, in turn; then the smaller ones by many clients at once."""
-    key, faster = ("series", "encoding", "server"), "exporter is faster by"
-    table = Table("Scrape", (*key, "bytes", "median ms", "p99 ms", "times nginx", faster))
-    crowds = Table("Eight scrapers at once (wrk)", (*key, "p50 ms", "p99 ms", "scrapes/s", "times nginx's p50", faster))
+    key, ratios = ("series", "encoding", "server"), "times the exporter"
+    table = Table("Scrape", (*key, "bytes", "median ms", "p99 ms", ratios))
+    crowds = Table("Eight scrapers at once (wrk)", (*key, "p50 ms", "p99 ms", "scrapes/s", ratios))
     held = Table("Resident memory", ("series", "server", "MiB"))
     for size in plan.sizes:
-        with exporter(size) as child, beside(child, [peer for peer in PEERS if size <= peer.most]) as servers:
-            for encoding in ENCODINGS:
-                bodies = {name: len(load.Scraper(one.url, encoding).scrape()[1]) for name, one in servers.items()}
-                taken = load.in_turn(servers, encoding, plan.seconds)
-                medians = {name: seen.median for name, seen in taken.items()}
-                for name, (_, median, p99, _) in taken.items():
-                    table.add(size, encoding, name, bodies[name], median, p99, *compared(medians, name))
-                if size <= plan.most_for_crowds:
-                    at_once = {name: load.crowd(one.url, encoding) for name, one in servers.items()}
-                    medians = {name: crowd[0] for name, crowd in at_once.items()}
-                    for name, crowd in at_once.items():
-                        crowds.add(size, encoding, name, *crowd, *compared(medians, name))
-            for name, one in servers.items():
-                held.add(size, name, memory(one.pid) / MIB)
+        zones = size // SERIES_A_ZONE
+        with platform_serving(changes=True) as platform, daemon(platform.url, zones, ONCE) as child:
+            wait_for_polls(child, zones)
+            with beside(child, [peer for peer in PEERS if size <= peer.most]) as servers:
+                for encoding in ENCODINGS:
+                    bodies = {name: len(load.Scraper(one.url, encoding).scrape()[1]) for name, one in servers.items()}
+                    taken = load.in_turn(servers, encoding, plan.seconds)
+                    for name, (_, median, p99, _) in taken.items():
+                        own = taken[EXPORTER].median
+                        table.add(size, encoding, name, bodies[name], median, p99, ratio(median, own))
+                    if size <= plan.most_for_crowds:
+                        at_once = {name: load.crowd(one.url, encoding) for name, one in servers.items()}
+                        for name, crowd in at_once.items():
+                            crowds.add(size, encoding, name, *crowd, ratio(crowd[0], at_once[EXPORTER][0]))
+                for name, one in servers.items():
+                    held.add(size, name, memory(one.pid) / MIB)
     yield from (table, crowds, held)
-
-
-def repoll(plan: Plan) -> Iterator[Table]:
-    """Scrape the exporter while every target is polled again, and an idle nginx for comparison."""
-    columns = ("series", "encoding", "server", "scrapes", "median ms", "p99 ms", "worst ms")
-    table = Table(f"Scrape while every target of the exporter is polled anew in {plan.repoll:g} s", columns)
-    for size in (size for size in plan.sizes if size <= MOST_REPOLLED):
-        with exporter(size, plan.repoll) as child, beside(child) as servers:
-            for encoding in ENCODINGS:
-                for name, seen in load.in_turn(servers, encoding, REPOLL_TIMES * plan.repoll, PAUSE).items():
-                    table.add(size, encoding, name, *seen)
-    yield table
 
 
 def calls(plan: Plan) -> Iterator[Table]:
@@ -116,29 +118,11 @@ def calls(plan: Plan) -> Iterator[Table]:
     yield table
 
 
-@contextmanager
-def daemon(platform: str, zones: int, interval: float) -> Iterator[Child]:
-    """Run the exporter with one account, which polls the statistics of a number of zones."""
-    with TemporaryDirectory() as name:
-        folder = Path(name)
-        polled = {"discover": False, "ids": list(range(FIRST_ZONE, FIRST_ZONE + zones))}
-        state = {"path": str(folder / "state.db")}
-        with exporter_running(polling_zones(platform, polled, FASTEST, interval, state), folder) as running:
-            get(f"{running.url}/metrics")
-            yield Child(running.pid, running.url)
-
-
-def wait_for_polls(child: Child, zones: int) -> None:
-    """Wait for the first poll of every zone."""
-    wait(lambda: sum_of(child.url, "edge_target_up") >= zones, "the first poll of every zone", step=0.5)
-
-
 def whole(plan: Plan) -> Iterator[Table]:
-    """Measure the daemon with numbers of targets: its start, its processor time and memory, and its scrapes."""
-    columns = ("targets", "ms to first /metrics", "CPU of a core", "MiB", "bytes a series")
-    held = Table(f"The whole daemon, targets polled each {plan.repoll:g} s", columns)
+    """Measure the daemon with numbers of targets: its start, its processor time, and its scrapes while it polls."""
+    columns = ("targets", "ms to first /metrics", "CPU of a core")
+    spent = Table(f"The whole daemon, targets polled each {plan.repoll:g} s", columns)
     scrapes = Table("Its scrapes, gzip", ("targets", "server", "scrapes", "median ms", "p99 ms", "worst ms"))
-    base = 0.0
     with platform_serving(changes=True) as platform:
         for zones in plan.targets:
             began = time.perf_counter()
@@ -150,14 +134,12 @@ def whole(plan: Plan) -> Iterator[Table]:
                 used, since = cpu_seconds(child.pid), time.monotonic()
                 time.sleep(plan.repoll)
                 share = (cpu_seconds(child.pid) - used) / (time.monotonic() - since)
-                now = memory(child.pid) / MIB
-                base = base or now
-                held.add(zones, ready, share, now, (now - base) * MIB / zones / SERIES_A_ZONE if zones else None)
+                spent.add(zones, ready, share)
                 with beside(child) as servers:
                     seen = load.in_turn(servers, "gzip", REPOLL_TIMES * plan.repoll, PAUSE)
                 for name, one in seen.items():
                     scrapes.add(zones, name, *one)
-    yield from (held, scrapes)
+    yield from (spent, scrapes)
 
 
 def polls(plan: Plan) -> Iterator[Table]:
@@ -201,10 +183,7 @@ def polls(plan: Plan) -> Iterator[Table]:
 
 SECTIONS: dict[str, Callable[[Plan], Iterator[Table]]] = {
     "scrape": scrape,
-    "repoll": repoll,
     "calls": calls,
     "polls": polls,
     "daemon": whole,
 }
-# The platform of these is an nginx.
-ON_NGINX = {"calls", "polls", "daemon"}
