@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import count
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -121,6 +122,27 @@ async def test_a_generation_is_rendered_when_something_changed_or_its_own_metric
                 seen.append(setup.renderer.current is not before)
         assert seen == renewed
         assert ('edge_poll_0{part="1",zone_id="101"} 1.0\n' in setup.text()) is ("publish" in steps)
+
+
+async def test_the_time_of_a_generation_includes_the_encoding_of_what_changed() -> None:
+    async with rendering() as setup:
+        exposition = setup.renderer.exposition
+
+        def slowly(work: Callable[..., Any], seconds: float) -> Callable[..., Any]:
+            def worked(*given: Any, **named: Any) -> Any:
+                setup.clock.now += seconds
+                return work(*given, **named)
+
+            return worked
+
+        setup.publish(101, 1)
+        with (
+            patch.object(exposition, "take", slowly(exposition.take, 3.0)),
+            patch.object(exposition, "build", slowly(exposition.build, 2.0)),
+        ):
+            await setup.renderer.render()
+        await setup.renderer.render()
+        assert setup.value("edge_exporter_render_duration_seconds") == 5.0
 
 
 async def test_stale_series_go_without_any_poll() -> None:

@@ -122,7 +122,7 @@ class Rows:
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
-    is_cut: bool = False
+    is_cut: bool
 
 
 # The place of a statement's rows in the answer.

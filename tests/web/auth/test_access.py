@@ -326,6 +326,18 @@ async def test_the_real_server_applies_the_file_and_reads_it_again_at_a_reload(t
     assert [log["event"] for log in logs] == ["only a restart switches TLS on or off"]
 
 
+async def test_a_password_that_is_slow_to_check_is_reported_at_a_start_and_at_a_reload(tmp_path: Path) -> None:
+    path = tmp_path / "web.yml"
+    path.write_text(f"basic_auth_users: {{prometheus: {HASH.replace('$04$', '$16$')}}}\n")
+    server = WebServer("127.0.0.1", 0, path)
+    with capture_logs() as logs:
+        await server.start(served())
+        await server.reload()
+        await server.stop()
+    slow = "a password is slow to check, the first request with it waits"
+    assert [(log["event"], log["cost"]) for log in logs] == [(slow, 16)] * 2
+
+
 async def test_more_requests_than_the_limit_are_refused_until_there_is_room_again() -> None:
     clock = TurnedClock()
     config = WebConfig.model_validate({"rate_limit": {"interval": "2s", "burst": "3"}})
