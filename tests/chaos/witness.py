@@ -46,6 +46,7 @@ class Witness:
         suspended: answers of processes that were suspended when they were asked.
         suspended_counters: counters in those answers.
         rounds: how many rounds there were.
+        last: the last answer of each process.
     """
 
     falls: list[str] = field(default_factory=list)
@@ -54,11 +55,11 @@ class Witness:
     suspended: int = 0
     suspended_counters: int = 0
     rounds: int = 0
+    last: dict[str, Answer] = field(default_factory=dict)
     # Series → its values, each higher than the one before, with the times of their receipt.
     _histories: defaultdict[str, list[tuple[float, float]]] = field(default_factory=lambda: defaultdict(list))
     _seen: dict[str, float] = field(default_factory=dict)
     _missed: dict[str, str] = field(default_factory=dict)
-    _own: dict[str, Mapping[str, float]] = field(default_factory=dict)
     _latest: Samples = field(default_factory=dict)
 
     def take(self, answers: Iterable[Answer]) -> None:
@@ -67,8 +68,7 @@ class Witness:
         self.rounds += 1
         merged: Samples = {}
         for answer in sorted(answers, key=lambda one: one.received):
-            # Of each process the last values that it served; they only rise.
-            self._own[answer.process] = answer.own
+            self.last[answer.process] = answer
             if answer.was_suspended:
                 self.suspended += 1
                 self.suspended_counters += len(answer.counters)
@@ -90,9 +90,8 @@ class Witness:
 
     def total(self, family: str) -> int:
         """Return the sum of an own family of all processes."""
-        return sum(
-            int(value) for own in self._own.values() for series, value in own.items() if series.startswith(family)
-        )
+        owns = (answer.own for answer in self.last.values())
+        return sum(int(value) for own in owns for series, value in own.items() if series.startswith(family))
 
     def differences(self, expected: Mapping[str, float]) -> list[str]:
         """Return how the last round differs from the samples of another exporter."""
