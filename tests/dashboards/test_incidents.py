@@ -12,7 +12,7 @@ import pytest
 from dashboards.generator.inventory import PAGES
 from tests.dashboards.test_on_prometheus import Month, month_served, uses_of
 from tests.dashboards.world import END
-from tests.pictures.__main__ import WIDTHS, painting
+from tests.pictures.__main__ import painting
 from tests.pictures.incidents import CALM, INCIDENTS, Incident, scene
 from tests.pictures.life import MOMENT
 from tests.real_parts import find
@@ -92,5 +92,5 @@ def test_a_dashboard_is_drawn_into_a_relative_folder(tmp_path: Path, monkeypatch
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.chdir(tmp_path)
     with served(tmp_path / "month", CALM) as month, painting(Path("pictures")) as painter:
-        painter.draw(month, PAGES[0], WIDTHS[0], "overview")
+        painter.draw(month, PAGES[0], "overview")
     assert {path.name for path in Path("pictures").glob("*.png")} == {"overview.png", "overview-top.png"}

@@ -15,17 +15,16 @@ import secrets
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from string import ascii_uppercase
-from typing import Any, Literal
+from typing import Any
 
 import click
 from playwright.sync_api import Browser, Error, FloatRect, Route, sync_playwright
-from playwright.sync_api import Page as Window
 
 from dashboards.generator.inventory import PAGES, Kind, Use
 from dashboards.generator.page import Page, Panel
@@ -40,10 +39,8 @@ from tests.real_parts import find
 from tests.waiting import PATIENCE, wait_until
 
 SOURCES = Path(__file__).parent / "grafana"
-# Screens of ordinary width; above Grafana's grid stand the title and what the page is about.
-WIDTHS = (1440, 1920)
-HEAD, CELL_HEIGHT = 64, 38
-SCHEMES: tuple[tuple[Literal["light", "dark"], str], ...] = (("light", "status-page"), ("dark", "status-page-dark"))
+# A screen of ordinary width; above Grafana's grid stand the title and what the page is about.
+WIDTH, HEAD, CELL_HEIGHT = 1440, 64, 38
 # Nothing is downloaded: requests of the page are answered from the components' files.
 ORIGIN = "http://dashboards.invalid/"
 BUNDLE = (
@@ -106,8 +103,8 @@ def named(legend: str, labels: dict[str, str]) -> str:
     return re.sub(r"\{\{(\w+)\}\}", lambda found: labels.get(found[1], ""), legend)
 
 
-def laid_out(month: Month, page: Page, width: int) -> tuple[dict[str, Any], tuple[int, int]]:
-    """Return a page with its results and grid, and the heights of its first two rows and of all."""
+def laid_out(month: Month, page: Page) -> dict[str, Any]:
+    """Return a page with the results of its queries."""
     declared = {panel.title: panel for panel in page.panels}
     # A folded row keeps its panels inside; the picture shows it open.
     panels: list[dict[str, Any]] = [{"panel": placed} for placed in drawn(page, headings=True)]
@@ -123,99 +120,72 @@ def laid_out(month: Month, page: Page, width: int) -> tuple[dict[str, Any], tupl
         for use in uses_of(page.uid, mark.name, Kind.MARKS)
         for one in asked(month, use, shown(page.since))[1]
     ]
-    cell = {"width": (width - 8) / 24, "height": CELL_HEIGHT}
-    boxes = [(entry["panel"]["type"], entry["panel"]["gridPos"]) for entry in panels]
-    lowest = max(box["y"] + box["h"] for _, box in boxes)
-    first = [*(box["y"] for kind, box in boxes if kind == "row"), lowest, lowest, lowest][2]
-    whole = {"title": page.title, "about": page.about, "cell": cell, "panels": panels, "marks": marks}
-    return whole, (HEAD + first * CELL_HEIGHT + 8, HEAD + lowest * CELL_HEIGHT + 8)
+    cell = {"width": (WIDTH - 8) / 24, "height": CELL_HEIGHT}
+    return {"title": page.title, "about": page.about, "cell": cell, "panels": panels, "marks": marks}
 
 
-def served(window: Window, parts: Path) -> None:
-    """Serve the page's requests from files."""
-    icons = parts / "node_modules" / "@grafana" / "ui" / "dist" / "public"
-
-    def answer(route: Route) -> None:
-        path = route.request.url.removeprefix(ORIGIN)
-        files = [parts / path, icons / path.partition("public/")[2]]
-        if not path:
-            route.fulfill(body=HTML, content_type="text/html")
-        elif file := next((file for file in files if file.is_file()), None):
-            route.fulfill(path=file)
-        else:
-            route.abort()
-
-    window.route("**/*", answer)
+def served(parts: Path, route: Route) -> None:
+    """Answer a request of a page from the components' files."""
+    path = route.request.url.removeprefix(ORIGIN)
+    if not path:
+        route.fulfill(body=HTML, content_type="text/html")
+    elif (parts / path).is_file():
+        route.fulfill(path=parts / path)
+    else:
+        route.abort()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Painter:
     """Draws pages in a browser, with Grafana's bundled components, into a folder."""
 
     browser: Browser
     parts: Path
     folder: Path
-    broken: list[Error] = field(default_factory=list)
 
-    def draw(self, month: Month, page: Page, width: int, name: str) -> None:
-        """Draw a whole page, and its first two rows."""
-        laid, (first, height) = laid_out(month, page, width)
-        window = self.browser.new_page(viewport={"width": width, "height": height})
+    def draw(self, month: Month, page: Page, name: str) -> None:
+        """Draw a whole page, and its first two rows.
+
+        Raises:
+            RuntimeError: a script of the page failed.
+        """
+        laid, errors = laid_out(month, page), list[Error]()
+        places = [entry["panel"]["gridPos"] for entry in laid["panels"]]
+        height = max(place["y"] + place["h"] for place in places)
+        rows = [entry["panel"]["gridPos"]["y"] for entry in laid["panels"] if entry["panel"]["type"] == "row"]
+        window = self.browser.new_page(viewport={"width": WIDTH, "height": HEAD + height * CELL_HEIGHT + 8})
         window.set_default_timeout(1000 * PATIENCE)
-        window.on("pageerror", lambda error: self.broken.append(error))  # noqa: PLW0108 - its signature is read
-        served(window, self.parts)
+        window.on("pageerror", lambda error: errors.append(error))  # noqa: PLW0108 - its signature is read
+        window.route("**/*", lambda route: served(self.parts, route))
         # Ages are counted from now, which is the moment of the picture.
         window.clock.set_fixed_time(MOMENT)
         window.goto(ORIGIN)
         window.evaluate("page => draw(page)", laid)
         window.wait_for_timeout(1500)
-        for suffix, shown_height in (("", height), ("-top", first)):
-            clip: FloatRect = {"x": 0, "y": 0, "width": width, "height": shown_height}
+        for suffix, lowest in (("", height), ("-top", [*rows, height][2])):
+            clip: FloatRect = {"x": 0, "y": 0, "width": WIDTH, "height": HEAD + lowest * CELL_HEIGHT + 8}
             window.screenshot(path=self.folder / f"{name}{suffix}.png", clip=clip)
         window.close()
-
-    def draw_all(self, scene: Scene, prefix: str, pages: Sequence[Page] = PAGES) -> None:
-        """Draw dashboards at every width."""
-        with tempfile.TemporaryDirectory() as home, month_served(Path(home), scene) as month:
-            for page in pages:
-                for width, suffix in zip(WIDTHS, ("", f"-{WIDTHS[1]}"), strict=True):
-                    self.draw(month, page, width, f"{prefix}-{page.uid.removeprefix('edge-')}{suffix}")
+        if errors:
+            raise RuntimeError(f"{page.title} did not draw: {errors[0]}")
 
     def draw_status_page(self) -> None:
         """Draw the status page of a demo with a failing target, light and dark, with the zones' charts in view."""
         with demo_running() as demo:
             demo.sandbox.post("/sandbox/faults", kind="status", status=500, path="/dnszone/104/statistics")
             wait_until(lambda: "server_error" in demo.get("/").text, "a poll that fails")
-            for scheme, name in SCHEMES:
-                window = self.browser.new_page(viewport={"width": 1280, "height": 1130}, color_scheme=scheme)
-                window.goto(f"{demo.url}/?collector=dns_statistics")
-                window.wait_for_load_state("networkidle")
-                window.screenshot(path=self.folder / f"{name}.png")
-                window.close()
-
-    def draw_by_lot(self) -> None:
-        """Draw the Overview of each incident, under a letter; write down the key.
-
-        The rules are not loaded: an incident must be named before any alert has waited long enough to fire.
-        """
-        names = ["calm", *INCIDENTS]
-        secrets.SystemRandom().shuffle(names)
-        key = dict(zip(ascii_uppercase, names, strict=False))
-        (self.folder / "key.txt").write_text("".join(f"{letter}: {name}\n" for letter, name in key.items()))
-        for letter, name in key.items():
-            shown = replace(scene(INCIDENTS.get(name, CALM), rules=False), begin=END - timedelta(hours=8))
-            with tempfile.TemporaryDirectory() as home, month_served(Path(home), shown) as month:
-                for width in WIDTHS:
-                    self.draw(month, PAGES[0], width, f"{letter}-{width}")
+            window = self.browser.new_page(viewport={"width": 1280, "height": 1130})
+            window.goto(f"{demo.url}/?collector=dns_statistics")
+            window.wait_for_load_state("networkidle")
+            window.screenshot(path=self.folder / "status-page.png")
+            window.emulate_media(color_scheme="dark")
+            window.screenshot(path=self.folder / "status-page-dark.png")
+            window.close()
 
 
 @contextmanager
 def painting(folder: Path) -> Iterator[Painter]:
-    """Start a browser that draws into a folder; fail if one of its pages has failed.
-
-    Raises:
-        RuntimeError: a script of a page failed.
-    """
+    """Start a browser that draws into a folder."""
     folder = folder.resolve()
     parts = bundled(folder / ".parts")
     options = ["--no-sandbox", "--disable-gpu"]
@@ -223,10 +193,22 @@ def painting(folder: Path) -> Iterator[Painter]:
         sync_playwright() as playwright,
         playwright.chromium.launch(executable_path=find("chromium"), args=options) as browser,
     ):
-        painter = Painter(browser, parts, folder)
-        yield painter
-    if painter.broken:
-        raise RuntimeError(f"a page did not draw: {painter.broken[0]}")
+        yield Painter(browser, parts, folder)
+
+
+def by_lot(folder: Path) -> dict[str, Scene]:
+    """Return a calm hour and each incident by letters, in random order; write down the key.
+
+    The rules are not loaded: an incident must be named before any alert has waited long enough to fire.
+    """
+    names = ["calm", *INCIDENTS]
+    secrets.SystemRandom().shuffle(names)
+    key = dict(zip(ascii_uppercase, names, strict=False))
+    (folder / "key.txt").write_text("".join(f"{letter}: {name}\n" for letter, name in key.items()))
+    return {
+        letter: replace(scene(INCIDENTS.get(name, CALM), rules=False), begin=END - timedelta(hours=8))
+        for letter, name in key.items()
+    }
 
 
 @click.command(help=__doc__)
@@ -236,13 +218,14 @@ def painting(folder: Path) -> Iterator[Painter]:
 def main(folder: Path, uids: tuple[str, ...], *, lot: bool) -> None:
     """Draw the pictures that the command line selects."""
     with painting(folder) as painter:
-        if lot:
-            painter.draw_by_lot()
-            return
-        pages = [page for page in PAGES if page.uid in uids or not uids]
-        painter.draw_all(usual_trouble(), "dashboard", pages)
-        painter.draw_all(scene(), "calm", pages)
-        if not uids:
+        scenes = by_lot(folder) if lot else {"dashboard": usual_trouble(), "calm": scene()}
+        chosen = ("edge-overview",) if lot else uids
+        for prefix, each in scenes.items():
+            with tempfile.TemporaryDirectory() as home, month_served(Path(home), each) as month:
+                for page in PAGES:
+                    if page.uid in chosen or not chosen:
+                        painter.draw(month, page, f"{prefix}-{page.uid.removeprefix('edge-')}")
+        if not chosen:
             painter.draw_status_page()
 
 
