@@ -126,7 +126,6 @@ _SERIES: dict[str, float | Value] = {
     "process_resident_memory_bytes": _about(9e7),
     "process_start_time_seconds": BEGIN.timestamp() + 26 * HOUR,
     "scrape_duration_seconds": _about(0.004),
-    "scrape_samples_scraped": 1346.0,
     # Zones.
     "edge_dns_day_start_timestamp_seconds": lambda _, at: _midnight(at),
     "edge_dns_record_scan_completed_timestamp_seconds": lambda of, at: (
