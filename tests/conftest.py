@@ -76,8 +76,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Start with the longest files, each together with one of the others, so that no core is idle at the end."""
     if hasattr(config, "workerinput"):
         others = [path for path in dict.fromkeys(item.path for item in items) if path not in LONGEST]
-        order = [path for path in chain.from_iterable(zip_longest(LONGEST, others)) if path is not None]
-        items.sort(key=lambda item: order.index(item.path))
+        order = {path: place for place, path in enumerate(chain.from_iterable(zip_longest(LONGEST, others)))}
+        items.sort(key=lambda item: order[item.path])
 
 
 @pytest.fixture(scope="session")
