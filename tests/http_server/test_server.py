@@ -1,6 +1,7 @@
 """The server over real sockets: its end, its limits of connections and of time, and the targets that it accepts."""
 
 import asyncio
+import errno
 import logging
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 
 import pytest
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from exporter.http_server.connections import Connections
@@ -91,6 +92,26 @@ async def test_a_stop_while_answers_are_under_way_logs_nothing_and_lets_them_end
     assert len(ended) == (len(clients) if answer is unread else 0)
 
 
+async def test_a_stop_waits_for_a_client_that_reads_late_though_the_application_has_ended() -> None:
+    ended = asyncio.Event()
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await Response(PIECE * 16)(scope, receive, send)
+        ended.set()
+
+    async with serving(app) as (server, port):
+        client = await sent(port, REQUEST)
+        await ended.wait()
+        connection = server.connection(client.getsockname())
+        stop = asyncio.create_task(server.stop(PATIENCE))
+        await until(connection.is_closing if connection is not None else list)
+        reader, writer = await asyncio.open_connection(sock=client)
+        _, body = (await reader.readuntil(b"\r\n\r\n")), await reader.read()
+        writer.close()
+        await stop
+    assert len(body) == len(PIECE) * 16
+
+
 async def test_a_broken_application_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     async def broken(_scope: Scope, _receive: Receive, _send: Send) -> None:
         raise ValueError("it broke")
@@ -113,6 +134,28 @@ async def test_the_oldest_connection_without_a_request_is_closed_for_a_new_one()
             assert (await reader.readline()).startswith(b"HTTP/1.1 200 ")
         for _, writer in (oldest, *others):
             writer.close()
+
+
+async def test_an_idle_connection_is_closed_when_the_system_refuses_a_further_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    refusals, accept = [OSError(errno.EMFILE, "Too many open files")], socket.socket.accept
+
+    def refused_once(bound: socket.socket) -> tuple[socket.socket, object]:
+        if refusals:
+            raise refusals.pop()
+        return accept(bound)
+
+    async with serving(named) as (server, port):
+        _, idle = await asyncio.open_connection("127.0.0.1", port)
+        await until(lambda: server.server_state.connections)
+        monkeypatch.setattr(socket.socket, "accept", refused_once)
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(REQUEST)
+        assert (await reader.readline()).startswith(b"HTTP/1.1 200 ")
+        assert (refusals, server.connection(idle.get_extra_info("sockname"))) == ([], None)
+        idle.close()
+        writer.close()
 
 
 def asking(target: bytes = b"/", more: bytes = b"Connection: close\r\n") -> bytes:
