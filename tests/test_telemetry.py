@@ -3,7 +3,10 @@
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
+from exporter.clock import SYSTEM
+from exporter.daemon.shards import Shards
 from exporter.polling.poll import AccountObserver
+from exporter.settings.model import Settings
 from exporter.telemetry import Telemetry
 
 
@@ -74,3 +77,36 @@ def test_units_are_those_of_the_names_and_calls_have_longer_buckets() -> None:
     telemetry.declare_calls("main", ["search"])
     bounds = [line.split('"')[3] for line in lines(telemetry, "edge_api_request_duration_seconds_bucket")]
     assert (bounds[0], bounds[-2:]) == ("0.01", ["30.0", "+Inf"])
+
+
+def test_an_account_is_up_or_down_at_the_exporter_that_reports_it_now() -> None:
+    telemetry = Telemetry(CollectorRegistry(), "1")
+    telemetry.declare_ups({"main": lambda: True, "other": None})
+    assert lines(telemetry, "edge_up{") == ['edge_up{account="main"} 1.0']
+    telemetry.declare_ups({"main": None, "other": lambda: False})
+    assert lines(telemetry, "edge_up{") == ['edge_up{account="other"} 0.0']
+
+
+def test_what_the_state_database_reports_is_counted() -> None:
+    telemetry = Telemetry(CollectorRegistry(), "1")
+    account = {"name": "main", "base_url": "http://127.0.0.1:1", "api_key": "k"}
+    shared = {"state": {"url": "postgresql://127.0.0.1:1/none"}, "shard": {"index": "lease", "total": 2}}
+    settings = Settings.model_validate({"accounts": [account], **shared})
+    shards = Shards(settings, telemetry, SYSTEM, held=print, lost=print)
+    shards.begin()
+    names = ("shard_takeovers_total", "shard_losses_total", "ledger_refused_rows_total", "state_database_seconds_count")
+    own = tuple(f"edge_exporter_{name}" for name in names)
+    assert [line.rpartition(" ")[2] for line in lines(telemetry, *own)] == ["0.0"] * 5
+    shards.claimed(0)
+    shards.lost(1)
+    shards.refused(3)
+    shards.took("commit", 0.5)
+    assert lines(telemetry, *own, "edge_exporter_state_database_seconds_sum") == [
+        'edge_exporter_shard_takeovers_total{shard="0"} 1.0',
+        'edge_exporter_shard_takeovers_total{shard="1"} 0.0',
+        'edge_exporter_shard_losses_total{shard="0"} 0.0',
+        'edge_exporter_shard_losses_total{shard="1"} 1.0',
+        "edge_exporter_ledger_refused_rows_total 3.0",
+        'edge_exporter_state_database_seconds_count{operation="commit"} 1.0',
+        'edge_exporter_state_database_seconds_sum{operation="commit"} 0.5',
+    ]
