@@ -95,6 +95,8 @@ class Polling:
         # First remove the series of other shards, because another exporter may have counted them since.
         if kept != self._registry.share.held:
             await self._poll_shards(kept)
+            # What comes back with a new epoch is polled at once, like any new target.
+            await self.schedule.targets_changed()
             await render()
         if self._shards.database is not None:
             self._shards.database.rendered = epochs

@@ -1,12 +1,14 @@
 """When the number of shards changes, some targets move: nothing is counted twice, and only the gap is lost."""
 
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
-from exporter.targets.sharding import Shard
+from exporter.targets.sharding import Shard, Share
 from exporter.targets.target import TargetKey
-from tests.counters.sandboxed_daemons import RunningDaemon
+from tests.counters.sandboxed_daemons import RunningDaemon, running_daemon
 from tests.shards.sharded_daemons import ShardedDaemons, series_of, sharded_daemons
 
 COUNTERS = ("edge_dns_queries_total", "edge_shield_rate_limit_breaches_total")
@@ -112,3 +114,25 @@ async def test_rows_of_rate_limits_go_where_their_shield_zones_are(tmp_path: Pat
                 keys = [(limit, TargetKey.of("second", "shield_zone", str(zone))) for limit, zone in limits]
                 owned_here = {limit for limit, key in keys if Shard(index, total).owns(key)}
                 assert rows_of(shared, index, "shield_rate_limits", "second") == owned_here
+
+
+async def test_polls_series_and_budgets_follow_the_shards_that_an_exporter_holds(tmp_path: Path) -> None:
+    more: dict[str, Any] = {"state": {"url": "postgresql://127.0.0.1:1/none"}, "shard": {"index": "lease", "total": 2}}
+    async with (
+        sharded_daemons(tmp_path, zones=6, **more) as shared,
+        running_daemon(partial(shared.settings, 0, 2)) as pod,
+    ):
+        for epochs in dict[int, int](), {0: 1}, {0: 1, 1: 4}, {1: 4}, {1: 5}:
+            await pod.daemon.polling.hold(epochs, {}, pod.daemon.renderer.render)
+            await pod.settle()
+            held = Share(frozenset(epochs), 2)
+            accounts = {name for name in ("main", "second") if held.owns(TargetKey.of(name, "account", name))}
+            assert set(await pod.samples("edge_up", "account")) == accounts
+            zones = {str(zone) for index in epochs for zone in owned(shared, index, 2)}
+            window = 'edge_dns_window_queries{account="main"'
+            assert {one.split('"')[5] for one in await series_of(pod) if one.startswith(window)} == zones
+            assert set(await pod.samples("edge_exporter_shard_info", "shard")) == set(map(str, epochs))
+            known = {str(shard): epoch for shard, epoch in epochs.items()}
+            assert await pod.samples("edge_exporter_shard_epoch", "shard") == known
+            budgets = await pod.samples("edge_api_budget_requests_per_second", "account")
+            assert budgets == dict.fromkeys(("main", "second"), 5000.0 * max(1, len(epochs)))
