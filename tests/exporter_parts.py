@@ -246,5 +246,4 @@ async def exporter_parts(
             await parts.schedule.stop()
             parts.ledger.close()
             await parts.schedule.memory.stop()
-            parts.renderer.close()
             await parts.polling.accounts.close()

@@ -191,7 +191,6 @@ class Daemon:
         await self.schedule.memory.stop()
         await self.server.stop()
         await self.polling.accounts.close()
-        self.renderer.close()
 
     def reload_soon(self) -> None:
         """Begin a reload, in the background."""

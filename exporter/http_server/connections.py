@@ -117,8 +117,6 @@ class Acceptor:
             self._resumption.cancel()
         for handshake in self._handshakes:
             handshake.cancel()
-        self._crowding.stop()
-        self._failing.stop()
 
     async def wait_closed(self) -> None:
         """Wait until all handshakes have ended."""
@@ -204,11 +202,6 @@ class _Episode:
         else:
             self._end.cancel()
         self._end = asyncio.get_running_loop().call_later(QUIET_SECONDS, self._ended)
-
-    def stop(self) -> None:
-        """Stop logging the fault."""
-        if self._end is not None:
-            self._end.cancel()
 
     def _ended(self) -> None:
         self._end = None

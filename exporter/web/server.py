@@ -82,12 +82,11 @@ class WebServer:
         # Use a thread, because the file may be on a disk that hangs.
         config = await asyncio.to_thread(load_web_config, self._config_file)
         settings = config.tls()
-        if (settings is None) != (self._tls is None):
-            logger().warning("only a restart switches TLS on or off")
-        elif settings is not None and self._tls is not None:
+        if settings is not None and self._tls is not None:
             await asyncio.to_thread(self._tls.replace, settings)
+        elif settings is not None or self._tls is not None:
+            logger().warning("only a restart switches TLS on or off")
         self._access.replace(config)
-        self._config = config
         _report(config)
 
     async def stop(self) -> None:
@@ -96,8 +95,6 @@ class WebServer:
             await self._server.stop()
         else:
             self._socket.close()
-        if self._tls is not None:
-            self._tls.close()
 
 
 def _report(config: WebConfig) -> None:

@@ -192,7 +192,6 @@ async def view_setup(*accounts: str) -> AsyncIterator[ViewSetup]:
     try:
         yield ViewSetup(clock, wall, store, registry, schedule, renderer, dict.fromkeys(entries, True))
     finally:
-        renderer.close()
         for entry in entries.values():
             await entry.client.aclose()
 

@@ -69,12 +69,7 @@ class _Turns:
             self._waiting.remove(leaving)
             if not leaving[2].done():
                 leaving[2].set_exception(TooManyChecksError)
-        try:
-            await mine
-        except asyncio.CancelledError:
-            if not mine.cancelled():  # it has the turn already
-                self._pass_on()
-            raise
+        await mine
 
     def _pass_on(self) -> None:
         while self._waiting:

@@ -194,10 +194,6 @@ class ServerTls:
         await asyncio.wait((self._reading,), timeout=LONGEST_LOOK)
         return self._current
 
-    def close(self) -> None:
-        """End the thread that reads the files."""
-        self._reader.shutdown(wait=False, cancel_futures=True)
-
 
 def _stamp(settings: TlsSettings) -> list[tuple[int, int, int] | None]:
     """Return what changes with the content of each file; None for one that cannot be looked at."""

@@ -43,7 +43,6 @@ async def serving(tls: ServerTls) -> AsyncIterator[int]:
         finally:
             acceptor.close()
             await acceptor.wait_closed()
-            tls.close()
 
 
 async def connect(port: int, client: ssl.SSLContext) -> tuple[bytes, str, int]:
