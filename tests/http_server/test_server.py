@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import gc
 import logging
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -134,6 +135,21 @@ async def test_the_oldest_connection_without_a_request_is_closed_for_a_new_one()
             assert (await reader.readline()).startswith(b"HTTP/1.1 200 ")
         for _, writer in (oldest, *others):
             writer.close()
+
+
+async def test_a_closed_connection_leaves_nothing_in_memory() -> None:
+    def left() -> int:
+        gc.collect()
+        return sum(isinstance(one, asyncio.Task | TimeLimitedProtocol) for one in gc.get_objects())
+
+    async with serving(named) as (_, port):
+        before = left()
+        for _ in range(3):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(asking())
+            assert (await reader.read()).startswith(b"HTTP/1.1 200 ")
+            writer.close()
+        await until(lambda: left() <= before)
 
 
 async def test_an_idle_connection_is_closed_when_the_system_refuses_a_further_one(

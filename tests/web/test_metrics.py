@@ -195,8 +195,10 @@ async def test_a_head_request_has_the_size_and_no_body() -> None:
 )
 async def test_filters_choose_what_is_sent(query: str, lines: list[str]) -> None:
     async with site() as small, small.client() as client:
+        before = small.setup.renderer.current
         answer = await client.get(f"/metrics?{query}")
         packed = await client.get(f"/metrics?{query}", headers={"Accept-Encoding": "gzip"})
+        assert small.setup.renderer.current is before
     assert [line for line in answer.text.splitlines() if not line.startswith("#")] == lines
     assert (packed.headers["content-encoding"], packed.content) == ("gzip", answer.content)
 
