@@ -63,12 +63,13 @@ def pytest_xdist_auto_num_workers() -> int:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Collect the tests without garbage collections, and exclude the test items from later ones, which saves time."""
+    """Collect the tests without garbage collections; later ones are rarer than usual, and leave the test items out."""
     gc.disable()
     try:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(50_000, 20, 50)
         gc.enable()
 
 
