@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import math
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Iterator
@@ -93,12 +94,10 @@ class LoopServer(uvicorn.Server):
 
     async def start(self, bound: socket.socket) -> None:
         """Serve on a bound socket, which `stop` closes; requests are answered when this returns."""
-        self._task = asyncio.create_task(self.serve(sockets=[bound]), name="web")
-        while not self.started:
-            if self._task.done():
-                await self._task
-                raise RuntimeError("the web server ended before it had started")
-            await asyncio.sleep(STEP)
+        self._task = task = asyncio.create_task(self.serve(sockets=[bound]), name="web")
+        await _until(lambda: self.started or task.done(), math.inf)
+        if task.done():
+            await task
 
     async def stop(self, answer_seconds: float = ANSWER_SECONDS) -> None:
         """Stop serving; answers under way may take `answer_seconds`, and then their connections are closed."""

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from exporter.http_server.connections import Connections
 from exporter.http_server.protocol import LARGEST_HEAD, REQUEST_SECONDS, TimeLimitedProtocol
-from exporter.http_server.server import LoopServer, bind
+from exporter.http_server.server import STEP, LoopServer, bind
 from tests.waiting import PATIENCE, until
 
 PIECE = bytes(1024 * 1024)
@@ -75,25 +75,33 @@ async def test_a_stop_while_answers_are_under_way_logs_nothing_and_lets_them_end
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("exporter.http_server.server.DISCONNECTED_SECONDS", seconds)
-    begun, ended = list[Scope](), list[Scope]()
+    begun, ended, left = list[Scope](), list[Scope](), list[Scope]()
 
     async def app(scope: Scope, _receive: Receive, send: Send) -> None:
         begun.append(scope)
-        await answer(send)
-        ended.append(scope)
+        try:
+            await answer(send)
+            ended.append(scope)
+        finally:
+            await asyncio.sleep(20 * STEP)
+            left.append(scope)
 
     async with serving(app) as (server, port):
         clients = [await sent(port, REQUEST) for _ in range(5)]
         await until(lambda: len(begun) == len(clients))
         async with asyncio.timeout(PATIENCE):
-            await server.stop()
+            await server.stop(0.0)
+        assert len(left) == len(clients)
     for client in clients:
         client.close()
     assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []
     assert len(ended) == (len(clients) if answer is unread else 0)
 
 
-async def test_a_stop_waits_for_a_client_that_reads_late_though_the_application_has_ended() -> None:
+@pytest.mark.parametrize(("seconds", "is_whole"), [(PATIENCE, True), (0.0, False)])
+async def test_a_stop_waits_for_a_client_that_reads_late_though_the_application_has_ended(
+    seconds: float, *, is_whole: bool
+) -> None:
     ended = asyncio.Event()
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -104,13 +112,23 @@ async def test_a_stop_waits_for_a_client_that_reads_late_though_the_application_
         client = await sent(port, REQUEST)
         await ended.wait()
         connection = server.connection(client.getsockname())
-        stop = asyncio.create_task(server.stop(PATIENCE))
+        stop = asyncio.create_task(server.stop(seconds))
         await until(connection.is_closing if connection is not None else list)
         reader, writer = await asyncio.open_connection(sock=client)
         _, body = (await reader.readuntil(b"\r\n\r\n")), await reader.read()
         writer.close()
         await stop
-    assert len(body) == len(PIECE) * 16
+    assert (len(body) == len(PIECE) * 16) == is_whole
+
+
+async def test_of_two_servers_that_bind_an_address_at_once_the_second_cannot_start() -> None:
+    first = bind("127.0.0.1", 0)
+    with bind(*first.getsockname()) as second:
+        servers = [LoopServer(named, Connections(1)) for _ in range(2)]
+        await servers[0].start(first)
+        with pytest.raises(OSError, match="in use"):
+            await servers[1].start(second)
+        await servers[0].stop()
 
 
 async def test_a_broken_application_is_logged(caplog: pytest.LogCaptureFixture) -> None:

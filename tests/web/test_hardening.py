@@ -113,6 +113,13 @@ async def test_a_reload_does_not_wait_for_a_body(body: bytes) -> None:
     assert answer.count(b"HTTP/1.1") == setup.reloads == 1
 
 
+async def test_no_header_changes_the_address_of_a_client() -> None:
+    async with view_setup() as setup, serving(setup.app()) as server:
+        answer = await exchange(server, POST + b"X-Forwarded-For: 192.0.2.7\r\n\r\n")
+    assert answer.startswith(b"HTTP/1.1 200 ")
+    assert b"\r\ndate: " in answer
+
+
 CONNECTION = {
     "one-after-another": ((GET + b"\r\n") * 2 + GET + b"Connection: close\r\n\r\n", 3),
     "more-than-are-kept": ((GET + b"\r\n") * 1000, 1),

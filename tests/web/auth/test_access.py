@@ -326,6 +326,14 @@ async def test_the_real_server_applies_the_file_and_reads_it_again_at_a_reload(t
     assert [log["event"] for log in logs] == ["only a restart switches TLS on or off"]
 
 
+@pytest.mark.parametrize(("host", "named"), [("", "localhost"), ("127.0.0.1", "127.0.0.1")])
+async def test_the_server_is_named_by_its_address(host: str, named: str) -> None:
+    server = WebServer(host, 0, None)
+    url, port = server.url, server.port
+    await server.stop()
+    assert url == f"http://{named}:{port}"
+
+
 async def test_a_password_that_is_slow_to_check_is_reported_at_a_start_and_at_a_reload(tmp_path: Path) -> None:
     path = tmp_path / "web.yml"
     path.write_text(f"basic_auth_users: {{prometheus: {HASH.replace('$04$', '$16$')}}}\n")
