@@ -153,6 +153,9 @@ ask a b c d | 1 a b c d | 429 a 5 | 429 b 5 | 429 c 5 | 429 d 5 | pause 5 rate 5
 a call that has passed the gate and waits for its turn looks at the gate again; 10 1000
 ask a b c d | 0 a | 429 a | 1 a b | 429 b 20 | 20 a b | 22 a b c
 
+a probe that waits for its turn looks at the gate again, too, however short the pause is; 1 1000
+ask a b | 1 a b | 429 a | ask c | 1.5 a b | 429 b 1 | 2.4 a b | 10 a b c
+
 a probe that is lost makes room for the next; 10 1000
 ask a | 0.01 a | 429 a | ask b c d | 1 a b | lose b | 2 a b c | answer c | ask e | 3 a b c d e
 
@@ -245,6 +248,9 @@ async def test_a_call_that_is_of_no_use_after_the_pause_is_refused_at_once_and_l
 
 async def test_a_part_of_the_budget_is_a_part_of_its_rate_and_of_its_calls_at_once() -> None:
     async with limited_calls(rate=1000, max_in_flight=8) as it:
+        # One call at once is always granted.
+        it.rate_limiter.resize(0.001)
+        assert (it.rate_limiter.rate, it.rate_limiter.max_in_flight) == (1, 1)
         it.rate_limiter.resize(0.25)
         assert (it.rate_limiter.rate, it.rate_limiter.max_in_flight) == (250, 2)
         it.ask(*names(20))
