@@ -71,6 +71,7 @@ class LimitedCalls:
         try:
             self.permits[path] = await self.rate_limiter.acquire(path, until)
         except RateLimited as paused:
+            assert paused.status == 429
             self.refused.append((path, round(paused.retry_after or 0, 6)))
             return
         self.granted.append((round(self.time.now - 1000.0, 6), path))
