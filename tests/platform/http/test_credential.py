@@ -1,9 +1,13 @@
 """The change of a refused key is noticed."""
 
+from contextlib import suppress
+
 import pytest
 
-from exporter.platform.errors import CredentialError
+from exporter.platform.api import dns
+from exporter.platform.errors import CredentialError, PlatformError
 from exporter.platform.http.client import Credential
+from tests.platform.clients import Reply, answered, good
 
 # The key that is sent and what the platform says of it; the key that is there afterwards; whether it is renewed, and
 # whether the platform has refused it. None is a key that cannot be read.
@@ -42,3 +46,13 @@ async def test_a_key_is_renewed_once_after_it_was_refused(
     key = later
     assert (credential.is_renewed(), credential.is_refused()) == (is_renewed, is_refused)
     assert not credential.is_renewed()
+
+
+async def test_a_401_refuses_the_key_until_it_is_accepted() -> None:
+    refused, answers = [], (Reply(403), Reply(401), Reply(500), good('{"TotalQueriesServed": 7}'))
+    async with answered(*answers) as (kit, _):
+        for _ in answers:
+            with suppress(PlatformError):
+                await dns.statistics(kit.calls, 102)
+            refused.append(kit.client.credential.is_refused())
+    assert refused == [False, True, True, False]

@@ -48,7 +48,7 @@ ECHOES: dict[str, tuple[Request[Any], Reply, str]] = {
     "percent signs": (STATISTICS, Reply(401, KEY.replace("-", "%2D")), KEY),
     "percent signs at the end": (STATISTICS, Reply(500, "\n" * 280 + KEY.replace("-", "%2D")), KEY),
     **{f"encoded, {echo:.12}": (SCAN, Reply(400, '{"Message": "' + echo + ' is void"}'), KEY) for echo in ESCAPED},
-    "a secret that was sent": (ADD_SECRET, Reply(400, json.dumps({"Message": f"no '{SECRET}'"})), KEY),
+    "a secret that was sent": (ADD_SECRET, Reply(400, json.dumps({"Message": f"TOKEN: no '{SECRET}'"})), KEY),
     "a short key": (
         *(STATISTICS, Reply(400, json.dumps({"ErrorKey": "s3cret", "Field": "s3cret", "Message": "not s3cret"}))),
         "s3cret",
