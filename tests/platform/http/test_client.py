@@ -180,6 +180,9 @@ async def test_polls_that_are_told_to_wait_long_keep_half_of_the_workers_at_most
             assert error.retry_after == float(asked)  # noqa: PT017 - a poll that sits it out is answered
             ended += 1
 
+    def all_wait() -> bool:
+        return ended + len(kit.heard.retries) == 5
+
     script = [*[Reply(503, "", {"Retry-After": asked})] * 5, *[good(GOOD)] * (5 - given_up)] * 2
     async with answered(*script, attempts=2, max_in_flight=4, sleep=rest) as (kit, platform):
         # In the second round, the places of the first are free again.
@@ -187,7 +190,7 @@ async def test_polls_that_are_told_to_wait_long_keep_half_of_the_workers_at_most
             ended = 0
             kit.heard.retries.clear()
             polls = [asyncio.create_task(poll(zone)) for zone in range(5)]
-            await until(lambda: ended + len(kit.heard.retries) == 5)
+            await until(all_wait)
             assert (ended, len(kit.heard.retries)) == (given_up, 5 - given_up)
             rested.set()
             await asyncio.gather(*polls)
