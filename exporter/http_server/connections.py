@@ -44,9 +44,8 @@ class Connections:
 
     def opened(self, connection: object, abort: Callable[[], None]) -> None:
         """Count a new connection, or change how a counted one is closed."""
-        if connection not in self._open:
-            self._waiting[connection] = None
         self._open[connection] = abort
+        self.waits(connection)
 
     def waits(self, connection: object) -> None:
         """Note that a connection waits for its client; one that is already waiting keeps its place."""

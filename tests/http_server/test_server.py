@@ -13,6 +13,7 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
+from structlog.testing import capture_logs
 
 from exporter.http_server.connections import Connections
 from exporter.http_server.protocol import LARGEST_HEAD, REQUEST_SECONDS, TimeLimitedProtocol
@@ -155,6 +156,61 @@ async def test_the_oldest_connection_without_a_request_is_closed_for_a_new_one()
             writer.close()
 
 
+async def test_an_idle_connection_is_closed_for_a_new_one_and_not_one_that_is_being_answered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("exporter.http_server.server.KEEPALIVE_SECONDS", 2 * PATIENCE)
+    begun, release = asyncio.Event(), asyncio.Event()
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        begun.set()
+        if scope["path"] == "/slow":
+            await release.wait()
+        await named(scope, receive, send)
+
+    async with serving(app, limit=2) as (server, port):
+        clients = [await asyncio.open_connection("127.0.0.1", port)]
+        clients[0][1].write(asking(b"/slow"))
+        await begun.wait()
+        for _ in range(2):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            clients.append((reader, writer))
+            writer.write(REQUEST)
+            assert (await reader.readline()).startswith(b"HTTP/1.1 200 ")
+        open_ = [server.connection(writer.get_extra_info("sockname")) is not None for _, writer in clients]
+        assert open_ == [True, False, True]
+        release.set()
+        assert (await clients[0][0].readline()).startswith(b"HTTP/1.1 200 ")
+        for _, writer in clients:
+            writer.close()
+
+
+async def test_no_connection_beyond_the_limit_is_accepted_while_all_are_being_answered() -> None:
+    begun, release = list[Scope](), asyncio.Event()
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        begun.append(scope)
+        await release.wait()
+        await named(scope, receive, send)
+
+    with capture_logs() as logs:
+        async with serving(app, limit=1) as (_, port):
+            clients = [await sent(port, REQUEST)]
+            await until(lambda: begun)
+            clients.append(await sent(port, REQUEST))
+            await until(lambda: logs)
+            for _ in range(100):
+                await asyncio.sleep(0)
+            assert len(begun) == 1
+            release.set()
+            for client in clients:
+                assert (await asyncio.get_running_loop().sock_recv(client, 100)).startswith(b"HTTP/1.1 200 ")
+                client.close()
+    assert [log["event"] for log in logs] == [
+        "connection limit reached, the oldest without a request are closed for new ones"
+    ]
+
+
 async def test_a_closed_connection_leaves_nothing_in_memory() -> None:
     def left() -> int:
         gc.collect()
@@ -170,7 +226,7 @@ async def test_a_closed_connection_leaves_nothing_in_memory() -> None:
         await until(lambda: left() <= before)
 
 
-async def test_an_idle_connection_is_closed_when_the_system_refuses_a_further_one(
+async def test_idle_connections_are_closed_when_the_system_refuses_a_further_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     refusals, accept = [OSError(errno.EMFILE, "Too many open files")], socket.socket.accept
@@ -181,15 +237,15 @@ async def test_an_idle_connection_is_closed_when_the_system_refuses_a_further_on
         return accept(bound)
 
     async with serving(named) as (server, port):
-        _, idle = await asyncio.open_connection("127.0.0.1", port)
-        await until(lambda: server.server_state.connections)
+        idle = [(await asyncio.open_connection("127.0.0.1", port))[1] for _ in range(2)]
+        await until(lambda: len(server.server_state.connections) == len(idle))
         monkeypatch.setattr(socket.socket, "accept", refused_once)
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(REQUEST)
         assert (await reader.readline()).startswith(b"HTTP/1.1 200 ")
-        assert (refusals, server.connection(idle.get_extra_info("sockname"))) == ([], None)
-        idle.close()
-        writer.close()
+        assert [server.connection(one.get_extra_info("sockname")) for one in idle] == [None] * 2
+        for one in (*idle, writer):
+            one.close()
 
 
 def asking(target: bytes = b"/", more: bytes = b"Connection: close\r\n") -> bytes:
