@@ -187,11 +187,11 @@ async def test_the_kinds_of_configured_lists_are_there_too_without_those_that_ha
     async with view_setup() as setup, endpoints_client(setup) as client:
         setup.registry.configure([Selection("main", "pull_zone", discover=True)])
         unknown = await client.get("/sd/pull_zone")
+        setup.registry.apply("main", Inventory({"pull_zone": ResourceList((Resource("8"),), complete=True)}))
+        assert (await client.get("/sd/pull_zone")).json() == []
         lists = {"pull_zone": ResourceList((Resource("7", "shop"), Resource("8")), complete=True)}
         setup.registry.apply("main", Inventory(lists))
         listed = await client.get("/sd/pull_zone")
-        setup.registry.apply("main", Inventory({"pull_zone": ResourceList((Resource("8"),), complete=True)}))
-        assert (await client.get("/sd/pull_zone")).json() == []
         assert (unknown.status_code, [group["targets"] for group in listed.json()]) == (503, [["shop"]])
 
 
