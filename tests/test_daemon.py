@@ -251,6 +251,10 @@ async def test_a_reload_adds_changes_at_once_and_removes_without_trace_accounts_
         text = (await client.get("/metrics")).text
         assert [line for line in text.splitlines() if '"other"' in line or "orders" in line] == []
         assert 'edge_api_requests_total{account="main"' in text
+        configured.write(added, token=token, number="1")
+        assert await daemon.reload() == ()
+        await drained(daemon.schedule)
+        assert '"other"' in str(await scraped(daemon, client, "edge_api_requests_total")), "it counts again"
 
 
 async def test_a_reload_polls_again_at_once_what_it_cut_off(configured: ConfiguredSandbox) -> None:

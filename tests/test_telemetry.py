@@ -1,10 +1,13 @@
 """The program's own metrics."""
 
+from platform import python_version
+
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
 from exporter.clock import SYSTEM
 from exporter.daemon.shards import Shards
+from exporter.metric import FamilyInfo, Kind
 from exporter.polling.poll import AccountObserver
 from exporter.settings.model import Settings
 from exporter.telemetry import Telemetry
@@ -67,6 +70,22 @@ def test_what_may_be_worth_an_alert_begins_at_0() -> None:
     assert lines(telemetry, "edge_api_request_failures_total{")[0] == (
         'edge_api_request_failures_total{account="main",operation="search",reason="unauthorized"} 0.0'
     )
+    telemetry.declare_accounts({"main": None})
+    assert lines(telemetry, "edge_api_throttled") == ['edge_api_throttled_seconds_total{account="main"} 0.0']
+    telemetry.declare_counters([FamilyInfo("edge_a_total", "A.", Kind.COUNTER), FamilyInfo("edge_b", "B.", Kind.GAUGE)])
+    corrections = 'edge_exporter_ledger_corrections_total{family="edge_a_total"}'
+    assert lines(telemetry, "edge_exporter_ledger_corrections") == [f"{corrections} 0.0"]
+    telemetry.corrected("edge_a_total", 2)
+    assert lines(telemetry, "edge_exporter_ledger_corrections") == [f"{corrections} 2.0"]
+
+
+def test_a_new_exporter_shows_itself_its_state_and_its_process() -> None:
+    telemetry = Telemetry(CollectorRegistry(), "1.2")
+    assert lines(telemetry, "edge_exporter_build_info", "edge_exporter_ledger_up") == [
+        f'edge_exporter_build_info{{python="{python_version()}",version="1.2"}} 1.0',
+        "edge_exporter_ledger_up 1.0",
+    ]
+    assert all(lines(telemetry, one) for one in ("process_open_fds", "python_info", "python_gc_collections_total"))
 
 
 def test_units_are_those_of_the_names_and_calls_have_longer_buckets() -> None:
