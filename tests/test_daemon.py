@@ -392,6 +392,12 @@ async def test_a_renamed_script_keeps_its_budget_over_a_restart_and_one_without_
     budgets = f"scripts: {{{{monthly_budget_dollars: {{{{{name}: 20, gone: 5}}}}}}}}\n    budget:"
     configured.write(FILE.replace("budget:", budgets))
     family, unmatched = "edge_script_monthly_budget_dollars", "edge_exporter_script_budget_unmatched"
+
+    async def until_budget_of(daemon: Daemon, client: httpx.AsyncClient, name: str) -> None:
+        async with asyncio.timeout(PATIENCE):
+            while list(await scraped(daemon, client, family)) != [_budget(script_id, name)]:
+                pass
+
     with capture_logs() as log:
         async with configured.daemon() as (daemon, client):
             await scraped(daemon, client, "edge_script_info")
@@ -402,13 +408,14 @@ async def test_a_renamed_script_keeps_its_budget_over_a_restart_and_one_without_
             }
             assert "no script has that name or id" in (await client.get("/")).text
             await flushed(daemon.ledger)
+            configured.world.scripts.rename_script(script_id, "another")
+            poll_now(daemon.schedule, "scripts")
+            await until_budget_of(daemon, client, "another")
+            await flushed(daemon.ledger)
     assert [line["script"] for line in log if line["event"] == "monthly budget belongs to no script"] == ["gone"]
-    configured.world.scripts.rename_script(script_id, "another")
     async with configured.daemon() as (daemon, client):
         await scraped(daemon, client, "edge_script_info")
-        async with asyncio.timeout(PATIENCE):
-            while list(await scraped(daemon, client, family)) != [_budget(script_id, "another")]:
-                pass
+        await until_budget_of(daemon, client, "another")
         assert (await scraped(daemon, client, unmatched))[f'{unmatched}{{account="main",script="{name}"}}'] == 0
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from exporter.polling.script_budgets import BUDGET_ROWS
 from tests.counters.sandboxed_daemons import SandboxedDaemons
 from tests.waiting import until
 
@@ -80,6 +81,8 @@ async def test_a_removed_zone_that_comes_back_goes_on_and_begins_anew_after_its_
 ) -> None:
     dns = sandboxed.world.dns
     name = dns.zones.name(101)
+    scripts = sandboxed.world.scripts.scripts
+    sandboxed.account = {"scripts": {"monthly_budget_dollars": {scripts.name(next(iter(scripts))): 20}}}
     async with sandboxed.daemon() as running:
         for later, served in ((0.0, 7.0 + 5.0), (31 * 86400.0, 0.0)):
             dns.add_queries(101, 7)
@@ -94,6 +97,7 @@ async def test_a_removed_zone_that_comes_back_goes_on_and_begins_anew_after_its_
             remembered = {key.target.label for key in running.daemon.ledger.remembered()}
             assert ("dns_zone/101" in remembered) is (served > 0)
             assert "dns_zone/102" in remembered
+            assert BUDGET_ROWS in {key.collector for key in running.daemon.ledger.remembered()}
             dns.add_zone(name, 101)
             dns.add_queries(101, 7 + 5)
             await running.poll("discovery")

@@ -237,10 +237,14 @@ async def test_what_nobody_answers_is_asked_again_before_anything_is_polled_with
         assert {key.collector for key, _ in parts.store.statuses()} > {"discovery", "shield_zones"}
 
 
-async def test_a_key_that_is_put_right_brings_names_before_anything_that_carries_them(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kinds", [{}, {**SHIELD_ONLY, "shield_zones": {"discover": False, "ids": [1, 2, 3]}}])
+async def test_a_key_that_is_put_right_brings_names_before_anything_that_carries_them(
+    tmp_path: Path, kinds: dict[str, Any]
+) -> None:
     key = tmp_path / "key"
     key.write_text("wrong")
-    async with exporter_parts(account={"api_key": None, "api_key_file": str(key)}, world=world()) as parts:
+    account = {"api_key": None, "api_key_file": str(key), **kinds}
+    async with exporter_parts(account=account, world=world()) as parts:
         for _ in range(FIRST_TRIES + 2):
             await parts.turn(FIRST_RETRY_SECONDS)
         key.write_text(API_KEY)
@@ -521,6 +525,9 @@ async def test_breaking_code_in_one_poll_ends_with_that_poll(breaks: str) -> Non
             await parts.turn(400)
         assert [line["target"] for line in logs if line["event"] == "poll broke"] == ["dns_zone/102"]
         assert parts.value("edge_target_up", collector="dns_statistics", target="dns_zone/102") == 0.0
+        broken = parts.store.find(PollKey.of("dns_statistics", "main", "dns_zone", "102"))
+        assert broken is not None
+        assert broken.duration < 400
         assert parts.value("edge_target_up", collector="dns_statistics", target="dns_zone/101") == 1.0
         assert [task.get_name() for task in asyncio.all_tasks()].count("poll") == 8
 
