@@ -104,13 +104,15 @@ def _shown(outcome: Outcome) -> str:
     lines += [
         f"counted {count.info.name} {','.join(labels)}: {_source(source)}\n".replace(" :", ":")
         for count in outcome.counts
-        for labels, source in count.sources
+        for labels, source in count.sources or [((), None)]
     ]
     lines += [f"drawn {outcome.chart}\n"] if outcome.chart else []
     return "".join(lines)
 
 
-def _source(source: Source) -> str:
+def _source(source: Source | None) -> str:
+    if source is None:
+        return "no series"
     if isinstance(source, MonthToDate):
         return f"{source.value:g} in the month"
     if not source.charted:

@@ -74,12 +74,17 @@ ANSWERS: dict[str, object] = {
 }
 # A counter begins when a field of its object is there.
 OBJECTS: tuple[object, ...] = ({"A": {}}, {"A": None, "B": None}, {"C": 1})
+# Buckets of one day are added.
+PAIRS: tuple[list[object], ...] = (
+    [["2026-02-07", 3], ["07-02-2026", 4], ["08-02-2026", None], ["2026-02-08", 2], ["08-02-2026", None]],
+    [["2026-02-07", 3], ["2026-02-08"]],
+)
 # Keys of a list whose expression fails.
 FAILING = {"items": "join(',', values(Sizes))", "more": "abs(Name)", "id": "sum(Parts)"}
 
 
-def of_an_object() -> str:
-    metric = '{name: edge_things_total, help: A., days: "{a: A, b: B}", label: part}'
+def of_days(days: str) -> str:
+    metric = f"{{name: edge_things_total, help: A., days: {days}}}"
     return f"endpoints: [{{name: things, path: /things, metrics: [{metric}]}}]"
 
 
@@ -99,7 +104,8 @@ async def test_an_answer_gives_what_can_be_read_or_fails_its_target_in_words() -
     item = {"Items": [{"Id": 1, "Parts": ["a"]}], "More": False, "Name": "x", "Sizes": {"a": 1}}
     polls: list[tuple[str, Collector, object]] = [
         *((words, collector(ALL), answer) for words, answer in ANSWERS.items()),
-        *((f"an object {answer}", collector(of_an_object()), answer) for answer in OBJECTS),
+        *((f"an object {answer}", collector(of_days('"{a: A, b: B}", label: part')), answer) for answer in OBJECTS),
+        *((f"pairs {pairs}", collector(of_days("Chart")), {"Chart": pairs}) for pairs in PAIRS),
         *((f"{key} of a list", collector(of_a_list(key), "things_list"), item) for key in FAILING),
     ]
     text = ""

@@ -1,7 +1,9 @@
 """Calls that several endpoints share."""
 
 import asyncio
+import gc
 from datetime import UTC, datetime, timedelta
+from weakref import WeakSet
 
 import pytest
 
@@ -22,6 +24,7 @@ class Things:
         self.made = 0
         self.go, self.begun = asyncio.Event(), asyncio.Event()
         self.refuses = False
+        self.documents = WeakSet[Document]()
         if released:
             self.go.set()
 
@@ -32,7 +35,9 @@ class Things:
         await self.go.wait()
         if self.refuses:
             raise Forbidden("no", status=403)
-        return Answer(Document.model_validate(number), NOW, b"1")
+        document = Document.model_validate(number)
+        self.documents.add(document)
+        return Answer(document, NOW, b"1")
 
     async def ask(self, reader: str, after: float = 0, account: str = "main") -> int:
         """Return the answer that a reader gets a number of seconds after `NOW`."""
@@ -59,9 +64,16 @@ async def test_who_asks_while_a_call_is_under_way_waits_for_it() -> None:
 
 
 async def test_an_answer_serves_each_reader_once_and_for_half_its_interval() -> None:
-    things = Things(3)
-    asked = (("a", 0), ("b", 300), ("c", 301), ("a", 302), ("a", 303))
-    assert [await things.ask(reader, after) for reader, after in asked] == [1, 1, 2, 2, 3]
+    things = Things(4)
+    asked = (("a", 0), ("b", 0), ("c", 300), ("d", 301), ("a", 302), ("a", 303))
+    assert [await things.ask(reader, after) for reader, after in asked] == [1, 1, 1, 2, 2, 3]
+
+
+async def test_an_answer_that_all_have_read_takes_no_memory() -> None:
+    things = Things(2)
+    assert [await things.ask(reader) for reader in "ab"] == [1, 1]
+    gc.collect()
+    assert not things.documents
 
 
 async def test_a_path_of_one_endpoint_is_asked_each_time() -> None:
@@ -92,8 +104,8 @@ async def test_who_gives_up_waiting_leaves_the_call_to_the_others() -> None:
 async def test_answers_that_wait_for_others_take_so_much_memory_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared_calls, "MOST_WAITING", 1)
     things = Things(2)
-    asked = (("a", "main"), ("a", "other"), ("b", "main"))
-    assert [await things.ask(reader, account=account) for reader, account in asked] == [1, 2, 3]
+    asked = (("a", "main"), ("a", "other"), ("b", "other"), ("b", "main"))
+    assert [await things.ask(reader, account=account) for reader, account in asked] == [1, 2, 2, 3]
 
 
 async def test_a_failure_is_not_kept() -> None:
