@@ -179,14 +179,17 @@ PUT_ASIDE = ["state file put aside"]
     ids=["file", "everything", "folder", "empty in place", "emptied"],
 )
 def test_a_file_that_is_deleted_under_a_running_process_is_made_anew(
-    tmp_path: Path, lose: Damage, further: list[str] | None
+    tmp_path: Path, connections: list[sqlite3.Connection], lose: Damage, further: list[str] | None
 ) -> None:
     path = tmp_path / "state" / "state.db"
     with LedgerDriver(path) as driver, capture_logs() as logs:
         assert [driver.poll(count) for count in (40, 45)] == [0, 5]
         driver.poll(9, "103")
+        lost = connections[-1]
         lose(path)
         assert driver.poll(50) == 10
+        with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+            lost.execute("SELECT 1")
         events = [line["event"] for line in logs]
     assert events[0] == "state file was lost, it is written again"
     assert further in (None, events[1:])

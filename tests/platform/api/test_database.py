@@ -4,10 +4,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from exporter.platform.api import database
 from exporter.platform.errors import PlatformError, StatementError
 from tests.golden import assert_golden
 from tests.platform.callers import caller
+from tests.platform.clients import answered, good
 
 
 def ok(result: object) -> dict[str, Any]:
@@ -80,3 +83,12 @@ async def test_answers_of_a_database_are_read_or_refused() -> None:
         lines.append(f"{words}: {said}\n")
     lines.append(f"asked to describe: {json.dumps(asked.calls)}\n")
     assert_golden("".join(lines), Path(__file__).parent / "database.txt")
+
+
+@pytest.mark.parametrize("number", [3000, 3001])
+async def test_a_long_answer_is_read_up_to_the_limit_of_its_rows(number: int) -> None:
+    body = json.dumps({"results": [table("v", *[[NULL]] * number)]}, indent=1)
+    async with answered(good(body)) as (kit, _):
+        (rows,) = (await database.execute(kit.calls, ["SELECT v"], 3000)).value
+    assert isinstance(rows, database.Rows)
+    assert (len(rows.rows), rows.is_cut) == (3000, number > 3000)

@@ -197,7 +197,14 @@ async def test_the_environment_names_the_proxy(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize(
-    "address", ["gopher://127.0.0.1", "http://127.0.0.1:port", "http://me:1/s3cret@127.0.0.1:3128"]
+    "address",
+    [
+        "gopher://127.0.0.1",
+        "socks5://127.0.0.1:1080",
+        "http://127.0.0.1:port",
+        "http://127.0.0.1:0",
+        "http://me:1/s3cret@127.0.0.1:3128",
+    ],
 )
 def test_an_environment_that_names_no_proxy_is_told_so(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", address)
