@@ -122,7 +122,6 @@ class Acceptor:
         await asyncio.gather(*self._handshakes, return_exceptions=True)
 
     def _resume(self) -> None:
-        self._resumption = None
         self._loop.add_reader(self.bound, self._accept)
 
     def _pause(self, seconds: float) -> None:

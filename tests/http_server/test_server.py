@@ -68,6 +68,12 @@ async def sent(port: int, request: bytes) -> socket.socket:
     return client
 
 
+async def turns() -> None:
+    """Let the loop do all that it can do at once."""
+    for _ in range(100):
+        await asyncio.sleep(0)
+
+
 @pytest.mark.parametrize(("answer", "seconds"), [(unread, PATIENCE), (endless, 0.1)])
 async def test_a_stop_while_answers_are_under_way_logs_nothing_and_lets_them_end(
     answer: Callable[[Send], Awaitable[None]],
@@ -199,8 +205,7 @@ async def test_no_connection_beyond_the_limit_is_accepted_while_all_are_being_an
             await until(lambda: begun)
             clients.append(await sent(port, REQUEST))
             await until(lambda: logs)
-            for _ in range(100):
-                await asyncio.sleep(0)
+            await turns()
             assert len(begun) == 1
             release.set()
             for client in clients:
@@ -355,6 +360,33 @@ async def connection(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Connectio
 async def test_a_silent_connection_is_closed(connection: Connection) -> None:
     LoopTime(REQUEST_SECONDS)
     await connection.until_closed()
+
+
+async def test_the_system_closes_a_connection_whose_client_does_not_take_what_is_sent(connection: Connection) -> None:
+    served = connection.transport.get_extra_info("socket")
+    assert served.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 30_000
+
+
+async def test_what_the_system_refuses_is_tried_again_later_and_a_stop_ends_the_wait(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("exporter.http_server.connections.RETRY_SECONDS", 2 * PATIENCE)
+    refused, time = list[socket.socket](), LoopTime()
+
+    def refuse(bound: socket.socket) -> None:
+        refused.append(bound)
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    async with serving(named) as (_, port):
+        monkeypatch.setattr(socket.socket, "accept", refuse)
+        client = await sent(port, REQUEST)
+        await until(lambda: refused)
+        await turns()
+        assert len(refused) == 1
+    time.ahead = 3 * PATIENCE
+    await turns()
+    client.close()
+    assert caplog.text == ""
 
 
 async def test_a_head_that_does_not_end_is_closed_however_it_drips(connection: Connection) -> None:

@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.responses import PlainTextResponse
 from structlog.testing import capture_logs
 
 from exporter.http_server.connections import Acceptor, Connections
+from exporter.http_server.server import LoopServer, bind
 from exporter.web.auth.tls import ServerTls, TlsFileError, prefers_curve_unset, server_context
 from exporter.web.auth.tls_settings import TlsSettings
+from tests.waiting import END_SECONDS, PATIENCE, until
 from tests.web.certificates import Authority
 
 GREETING = b"hello"
@@ -149,6 +152,36 @@ async def test_clients_certificates_are_verified(
     verifying = replace(settings, client_ca_file=authority.file, **changes)
     async with serving(ServerTls(verifying)) as port:
         assert {name for name, client in clients.items() if await is_let_in(port, client)} == let_in
+
+
+async def never() -> ssl.SSLContext:
+    """Read files from a disk that hangs."""
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
+@pytest.mark.parametrize("hangs", [False, True])
+async def test_neither_a_stop_nor_the_next_client_waits_for_a_handshake(
+    settings: TlsSettings, monkeypatch: pytest.MonkeyPatch, *, hangs: bool
+) -> None:
+    monkeypatch.setattr("exporter.http_server.connections.HANDSHAKE_SECONDS", 2 * PATIENCE)
+    before, bound, connections = asyncio.all_tasks(), bind("127.0.0.1", 0), Connections(1)
+    port = bound.getsockname()[1]
+    server = LoopServer(PlainTextResponse(""), connections, never if hangs else ServerTls(settings).latest)
+    await server.start(bound)
+    if not hangs:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"GET / HTTP/1.1\r\n\r\n")
+        await reader.read()
+        await until(connections.has_room)
+        writer.close()
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    await until(lambda: not connections.has_room())
+    async with asyncio.timeout(END_SECONDS):
+        await server.stop()
+        assert await reader.read() == b""
+    writer.close()
+    assert asyncio.all_tasks() == before
 
 
 async def test_a_renewed_certificate_is_served_to_the_next_connection(
