@@ -117,10 +117,6 @@ class Acceptor:
         for handshake in self._handshakes:
             handshake.cancel()
 
-    async def wait_closed(self) -> None:
-        """Wait until all handshakes have ended."""
-        await asyncio.gather(*self._handshakes, return_exceptions=True)
-
     def _resume(self) -> None:
         self._loop.add_reader(self.bound, self._accept)
 
@@ -147,7 +143,6 @@ class Acceptor:
                 if error.errno not in _GONE:
                     self._make_room(error)
                 return
-            accepted.settimeout(0)
             protocol = self.make_protocol()
             self.connections.opened(protocol, partial(_hang_up, accepted))
             handshake = self._loop.create_task(self._connect(protocol, accepted))

@@ -145,8 +145,6 @@ class LoopServer(uvicorn.Server):
         for task in list(state.tasks):
             task.cancel()
         await asyncio.gather(*state.tasks, return_exceptions=True)
-        for acceptor in self._acceptors:
-            await acceptor.wait_closed()
         await self.lifespan.shutdown()
 
     async def _serve_request(self, scope: Scope, receive: Receive, send: Send) -> None:

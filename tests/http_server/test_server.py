@@ -389,6 +389,29 @@ async def test_what_the_system_refuses_is_tried_again_later_and_a_stop_ends_the_
     assert caplog.text == ""
 
 
+async def test_a_fault_is_logged_when_it_begins_and_when_it_has_not_occurred_for_a_while(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(TimeLimitedProtocol, "seconds", 10 * PATIENCE)
+    monkeypatch.setattr("exporter.http_server.connections.QUIET_SECONDS", 2 * PATIENCE)
+    time = LoopTime()
+    with capture_logs() as logs:
+        async with serving(named, limit=1) as (_, port):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            for passed, known in ((0.0, 0), (1.2, 1), (2.4, 1), (5.0, 2)):
+                time.ahead = passed * PATIENCE
+                await turns()
+                while len(logs) < known:
+                    await turns()
+                assert len(logs) == known
+                former, left = reader, writer
+                reader, writer = await asyncio.open_connection("127.0.0.1", port)
+                assert await former.read() == b""
+                left.close()
+            writer.close()
+    assert [log["event"] == "the fault has ended" for log in logs] == [False, True, False]
+
+
 async def test_a_head_that_does_not_end_is_closed_however_it_drips(connection: Connection) -> None:
     time = LoopTime()
     await connection.send(b"GET / HTTP/1.1\r\nX: ")

@@ -314,12 +314,19 @@ async def test_the_real_server_applies_the_file_and_reads_it_again_at_a_reload(t
             path.write_text(tls)
             await server.reload()
             opened = await client.get("/metrics")
+            path.write_text(tls.replace("}", ", max_version: TLS12}"))
+            await server.reload()
+            _, writer = await asyncio.open_connection(
+                "127.0.0.1", server.port, ssl=authority.client(), server_hostname="localhost"
+            )
+            version = writer.get_extra_info("ssl_object").version()
+            writer.close()
             path.write_text("")
             with capture_logs() as logs:
                 await server.reload()
     finally:
         await server.stop()
-    assert url.startswith("https://")
+    assert (url[:8], version) == ("https://", "TLSv1.2")
     statuses = [response.status_code for response in (healthy, refused, answered, kept, opened)]
     assert statuses == [200, 401, 200, 401, 200]
     assert answered.headers["x-content-type-options"] == "nosniff"

@@ -45,7 +45,6 @@ async def serving(tls: ServerTls) -> AsyncIterator[int]:
             yield bound.getsockname()[1]
         finally:
             acceptor.close()
-            await acceptor.wait_closed()
 
 
 async def connect(port: int, client: ssl.SSLContext) -> tuple[bytes, str, int]:
@@ -165,8 +164,8 @@ async def test_neither_a_stop_nor_the_next_client_waits_for_a_handshake(
     settings: TlsSettings, monkeypatch: pytest.MonkeyPatch, *, hangs: bool
 ) -> None:
     monkeypatch.setattr("exporter.http_server.connections.HANDSHAKE_SECONDS", 2 * PATIENCE)
-    before, bound, connections = asyncio.all_tasks(), bind("127.0.0.1", 0), Connections(1)
-    port = bound.getsockname()[1]
+    bound, connections = bind("127.0.0.1", 0), Connections(1)
+    port, number = bound.getsockname()[1], bound.fileno()
     server = LoopServer(PlainTextResponse(""), connections, never if hangs else ServerTls(settings).latest)
     await server.start(bound)
     if not hangs:
@@ -175,13 +174,16 @@ async def test_neither_a_stop_nor_the_next_client_waits_for_a_handshake(
         await reader.read()
         await until(connections.has_room)
         writer.close()
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    oldest = await asyncio.open_connection("127.0.0.1", port)
     await until(lambda: not connections.has_room())
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
     async with asyncio.timeout(END_SECONDS):
+        assert await oldest[0].read() == b""
         await server.stop()
+        assert not asyncio.get_running_loop().remove_reader(number)
         assert await reader.read() == b""
+    oldest[1].close()
     writer.close()
-    assert asyncio.all_tasks() == before
 
 
 async def test_a_renewed_certificate_is_served_to_the_next_connection(
