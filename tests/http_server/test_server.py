@@ -138,6 +138,22 @@ async def test_of_two_servers_that_bind_an_address_at_once_the_second_cannot_sta
         await servers[0].stop()
 
 
+async def test_an_application_learns_that_its_client_has_gone_though_another_request_waits() -> None:
+    begun, ended = asyncio.Event(), asyncio.Event()
+
+    async def app(_scope: Scope, receive: Receive, _send: Send) -> None:
+        begun.set()
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        ended.set()
+
+    async with serving(app) as (_, port), asyncio.timeout(PATIENCE):
+        client = await sent(port, REQUEST * 2)
+        await begun.wait()
+        client.close()
+        await ended.wait()
+
+
 async def test_a_broken_application_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     async def broken(_scope: Scope, _receive: Receive, _send: Send) -> None:
         raise ValueError("it broke")

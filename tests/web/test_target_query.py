@@ -29,3 +29,8 @@ def test_what_cannot_be_understood_is_said(fields: list[tuple[str, str]], words:
     with pytest.raises(QueryError) as raised:
         parse_query(fields, KNOWN, default_limit=100)
     assert str(raised.value).startswith(words)
+
+
+@pytest.mark.parametrize("search", ["a b c d e f g h i j", "x" * 200])
+def test_a_search_may_have_ten_words_and_200_characters(search: str) -> None:
+    assert parse_query([("search", search)], KNOWN, default_limit=100).search == search

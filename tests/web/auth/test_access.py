@@ -339,6 +339,8 @@ async def test_the_server_is_named_by_its_address(host: str, named: str) -> None
     url, port = server.url, server.port
     await server.stop()
     assert url == f"http://{named}:{port}"
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        assert server.port
 
 
 async def test_a_password_that_is_slow_to_check_is_reported_at_a_start_and_at_a_reload(tmp_path: Path) -> None:
