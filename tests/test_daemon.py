@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import logging
 import os
 import signal
 import sys
@@ -137,13 +138,13 @@ async def test_a_scrape_right_after_a_reload_shows_its_result_and_a_wrong_file_c
 ) -> None:
     async with configured.daemon() as (daemon, client):
 
-        async def loaded() -> float:
-            text = (await client.get("/metrics", params={"name[]": "edge_exporter_config_last_reload_successful"})).text
+        async def loaded(what: str = "successful") -> float:
+            text = (await client.get("/metrics", params={"name[]": f"edge_exporter_config_last_reload_{what}"})).text
             whole = (await client.get("/metrics")).text
             assert text.splitlines()[-1] in whole.splitlines()
             return float(text.split()[-1])
 
-        before = await scraped(daemon, client, "edge_dns_queries_total")
+        before, at = await scraped(daemon, client, "edge_dns_queries_total"), await loaded("success_timestamp_seconds")
         configured.write(FILE.replace("budget:", "budgit:"))
         with capture_logs() as logs:
             answer = await client.post("/-/reload")
@@ -151,9 +152,17 @@ async def test_a_scrape_right_after_a_reload_shows_its_result_and_a_wrong_file_c
         assert (answer.status_code, answer.text, await loaded()) == (400, wrong, 0.0)
         assert [line["event"] for line in logs] == ["configuration refused, the old one stays in force"]
         assert await scraped(daemon, client, "edge_dns_queries_total") == before
-        configured.write(FILE)
-        answer = await client.post("/-/reload")
+        assert await loaded("success_timestamp_seconds") == at
+        configured.write(FILE.replace("{state}", "{state}-2") + "log: {{level: error}}\n")
+        with capture_logs() as logs:
+            answer = await client.post("/-/reload")
         assert (answer.status_code, answer.text, await loaded()) == (200, "reloaded\n", 1.0)
+        assert await loaded("success_timestamp_seconds") > at
+        assert [line["sections"] for line in logs if line["event"].startswith("restart needed")] == [["state"]]
+        assert logging.getLogger().level == logging.ERROR
+        configured.write(FILE)
+        assert (await client.post("/-/reload")).text == "reloaded\n"
+        assert logging.getLogger().level == logging.WARNING
 
 
 @asynccontextmanager

@@ -136,3 +136,8 @@ async def test_polls_series_and_budgets_follow_the_shards_that_an_exporter_holds
             assert await pod.samples("edge_exporter_shard_epoch", "shard") == known
             budgets = await pod.samples("edge_api_budget_requests_per_second", "account")
             assert budgets == dict.fromkeys(("main", "second"), 5000.0 * max(1, len(epochs)))
+        assert pod.daemon.shards.database is not None
+        leases = pod.daemon.shards.database.leases
+        compared, shared.more = leases.configuration, {**more, "databases": []}
+        assert await pod.daemon.reload() == ()
+        assert leases.configuration != compared, "other exporters compare theirs with the new one"
