@@ -16,6 +16,7 @@ Step = tuple[int, int | None, int | None]
 CASES: dict[str, list[Step]] = {
     "a day behind this machine's clock": [(0, -DAY, -DAY)],
     "a day ahead of it": [(0, DAY, DAY)],
+    "more than a day ahead of it": [(0, DAY + 1, 0)],
     "no date": [(0, None, None)],
     "a missing date continues the last one": [(0, 5, 5), (90, None, 95)],
     "one date years ahead changes nothing": [(0, 0, 0), (60, AHEAD, 60), (60, 120, 120)],

@@ -173,6 +173,8 @@ async def running_process(settings: Settings, load: Callable[[], Settings]) -> A
     gc.unfreeze()
     running = asyncio.create_task(run(settings, load, lambda _daemon: started.set()))
     try:
+        await asyncio.sleep(0)
+        assert signal.getsignal(signal.SIGHUP) is not signal.SIG_DFL, "a reload that comes too early ends nothing"
         # Before it has started, a signal would end this process.
         await until(lambda: started.is_set() or running.done())
         yield

@@ -4,7 +4,7 @@ from collections.abc import Callable
 import pytest
 
 from exporter.collectors.collector import measure
-from exporter.metric import FamilyInfo, Kind, Metric, label_value
+from exporter.metric import FamilyInfo, Kind, Metric, is_count, label_value
 from exporter.platform.errors import WrongShape
 
 TARGET = ("main", "102")
@@ -71,3 +71,8 @@ def test_what_a_payload_cannot_give_fails_the_poll_whole() -> None:
 )
 def test_any_text_is_made_fit_for_a_label(text: str, value: str) -> None:
     assert label_value(text) == value
+
+
+def test_a_count_fits_into_64_bits() -> None:
+    numbers = (0, 2.0**63, -1, 2.0**63 + 2048, math.inf, math.nan)
+    assert [number for number in numbers if is_count(number)] == [0, 2.0**63]

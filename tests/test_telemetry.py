@@ -1,5 +1,6 @@
 """The program's own metrics."""
 
+import re
 from platform import python_version
 
 import pytest
@@ -94,8 +95,12 @@ def test_units_are_those_of_the_names_and_calls_have_longer_buckets() -> None:
     assert {unit for name, unit in units.items() if name.removesuffix("_total").endswith("_seconds")} == {"seconds"}
     assert [name for name, unit in units.items() if unit == "dollars"] == ["edge_script_monthly_budget_dollars"]
     telemetry.declare_calls("main", ["search"])
-    bounds = [line.split('"')[3] for line in lines(telemetry, "edge_api_request_duration_seconds_bucket")]
-    assert (bounds[0], bounds[-2:]) == ("0.01", ["30.0", "+Inf"])
+    for family, expected in (
+        ("edge_api_request_duration_seconds", (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)),
+        ("edge_exporter_loop_lag_seconds", (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)),
+    ):
+        found = [re.findall('le="(.*?)"', line)[0] for line in lines(telemetry, f"{family}_bucket")]
+        assert found == [*(str(float(bound)) for bound in expected), "+Inf"]
 
 
 def test_an_account_is_up_or_down_at_the_exporter_that_reports_it_now() -> None:
