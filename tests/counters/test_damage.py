@@ -121,9 +121,12 @@ def test_damage_that_a_commit_meets_is_put_aside(path: Path) -> None:
         assert driver.poll(50) == 5
         assert driver.poll(51) == 11
         assert asides(path) == [ASIDE]
+        # The new file is not damaged.
+        delete_everything(path)
+        assert driver.poll(52) == 12
         assert driver.events.asides == [1770379200.0]
     with LedgerDriver(path) as driver:
-        assert driver.poll(52) == 12
+        assert driver.poll(53) == 13
 
 
 def test_a_folder_that_lets_nothing_be_put_aside_leaves_the_file_where_it_is(

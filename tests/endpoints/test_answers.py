@@ -79,6 +79,8 @@ PAIRS: tuple[list[object], ...] = (
     [["2026-02-07", 3], ["07-02-2026", 4], ["08-02-2026", None], ["2026-02-08", 2], ["08-02-2026", None]],
     [["2026-02-07", 3], ["2026-02-08"]],
 )
+# Those that no path can have are passed over; what is no id makes the list incomplete.
+IDS: tuple[object, ...] = (2, "b", "x" * 200, "x" * 201, "0", ".", "..", " b", "a\nb", "", True, 1.5, None, [2])
 # Keys of a list whose expression fails.
 FAILING = {"items": "join(',', values(Sizes))", "more": "abs(Name)", "id": "sum(Parts)"}
 
@@ -88,8 +90,8 @@ def of_days(days: str) -> str:
     return f"endpoints: [{{name: things, path: /things, metrics: [{metric}]}}]"
 
 
-def of_a_list(key: str) -> str:
-    each = {"list": "/things", "items": "Items", "id": "Id", "page": "page", "more": "More", key: FAILING[key]}
+def of_a_list(**expressions: str) -> str:
+    each = {"list": "/things", "items": "Items", "id": "Id", "page": "page", "more": "More", **expressions}
     return f"""
 endpoints:
   - name: things
@@ -100,13 +102,18 @@ endpoints:
 """
 
 
+def listed(one: object) -> object:
+    return {"Items": [{"Id": 1}, {"Id": one}], "More": False}
+
+
 async def test_an_answer_gives_what_can_be_read_or_fails_its_target_in_words() -> None:
     item = {"Items": [{"Id": 1, "Parts": ["a"]}], "More": False, "Name": "x", "Sizes": {"a": 1}}
     polls: list[tuple[str, Collector, object]] = [
         *((words, collector(ALL), answer) for words, answer in ANSWERS.items()),
         *((f"an object {answer}", collector(of_days('"{a: A, b: B}", label: part')), answer) for answer in OBJECTS),
         *((f"pairs {pairs}", collector(of_days("Chart")), {"Chart": pairs}) for pairs in PAIRS),
-        *((f"{key} of a list", collector(of_a_list(key), "things_list"), item) for key in FAILING),
+        *((f"{key} of a list", collector(of_a_list(**{key: FAILING[key]}), "things_list"), item) for key in FAILING),
+        *((f"a list of {one!r:.20}", collector(of_a_list(), "things_list"), listed(one)) for one in IDS),
     ]
     text = ""
     for words, one, answer in polls:

@@ -117,7 +117,6 @@ class _Body(httpx.AsyncByteStream):
         """Give the connection back to the pool; it is closed if the body was not read to its end."""
         try:
             self.response.release()
-            await self.response.wait_for_close()
         except CAUGHT as error:
             _raise(error)
 
