@@ -204,3 +204,12 @@ def test_a_counter_that_the_answer_had_and_the_ledger_has_not_saved_is_known() -
     succeed(setup.store, "dns_statistics", outcome, lifetime=900.0)
     ((_, status),) = setup.store.statuses()
     assert status.gaps.unsaved == {TOTAL.name}
+
+
+@pytest.mark.parametrize(
+    ("steps", "since"), [("fail wall:60 fail", START), ("fail wall:60 ok wall:60 fail", START + 120)]
+)
+def test_a_failure_lasts_from_its_first_poll_until_one_succeeds(steps: str, since: float) -> None:
+    ((_, status),) = StoreSetup().run(steps).store.statuses()
+    assert status.failure is not None
+    assert status.failure.since == since
