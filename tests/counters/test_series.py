@@ -77,6 +77,9 @@ RULES = {
     "0.4 0:7/4/4 = 5; 0.5 0:7/4/6 = 7",
     "a plain number below that of the actions lowers nothing": "0 0:5/3/2 = 0; 0.1 0:15/3/2 = 10; 0.2 0:p12 = 10; "
     "0.3 0:p25 = 15; 0.4 0:p27 = 17",
+    "a rise takes from what the other shape is ahead no more than itself": "0 -1:0/0/0 0:0/0/0 = 0; "
+    "1 0:0/0/0 1:10/0/0 = 10; 1.1 0:p0 1:p15 = 15; 1.2 0:0/0/0 1:12/0/0 = 15; "
+    "1.3 0:0/0/0 1:20/0/0 = 20",
     "the oldest day, which may be clipped, is that of both shapes": "0 -9:p1 -5:1/1/1 = 0; 0.1 -9:p1 -5:1/1/4 = 3",
     "a day that one shape has removed by age counts in neither": "0 0:p10 = 0; 1 0:p10 1:p6 = 6; 50 50:p1 = 7; "
     "50.1 0:1/1/1 1:5/5/5 50:1/0/0 = 7",
