@@ -77,6 +77,11 @@ def test_a_longer_step_makes_a_smaller_file(config: Path) -> None:
     assert sizes[0] > 3 * sizes[1] > 6 * sizes[2]
 
 
+def test_a_span_may_be_today_alone(config: Path) -> None:
+    result = backfill(config, "--from", day(0), "--to", day(0))
+    assert (result.exit_code, f"{day(0)} to {day(0)}" in result.stdout) == (0, True), result.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
