@@ -119,6 +119,14 @@ def test_another_configuration_ends_otherwise(config: Path, old: str, new: str, 
     assert (config.parent / "history.om").exists() == (code == 0)
 
 
+def test_where_nothing_can_be_read_it_says_that_nothing_is_written(config: Path, platform: Platform) -> None:
+    platform.faults.add({"kind": "status", "status": 404, "path_regex": ".*"})
+    result = backfill(config, "--zone", "101")
+    output = config.parent / "history.om"
+    assert (result.exit_code, output.exists()) == (1, False), result.output
+    assert f"{output} is not written: there is nothing of " in result.stdout
+
+
 @pytest.mark.parametrize(("zone", "near"), [("prod-shp.example", "; did you mean 'prod-shop.example'?"), ("9", "")])
 def test_a_zone_that_nobody_has_is_refused_and_nothing_is_left(config: Path, zone: str, near: str) -> None:
     result = backfill(config, "--zone", zone)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands.shell import clean
+from tests.commands.shell import PROGRAM, clean
 from tests.real_parts import find
 from tests.waiting import PATIENCE
 
@@ -67,3 +67,23 @@ def test_a_shell_completes(shell: str, line: str, expected: list[str], tmp_path:
     ended = subprocess.run(words, capture_output=True, text=True, check=False, env=environ, timeout=PATIENCE)
     registered = ["complete -o nosort -F _edge_exporter_completion edge-exporter"] if shell == "bash" else []
     assert (ended.stdout.splitlines(), ended.stderr) == (registered + expected, "")
+
+
+@pytest.mark.parametrize(
+    ("written", "offered"),
+    [
+        ("accounts: [{name: main}, {name: make}, {name: other}, {name: 5}, 6]", ["main", "make"]),
+        ("accounts: main", []),
+        ("", []),
+        ("a: [", []),
+    ],
+)
+def test_the_names_of_a_configuration_are_completed_and_a_wrong_one_is_silent(
+    written: str, offered: list[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "edge.yml"
+    file.write_text(written)
+    asked = {"COMP_WORDS": "edge-exporter call --account ma", "COMP_CWORD": "3"}
+    environ = clean({"_EDGE_EXPORTER_COMPLETE": "bash_complete", "EDGE_EXPORTER_CONFIG": str(file), **asked})
+    ended = subprocess.run(PROGRAM, capture_output=True, text=True, check=False, env=environ, timeout=PATIENCE)
+    assert ([line.partition(",")[2] for line in ended.stdout.split()], ended.stderr) == (offered, "")

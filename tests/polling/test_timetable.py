@@ -33,6 +33,15 @@ def test_a_target_that_has_changed_is_due_when_it_was_or_anew(change: dict[str, 
     assert [(at, target.name) for at, target in due.pop(5000.0)] == [(due_at, changed.name)]
 
 
+def test_targets_that_are_kept_are_due_in_the_order_of_their_times() -> None:
+    due = Timetable("database_query")
+    targets = {target: target for target in (replace(QUERY, id=f"orders/{number}") for number in range(4))}
+    for target, at in zip(targets, (4000.0, 3000.0, 1000.0, 2000.0), strict=True):
+        due.put(target, at)
+    assert due.replace(targets) == []
+    assert [at for at, _ in due.pop(3000.0)] == [1000.0, 2000.0, 3000.0]
+
+
 def test_a_target_that_is_gone_is_not_due() -> None:
     due = Timetable("database_query")
     due.put(QUERY, 5000.0)
