@@ -93,6 +93,7 @@ def test_help_beside_what_is_no_operation_names_the_nearest() -> None:
         ("shield_access_list_switch isEnabled=", ["isEnabled=true", "isEnabled=false"]),
         ("shield_bot_category_action action=2", ["action=2"]),
         ("shield_bot_category_action action=b", ["action=block"]),
+        ("shield_bot_category_action action=0", ["action=0"]),
         ("script_add_secret Secret=", ["Secret=-"]),
         ("dns_statistics id=", []),
         # A shell that breaks words at the equals sign.

@@ -136,19 +136,26 @@ def test_where_python_cannot_choose_x25519_it_is_openssl_s_own_preference(
             {"client_auth_type": "RequireAndVerifyClientCert", "client_allowed_sans": ("prometheus.example.org",)},
             {"ours"},
         ),
+        # By the authorities of the system.
+        ({"client_auth_type": "RequireAndVerifyClientCert", "client_ca_file": None}, {"ours", "other"}),
     ],
 )
 async def test_clients_certificates_are_verified(
-    tmp_path: Path, authority: Authority, settings: TlsSettings, changes: dict[str, object], let_in: set[str]
+    authority: Authority,
+    settings: TlsSettings,
+    changes: dict[str, object],
+    let_in: set[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    foreign = Authority(tmp_path, "foreign")
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
+    foreign = Authority(authority.file.parent, "foreign")
     clients = {
         "none": authority.client(),
         "ours": authority.client(authority.issue("prometheus.example.org", "prometheus")),
         "other": authority.client(authority.issue("other.example.org", "other")),
         "foreign": authority.client(foreign.issue("prometheus.example.org", "foreign")),
     }
-    verifying = replace(settings, client_ca_file=authority.file, **changes)
+    verifying = replace(settings, **{"client_ca_file": authority.file} | changes)
     async with serving(ServerTls(verifying)) as port:
         assert {name for name, client in clients.items() if await is_let_in(port, client)} == let_in
 
