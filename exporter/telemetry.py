@@ -209,7 +209,9 @@ class Telemetry:
                 yield FamilyInfo(name, described.documentation, kind, described.unit, family._labelnames)  # noqa: SLF001
 
     def declare_accounts(self, accounts: Mapping[str, Callable[[], bool] | None]) -> None:
-        """Expose whether these accounts are up, as `declare_ups` does, and start the series of their waits at 0."""
+        """Expose the families of these accounts only; `declare_ups` says what their values are."""
+        for family in (self.budget, self.capacity, self.demand):
+            family.clear()
         self.declare_ups(accounts)
         for account in accounts:
             self.throttled.labels(account)

@@ -71,7 +71,9 @@ def test_what_may_be_worth_an_alert_begins_at_0() -> None:
     assert lines(telemetry, "edge_api_request_failures_total{")[0] == (
         'edge_api_request_failures_total{account="main",operation="search",reason="unauthorized"} 0.0'
     )
+    telemetry.capacity.labels("main", "max_in_flight").set(4)
     telemetry.declare_accounts({"main": None})
+    assert lines(telemetry, "edge_api_capacity") == [], "of former settings"
     assert lines(telemetry, "edge_api_throttled") == ['edge_api_throttled_seconds_total{account="main"} 0.0']
     telemetry.declare_counters([FamilyInfo("edge_a_total", "A.", Kind.COUNTER), FamilyInfo("edge_b", "B.", Kind.GAUGE)])
     corrections = 'edge_exporter_ledger_corrections_total{family="edge_a_total"}'

@@ -69,7 +69,7 @@ class EndpointListCollector(Collector):
                 dates = self._listing.list.parameters("", context.now)
                 parameters = {**dates, "page": page} if self._listing.page else dates
                 answer = await context.caller.call(Request(self._page, parameters))
-                date = answer.date
+                date = answer.date or date
                 items, has_more = self._read(answer.value)
                 known, before = len(found), len(found) + len(passed)
                 expected = await self._take(items, found, passed)
