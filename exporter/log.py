@@ -7,27 +7,12 @@ import os
 import select
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Literal, TextIO
 
+import structlog
+
 from exporter.foreign.terminal import escape
-
-
-@contextlib.contextmanager
-def _without_rich() -> Iterator[None]:
-    """Hide rich, which structlog loads for tracebacks in colours: they are not used, and cost a tenth of the start."""
-    loaded = sys.modules.get("rich")
-    sys.modules["rich"] = None  # type: ignore[assignment]  # Python's sign for a module that cannot be imported
-    try:
-        yield
-    finally:
-        del sys.modules["rich"]
-        if loaded is not None:
-            sys.modules["rich"] = loaded
-
-
-with _without_rich():
-    import structlog
 
 Level = Literal["debug", "info", "warning", "error"]
 
@@ -112,7 +97,7 @@ class _NeverWaiting(io.TextIOBase):
             fd = out.fileno()
         except (OSError, ValueError, AttributeError):  # a stream in memory has no descriptor
             return out
-        return cls(fd, getattr(out, "encoding", None) or "utf-8", lost)  # type: ignore[return-value]  # what is used of it
+        return cls(fd, out.encoding, lost)  # type: ignore[return-value]  # what is used of it
 
     def write(self, text: str) -> int:
         with self._lock, contextlib.suppress(OSError):  # a closed pipe or a full disk must not fail a poll
