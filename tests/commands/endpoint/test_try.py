@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import httpx
@@ -12,25 +13,26 @@ import yaml
 
 from tests.commands.platform import Platform
 from tests.commands.shell import Ended, clean, invoke, process
+from tests.golden import assert_golden
+from tests.http_answers import answering
 from tests.real_parts import find
 from tests.waiting import wait_until
 
-REPOSITORY = Path(__file__).parents[3]
+HERE = Path(__file__).parent
+REPOSITORY = HERE.parents[2]
 FILES = sorted((REPOSITORY / "deploy" / "endpoints").glob("*.yml"))
 ANSWER = {
-    "TotalBandwidthUsed": 12345,
-    "CacheHitRate": 93.5,
-    "MonthlyCharges": 4.2,
-    "MonthlyChargesStorage": 1.3,
-    "BandwidthUsedChart": {"2026-02-07T00:00:00Z": 1, "2026-02-08T00:00:00Z": 2},
-    "QueriesByType": {"1": 2, "28": 3},
-    "Id": 5,
-    "ApiKey": "hunter2",
-    "LastModified": "2026-02-08T00:00:00",
-    "Origin": {"ResponseMs": 4},
-    "Items": [{"Id": 1, "Name": "x"}],
-    "Enabled": True,
+    "Name": "Zürich",
+    "Three": [1, 2, 3],
+    "Four": [1, 2, 3, 4],
+    "Items": [{"Id": 7, "Name": "n"}],
+    "Cost": 4,
+    "Chart": {"2026-02-07": 1},
 }
+
+
+def propose(answer: str) -> Ended:
+    return invoke("endpoint", "try", "--from-answer", "-", stdin=answer)
 
 
 def write(folder: Path, name: str, text: str) -> str:
@@ -65,18 +67,22 @@ def test_a_target_that_there_is_not_fails(environ: dict[str, str]) -> None:
     assert "failed: the list contains no storage_zone 999" in ended.out
 
 
-def test_a_wrong_type_is_shown_with_what_each_expression_read(tmp_path: Path, environ: dict[str, str]) -> None:
-    text = (
-        "endpoints:\n  - name: charges\n    path: /billing\n    metrics:\n"
-        "      - {name: edge_balance_dollars, help: A., value: Balance}\n"
-        "      - {name: edge_missing, help: B., value: Missing}\n"
-        "      - {name: edge_everything, help: C., value: '@'}\n"
+def test_what_is_asked_answered_read_and_exposed_is_shown_of_each_endpoint_and_every_failure() -> None:
+    def answer(request: BaseHTTPRequestHandler, _sent: bytes) -> tuple[int, bytes]:
+        return (200, json.dumps(ANSWER).encode()) if request.path in ("/zone", "/zones", "/zone/7") else (404, b"{}")
+
+    with answering(answer) as url:
+        environ = {"EDGE_EXPORTER_BASE_URL": url, "EDGE_EXPORTER_API_KEY": "a-key"}
+        ended = invoke("endpoint", "try", HERE / "tried.yml", environ=environ)
+    shown = re.sub(r"in \d+\.\d\d s", "in 0.01 s", ended.out.replace(url, "http://127.0.0.1"))
+    assert_golden(shown, HERE / "tried.txt")
+    assert (ended.code, ended.err) == (
+        1,
+        (
+            f"warning: {HERE}/tried.yml:6: endpoints[0].metrics[1].name: 'edge_zone_ms' is in ms; expected the base "
+            "unit seconds, with scale\n"
+        ),
     )
-    ended = invoke("endpoint", "try", write(tmp_path, "charges.yml", text), environ=environ)
-    assert ended.code == 1
-    assert "    edge_balance_dollars: value Balance = 120.5\n" in ended.out
-    assert "    edge_missing: value Missing = nothing: no such field, or null\n" in ended.out
-    assert "failed: edge_everything cannot be read from the answer: an object, expected a number\n" in ended.out
 
 
 def test_a_wrong_file_is_refused_by_its_line(tmp_path: Path, environ: dict[str, str]) -> None:
@@ -91,59 +97,42 @@ def test_a_wrong_file_is_refused_by_its_line(tmp_path: Path, environ: dict[str, 
 
 
 def test_an_answer_alone_becomes_a_file_that_can_be_tried(tmp_path: Path, environ: dict[str, str]) -> None:
-    answer = write(tmp_path, "answer.json", json.dumps(ANSWER))
-    proposed = invoke("endpoint", "try", "--from-answer", answer, "--name", "billing", environ={})
+    proposed = invoke("endpoint", "try", "--from-answer", HERE / "answer.json", "--name", "billing")
     assert (proposed.code, proposed.err) == (0, "")
-    assert "hunter2" not in proposed.out
-    metrics = {one["name"]: one for one in yaml.safe_load(proposed.out)["endpoints"][0]["metrics"]}
-    sources = {name: next(key for key in ("value", "days", "month") if key in one) for name, one in metrics.items()}
-    assert sources == {
-        "edge_billing_window_bandwidth_used_bytes": "value",
-        "edge_billing_bandwidth_used_bytes_total": "days",
-        "edge_billing_cache_hit_rate_ratio": "value",
-        "edge_billing_charges_dollars_total": "month",
-        "edge_billing_charges_storage_dollars_total": "month",
-        "edge_billing_queries_by_type": "value",
-        "edge_billing_last_modified_timestamp_seconds": "value",
-        "edge_billing_origin_response_seconds": "value",
-        "edge_billing_enabled": "value",
-    }
-    assert metrics["edge_billing_origin_response_seconds"]["scale"] == 0.001
-    assert all("# guessed" in line for line in proposed.out.splitlines() if "{name: " in line)
+    assert_golden(proposed.out, HERE / "proposed.yml")
     assert invoke("endpoint", "try", write(tmp_path, "made.yml", proposed.out), environ=environ).code == 0
 
 
-def test_lists_of_objects_become_charts_and_series_by_name(tmp_path: Path) -> None:
-    answer = {
-        "Jobs": [{"Date": "2026-11-01", "Done": 100, "JobId": 5}, {"Date": "2026-11-02", "Done": 101, "JobId": 6}],
-        "Workers": [{"Name": "w1", "Busy": True, "ApiKey": "hunter2"}],
-        "Rows": [{"A": 1}],
-        "Credit": "4.20",
-    }
-    proposed = invoke("endpoint", "try", "--from-answer", write(tmp_path, "a.json", json.dumps(answer)), "--name", "q")
-    metrics = yaml.safe_load(proposed.out)["endpoints"][0]["metrics"]
-    assert [{key: one[key] for key in one if key != "help"} for one in metrics] == [
-        {"name": "edge_q_jobs_done_total", "days": "Jobs[*].[Date, Done]"},
-        {"name": "edge_q_workers_busy", "value": "Workers[*].[Name, Busy]", "label": "name"},
-        {"name": "edge_q_credit", "value": "to_number(Credit)"},
-    ]
+def test_a_long_answer_is_shown_shortened_and_has_no_more_than_sixty_proposals() -> None:
+    fields = {f"K{number}": 1 for number in range(61)}
+    for number, more in ((38, []), (39, ["… 1 more lines"])):
+        answer = {"Fits": "ü" * 147, "Long": "x" * 148} | dict(list(fields.items())[: number - 2])
+        shown = [line[2:] for line in propose(json.dumps(answer)).out.splitlines() if line.startswith("# ")]
+        assert shown[:3] == ["{", f'  "Fits": "{"ü" * 147}",', f'  "Long": "{"x" * 148}'[:159] + "…"]
+        assert (len(shown[1]), len(shown[2]), shown[40:]) == (160, 160, more)
+    assert propose(json.dumps(fields)).out.count("{name: ") == 60
+    assert "\n      []  # the answer holds neither" in propose("{}").out
 
 
 @pytest.mark.parametrize("text", ["", "<html>", "[" * 100_000, '{"a": 1'])
-def test_an_answer_that_is_no_json_is_refused(tmp_path: Path, text: str) -> None:
-    answer = write(tmp_path, "answer.json", text)
-    ended = invoke("endpoint", "try", "--from-answer", answer, environ={})
-    assert ended == Ended("", f"{answer} holds no JSON; expected an answer of the platform\n", 2)
+def test_an_answer_that_is_no_json_is_refused(text: str) -> None:
+    assert propose(text) == Ended("", "- holds no JSON; expected an answer of the platform\n", 2)
 
 
-def test_an_answer_that_is_too_large_is_refused(tmp_path: Path) -> None:
-    answer = write(tmp_path, "answer.json", "[]" + " " * 2**24)
-    ended = invoke("endpoint", "try", "--from-answer", answer, environ={})
-    assert ended == Ended("", f"{answer} holds more than 16 MiB\n", 2)
+def test_an_answer_that_is_absent_or_too_large_is_refused(tmp_path: Path) -> None:
+    absent = tmp_path / "absent.json"
+    ended = invoke("endpoint", "try", "--from-answer", absent)
+    assert ended == Ended("", f"{absent}: no such file or directory\n", 2)
+    assert propose("[]" + " " * (2**24 - 2)).code == 0
+    assert propose("[]" + " " * (2**24 - 1)) == Ended("", "- holds more than 16 MiB\n", 2)
+    large = write(tmp_path, "answer.json", "[]" + " " * 2**24)
+    assert invoke("endpoint", "try", "--from-answer", large).code == 2
 
 
 def test_neither_file_nor_answer_is_misuse() -> None:
     assert invoke("endpoint", "try", environ={}).code == 2
+    ended = invoke("endpoint", "try", "--from-answer", "-", "--name", "Billing")
+    assert (ended.code, "found 'Billing', expected small letters, digits and '_'" in ended.err) == (2, True)
 
 
 def test_a_target_that_is_of_no_use_is_said(tmp_path: Path, environ: dict[str, str]) -> None:
