@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from tests.commands.shell import PROGRAM, clean
 from tests.waiting import PATIENCE
@@ -23,10 +24,17 @@ class Session:
     code: int
 
 
-def type_in(words: Sequence[str], answers: Sequence[tuple[str, str]], environ: Mapping[str, str]) -> Session:
-    """Run a command on a terminal of 80 columns; type each answer when its text appears."""
+def type_in(
+    words: Sequence[str], answers: Sequence[tuple[str, str]], environ: Mapping[str, str], out: Path | None = None
+) -> Session:
+    """Run a command on a terminal of 80 columns; type each answer when its text appears.
+
+    With `out`, its standard output goes to that file.
+    """
     pid, terminal = pty.fork()
     if pid == 0:
+        if out is not None:
+            os.dup2(os.open(out, os.O_WRONLY | os.O_CREAT), 1)
         os.execve(sys.executable, [*PROGRAM, *words], clean({"COLUMNS": "80", "TERM": "xterm", **environ}))  # noqa: S606
     seen, waiting, typed, seen_before = b"", list(answers), "", 0
     deadline = time.monotonic() + PATIENCE

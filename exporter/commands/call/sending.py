@@ -195,7 +195,6 @@ def _carry_out(task: Task, callee: Callee, *, compact: bool) -> None:
             from exporter.commands.output import interruptible  # noqa: PLC0415
         value, faults = interruptible.run(_send(task, callee))
     except PlatformError as error:
-        error.redact(task.secrets)
         complain(description(error), exit_code(error))
     click.echo(_as_text(value, Mask(secrets), compact=compact))
     if faults:

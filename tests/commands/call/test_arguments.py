@@ -1,5 +1,6 @@
 """Parameters as users write them: the request that a dry run shows, and the messages for wrong ones."""
 
+import io
 import json
 import shlex
 from pathlib import Path
@@ -41,6 +42,8 @@ BLOCKED = ("/shield/shield-zone/3/bot-categorization/categories/2", {"action": 1
     [
         ("shield_access_list_switch shieldZoneId=3 id=9 isEnabled=false",
          ("/shield/shield-zone/3/access-lists/configurations/9", {"isEnabled": False})),
+        ("shield_access_list_switch shieldZoneId=3 id=9 isEnabled=true",
+         ("/shield/shield-zone/3/access-lists/configurations/9", {"isEnabled": True})),
         (f"{ACTION} category=2 action=1", BLOCKED),
         (f"{ACTION} category=ai_scraper action=block", BLOCKED),
         (f"{ACTION} category=AI-Scraper action=Block", BLOCKED),
@@ -104,6 +107,7 @@ def of(line: str, fault: str, *texts: str) -> list[tuple[str, str]]:
             "dns_statistics id={}", "id: found '{}', expected " + WHOLE,
             "", "a", "1.0", "28.0", "1e3", "0x10", " 1", "1 ", "٣", "9223372036854775808", "1_000",
         ),
+        (f"dns_statistics id={'x' * 60}", f"id: found '{'x' * 60}', expected {WHOLE}"),
         (f"dns_statistics id={'x' * 500}", f"id: found '{'x' * 60}…', expected {WHOLE}"),
         *of(
             f"{ACTION} action=1 category={{}}", f"category: found '{{}}', expected one of {CATEGORIES}",
@@ -133,6 +137,13 @@ def test_every_fault_is_named_with_what_was_found_and_what_was_expected(
     Path("FULL").write_text("s")
     Path("BINARY").write_bytes(b"\xff")
     assert call(line) == Ended("", f"{expected}\n", 2)
+
+
+def test_a_statement_is_typed_on_a_terminal_up_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    typed = io.TextIOWrapper(io.BytesIO(b"SELECT 1\n"))
+    monkeypatch.setattr(typed, "isatty", lambda: True)
+    monkeypatch.setattr("sys.stdin", typed)
+    assert Sources().read("-") == "SELECT 1"
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)

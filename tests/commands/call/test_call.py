@@ -83,6 +83,8 @@ def answered(body: str) -> dict[str, Any]:
         ("shield_zone_rate_limits shieldZoneId=99", None, 5,
          ("the platform answered 202 with a failure: The shield zone was not found, or is not yours.\n"
          "  error key: not_found_or_unauthorised_access.shieldzone\n")),
+        ("search", refused(400, {"ErrorKey": "a.b", "Message": "It is a.b"}), 1,
+         "the platform answered 400: It is a.b\n"),
         ("shield_bot_detection shieldZoneId=2", None, 1,
          ("the platform answered 202 with a failure: The plan has no bot detection.\n"
          "  error key: invalid_plan_type.bot_detection\n")),
@@ -160,9 +162,13 @@ def test_a_secret_comes_from_standard_input_or_a_file_without_its_last_line_brea
     assert platform.last_body == {"Name": "T", "Secret": "zwei\nZeilen ü"}
 
 
-def test_a_person_types_a_secret_unseen(platform: Platform, environ: dict[str, str]) -> None:
-    session = type_in(["call", *ADD_SECRET.split()], [("Secret: ", "hunter2\n"), ("[y/N]", "y\n")], environ)
+def test_a_person_types_a_secret_unseen_and_what_is_asked_is_not_in_the_answer(
+    platform: Platform, environ: dict[str, str], tmp_path: Path
+) -> None:
+    out, answers = tmp_path / "out.json", [("Secret: ", "hunter2\n"), ("[y/N]", "y\n")]
+    session = type_in(["call", *ADD_SECRET.split()], answers, environ, out)
     assert (session.code, "hunter2" in session.seen, '"Secret":"***"' in session.seen) == (0, False, True)
+    assert json.loads(out.read_text())["Name"] == "TOKEN"
     assert platform.last_body == {"Name": "TOKEN", "Secret": "hunter2"}
 
 

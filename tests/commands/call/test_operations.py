@@ -96,6 +96,7 @@ def test_help_beside_what_is_no_operation_names_the_nearest() -> None:
         ("shield_bot_category_action action=0", ["action=0"]),
         ("script_add_secret Secret=", ["Secret=-"]),
         ("dns_statistics id=", []),
+        ("shield_access_list_switch isEnabled", ["isEnabled="]),
         # A shell that breaks words at the equals sign.
         ("shield_access_list_switch isEnabled = f", ["false"]),
         ("shield_access_list_switch isEnabled ", ["true", "false"]),

@@ -97,6 +97,9 @@ NOT_AVAILABLE = NotAvailable("the plan has none")
         ([statistics(number, FORBIDDEN) for number in range(11)],
          [*((f"dns_zone/{number}", f"zone-{number}.example", "failed", NO) for number in range(5)),
           ("6 targets more", "", "failed", "the same")]),
+        ([statistics(number, Forbidden(f"no {number % 2}")) for number in range(12)],
+         [(f"dns_zone/{number}", f"zone-{number}.example", "failed", f"{NO} {number % 2}")
+          for number in (*range(0, 12, 2), *range(1, 12, 2))]),
         # Failures of different kinds are listed apart.
         ([statistics(0, NOT_AVAILABLE), statistics(1, FORBIDDEN), statistics(2)],
          [("dns_zone/2", "zone-2.example", "ok", "0 series"),
@@ -118,6 +121,10 @@ def test_an_account_that_cannot_be_asked_is_one_fault_whatever_was_tried() -> No
     words = "the key is not permitted to make any of the polls: the platform answered 403; 3 more polls were not tried"
     assert [row.cells() for row in report.rows([closed])] == [("main", "", "account/main", "", "failed", words)]
     assert (report.faults([closed]), list(report.loads([closed]))) == (1, [])
+    closed.barrier = Forbidden("é" * 300)
+    assert '"detail": "the key is not permitted to make any of the polls: ééé' in report.as_json((), [closed])
+    (row,) = report.rows([closed])
+    assert [row._replace(detail=row.detail[:size]).cells()[-1][298:] for size in (300, 301)] == ["éé", "é…"]
 
 
 @pytest.mark.parametrize(
@@ -126,6 +133,9 @@ def test_an_account_that_cannot_be_asked_is_one_fault_whatever_was_tried() -> No
         (1.0, ENOUGH, "main: the targets need 1 requests/s, the budget allows 10"),
         (12.3, ENOUGH, ("main: the targets need 12.3 requests/s, the budget allows 10 (intervals would be 1.3 times as "
                         "long as configured): raise requests_per_second to 13 or lengthen intervals")),
+        (20.0, Capacity(10.0, 1, 0.1),
+         ("main: the targets need 20 requests/s, the budget allows 10 (intervals would be 2.1 times as long as "
+          "configured): raise requests_per_second to 21.1 or lengthen intervals")),
         (8.0, Capacity(10.0, 2, 2.5),
          ("main: the targets need 8 requests/s, the budget allows 10, but with 2 in flight and answers that take 2.5 s "
           "no more than 0.8 are made (intervals would be 10.5 times as long as configured): raise max_in_flight or "

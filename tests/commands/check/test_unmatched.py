@@ -62,10 +62,14 @@ def test_a_denied_family_that_does_not_exist_is_told_without_allowed_ones(config
     ("selected", "configured"),
     [
         ("scripts: {monthly_budget_dollars: {typo: 3, router: 20, 8: 1}}", ["typo: no script of the account has "]),
+        ("scripts: {monthly_budget_dollars: {101: 1}}", ["101: no script of the account has "]),
         ("scripts: {monthly_budget_dollars: {routre: 3}}",
          ["routre: no script of the account has this name or id; did you mean 'router'?"]),
         ("scripts: {discover: false, ids: [7], monthly_budget_dollars: {router: 1, ab-test: 3}}",
          ["ab-test: no script of `ids` has this name or id, and discovery is off"]),
+        (("scripts: {discover: false, ids: [7], monthly_budget_dollars: {router: 1, typo: 3}}\n"
+          "    shield_zones: {discover: false}\ncollectors: {discovery: {enabled: false}}"),
+         ["typo: no script of `ids` has this name or id"]),
         ('dns_zones: {include: ["^nomatch", "^prod-"]}',
          ["include[0]: discovery found 12 DNS zones, and the domain of none matches"]),
         ('dns_zones: {discover: false, ids: [101], include: ["^nomatch"]}', []),
