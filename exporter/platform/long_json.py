@@ -106,6 +106,10 @@ class LongJson:
                 return
             yield
 
+    def close(self) -> None:
+        """End the parsing. A parser that waits refers to itself: it would be kept until the next garbage collection."""
+        self._steps.close()
+
     def _parse(self) -> Steps:
         try:
             yield from self._value((), partial(setattr, self, "document"))

@@ -8,9 +8,14 @@ LAG_EVERY_SECONDS = 0.1
 
 
 class Turns:
-    """Lets long work run one piece at a time: the loop waits for one piece, however many answers are being parsed."""
+    """Lets long work run one piece at a time: the loop waits for one piece, however many answers are being parsed.
+
+    Attributes:
+        places: for the largest answers, of which few are read at a time, because of the memory that they take.
+    """
 
     def __init__(self) -> None:
+        self.places = asyncio.Semaphore(2)
         self._lock = asyncio.Lock()
 
     async def take(self) -> None:

@@ -1,7 +1,7 @@
 """Clients whose collaborators the test controls."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -71,11 +71,11 @@ class Reply(NamedTuple):
     """An answer of the platform."""
 
     status: int
-    body: bytes | str = b""
+    body: bytes | str | AsyncIterable[bytes] = b""
     headers: Mapping[str, str] = {}
 
 
-def good(body: str, **headers: str) -> Reply:
+def good(body: str | AsyncIterable[bytes], **headers: str) -> Reply:
     """Return an answer of status 200."""
     return Reply(200, body, headers)
 

@@ -294,14 +294,17 @@ class Client:
             # With an error status, the body is not needed.
             if came is not None and not came.is_success:
                 return came, content
-            if isinstance(error, TimeoutError):
-                late = "no answer" if came is None else "the body did not end"
-                fault: PlatformError = errors.Deadline(f"{late} within {deadline:.3g} s ({_host(self.base_url)})")
-            else:
-                fault = transport.fault_of(error, _host(self.base_url))
-            fault.status = came.status_code if came is not None else 0
-            raise fault from None
+            raise self._fault_of(error, came, deadline) from None
         return came, content
+
+    def _fault_of(self, error: Exception, came: httpx.Response | None, deadline: float) -> PlatformError:
+        if isinstance(error, TimeoutError):
+            late = "no answer" if came is None else "the body did not end"
+            fault: PlatformError = errors.Deadline(f"{late} within {deadline:.3g} s ({_host(self.base_url)})")
+        else:
+            fault = transport.fault_of(error, _host(self.base_url))
+        fault.status = came.status_code if came is not None else 0
+        return fault
 
     def _understand(
         self,

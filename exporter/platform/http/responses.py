@@ -7,6 +7,7 @@ or twice), as hexadecimal digits, and as base64, also the variant for URLs and i
 import json
 from base64 import b64encode
 from collections.abc import Iterable, Iterator
+from contextlib import AsyncExitStack, closing
 from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -29,6 +30,8 @@ BODY_LIMIT = 16 * 1024 * 1024
 ERROR_BODY_LIMIT = 64 * 1024
 # A longer body is parsed step by step while it arrives. A shorter one is parsed at once, which takes a millisecond.
 LONG_BODY = 64 * 1024
+# The rest of a body longer than this is read when few others are: parsed, one may take 16 times this memory, or more.
+_LARGE_BODY = 256 * 1024
 # A shorter secret may be equal to a word of the answer.
 SHORTEST = 12
 # A longer secret is masked in pieces, because one expression for all of it could be too large for the engine.
@@ -176,26 +179,30 @@ async def read_body(
         raise errors.BodyTooLarge(too_large, status=status)
     body = Body(mask)
     long: LongJson | None = None
-    async for piece in stream:
-        taken = body.take(piece)
-        if not is_success and body.size > ERROR_BODY_LIMIT:
-            break
-        if body.size > BODY_LIMIT:
-            raise errors.BodyTooLarge(too_large, status=status)
-        if long is None and is_success and body.size > LONG_BODY:
-            long, taken = LongJson(items), b"".join(body.masked)
-        if long is not None:
+    async with AsyncExitStack() as at_end:
+        async for piece in stream:
+            before, taken = body.size, body.take(piece)
+            if not is_success and body.size > ERROR_BODY_LIMIT:
+                break
+            if body.size > BODY_LIMIT:
+                raise errors.BodyTooLarge(too_large, status=status)
+            if before <= _LARGE_BODY < body.size:
+                await at_end.enter_async_context(turns.places)
+            if long is None and is_success and body.size > LONG_BODY:
+                long, taken = at_end.enter_context(closing(LongJson(items))), b"".join(body.masked)
             await _parse_piece(long, taken, turns, status)
-            if long.is_cut:
+            if long is not None and long.is_cut:
                 return b"".join(body.masked), long
-    last = body.take(b"", last=True)
-    if long is not None:
-        await _parse_piece(long, last, turns, status, is_last=True)
+        await _parse_piece(long, body.take(b"", last=True), turns, status, is_last=True)
     return b"".join(body.masked), long
 
 
-async def _parse_piece(long: LongJson, piece: bytes, turns: Turns, status: int, *, is_last: bool = False) -> None:
+async def _parse_piece(
+    long: LongJson | None, piece: bytes, turns: Turns, status: int, *, is_last: bool = False
+) -> None:
     """Parse the received bytes of a long body."""
+    if long is None:
+        return
     try:
         for _ in long.feed(piece, is_last=is_last):
             await turns.take()

@@ -1,11 +1,15 @@
 """What a client returns to its caller and reports to its observer for a successful call."""
 
 import asyncio
+import gc
 import gzip
+from collections import Counter
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
+from weakref import WeakSet
 
 import httpx
 import pytest
@@ -14,6 +18,7 @@ from exporter.clock import Clocks
 from exporter.platform.api import dns, shield
 from exporter.platform.errors import NotAvailable, NotFound, PlatformError, RateLimited, ServerError
 from exporter.platform.http.responses import BODY_LIMIT, ERROR_BODY_LIMIT
+from exporter.platform.long_json import Items
 from exporter.platform.operation import LastAnswer, Request, UnchangedError
 from tests.platform.clients import Reply, answered, client_of, good, settle
 from tests.platform.raw_server import Line, RawRequest, raw_server, reply, saying
@@ -115,6 +120,45 @@ async def test_a_body_of_exactly_the_limit_is_read_however_it_comes() -> None:
     async with raw_server(send) as server, client_of(server.url) as kit:
         sizes = [len((await dns.statistics(kit.calls, zone)).raw) for zone in (1, 2, 3)]
     assert sizes == [BODY_LIMIT] * 3
+
+
+async def test_what_was_read_of_a_body_that_breaks_off_is_freed_without_a_garbage_collection() -> None:
+    made: WeakSet[frozenset[int]] = WeakSet()
+
+    def read(item: dict[str, Any]) -> frozenset[int]:
+        made.add(one := frozenset({item["TTL"]}))
+        return one
+
+    async def broken() -> AsyncIterator[bytes]:
+        yield b'{"Records": ['
+        for number in range(20):
+            yield b'{"TTL": %d, "Name": "%s"},' % (number, b"x" * 8192)
+        assert made
+        raise httpx.ReadError("")
+
+    scan = replace(dns.RECORD_SCAN, items=Items(("Records",), read))
+    gc.disable()
+    with suppress(PlatformError):
+        async with answered(Reply(200, broken())) as (kit, _):
+            await kit.calls.call(Request(scan, {"zoneId": 103}))
+    gc.enable()
+    assert not made
+
+
+async def test_of_bodies_over_256_kib_two_are_read_at_a_time() -> None:
+    pieces: Counter[int] = Counter()
+    over: list[int] = []
+
+    async def send(zone: int) -> AsyncIterator[bytes]:
+        for _ in range(8):
+            yield b" " * 65_536
+            pieces[zone] += 1
+        over.append(sum(number > 5 for number in pieces.values()))
+        yield GOOD.encode()
+
+    async with answered(*(good(send(zone)) for zone in range(4))) as (kit, _):
+        await asyncio.gather(*(dns.statistics(kit.calls, zone) for zone in range(4)))
+    assert over == [2, 2, 4, 4]
 
 
 async def test_of_an_errors_body_the_beginning_is_read() -> None:
