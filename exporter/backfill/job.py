@@ -108,7 +108,7 @@ class Backfill:
     async def survey(self, first: int | None, last: int | None) -> Span:
         """Discover the targets, and return the days of the history by the platform's clock: by default 30 until today.
 
-        Raises RefusedError if a day is in the future, or the first day is after the last.
+        Raises RefusedError if a day is in the future.
         """
         await asyncio.gather(*(self._discover(name) for name in self._accounts()))
         today = max(self._today.values(), default=day_of(self.clocks.utc()))
@@ -116,8 +116,6 @@ class Backfill:
         span = Span(end - DEFAULT_DAYS + 1 if first is None else first, end)
         if end > today or span.first > today:
             raise RefusedError(f"{span} reaches into the future: the platform has {date.fromordinal(today)}")
-        if span.first > end:
-            raise RefusedError(f"{span} contains no day")
         return span
 
     def _accounts(self) -> list[str]:
@@ -128,11 +126,8 @@ class Backfill:
         targets = [target for target in self.registry.targets("account") if target.account == account]
         works = [(one, target) for one in (discovery.COLLECTOR, *self.lists) for target in targets if one.wants(target)]
         for collector, target in works:
-            try:
-                polled = await self._poll(collector, target)
-            except PlatformError as error:
-                self._failures.append(Failure(target, str(error)))
-                continue
+            # After an error, too, these collectors return what they found.
+            polled = await self._poll(collector, target)
             if polled.found is not None:
                 self.registry.apply(account, polled.found)
             if polled.date is not None:

@@ -170,7 +170,8 @@ def test_what_has_no_history_is_named_with_the_reason(tmp_path: Path, path: str,
     with serving() as served:
         ended = backfill(served, tmp_path, endpoint(path, f"{source}: Chart"))
     assert f"things: no history of edge_things_total: {says}\n" in ended.said
-    assert (ended.raw, ended.code) == ({}, 0)
+    assert ended.said.endswith("\nnothing is selected: no target with a history is configured, and none discovered\n")
+    assert (ended.code, list(tmp_path.glob("history.om*"))) == (2, [])
 
 
 def test_a_label_of_an_endpoint_s_series_is_not_given_twice(tmp_path: Path) -> None:

@@ -135,7 +135,7 @@ async def _run(settings: Settings, job: Job, progressed: Progressed) -> tuple[Re
         terms = {"days": str(span), "step": job.step, "labels": job.labels, "shard": settings.shard.total}
         with closing(Spool(job.output, families(histories), terms)) as spool:
             report = await work.run(span, spool)
-            if report.unknown and not report.failures and not report.targets:
+            if not report.targets and not report.failures:
                 if not was_begun:
                     shutil.rmtree(parts_of(job.output))
                 known = sorted(
@@ -146,6 +146,7 @@ async def _run(settings: Settings, job: Job, progressed: Progressed) -> tuple[Re
                         f"--zone: no selected account has a zone {zone!r}{suggestion(zone, known)}"
                         for zone in report.unknown
                     )
+                    or "nothing is selected: no target with a history is configured, and none discovered"
                 )
             if spool.samples or not (report.failures or report.unknown):
                 spool.finish(keep=bool(report.failures))
