@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -64,13 +64,15 @@ def grown(samples: Samples) -> float:
 
 @dataclass
 class BackfillSetup:
-    """A sandbox, and the objects that read it."""
+    """A sandbox, and the objects that read it, whose clock is `behind` by some seconds, and waits between polls."""
 
     world: World
     faults: Faults
     url: str
     folder: Path
     account: Mapping[str, object] = field(default_factory=dict)
+    behind: float = 0.0
+    waited: list[float] = field(default_factory=list)
 
     @property
     def state(self) -> Path:
@@ -83,7 +85,10 @@ class BackfillSetup:
         return self.folder / "history.om"
 
     def _clocks(self) -> Clocks:
-        return Clocks(self.world.clock.now, sleep=at_once)
+        return Clocks(lambda: self.world.clock.now() - self.behind, sleep=at_once)
+
+    async def _wait(self, seconds: float) -> None:
+        self.waited.append(seconds)
 
     @asynccontextmanager
     async def parts(self) -> AsyncIterator[tuple[Registry, Client]]:
@@ -119,7 +124,7 @@ class BackfillSetup:
                     labels=labels or {},
                     step=STEPS[step],
                     selected=selected or Selected(),
-                    clocks=self._clocks(),
+                    clocks=replace(self._clocks(), sleep=self._wait),
                     progressed=progressed,
                 )
                 span = await work.survey(

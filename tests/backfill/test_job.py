@@ -156,6 +156,14 @@ def test_a_misspelt_zone_does_not_remove_what_an_earlier_run_has_left(config: Pa
     assert (again.exit_code, "2 targets (1 by an earlier run)" in again.stdout) == (0, True)
 
 
+def test_an_account_may_be_left_out_and_no_chart_is_requested_twice(config: Path, platform: Platform) -> None:
+    other = "accounts:\n  - {name: other, base_url: 'http://127.0.0.1:9', api_key: k, dns_zones: {ids: [7]}}"
+    config.write_text(config.read_text().replace("accounts:", other).partition("state:")[0] + "state: {path: null}")
+    result = backfill(config, "--account", "main")
+    assert (result.exit_code, ", 11 targets, " in result.stdout) == (0, True), result.output
+    assert [platform.requests.count(("GET", f"/dnszone/{zone}/statistics")) for zone in range(101, 106)] == [1] * 5
+
+
 def test_a_midnight_is_the_end_of_the_day_before(config: Path) -> None:
     result = backfill(config, "--from", f"{day(-4)}T00:00:00Z", "--to", f"{day(-1)}T00:00:00Z")
     assert f"{day(-4)} to {day(-2)}," in result.stdout

@@ -2,10 +2,11 @@
 
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from exporter.backfill.job import Selected
+from exporter.backfill.job import Report, Selected
 from exporter.sandbox.dns import Chart, Shape
 from tests.backfill.backfill_setup import DAY, TODAY, BackfillSetup, Raw, ago, backfill_setup, grown, parsed
 
@@ -70,9 +71,11 @@ async def test_live_first_and_history_later_count_nothing_twice(tmp_path: Path) 
             for step in (0.0, 3600.0, DAY, DAY):
                 where.world.clock.advance(step)
                 await where.scrape(ledger, raw)
+            # The live counters have counted these days.
+            assert (await where.backfill(date(2026, 2, 9), date(2026, 2, 10))).live == 18
             # The platform's map no longer has earlier days.
             report = await where.backfill(ago(25))
-            assert report.failures == []
+            assert (report.failures, report.live) == ([], 0)
         assert_all_is_counted(where, joined(parsed(where.output), raw), ago(25), date(2026, 2, 10))
 
 
@@ -103,6 +106,18 @@ async def test_each_day_is_counted_once(
         assert where.state.exists() == has_state
 
 
+@pytest.mark.parametrize("is_searched", [True, False])
+async def test_the_present_day_is_the_platform_s(tmp_path: Path, *, is_searched: bool) -> None:
+    off: dict[str, Any] = {key: {"discover": False} for key in ("dns_zones", "scripts", "shield_zones")}
+    async with backfill_setup(tmp_path, **{} if is_searched else off, rate_limits=[{"id": LIMIT}]) as where:
+        where.behind = DAY
+        report = await where.backfill(state=False)
+        assert (str(report.span), report.failures) == (f"{FIRST} to {TODAY}", [])
+        breaches = where.world.rate_limits
+        expected = sum(breaches.true_breaches(LIMIT, day).total for day in days(ago(27), ago(1)))
+        assert growth(parsed(where.output), BREACHES, rate_limit_id=str(LIMIT)) == expected
+
+
 async def test_a_chart_that_is_null_has_no_history(tmp_path: Path) -> None:
     async with backfill_setup(tmp_path) as where:
         where.world.dns.set_chart(ZONE, Chart.QUERIES, Shape.NULL)
@@ -117,6 +132,7 @@ async def test_a_zone_that_cannot_be_read_spoils_no_other_and_is_tried_again(tmp
         fault = where.faults.add({"kind": "status", "status": 500, "path_regex": "/dnszone/103/.*"})
         report = await where.backfill(FIRST)
         assert {failure.target.key.label for failure in report.failures} == {"dns_zone/103", "dns_zone/999"}
+        assert where.waited == [5.0, 10.0], "a 500 may be past, and a 404 is not"
         assert growth(parsed(where.output), QUERIES, zone_id="103") == 0
         where.faults.remove(fault.fault_id)
         again = await where.backfill(FIRST)
@@ -135,18 +151,22 @@ async def test_interrupted_anywhere_it_goes_on_and_writes_the_same(tmp_path: Pat
     (tmp_path / "b").mkdir()
     async with backfill_setup(tmp_path / "a") as whole:
         await whole.backfill(FIRST)
-    async with backfill_setup(tmp_path / "b") as broken:
+    async with backfill_setup(tmp_path / "b", budget={"max_in_flight": 2}) as broken:
         for stop in range(1, 18, 4):
+            seen: list[int] = []
 
-            def progressed(report: object, stop: int = stop) -> None:
-                if getattr(report, "done", 0) >= stop:
+            def progressed(report: Report, stop: int = stop, seen: list[int] = seen) -> None:
+                seen.append(report.done)
+                if seen[-1] == stop:
                     raise Unplugged
 
             with pytest.raises(Unplugged):
                 await broken.backfill(FIRST, progressed=progressed)
+            # The other call in flight may end, and no further one begins.
+            assert stop <= seen[-1] <= stop + 2
             assert not broken.output.exists()
         report = await broken.backfill(FIRST)
-        assert report.resumed >= 13
+        assert report.resumed >= 17
         assert sorted(broken.output.read_text().splitlines()) == sorted(whole.output.read_text().splitlines())
         # A strict parser takes their order, too.
         assert parsed(broken.output)
@@ -162,8 +182,9 @@ async def test_a_refused_key_is_one_failure_and_not_one_a_zone(tmp_path: Path) -
 
 async def test_an_answer_of_too_many_requests_is_waited_for(tmp_path: Path) -> None:
     async with backfill_setup(tmp_path) as where:
-        where.faults.add({"kind": "status", "status": 429, "path_regex": "/dnszone/104/.*", "times": 3})
-        assert (await where.backfill(FIRST)).failures == []
+        fault = {"kind": "status", "status": 429, "path_regex": "/dnszone/104/.*", "headers": {"Retry-After": "400"}}
+        where.faults.add({**fault, "times": 2})
+        assert ((await where.backfill(FIRST)).failures, where.waited) == ([], [300.0, 300.0])
 
 
 async def test_a_target_that_the_running_daemon_has_not_seen_is_left_for_later(tmp_path: Path) -> None:

@@ -30,28 +30,24 @@ def parse(text: str) -> MarkedFile:
 
 
 @pytest.mark.parametrize(
-    ("path", "line"),
+    ("path", "line", "is_written"),
     [
-        ((), None),
-        (("accounts",), 1),
-        (("accounts", 0), 2),
-        (("accounts", 0, "name"), 2),
-        (("accounts", 0, "budget", "max_in_flight"), 4),
-        (("accounts", 0, "key"), 5),
-        (("accounts", 1), 9),
-        (("accounts", 1, "name"), 9),
+        ((), None, True),
+        (("accounts",), 1, True),
+        (("accounts", 0), 2, True),
+        (("accounts", 0, "name"), 2, True),
+        (("accounts", 0, "budget", "max_in_flight"), 4, True),
+        (("accounts", 0, "key"), 5, True),
+        (("accounts", 1), 9, True),
+        (("accounts", 1, "name"), 9, True),
+        # What is not written stands where it would be.
+        *((path, 1, False) for path in (("accounts", 7), ("accounts", "x"))),
+        (("accounts", 0, "absent"), 2, False),
+        (("absent", "x"), None, False),
     ],
 )
-def test_every_key_stands_on_its_line(path: KeyPath, line: int | None) -> None:
-    assert (parse(TEXT).locate(path), path in parse(TEXT).lines) == (("config.yml", line), True)
-
-
-@pytest.mark.parametrize(
-    ("path", "line"),
-    [(("accounts", 0, "absent"), 2), (("accounts", 7), 1), (("absent", "x"), None), (("accounts", "x"), 1)],
-)
-def test_what_is_not_written_stands_where_it_would_be(path: KeyPath, line: int | None) -> None:
-    assert (parse(TEXT).locate(path), path in parse(TEXT).lines) == (("config.yml", line), False)
+def test_every_key_stands_on_its_line(path: KeyPath, line: int | None, *, is_written: bool) -> None:
+    assert (parse(TEXT).locate(path), path in parse(TEXT).lines) == (("config.yml", line), is_written)
 
 
 def test_scalars_stay_text_as_written() -> None:
