@@ -11,6 +11,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any
+from weakref import WeakSet
 
 import httpx
 import pytest
@@ -195,14 +196,18 @@ async def test_a_reload_by_signal_leaves_nothing_behind_and_says_what_broke_it(c
         await until(lambda: "reload" not in [task.get_name() for task in asyncio.all_tasks()])
 
     loads: list[Callable[[], Settings]] = []
+    loop, reloads = asyncio.get_running_loop(), WeakSet[asyncio.Task[object]]()
 
     def load() -> Settings:
         loads.append(wanted)
+        reloads.update(task for task in asyncio.all_tasks(loop) if task.get_name() == "reload")
         return wanted()
 
     wanted = configured.load
     async with running_process(configured.load(), load):
         await reload()
+        await asyncio.sleep(0)
+        assert list(reloads) == []
         wanted = lambda: 1 / 0  # type: ignore[assignment,return-value] # noqa: E731
         with capture_logs() as logs:
             await reload()
@@ -332,7 +337,13 @@ async def test_what_was_being_counted_when_its_collector_was_switched_off_is_not
         await drained(daemon.schedule)
         monkeypatch.setattr(daemon.ledger, "record", record)
         poll_now(daemon.schedule, "scripts")
-        await until(lambda: bool(held))
+        scripts = len(configured.world.scripts.scripts)
+        await until(lambda: [entry.key.collector for entry in held].count("scripts") == scripts)
+        # The next results wait until these are counted.
+        daemon.schedule.durations.clear()
+        poll_now(daemon.schedule, "scripts")
+        await until(lambda: "scripts" in daemon.schedule.durations)
+        assert [entry.key.collector for entry in held].count("scripts") == scripts
         configured.write(FILE + "collectors: {{scripts: {{enabled: false}}}}\n")
         assert (await client.post("/-/reload")).status_code == 200
         committed.set()

@@ -108,8 +108,12 @@ async def test_rows_of_rate_limits_go_where_their_shield_zones_are(tmp_path: Pat
     async with sharded_daemons(tmp_path, shield_zones=9) as shared:
         limits = {(limit, one.shield_zone_id) for limit, one in shared.world.rate_limits.limits.items()}
         for total in (1, 2, 3, 2):
-            async with shared.running(total):
-                pass
+            async with shared.running(total) as pods:
+                # The row of a rate limit that is removed later is kept.
+                removed = shared.world.rate_limits.limits.popitem()
+                for pod in [*pods, *pods]:
+                    await pod.poll("discovery")
+                shared.world.rate_limits.limits |= [removed]
             for index in range(total):
                 keys = [(limit, TargetKey.of("second", "shield_zone", str(zone))) for limit, zone in limits]
                 owned_here = {limit for limit, key in keys if Shard(index, total).owns(key)}
