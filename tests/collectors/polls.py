@@ -85,6 +85,7 @@ async def told(collector: Collector, answers: Sequence[Body], *targets: Target) 
         caller.calls.clear()
         try:
             polled = await collector.poll(context_of(caller, target), target)
+            assert polled.date == caller.date or polled.error is not None
             given = "".join(map(_shown, polled.outcomes))
             given += "".join(
                 _listed(kind, found) for kind, found in (polled.found.lists if polled.found else {}).items()

@@ -5,11 +5,14 @@ import json
 from dataclasses import replace
 from typing import TypeVar
 
-from exporter.collectors.discovery import AT_ONCE, COLLECTOR, RATE_LIMITS, SEARCH, SHIELD_ZONES
+import pytest
+
+from exporter.collectors.discovery import AT_ONCE, COLLECTOR, NAMES, RATE_LIMITS, SEARCH, SHIELD_ZONES
 from exporter.platform.errors import (
     EnvelopeError,
     Forbidden,
     NotAvailable,
+    NotFound,
     PlatformError,
     RateLimited,
     Refused,
@@ -17,7 +20,9 @@ from exporter.platform.errors import (
     Unauthorized,
 )
 from exporter.platform.operation import Answer, Request
-from exporter.targets.target import Inventory, Target
+from exporter.targets.registry import Registry, Selection
+from exporter.targets.sharding import Shard
+from exporter.targets.target import Inventory, Resource, ResourceList, Target
 from tests.collectors.polls import EXPOSITIONS, Body, context_of, told
 from tests.golden import assert_golden
 from tests.platform.callers import ScriptedCaller
@@ -110,21 +115,31 @@ def test_an_account_with_nothing_to_discover_is_not_asked() -> None:
     assert [COLLECTOR.wants(account(what)) for what in (SEARCH, SHIELD_ZONES, "shield_zone")] == [True, True, False]
 
 
-async def test_each_list_is_told_before_the_next_is_asked_for() -> None:
-    caller = ScriptedCaller([FOUND, zones(3, 4), limits(55), limits(57)])
-    reported: list[tuple[Inventory, int]] = []
+@pytest.mark.parametrize(
+    ("asks", "said", "expected"),
+    [
+        (
+            (*BOTH, RATE_LIMITS),
+            [FOUND, zones(3, 4), limits(55), limits(57)],
+            [(["cdn", "dns_zone", "script"], True, 1), (["shield_zone"], False, 2)],
+        ),
+        ((SHIELD_ZONES, NAMES), [zones(3), FOUND], [(["shield_zone"], True, 1), ([], False, 2)]),
+    ],
+)
+async def test_each_list_is_told_before_the_next_is_asked_for(
+    asks: tuple[str, ...], said: list[Body], expected: list[object]
+) -> None:
+    caller, reported = ScriptedCaller(said), list[object]()
 
     async def tell(inventory: Inventory) -> None:
-        reported.append((inventory, len(caller.calls)))
+        reported.append((sorted(inventory.lists), inventory.names_follow, len(caller.calls)))
 
     context = replace(context_of(caller, account()), found=tell)
-    polled = await COLLECTOR.poll(context, account(SEARCH, SHIELD_ZONES, RATE_LIMITS))
-    assert [(sorted(inventory.lists), inventory.names_follow, calls) for inventory, calls in reported] == [
-        (["cdn", "dns_zone", "script"], True, 1),
-        (["shield_zone"], False, 2),
-    ]
+    context.registry.configure([Selection("main", "dns_zone", (Target("main", "dns_zone", "102"),))])
+    polled = await COLLECTOR.poll(context, account(*asks))
+    assert reported == expected
     assert polled.found is not None
-    assert list(polled.found.lists) == ["rate_limit"], "what was reported is not reported again"
+    assert list(polled.found.lists) == ["rate_limit"] * (RATE_LIMITS in asks), "what was reported is not reported again"
 
 
 async def test_several_zones_are_asked_for_their_rate_limits_at_once() -> None:
@@ -147,3 +162,16 @@ async def test_several_zones_are_asked_for_their_rate_limits_at_once() -> None:
     assert polled.found is not None
     parents = [resource.parent for resource in polled.found.lists["rate_limit"].resources]
     assert parents == [str(zone) for zone in range(1, count + 1)], "in the order of the zones"
+
+
+async def test_scripts_of_other_shards_are_read_once_for_their_host_names_until_a_call_fails() -> None:
+    caller = ScriptedCaller(['{"DefaultHostname": "a.example"}', NotFound("404", status=404), FAULT])
+    context = replace(context_of(caller, account()), registry=Registry(Shard(0, 2)))
+    context.registry.configure([Selection("main", "script", discover=True)])
+    listed = ResourceList(tuple(Resource(str(number)) for number in range(20)), complete=True)
+    context.registry.apply("main", Inventory({"script": listed}))
+    first, gone, *others = context.registry.unread("main")
+    await COLLECTOR.poll(context, account())
+    assert len(caller.calls) == 3
+    assert context.registry.unread("main") == others
+    assert context.registry.directory.facts == {first.key: {"default_hostname": "a.example"}, gone.key: {}}
