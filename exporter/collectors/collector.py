@@ -242,14 +242,12 @@ def measure(
     counts: list[Count] = []
     for info, metric in zip(infos, metrics, strict=True):
         try:
-            if metric.counted is not None:
-                counted = metric.counted(payload)
-                if counted is not None:
-                    sources = counted.items() if isinstance(counted, Mapping) else [((), counted)]
-                    found = tuple((_values(key), source) for key, source in sources)
-                    counts.append(Count(info, labels, found, metric.declared(account), metric.complete))
-                continue
             samples = tuple(_samples(labels, metric, payload))
+            counted = metric.counted(payload) if metric.counted is not None else None
+            if counted is not None:
+                sources = counted.items() if isinstance(counted, Mapping) else [((), counted)]
+                found = tuple((_values(key), source) for key, source in sources)
+                counts.append(Count(info, labels, found, metric.declared(account), metric.complete))
         except (ValueError, OverflowError) as error:
             fault = OutOfRange if isinstance(error, OverflowError) else WrongShape
             raise fault(f"{metric.name} cannot be read from the answer: {error}") from error
