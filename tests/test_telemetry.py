@@ -71,6 +71,7 @@ def test_what_may_be_worth_an_alert_begins_at_0() -> None:
     assert lines(telemetry, "edge_api_request_failures_total{")[0] == (
         'edge_api_request_failures_total{account="main",operation="search",reason="unauthorized"} 0.0'
     )
+    assert lines(telemetry, "edge_api_retries") == ['edge_api_retries_total{account="main",operation="search"} 0.0']
     telemetry.capacity.labels("main", "max_in_flight").set(4)
     telemetry.declare_accounts({"main": None})
     assert lines(telemetry, "edge_api_capacity") == [], "of former settings"
@@ -89,6 +90,31 @@ def test_a_new_exporter_shows_itself_its_state_and_its_process() -> None:
         "edge_exporter_ledger_up 1.0",
     ]
     assert all(lines(telemetry, one) for one in ("process_open_fds", "python_info", "python_gc_collections_total"))
+
+
+def test_it_shows_the_state_and_the_shards_as_they_are_now() -> None:
+    telemetry = Telemetry(CollectorRegistry(), "1")
+    assert telemetry.ledger_saves
+    telemetry.wrote("the disk is full")
+    assert (telemetry.ledger_saves, *lines(telemetry, "edge_exporter_ledger_up")) == (
+        False,
+        "edge_exporter_ledger_up 0.0",
+    )
+    telemetry.wrote("")
+    telemetry.set_aside(5.0)
+    telemetry.declare_shards([2], lambda shard: shard == 2)
+    telemetry.show_shards(3, {0: 7, 1: None})
+    telemetry.show_shards(3, {1: None, 2: 9})
+    assert (telemetry.ledger_saves, telemetry.set_aside_at) == (True, 5.0)
+    shown = ("ledger_up", "ledger_set_aside", "shard_info", "shard_held", "shard_epoch")
+    assert lines(telemetry, *(f"edge_exporter_{name}" for name in shown)) == [
+        'edge_exporter_shard_info{shard="1",shards="3"} 1.0',
+        'edge_exporter_shard_info{shard="2",shards="3"} 1.0',
+        'edge_exporter_shard_held{shard="2"} 1.0',
+        'edge_exporter_shard_epoch{shard="2"} 9.0',
+        "edge_exporter_ledger_up 1.0",
+        "edge_exporter_ledger_set_aside_timestamp_seconds 5.0",
+    ]
 
 
 def test_units_are_those_of_the_names_and_calls_have_longer_buckets() -> None:
