@@ -174,13 +174,17 @@ def test_a_file_that_is_there_is_not_overwritten(config: Path) -> None:
     result = backfill(config)
     assert (result.exit_code, "is there already" in result.stderr) == (2, True)
     assert (config.parent / "history.om").read_text() == "mine"
+    output = config / "history.om"
+    result = backfill(config, "--output", str(output))
+    said = f"cannot write {output}: Not a directory; the same command continues from here"
+    assert (result.exit_code, result.stderr.splitlines()[-1:]) == (1, [said])
 
 
 @pytest.mark.parametrize(
     ("arguments", "path", "said"),
     [
         ((), "/dnszone/102/.*", ("dns_zone/102 (prod-api.example): ", "11 targets (10 by an earlier run)")),
-        (("--zone", "prod-shop.example"), "/search", ("account/main", "1 targets")),
+        (("--zone", "prod-shop.example"), "/search", ("account/main: ", "1 targets")),
     ],
 )
 def test_what_failed_is_named_and_tried_again_by_the_same_command(
@@ -195,11 +199,12 @@ def test_what_failed_is_named_and_tried_again_by_the_same_command(
     assert (again.exit_code, said[1] in again.stdout) == (0, True), again.stdout
 
 
-def test_of_many_failures_the_first_are_named_and_the_others_counted(config: Path) -> None:
-    ids = f"dns_zones: {{ids: {list(range(9001, 9026))}, discover: false}}, api_key"
+@pytest.mark.parametrize(("number", "last"), [(20, "dns_zone/9020: "), (25, "5 more")])
+def test_of_many_failures_the_first_are_named_and_the_others_counted(config: Path, number: int, last: str) -> None:
+    ids = f"dns_zones: {{ids: {list(range(9001, 9001 + number))}, discover: false}}, api_key"
     config.write_text(config.read_text().replace("api_key", ids))
     failed = [line for line in backfill(config).stderr.splitlines() if line.startswith("not written: ")]
-    assert (len(failed), failed[-1]) == (21, "not written: 5 more")
+    assert (len(failed), last in failed[-1]) == (min(number, 21), True), failed
 
 
 def test_the_name_of_a_zone_steers_no_terminal(config: Path, platform: Platform) -> None:

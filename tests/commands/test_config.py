@@ -1,13 +1,20 @@
 """`config init` and `config show`."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 import yaml
 
+from exporter.commands.config.init import document
 from exporter.sandbox import keys
-from tests.commands.shell import invoke
+from exporter.settings.loading import load
+from exporter.targets.target import Resource, ResourceList
+from tests.commands.conftest import Configure
+from tests.commands.platform import Platform
+from tests.commands.shell import Ended, invoke
+from tests.golden import assert_golden
 
 KEY = "a-secret-key-that-nothing-shows"
 CONFIGURATION = f"""\
@@ -70,15 +77,6 @@ def test_the_file_of_init_polls_what_the_two_variables_do_and_shows_what_the_key
     ended = invoke("config", "init", "--output", output, environ=environ)
     assert (ended.out, ended.code) == ("", 0)
     assert ended.err.startswith(f"{output}: 12 DNS zones, 4 scripts, 3 shield zones.")
-    text = output.read_text()
-    assert keys.API_KEY not in text
-    (account,) = yaml.safe_load(text)["accounts"]
-    assert account["dns_zones"] == {"discover": True, "exclude": []}
-    assert account["scripts"] == account["shield_zones"] == {"discover": True}
-    assert "rate_limits" not in account
-    assert "      # 4 found:\n      #   - 7  # router\n" in text
-    assert "      #   - {id: 3, shield_zone_id: 1}\n" in text
-    assert "# To stop polling something, add it to exclude" in text
     by_file, by_variables = (
         json.loads(invoke("check", "-o", "json", *given, environ=environ).out)
         for given in ((f"--config={output}",), ())
@@ -86,11 +84,52 @@ def test_the_file_of_init_polls_what_the_two_variables_do_and_shows_what_the_key
     assert (by_file["ok"], by_file["results"]) == (True, by_variables["results"])
 
 
+def test_init_shows_each_account_and_the_defaults_and_says_what_it_could_not_read(
+    platform: Platform, configure: Configure, tmp_path: Path
+) -> None:
+    (tmp_path / "key").write_text(keys.API_KEY)
+    path = configure(
+        """\
+        accounts:
+          - {name: main, base_url: "{url}", api_key_file: key}
+          - {name: öther, base_url: "{url}", api_key: wrong, auth: bearer}
+        """,
+        url=platform.url,
+    )
+    ended = invoke("config", "init", "--config", path)
+    accounts, _, defaults = ended.out.partition("\n# The other settings, with their defaults.\n")
+    shown = accounts.replace(platform.url, "http://127.0.0.1").replace(str(tmp_path), "/etc")
+    assert_golden(shown, Path(__file__).with_name("init.yml"))
+    assert (ended.err, ended.code) == ("some lists could not be read:\nöther: the platform answered 401\n", 1)
+    sections = yaml.safe_load(re.sub("^# ", "", defaults, flags=re.MULTILINE))
+    assert sections["collectors"]["dns_statistics"] == {"enabled": True, "interval": "5m", "stale_after": None}
+    assert "accounts" not in sections
+    absent = tmp_path / "absent" / "new.yml"
+    ended = invoke("config", "init", "--output", absent, "--config", path)
+    assert ended == Ended("", f"{absent} cannot be written: No such file or directory\n", 1)
+
+
+@pytest.mark.parametrize(("number", "more"), [(1000, ""), (1001, "      #   and more than the first 1000, ")])
+def test_init_shows_the_first_thousand_of_a_list(config: Path, number: int, more: str) -> None:
+    zones = ResourceList(tuple(Resource(str(zone)) for zone in range(number)), complete=False)
+    none = ResourceList((), complete=True)
+    found = [(load(config, {}, {}).accounts[0], {"dns_zone": zones, "script": none, "rate_limit": none})]
+    text = document(found).partition("# The other settings")[0]
+    assert f"      # {number} found; the list was incomplete:\n      #   - 0\n" in text
+    assert f"\n      #   - 999\n{more or '    scripts:'}" in text
+    assert "\n      # none found\n" in text
+    assert "rate_limits" not in text
+
+
 def test_init_overwrites_nothing(environ: dict[str, str], config: Path) -> None:
     ended = invoke("config", "init", "--output", config, environ=environ)
     assert (ended.out, ended.code) == ("", 2)
     assert "is there already" in ended.err
     assert config.read_text() == CONFIGURATION
+    config.write_text("databases: " + CONFIGURATION.partition("databases:")[2])
+    ended = invoke("config", "init", "--config", config)
+    said = "there is no account in the configuration: EDGE_EXPORTER_BASE_URL and EDGE_EXPORTER_API_KEY suffice\n"
+    assert ended == Ended("", said, 1)
 
 
 def test_init_with_a_wrong_key_says_so_and_writes_nothing(environ: dict[str, str], tmp_path: Path) -> None:
