@@ -173,7 +173,11 @@ _TRANSLATIONS: tuple[_Translation, ...] = (
 def _raise(error: BaseException) -> NoReturn:
     """Raise the exception of httpx for another, without that one, which contains the request and with it the key."""
     fault = translate(error)
-    raise fault from fault.__cause__
+    try:
+        raise fault from fault.__cause__
+    finally:
+        # A frame that keeps the exception which keeps it would be freed, with the body, by a garbage collection only.
+        del fault
 
 
 def translate(error: BaseException) -> httpx.TransportError:

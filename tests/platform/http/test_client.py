@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
-from weakref import WeakSet
+from weakref import ref
 
 import httpx
 import pytest
@@ -21,7 +21,7 @@ from exporter.platform.http.responses import BODY_LIMIT, ERROR_BODY_LIMIT
 from exporter.platform.long_json import Items
 from exporter.platform.operation import LastAnswer, Request, UnchangedError
 from tests.platform.clients import Reply, answered, client_of, good, settle
-from tests.platform.raw_server import Line, RawRequest, raw_server, reply, saying
+from tests.platform.raw_server import Line, RawRequest, ending, raw_server, reply, saying
 from tests.waiting import until
 
 NOON = datetime(2026, 2, 8, 12, 0, 7, tzinfo=UTC)
@@ -123,26 +123,21 @@ async def test_a_body_of_exactly_the_limit_is_read_however_it_comes() -> None:
 
 
 async def test_what_was_read_of_a_body_that_breaks_off_is_freed_without_a_garbage_collection() -> None:
-    made: WeakSet[frozenset[int]] = WeakSet()
+    made: list[ref[frozenset[int]]] = []
 
-    def read(item: dict[str, Any]) -> frozenset[int]:
-        made.add(one := frozenset({item["TTL"]}))
+    def read(item: dict[str, int]) -> frozenset[int]:
+        made.append(ref(one := frozenset(item.values())))
         return one
 
-    async def broken() -> AsyncIterator[bytes]:
-        yield b'{"Records": ['
-        for number in range(20):
-            yield b'{"TTL": %d, "Name": "%s"},' % (number, b"x" * 8192)
-        assert made
-        raise httpx.ReadError("")
-
-    scan = replace(dns.RECORD_SCAN, items=Items(("Records",), read))
+    scan = Request(replace(dns.RECORD_SCAN, items=Items(("Records",), read)), {"zoneId": 103})
+    begun = b'HTTP/1.1 200 OK\r\nContent-Length: 999999\r\n\r\n{"Records": [' + b'{"TTL": 3600}, ' * 10_000
     gc.disable()
     with suppress(PlatformError):
-        async with answered(Reply(200, broken())) as (kit, _):
-            await kit.calls.call(Request(scan, {"zoneId": 103}))
+        async with raw_server(ending("closed", begun)) as server, client_of(server.url) as kit:
+            await kit.calls.call(scan)
     gc.enable()
-    assert not made
+    assert made
+    assert not any(one() for one in made)
 
 
 async def test_of_bodies_over_256_kib_two_are_read_at_a_time() -> None:
