@@ -31,7 +31,7 @@ class TimeLimitedProtocol(HttpToolsProtocol):
     seconds: float = REQUEST_SECONDS
     _timer: asyncio.TimerHandle | None = None
     # Whether the last received data ended with the end of a request.
-    _is_between_requests = False
+    _is_between_requests: bool
     # The received bytes of the present request, without its body.
     _head = 0
     # The request that is being answered; `cycle` is the last received one.
@@ -69,7 +69,6 @@ class TimeLimitedProtocol(HttpToolsProtocol):
         """End the answer that is under way, and forget the connection."""
         self._stop_timer()
         self._connections.closed(self)
-        self.pipeline.clear()
         if self._answered is not None:
             self._answered.disconnected = True
             self._answered.message_event.set()
@@ -158,7 +157,6 @@ class TimeLimitedProtocol(HttpToolsProtocol):
             self._timer = None
 
     def _abort(self) -> None:
-        self._timer = None
         if not self.transport.is_closing():
             self.transport.abort()
 

@@ -8,6 +8,7 @@ import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from unittest.mock import Mock
 
 import pytest
 from starlette.requests import Request
@@ -38,9 +39,9 @@ async def endless(_send: Send) -> None:
 
 
 async def named(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer with the path, the query and the host of the request."""
-    request = Request(scope)
-    text = f"{scope['path']} {request.url.query} {request.headers['host']}"
+    """Answer with the path, the query, the host and the body of the request."""
+    request = Request(scope, receive)
+    text = f"{scope['path']} {request.url.query} {request.headers['host']}{(await request.body()).decode()}"
     await PlainTextResponse(text)(scope, receive, send)
 
 
@@ -96,6 +97,7 @@ async def test_a_stop_while_answers_are_under_way_logs_nothing_and_lets_them_end
     async with serving(app) as (server, port):
         clients = [await sent(port, REQUEST) for _ in range(5)]
         await until(lambda: len(begun) == len(clients))
+        assert ended == []
         async with asyncio.timeout(PATIENCE):
             await server.stop(0.0)
         assert len(left) == len(clients)
@@ -126,6 +128,23 @@ async def test_a_stop_waits_for_a_client_that_reads_late_though_the_application_
         writer.close()
         await stop
     assert (len(body) == len(PIECE) * 16) == is_whole
+
+
+async def test_a_client_that_reads_gets_the_whole_answer_and_one_that_does_not_is_closed_for_it() -> None:
+    begun = asyncio.Event()
+
+    async def app(_scope: Scope, _receive: Receive, send: Send) -> None:
+        begun.set()
+        await unread(send)
+
+    async with serving(app, limit=1) as (_, port), asyncio.timeout(PATIENCE):
+        stuck = await sent(port, REQUEST)
+        await begun.wait()
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(asking())
+        assert len(await reader.read()) > 64 * len(PIECE)
+        for client in (stuck, writer):
+            client.close()
 
 
 async def test_of_two_servers_that_bind_an_address_at_once_the_second_cannot_start() -> None:
@@ -232,17 +251,19 @@ async def test_no_connection_beyond_the_limit_is_accepted_while_all_are_being_an
     ]
 
 
-async def test_a_closed_connection_leaves_nothing_in_memory() -> None:
+async def test_a_closed_connection_leaves_nothing_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TimeLimitedProtocol, "seconds", 2 * PATIENCE)
+
     def left() -> int:
         gc.collect()
         return sum(isinstance(one, asyncio.Task | TimeLimitedProtocol) for one in gc.get_objects())
 
     async with serving(named) as (_, port):
         before = left()
-        for _ in range(3):
+        for request in (asking(), asking(), b"GET"):
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
-            writer.write(asking())
-            assert (await reader.read()).startswith(b"HTTP/1.1 200 ")
+            writer.write(request)
+            assert request == b"GET" or (await reader.read()).startswith(b"HTTP/1.1 200 ")
             writer.close()
         await until(lambda: left() <= before)
 
@@ -299,7 +320,9 @@ EXCHANGES = {
         200,
         b"/  here",
     ),
-    "a large head within the limit": (asking(more=b"X: %s\r\nConnection: close\r\n" % LONG[:16_000]), 200, b"/  here"),
+    # The target, and each header with four bytes more, have 16 KiB together.
+    "the largest head": (asking(more=b"X: %s\r\nConnection: close\r\n" % LONG[:16_347]), 200, b"/  here"),
+    "a head of one byte more": (asking(more=b"X: %s\r\nConnection: close\r\n" % LONG[:16_348]), 400, TOO_LARGE),
 }
 
 
@@ -336,7 +359,7 @@ class Connection:
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
-    transport: asyncio.BaseTransport
+    transport: asyncio.Transport
     received: list[bytes]
 
     async def send(self, data: bytes) -> None:
@@ -346,8 +369,8 @@ class Connection:
         await until(lambda: len(self.received) > seen)
 
     async def ask(self) -> bytes:
-        """Send a request, and return the answer."""
-        await self.send(REQUEST)
+        """Send a request with a header of some length, and return the answer."""
+        await self.send(asking(more=b"X: %s\r\n" % LONG[:9_000]))
         return await self.reader.readuntil(b"/  here")
 
     async def until_closed(self) -> None:
@@ -439,12 +462,34 @@ async def test_a_head_that_does_not_end_is_closed_however_it_drips(connection: C
     await connection.until_closed()
 
 
-async def test_a_connection_is_kept_between_scrapes_until_a_request_does_not_end(connection: Connection) -> None:
+async def test_a_body_is_no_part_of_the_head_and_comes_in_pieces(connection: Connection) -> None:
+    await connection.send(asking(more=b"Content-Length: 17001\r\n").replace(b"GET", b"POST") + LONG)
+    await connection.send(b"b")
+    assert (await connection.reader.readuntil(b"/  here" + LONG + b"b")).startswith(b"HTTP/1.1 200")
+    assert not connection.transport.is_closing()
+
+
+@pytest.mark.parametrize(("method", "body"), [(b"GET", b"/  here"), (b"HEAD", b"")])
+async def test_an_answer_is_written_at_once(
+    connection: Connection, monkeypatch: pytest.MonkeyPatch, method: bytes, body: bytes
+) -> None:
+    """The head together with the body, so that the client wakes once."""
+    write = Mock(wraps=connection.transport.write)
+    monkeypatch.setattr(connection.transport, "write", write)
+    await connection.send(REQUEST.replace(b"GET", method))
+    await until(lambda: write.called)
+    assert [call.args[0].partition(b"\r\n\r\n")[2] for call in write.call_args_list] == [body]
+
+
+@pytest.mark.parametrize("begun", [b"GET / HT", b"\r\n"])
+async def test_a_connection_is_kept_between_scrapes_until_a_request_does_not_end(
+    connection: Connection, begun: bytes
+) -> None:
     time = LoopTime()
     for _ in range(3):
         assert (await connection.ask()).startswith(b"HTTP/1.1 200")
         time.ahead += REQUEST_SECONDS * 2
-    await connection.send(b"GET / HT")
+    await connection.send(begun)
     assert not connection.transport.is_closing()
     time.ahead += REQUEST_SECONDS
     await connection.until_closed()

@@ -74,11 +74,9 @@ class HttpServerConfig(Section):
             allowed = _HEADER_VALUES.get(name)
             if allowed is None:
                 yield at(("headers", name), refused(f"cannot be set; expected one of {', '.join(_HEADER_VALUES)}"))
-            elif value == "":
-                continue
-            elif isinstance(value, str) and not re.fullmatch(r"[\x20-\x7e]+", value):
+            elif isinstance(value, str) and not re.fullmatch(r"[\x20-\x7e]*", value):
                 yield at(("headers", name), refused("contains characters that are not allowed in an HTTP header"))
-            elif isinstance(value, str) and allowed and value.lower() not in allowed:
+            elif isinstance(value, str) and value and allowed and value.lower() not in allowed:
                 yield at(("headers", name), refused(f"found '{value}', expected one of {', '.join(allowed)}"))
 
 

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from starlette.responses import PlainTextResponse
@@ -100,7 +101,7 @@ async def test_a_connection_has_the_newest_version_within_the_bounds(
 
 
 def test_the_cipher_suites_are_those_that_are_named_and_their_order_the_server_s_unless_not_wanted(
-    settings: TlsSettings,
+    settings: TlsSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     suites = ("TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256")
     contexts = [
@@ -110,21 +111,32 @@ def test_the_cipher_suites_are_those_that_are_named_and_their_order_the_server_s
     named = {str(cipher["name"]) for cipher in contexts[0].get_ciphers() if cipher["protocol"] != "TLSv1.3"}
     assert named == {"ECDHE-RSA-AES256-GCM-SHA384", "ECDHE-ECDSA-AES128-GCM-SHA256"}
     assert [bool(context.options & ssl.OP_CIPHER_SERVER_PREFERENCE) for context in contexts] == [True, False]
+    monkeypatch.setattr(ssl.SSLContext, "set_ciphers", Mock(side_effect=ssl.SSLError))
+    with pytest.raises(TlsFileError, match="OpenSSL has none of these suites"):
+        server_context(replace(settings, cipher_suites=suites))
 
 
 def test_where_python_cannot_choose_x25519_it_is_openssl_s_own_preference(
     settings: TlsSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Python 3.11.2 of Debian 12 knows the curves of the EC key type only."""
+    unknown, chosen = {"X25519", "secp521r1"}, list[str]()
 
-    def unknown(_context: ssl.SSLContext, name: str) -> None:
-        if name == "X25519":
+    def choose(_context: ssl.SSLContext, name: str) -> None:
+        if name in unknown:
             raise ssl.SSLError(129, "[EC: UNKNOWN_GROUP] unknown group")
+        chosen.append(name)
 
-    monkeypatch.setattr(ssl.SSLContext, "set_ecdh_curve", unknown)
-    assert prefers_curve_unset(replace(settings, curve_preferences=("X25519",)))
-    assert not prefers_curve_unset(replace(settings, curve_preferences=("CurveP256",)))
-    server_context(replace(settings, curve_preferences=("X25519",)))
+    monkeypatch.setattr(ssl.SSLContext, "set_ecdh_curve", choose)
+    own, small, large = (replace(settings, curve_preferences=(name,)) for name in ("X25519", "CurveP256", "CurveP521"))
+    assert [prefers_curve_unset(one) for one in (own, small)] == [True, False]
+    server_context(own)
+    server_context(small)
+    assert chosen == ["prime256v1"]
+    with pytest.raises(TlsFileError, match="OpenSSL does not have this curve"):
+        server_context(large)
+    unknown.clear()
+    assert not prefers_curve_unset(own)
 
 
 @pytest.mark.parametrize(
@@ -250,7 +262,7 @@ def test_each_wrong_file_is_named_with_the_key_that_names_it(
     text.write_text("hunter2")
     broken.write_text("-----BEGIN CERTIFICATE-----\nhunter2\n-----END CERTIFICATE-----\n")
     encrypted.write_text("-----BEGIN ENCRYPTED PRIVATE KEY-----\nhunter2\n-----END ENCRYPTED PRIVATE KEY-----\n")
-    inline, long = {"cert_file": None}, f"{'a' * 65_536}CERTIFICATE-----"
+    inline, longest = {"cert_file": None}, f"{'a' * 65_520}CERTIFICATE-----"
     clients = {"client_auth_type": "VerifyClientCertIfGiven"}
     wrong: list[tuple[str, dict[str, Any], str]] = [
         ("cert_file", {"cert_file": nothing}, "none does not exist"),
@@ -260,7 +272,8 @@ def test_each_wrong_file_is_named_with_the_key_that_names_it(
         ("key_file", {"key_file": settings.cert_file}, "server.crt holds no private key in PEM form"),
         ("key_file", {"key_file": other}, "other.key is not the key of the certificate in server.crt"),
         ("key_file", {"key_file": encrypted}, "encrypted is encrypted; expected a key without a passphrase"),
-        ("cert", {**inline, "cert": long}, "the text is over 64 KiB long; put it into a file"),
+        ("cert", {**inline, "cert": longest}, "cannot read the text or its key"),
+        ("cert", {**inline, "cert": f"a{longest}"}, "the text is over 64 KiB long; put it into a file"),
         ("client_ca_file", {**clients, "client_ca_file": broken}, "broken holds a broken certificate"),
     ]
     for key, changes, message in wrong:

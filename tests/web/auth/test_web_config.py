@@ -115,7 +115,9 @@ tls_server_config:
     config = load_web_config(write(directory, text))
     tls = config.tls()
     assert tls is not None
+    files = len(list(Path("/dev/fd").iterdir()))
     assert server_context(tls).get_ca_certs() != []
+    assert len(list(Path("/dev/fd").iterdir())) == files
     assert "PRIVATE KEY" not in f"{config!r} {config} {tls!r}"
 
 
