@@ -105,7 +105,8 @@ def poll_now(schedule: Schedule, collector: str) -> None:
 async def drained(schedule: Schedule) -> None:
     """Wait until no poll is queued or running, and all are published."""
     await until(lambda: not any(pool.busy for pool in schedule.pools.values()))
-    await schedule.memory.drained()
+    while schedule.memory.counting:
+        await asyncio.wait(schedule.memory.counting.values())
 
 
 async def flushed(ledger: Ledger) -> None:
@@ -245,5 +246,4 @@ async def exporter_parts(
         finally:
             await parts.schedule.stop()
             parts.ledger.close()
-            await parts.schedule.memory.stop()
             await parts.polling.accounts.close()

@@ -188,7 +188,6 @@ class Daemon:
         await self.schedule.stop()
         await self.polling.save_lists()
         await asyncio.to_thread(self.ledger.close)
-        await self.schedule.memory.stop()
         await self.server.stop()
         await self.polling.accounts.close()
 

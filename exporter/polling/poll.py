@@ -152,17 +152,6 @@ class PollMemory:
         del self.counting[key]
         self.room.release()
 
-    async def drained(self) -> None:
-        """Wait until no poll waits for the ledger."""
-        while self.counting:
-            await asyncio.wait(self.counting.values())
-
-    async def stop(self) -> None:
-        """End the polls that wait for the ledger; it counts them nevertheless."""
-        for task in self.counting.values():
-            task.cancel()
-        await self.drained()
-
 
 @dataclass(slots=True, eq=False)
 class Polls:

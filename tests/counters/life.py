@@ -75,7 +75,8 @@ class Life:
         run = DuePoll(collector, target, until=FOREVER, begin_by=0.0)
         polled = await polls.poll(run, monotonic())
         async with asyncio.timeout(PATIENCE):
-            await self._memory.drained()
+            while self._memory.counting:
+                await asyncio.wait(self._memory.counting.values())
         return polled
 
     def close(self) -> None:
