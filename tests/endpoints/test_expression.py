@@ -25,6 +25,9 @@ BOUNDED: tuple[tuple[str, object], ...] = (
     (" | ".join(["[@, @]"] * 20) + " | to_string(@)", DOCUMENT),
     ("[{a}, {a}] | [0] == [1]".replace("{a}", " | ".join(["[@, @]"] * 15)), DOCUMENT),
     ("[*].[a, a, a, a, a, a, a, a, a, a]", [{"a": 1}] * 40_000),
+    ("[sum(@), sum(@), sum(@), sum(@), sum(@), sum(@), sum(@)]", [1] * 90_000),
+    ("@", [1] * 100_000),
+    ("@", [1] * 100_001),
 )
 
 
