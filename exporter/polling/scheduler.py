@@ -66,7 +66,6 @@ class WorkerPool:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        self._queue, self._tasks = asyncio.PriorityQueue(), []
         self.busy.clear()
         return unfinished
 
