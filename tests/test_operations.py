@@ -1,8 +1,7 @@
-"""Every operation of the interface document is in the client, the sandbox and `call`, and reads are in a collector."""
+"""Every operation of the interface document is in the client, the sandbox and `call`."""
 
 import re
 
-from exporter.collectors.catalogue import CATALOGUE
 from exporter.commands.call.operations import CALLABLE
 from exporter.platform.api.catalogue import OPERATIONS
 from exporter.platform.operation import Operation
@@ -27,7 +26,6 @@ DOCUMENTED = (
     ("GET", "/search"),
     ("POST", "/v2/pipeline"),
 )
-WRITES = {"script_add_secret", "shield_bot_category_action", "shield_access_list_switch"}
 
 
 def shape(path: str) -> str:
@@ -40,22 +38,8 @@ def named(method: str, path: str) -> list[Operation[object]]:
     return [operation for operation in OPERATIONS if (operation.method, shape(operation.path)) == (method, shape(path))]
 
 
-def collectors(method: str, path: str) -> list[str]:
-    """Return the collectors that call a row's operation."""
-    return [
-        collector.name
-        for collector in CATALOGUE
-        if any((asked.method, shape(asked.path)) == (method, shape(path)) for asked in collector.operations)
-    ]
-
-
 def test_the_client_the_sandbox_and_call_have_every_documented_operation() -> None:
     served = {(operation.method, shape(operation.path)) for operation in SERVED} | {("POST", "/v2/pipeline")}
     assert [row for row in DOCUMENTED if not named(*row)] == []
     assert [row for row in DOCUMENTED if (row[0], shape(row[1])) not in served] == []
     assert [row for row in DOCUMENTED if not any(operation.name in CALLABLE for operation in named(*row))] == []
-
-
-def test_every_operation_that_reads_is_asked_for_by_a_collector() -> None:
-    unasked = {operation.name for row in DOCUMENTED if not collectors(*row) for operation in named(*row)}
-    assert unasked == WRITES

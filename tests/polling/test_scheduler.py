@@ -532,14 +532,17 @@ async def test_breaking_code_in_one_poll_ends_with_that_poll(breaks: str) -> Non
         assert [task.get_name() for task in asyncio.all_tasks()].count("poll") == 8
 
 
-async def test_stopping_does_not_wait_for_polls_that_stall() -> None:
-    async with exporter_parts(account={**DNS_ONLY, "timeout": 600}, world=world()) as parts:
+async def test_stopping_waits_neither_for_polls_that_stall_nor_for_those_that_are_queued() -> None:
+    budget = {"requests_per_second": 10000, "max_in_flight": 1}
+    async with exporter_parts(account={**DNS_ONLY, "timeout": 600, "budget": budget}, world=world()) as parts:
         parts.faults.add({"kind": "stall", "point": "start", "path_regex": "/dnszone/.*"})
         parts.clock.now += 400
         parts.schedule.tick("dns_statistics")
         await asyncio.sleep(0)
+        assert len(parts.schedule.pools["main"].busy) == 3
         async with asyncio.timeout(END_SECONDS):
             await parts.schedule.stop()
+        assert parts.schedule.pools["main"].busy == set()
 
 
 async def test_stopping_in_the_middle_of_a_tick_logs_nothing(

@@ -33,18 +33,15 @@ def test_a_target_that_has_changed_is_due_when_it_was_or_anew(change: dict[str, 
     assert [(at, target.name) for at, target in due.pop(5000.0)] == [(due_at, changed.name)]
 
 
-def test_targets_that_are_kept_are_due_in_the_order_of_their_times() -> None:
+def test_targets_that_are_kept_are_due_in_the_order_of_their_times_and_one_that_is_gone_is_not() -> None:
     due = Timetable("database_query")
+    assert due.earliest() is None
     targets = {target: target for target in (replace(QUERY, id=f"orders/{number}") for number in range(4))}
     for target, at in zip(targets, (4000.0, 3000.0, 1000.0, 2000.0), strict=True):
         due.put(target, at)
     assert due.replace(targets) == []
+    assert due.earliest() == 1000.0
     assert [at for at, _ in due.pop(3000.0)] == [1000.0, 2000.0, 3000.0]
-
-
-def test_a_target_that_is_gone_is_not_due() -> None:
-    due = Timetable("database_query")
-    due.put(QUERY, 5000.0)
     assert due.replace({}) == []
     assert list(due.pop(5000.0)) == []
 
@@ -83,11 +80,3 @@ def test_collectors_and_accounts_begin_at_different_moments() -> None:
         due.replace({target: target})
         begins.add(due.phase(target))
     assert len(begins) == 4
-
-
-def test_the_earliest_due_time_is_known() -> None:
-    due = Timetable("database_query")
-    assert due.earliest() is None
-    due.put(QUERY, 5000.0)
-    due.put(replace(QUERY, id="orders/late"), 6000.0)
-    assert due.earliest() == 5000.0

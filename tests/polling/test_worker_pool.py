@@ -17,19 +17,6 @@ def run(number: int) -> DuePoll:
     return DuePoll(dns_statistics.COLLECTOR, Target("main", "dns_zone", str(number)), 1000.0, 0.0)
 
 
-async def test_stopping_ends_polls_under_way_and_forgets_those_that_wait() -> None:
-    async def poll(_run: DuePoll) -> None:
-        await asyncio.Event().wait()
-
-    pool = WorkerPool(1, poll)
-    pool.start()
-    pool.offer(run(1))
-    pool.offer(run(2))
-    await asyncio.sleep(0)
-    await pool.stop()
-    assert pool.busy == set()
-
-
 async def test_workers_begin_one_after_another_whatever_comes_due_at_once() -> None:
     passes = 0
     began: list[int] = []
