@@ -22,7 +22,11 @@ async def good(collector: Collector, form: Format = Format.TEXT) -> str:
     bodies = {name: json.dumps(body).encode() for name, body in GOOD.items()}
     target = TARGETS[collector.polls]
     context = context_of(ScriptedCaller(bodies), target, {("cdn", "9"): "shop"})
-    return exposed(collector, await collector.poll(context, target), form=form)
+    polled = await collector.poll(context, target)
+    for outcome in polled.outcomes:
+        own = collector.families_of(outcome.target.kind, outcome.target.id)
+        assert {family.info for family in outcome.families} <= set(own)
+    return exposed(collector, polled, form=form)
 
 
 def test_each_collector_and_each_family_stands_once() -> None:

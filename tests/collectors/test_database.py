@@ -162,6 +162,7 @@ def test_a_query_is_a_family_and_a_target() -> None:
     one = query()
     assert (one.query.info.name, one.query.info.labels) == ("edge_database_open", ("database", "region", "tier"))
     assert (one.target().key.label, one.target().interval) == ("query/orders/open", 60.0)
+    assert one.target().attributes["sql"] == one.query.sql
     collector = QueryCollector([one])
     assert (collector.wants(one.target()), collector.wants(Target("", "query", "orders/other"))) == (True, False)
     assert COLLECTOR.wants(DATABASE)

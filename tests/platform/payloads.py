@@ -121,6 +121,8 @@ GOOD: dict[str, Any] = {
             ],
         },
         {"planValue": 1, "planName": None, "rules": [{"name": None, "ruleset": "OWASP", "ruleGroups": None}]},
+        {"planValue": 2, "planName": None, "rules": [{"name": "Bots", "ruleset": None, "ruleGroups": [_rules(4)]}]},
+        {"planValue": None, "planName": None, "rules": [{"name": None, "ruleset": None, "ruleGroups": [_rules(5)]}]},
         {"planValue": None, "planName": None, "rules": None},
     ]),
     "search": {

@@ -22,7 +22,7 @@ from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.keys import API_KEY
 from exporter.sandbox.world import World
 from exporter.targets.target import Inventory, PollKey, Resource, ResourceList, Target
-from tests.exporter_parts import START, ExporterParts, exporter_parts, only
+from tests.exporter_parts import START, ExporterParts, exporter_parts, only, poll_now
 from tests.polled import was_up
 from tests.polling.platform import Platform, running
 from tests.waiting import END_SECONDS, PATIENCE, until
@@ -314,6 +314,25 @@ async def test_a_zone_that_the_platform_does_not_know_loses_its_scan_series_unti
         for _ in range(3):
             await parts.turn(900)
         assert parts.value("edge_dns_record_scan_found", zone_id="101") is not None
+
+
+@pytest.mark.parametrize(
+    ("collector", "path", "family"),
+    [
+        ("shield_zones", "/shield/shield-zones", "edge_resources"),
+        ("shield_bot_detection", "/shield/shield-zone/1/bot-detection", "edge_shield_api_guardian_enabled"),
+    ],
+)
+async def test_what_is_not_found_hides_nothing_that_other_collectors_tell(
+    collector: str, path: str, family: str
+) -> None:
+    async with exporter_parts(world=world()) as parts:
+        before = parts.samples(family)
+        parts.faults.add({"kind": "status", "status": 404, "path": path})
+        poll_now(parts.schedule, collector)
+        await parts.settle()
+        assert 0.0 in parts.samples("edge_target_up", collector=collector).values()
+        assert parts.samples(family) == before != {}
 
 
 @pytest.mark.parametrize(("status", "seconds", "turns"), [(429, 2000, 5), (503, 2000, 5), (429, 10**8, 9)])
@@ -621,6 +640,19 @@ async def test_results_that_wait_for_a_stopped_ledger_have_a_bound_and_all_are_p
             allowed = parts.value("edge_api_capacity_requests_per_second", limit="max_in_flight")
             assert allowed is not None
             assert 0 < allowed < 1
+
+
+async def test_a_list_whose_saving_is_cancelled_is_saved_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("exporter.responsive.slices.SLICE_SECONDS", 0.0)
+    async with exporter_parts(account=DNS_ONLY, collectors=STATISTICS, world=world()) as parts:
+        unsaved = parts.registry.directory.unsaved
+        unsaved &= {("main", "dns_zone")}
+        saving = asyncio.create_task(parts.polling.save_lists())
+        await asyncio.sleep(0)
+        assert unsaved == set()
+        saving.cancel()
+        await asyncio.gather(saving, return_exceptions=True)
+        assert unsaved == {("main", "dns_zone")}
 
 
 async def test_a_failure_after_values_expired_without_a_poll_is_logged_as_a_beginning() -> None:
