@@ -1,5 +1,6 @@
 """How the command line lists, explains and completes the operations."""
 
+import json
 import re
 from textwrap import dedent
 
@@ -20,6 +21,21 @@ def test_the_list_is_a_table_with_a_line_for_each_operation() -> None:
         "shieldZoneId id isEnabled Switches an access-list configuration on or off. (writes)"
     )
     assert (ended.err, ended.code) == ("", 0)
+    marks = {line.split()[0]: line.rpartition(" (")[2] for line in lines}
+    assert (marks["database_pipeline"], marks["script"]) == ("may write)", "not in every deployment)")
+
+
+def test_the_list_as_json_has_all_that_is_known_of_each_operation() -> None:
+    ended = invoke("call", "--list", "-o", "json")
+    listed = {one["name"]: one for one in json.loads(ended.out)}
+    assert list(listed) == list(CALLABLE)
+    assert '"parameters": "STATEMENT…"' in ended.out
+    assert (listed["sql"]["path"], list(listed["sql"])[-1]) == ("/v2/pipeline", "parameters")
+    operation = listed["shield_bot_category_action"]
+    assert (operation["writes"], operation["documented"], listed["script"]["documented"]) == (True, True, False)
+    zone, _, action = operation["parameters"]
+    assert (zone["type"], zone["in"], "values" in zone) == ("integer", "path", False)
+    assert (action["required"], action["values"]) == (True, {"0": "none", "1": "block", "2": "allow"})
 
 
 @pytest.mark.parametrize(
@@ -60,6 +76,12 @@ def test_an_operation_explains_itself() -> None:
 
         Options and exit codes: 'edge-exporter call --help'
         """)
+    lines = invoke("call", "sql", "--help", environ={"COLUMNS": "80"}).out.splitlines()
+    assert lines[0] == "Usage: edge-exporter call sql [OPTIONS] STATEMENT..."
+    assert lines[2:5:2] == [
+        f"  {CALLABLE['sql'].help}",
+        "  A statement is SQL, - (standard input) or @FILE. All of them go in one",
+    ]
 
 
 @pytest.mark.parametrize("width", [40, 80])

@@ -1,5 +1,6 @@
 """`check` on a healthy platform, and with each fault of the platform or the configuration."""
 
+import asyncio
 import json
 import re
 import signal
@@ -9,7 +10,10 @@ from textwrap import dedent
 
 import pytest
 
+from exporter.clock import SYSTEM
+from exporter.commands.check.polling import check_all
 from exporter.sandbox import keys
+from exporter.settings.loading import load
 from tests.commands.conftest import Configure, UnusedAddress
 from tests.commands.platform import Platform, running
 from tests.commands.shell import PROGRAM, clean, invoke, process
@@ -221,6 +225,17 @@ def test_a_budget_that_is_too_small_is_told_with_numbers_and_is_no_fault(configu
         "configured): raise requests_per_second to 42.2 or lengthen intervals"
     )
     assert ended.code == 0
+
+
+def test_it_counts_the_polls_that_have_ended_and_measures_calls_and_answers(
+    platform: Platform, configure: Configure
+) -> None:
+    platform.fail(kind="delay", seconds=0.05, path_regex=".*")
+    path, seen = configure(ACCOUNT + DNS, url=platform.url, key=keys.API_KEY), list[tuple[str, int, int]]()
+    (result,) = asyncio.run(check_all(load(path, {}, {}), SYSTEM, lambda *now: seen.append(now)))
+    assert seen == [("main", 1, 1), *(("main", done, 25) for done in range(2, 26))]
+    assert result.capacity.calls == {"discovery": 5.0, "dns_statistics": 1.0, "dns_record_scans": 1.0}
+    assert 0.05 <= result.capacity.seconds < 20
 
 
 def test_offline_contacts_nothing(unused_address: UnusedAddress, configure: Configure) -> None:

@@ -153,7 +153,7 @@ def test_a_shard_does_not_take_another_shard_s_script_for_a_misspelt_one(configu
 
 CHARGES = """\
 endpoints:
-  - {name: bills, path: "/billing", metrics: [{name: edge_charges_total, month: MonthlyCharges, scale: {scale}}]}
+  - {name: bills, path: "/billing", metrics: [{name: edge_calls_total, month: MonthlyScriptingRequests, scale: {scale}}]}
 state: {path: {state}}
 """
 
@@ -165,7 +165,9 @@ def test_a_counter_that_counts_something_else_than_the_state_has_is_a_warning(
         path = configure(
             ACCOUNT + FIXED + CHARGES, url=platform.url, key=keys.API_KEY, scale=scale, state=f"{tmp_path}/state.db"
         )
-        return [line for line in warnings(invoke("check", "--config", path), path) if "something else" in line]
+        ended = invoke("check", "--config", path)
+        assert "  1 series\n" in next(line for line in ended.out.splitlines(keepends=True) if "bills" in line)
+        return [line for line in warnings(ended, path) if "something else" in line]
 
     assert checked("1") == []
     collector = next(
@@ -180,7 +182,7 @@ def test_a_counter_that_counts_something_else_than_the_state_has_is_a_warning(
         assert checked("1.0") == []
         (warned,) = checked("100")
     assert warned == (
-        "12: endpoints[0].metrics[0].name: 'edge_charges_total' counts something else than before (scale): "
+        "12: endpoints[0].metrics[0].name: 'edge_calls_total' counts something else than before (scale): "
         "1 of its targets will continue from their values with a new baseline"
     )
     assert len(checked("100")) == 1
