@@ -153,7 +153,7 @@ def test_a_shard_does_not_take_another_shard_s_script_for_a_misspelt_one(configu
 
 CHARGES = """\
 endpoints:
-  - {name: bills, path: "/billing", metrics: [{name: edge_calls_total, month: MonthlyScriptingRequests, scale: {scale}}]}
+  - {name: bills, path: "/billing", metrics: [{name: edge_a_total, month: MonthlyScriptingRequests, scale: {scale}}]}
 state: {path: {state}}
 """
 
@@ -182,7 +182,7 @@ def test_a_counter_that_counts_something_else_than_the_state_has_is_a_warning(
         assert checked("1.0") == []
         (warned,) = checked("100")
     assert warned == (
-        "12: endpoints[0].metrics[0].name: 'edge_calls_total' counts something else than before (scale): "
+        "12: endpoints[0].metrics[0].name: 'edge_a_total' counts something else than before (scale): "
         "1 of its targets will continue from their values with a new baseline"
     )
     assert len(checked("100")) == 1

@@ -20,6 +20,7 @@ from tests.commands.shell import Ended, Process, invoke, process
 from tests.http_answers import answering
 from tests.ports import free_port
 from tests.waiting import settled
+from tests.web.certificates import Authority
 
 ACCOUNT = """\
 accounts:
@@ -66,66 +67,124 @@ def test_a_typing_error_in_a_pattern_is_found_from_the_empty_panel(platform: Pla
     ]
 
 
-def test_a_key_of_limited_rights_and_a_low_plan_are_told_apart(platform: Platform, configure: Configure) -> None:
-    path = configure(ACCOUNT, url=platform.url, key=keys.POWERLESS_KEY, include="^prod-", port=str(free_port()))
-    expected = {
-        ("dns_statistics", "dns_zone/101"): {"key_forbidden"},
-        ("shield_bot_detection", "shield_zone/2"): {"not_available"},
-        ("shield_api_guardian", "shield_zone/2"): {"not_available"},
-        ("shield_zones", "shield_zone/2"): {"no_value"},
-    }
-    with daemon(path):
-        assert settled(lambda: causes(path, "dns_zone/101", "shield_zone/2"), expected) == expected
-        summary = invoke("explain", "--config", path).out
-    assert "series are exposed" in summary.splitlines()[0]
-    assert "key_forbidden" in summary
-    assert "the key or token may not read this" in summary
-
-
-def test_without_an_exporter_it_says_so(configure: Configure) -> None:
-    port = free_port()
-    path = configure(f"web: {{listen: '127.0.0.1:{port}'}}\n")
-    words = (
-        f"no exporter answers at http://127.0.0.1:{port} (Connection refused): start one with `edge-exporter run`, "
-        "or name its address with --url or --config\n"
+def absence(number: int, **changed: object) -> dict[str, object]:
+    named = {"families": ["edge_a", "edge_b"], "collector": "a", "target": f"thing/{number}", "name": f"thing-{number}"}
+    return (
+        named
+        | {"account": "main", "cause": "failing", "text": "It fails.", "evidence": "404", "advice": "Wait."}
+        | changed
     )
-    assert invoke("explain", "--config", path) == Ended("", words, 1)
 
 
-@pytest.fixture
-def guarded() -> Iterator[tuple[str, list[str]]]:
-    """The address of an exporter without absences that requires a password, and the paths that it was asked for."""
-    paths: list[str] = []
+class Served:
+    """A server, how it answers, and the last request."""
 
-    def answer(request: BaseHTTPRequestHandler, _sent: bytes) -> tuple[int, bytes]:
-        paths.append(request.path)
-        given = request.headers.get("Authorization", "").removeprefix("Basic ")
-        body = {"series": 5, "absent_families": 0, "summary": [], "absences": [], "unknown_targets": [], "matched": 0}
-        return (200, json.dumps(body).encode()) if b64decode(given) == b"ann:secret" else (401, b"")
+    url: str
+    status: int
+    body: str
+    asked: BaseHTTPRequestHandler
 
-    with answering(answer) as url:
-        yield f"{url}/edge", paths
+    def answer(self, request: BaseHTTPRequestHandler, _sent: bytes) -> tuple[int, bytes]:
+        """Note a request, and answer it."""
+        self.asked = request
+        return self.status, self.body.encode()
 
 
-def test_a_password_is_read_from_a_file_or_stdin_and_asked_for_where_it_is_missing(
-    guarded: tuple[str, list[str]],
+@pytest.fixture(scope="module")
+def served() -> Iterator[Served]:
+    it = Served()
+    with answering(it.answer) as it.url:
+        yield it
+
+
+NONE: dict[str, object] = {
+    "series": 1234, "absent_families": 0, "summary": [], "absences": [], "unknown_targets": [], "matched": 0,
+}  # fmt: skip
+ROW = {"families": 2, "targets": 6, "collector": "a", "cause": "failing", "text": "It fails."}
+SOME = NONE | {"absent_families": 1, "summary": [ROW], "absences": [absence(n) for n in range(6)], "matched": 1006}
+TABLE = "FAMILIES  TARGETS  COLLECTOR  CAUSE    MEANING\n2         6        a          failing  It fails."
+HINT = "Name a family, a target, --collector or --cause to see the evidence and what to do."
+TARGETS = "".join(f"  target:   thing/{n} (thing-{n}) of main, by a\n  evidence: 404\n" for n in range(5))
+GROUP = f"edge_a, edge_b\n  cause:    failing: It fails.\n{TARGETS}  … and 1 more targets alike (-o json lists them)"
+
+
+@pytest.mark.parametrize(
+    ("words", "query", "body", "out"),
+    [
+        ("", "limit=1000", NONE, "1,234 series are exposed. Every family that could be there has series."),
+        ("", "limit=1000", SOME,
+         f"1,234 series are exposed. 1 family has no series, counted for each target:\n\n{TABLE}\n\n{HINT}"),
+        ("edge_a thing/1 --collector a --account m --limit 6",
+         "family=edge_a&target=thing%2F1&collector=a&account=m&limit=6", SOME,
+         f"{GROUP}\n  to do:    Wait.\n\n… and 1,000 more absences: name a target, or raise --limit."),
+        *((f"--cause {cause}", f"cause={cause}&limit=1000", NONE,
+           "Nothing is absent: every possible family has series.") for cause in Cause),
+        ("x", "target=x&limit=1000", NONE | {"unknown_targets": ["x"]},
+         "'x' is unknown: neither a target nor a name that discovery has found."),
+        ("x edge_b", "target=x&family=edge_b&limit=1000",
+         NONE | {"absences": [absence(1, name="", account=""), absence(2, cause="off")], "matched": 2},
+         ("edge_a, edge_b\n  cause:    failing: It fails.\n  target:   thing/1, by a\n  evidence: 404\n"
+          "  to do:    Wait.\n\nedge_a, edge_b\n  cause:    off: It fails.\n"
+          "  target:   thing/2 (thing-2) of main, by a\n  evidence: 404\n  to do:    Wait.")),
+        ("-o json", "limit=1000", NONE, json.dumps(NONE, indent=2)),
+    ],
+)  # fmt: skip
+def test_what_is_asked_and_what_is_printed(
+    served: Served, words: str, query: str, body: dict[str, object], out: str
 ) -> None:
-    url, paths = guarded
-    refused = invoke("explain", "--url", url)
-    words = f"{url} asks for a user name and a password: give --username and --password-file\n"
-    assert refused == Ended("", words, 1)
-    ended = invoke("explain", "--url", url, "--username", "ann", "--password-file", "-", stdin="secret\n")
-    assert ended == Ended("5 series are exposed. Every family that could be there has series.\n", "", 0)
-    assert paths[-1] == "/edge/api/v1/explain?limit=1000"
+    served.status, served.body = 200, json.dumps(body)
+    assert invoke("explain", "--url", f"{served.url}/edge/", *words.split()) == Ended(f"{out}\n", "", 0)
+    assert served.asked.path == f"/edge/api/v1/explain?{query}"
 
 
-@pytest.mark.parametrize("cause", Cause)
-def test_a_cause_is_asked_for_by_the_word_that_the_summary_prints(cause: Cause, guarded: tuple[str, list[str]]) -> None:
-    url, paths = guarded
-    words = ("--username", "ann", "--password-file", "-", "--cause", str(cause))
-    ended = invoke("explain", "--url", url, *words, stdin="secret\n")
-    assert ended == Ended("Nothing is absent: every possible family has series.\n", "", 0)
-    assert paths[-1] == f"/edge/api/v1/explain?cause={cause}&limit=1000"
+@pytest.mark.parametrize(
+    ("status", "body", "said"),
+    [
+        (401, "", "{url} asks for a user name and a password: give --username and --password-file"),
+        (404, "", "{url} has no /api/v1/explain: see whether the address and web.route_prefix are right"),
+        (400, " cause: unknown \n", "cause: unknown"),
+        (503, "", "{url} answered 503"),
+        (200, "<html>", "the server at {url} is not an edge-exporter: its answer is not JSON"),
+        (200, "[]", "the server at {url} is not an edge-exporter that explains absences"),
+        (200, "{}", "the server at {url} is not an edge-exporter that explains absences"),
+    ],
+)
+def test_an_answer_without_absences_is_one_clear_line(served: Served, status: int, body: str, said: str) -> None:
+    served.status, served.body = status, body
+    assert invoke("explain", "--url", served.url) == Ended("", f"{said.format(url=served.url)}\n", 1)
+
+
+def test_a_password_is_read_from_a_file_or_stdin(served: Served) -> None:
+    served.status, served.body = 200, json.dumps(NONE)
+    words = ("explain", "--url", served.url, "--username", "ann", "--password-file", "-")
+    assert invoke(*words, stdin="secret\n").code == 0
+    assert b64decode(served.asked.headers["Authorization"].removeprefix("Basic ")) == b"ann:secret"
+
+
+@pytest.mark.parametrize(
+    ("text", "environ", "said"),
+    [
+        ("web: {listen: ':1'}", {},
+         ("no exporter answers at http://127.0.0.1:1 (Connection refused): start one with `edge-exporter run`, or name "
+          "its address with --url or --config\n")),
+        ("web: {listen: ':1', route_prefix: /edge/}", {"EDGE_EXPORTER_WEB__LISTEN": ":2"},
+         "no exporter answers at http://127.0.0.1:2/edge (Connection refused): "),
+        ("web: {listen: ':1', config_file: web.yml}", {}, "no exporter answers at https://127.0.0.1:1 (Connection "),
+        ("web: {listen: here}", {}, "the web section of the configuration is wrong; see `edge-exporter check`\nGive "),
+        ("web: {config_file: gone.yml}", {}, "{folder}/gone.yml: does not exist\nGive --url to name the exporter's "),
+        ("web: [1", {}, "{folder}/config.yml:1: a list that starts with '[' does not end; "),
+    ],
+)  # fmt: skip
+def test_the_address_is_that_of_the_configuration(
+    configure: Configure, tmp_path: Path, text: str, environ: dict[str, str], said: str
+) -> None:
+    Authority(tmp_path).issue()
+    (tmp_path / "web.yml").write_text("tls_server_config: {cert_file: server.crt, key_file: server.key}\n")
+    ended = invoke("explain", "--config", configure(text), environ=environ)
+    assert (ended.out, ended.code) == ("", 1)
+    assert ended.err.startswith(said.replace("{folder}", str(tmp_path))), ended.err
+    unusable = invoke("explain", "--url", "https://127.0.0.1:1", "--cert-file", tmp_path / "web.yml")
+    assert (unusable.code, unusable.err.startswith("the certificates cannot be used: ")) == (1, True), unusable.err
 
 
 @pytest.mark.parametrize(
