@@ -60,14 +60,6 @@ def test_every_command_is_there_and_explains_itself(name: str) -> None:
         assert (ended.err, ended.code) == ("", 0)
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_option_has_a_help_text(name: str) -> None:
-    loaded = command.get_command(click.Context(command), name)
-    assert loaded is not None
-    options = [parameter for parameter in loaded.params if isinstance(parameter, click.Option)]
-    assert [option.name for option in options if not option.help] == []
-
-
 @pytest.mark.parametrize(
     ("word", "said"),
     [
@@ -142,12 +134,6 @@ def test_ctrl_c_while_a_command_is_loaded_ends_it_without_a_word() -> None:
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, env=clean())
     assert (ended.stdout, ended.stderr, ended.returncode) == (b"", b"", -signal.SIGINT)
-
-
-def test_no_help_lists_an_argument_as_an_option_or_cuts_a_sentence() -> None:
-    for words in [(), *((name,) for name in COMMANDS), ("config", "init"), ("config", "show")]:
-        _, _, lists = invoke(*words, "--help", environ={"COLUMNS": "110"}).out.partition("\nOptions:\n")
-        assert [line for line in lists.splitlines() if line.startswith("  [") or line.endswith("...")] == [], words
 
 
 # Commands to copy, and names that cannot be broken, stay whole.

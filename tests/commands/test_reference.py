@@ -5,15 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from prometheus_client import CollectorRegistry
-
-from exporter.collectors.catalogue import CATALOGUE, families
-from exporter.commands.metrics import as_markdown
-from exporter.exposition.store import HEALTH
-from exporter.telemetry import Telemetry
+from exporter.collectors.catalogue import CATALOGUE
 from tests.commands.shell import invoke
-
-OWN = tuple(Telemetry(CollectorRegistry(), "1.0").families())
 
 
 def test_the_committed_references_are_what_the_code_generates() -> None:
@@ -21,21 +14,6 @@ def test_the_committed_references_are_what_the_code_generates() -> None:
     words = [sys.executable, "-m", "docs.generate", "--check"]
     ended = subprocess.run(words, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False)
     assert (ended.stdout + ended.stderr, ended.returncode) == ("", 0)
-
-
-def test_every_family_stands_in_the_reference_once() -> None:
-    text = as_markdown()
-    expected = [info.name for info in (*families(), *HEALTH, *OWN)]
-    rows = [line.split("`")[1] for line in text.splitlines() if line.startswith("| `")]
-    assert sorted(rows) == sorted(expected)
-    assert len(set(rows)) == len(rows)
-
-
-def test_a_family_of_the_program_has_the_unit_with_which_its_name_ends() -> None:
-    for info in OWN:
-        stem = info.name.removesuffix("_total")
-        expected = next((unit for unit in ("seconds", "dollars") if stem.endswith(f"_{unit}")), "")
-        assert (info.name, info.unit) == (info.name, expected)
 
 
 def test_the_reference_is_to_be_had_as_json() -> None:

@@ -105,13 +105,6 @@ def test_it_cannot_start_and_says_why(
     assert not unused_address.is_called()
 
 
-def test_a_name_that_does_not_resolve_is_one_clear_line(unused_address: UnusedAddress, configure: Configure) -> None:
-    path = configure(ACCOUNT, url=unused_address.url)
-    ended = invoke("run", "--config", path, "--web.listen", "exporter.invalid:9877")
-    assert ended.err.startswith("cannot listen on exporter.invalid:9877: ")
-    assert (ended.out, ended.code, ended.err.count("\n")) == ("", 1, 1)
-
-
 def test_a_state_file_that_another_process_has_is_one_clear_line(
     platform: Platform, configure: Configure, tmp_path: Path
 ) -> None:

@@ -4,15 +4,10 @@ import io
 import json
 import shlex
 from pathlib import Path
-from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from exporter.commands.call.arguments import Sources, expectation, parse
-from exporter.platform.api.catalogue import OPERATIONS
-from exporter.platform.operation import Operation
+from exporter.commands.call.arguments import Sources
 from tests.commands.shell import Ended, invoke
 
 ENVIRON = {
@@ -144,32 +139,3 @@ def test_a_statement_is_typed_on_a_terminal_up_to_its_end(monkeypatch: pytest.Mo
     monkeypatch.setattr(typed, "isatty", lambda: True)
     monkeypatch.setattr("sys.stdin", typed)
     assert Sources().read("-") == "SELECT 1"
-
-
-@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
-def test_every_operation_names_each_required_parameter_that_is_missing(operation: Operation[Any]) -> None:
-    required = [parameter for parameter in operation.parameters if parameter.required]
-    if operation.name != "script_read_by_update" and required:
-        missing = [f"{one.name}: missing; expected {expectation(one)}: {one.help}\n" for one in required]
-        assert call(operation.name) == Ended("", "".join(missing), 2)
-
-
-class Unread(Sources):
-    """Gives a text for every file and for standard input."""
-
-    def read(self, word: str, *, secret: bool = False) -> str:
-        """Return a text that depends on the word."""
-        return f"{secret}:{word}"
-
-
-@given(st.sampled_from(OPERATIONS), st.lists(st.text(max_size=30)), st.lists(st.text(max_size=20)))
-def test_no_arguments_end_in_anything_but_a_request_or_faults(
-    operation: Operation[Any], values: list[str], strays: list[str]
-) -> None:
-    words = [f"{one.name}={value}" for one, value in zip(operation.parameters, values, strict=False)]
-    try:
-        request, _ = parse(operation, [*words, *strays], Unread())
-    except SystemExit as ended:
-        assert ended.code == 2  # noqa: PT017 - either is right
-    else:
-        json.dumps([request.path, request.query, request.body])

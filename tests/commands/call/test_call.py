@@ -172,15 +172,6 @@ def test_a_person_types_a_secret_unseen_and_what_is_asked_is_not_in_the_answer(
     assert platform.last_body == {"Name": "TOKEN", "Secret": "hunter2"}
 
 
-@pytest.mark.parametrize("line", ["script id=7", "script_update id=7 --yes"])
-def test_a_script_s_deployment_key_and_default_values_are_masked(environ: dict[str, str], line: str) -> None:
-    ended = call(line, environ)
-    script = json.loads(ended.out)
-    assert script["DeploymentKey"] == "***"
-    assert {variable["DefaultValue"] for variable in script["EdgeScriptVariables"]} <= {"***", None}
-    assert [one for one in (keys.DEPLOYMENT_KEY_PREFIX, keys.DEFAULT_VALUE_PREFIX) if one in ended.out] == []
-
-
 @pytest.mark.parametrize(
     ("line", "sent", "key", "body"),
     [
@@ -253,13 +244,6 @@ def test_a_statement_that_may_write_is_never_sent_twice(platform: Platform, envi
     assert platform.requests == [("POST", "/v2/pipeline")]
     call("sql 'SELECT 1'", environ)
     assert len(platform.requests) == 4  # a read is tried three times
-
-
-def test_the_pipeline_takes_its_requests_as_they_are(environ: dict[str, str]) -> None:
-    requests = [{"type": "execute", "stmt": {"sql": "SELECT 42 AS n"}}, {"type": "close"}]
-    ended = invoke("call", "database_pipeline", f"requests={json.dumps(requests)}", environ=environ)
-    first = json.loads(ended.out)["results"][0]["response"]["result"]
-    assert (first["cols"][0]["name"], first["rows"]) == ("n", [[{"type": "integer", "value": "42"}]])
 
 
 @pytest.mark.parametrize(

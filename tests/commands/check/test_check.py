@@ -271,16 +271,3 @@ def test_ctrl_c_ends_a_check_without_a_word(unused_address: UnusedAddress, confi
         check.send(signal.SIGINT)
         ended = check.wait()
     assert (ended.out, ended.err, ended.code) == ("", "", 130)
-
-
-def test_shards_ask_for_the_rate_limits_of_their_own_zones_only(configure: Configure) -> None:
-    listing = "/shield/metrics/rate-limits/"
-    asked = []
-    with running(shield_zones=12) as platform:
-        for index in range(3):
-            text = f"{ACCOUNT}shard: {{index: {index}, total: 3}}\n"
-            assert invoke("check", "--config", configure(text, url=platform.url, key=keys.API_KEY)).code == 0
-            asked.append({path for _, path in platform.requests if path.startswith(listing)})
-            platform.noted.clear()
-    assert sorted(path for paths in asked for path in paths) == sorted(f"{listing}{zone}" for zone in range(1, 13))
-    assert all(asked)
