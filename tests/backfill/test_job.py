@@ -67,16 +67,6 @@ def test_a_month_is_written_and_the_next_step_is_named(config: Path) -> None:
     assert not output.with_name("history.om.part").exists()
 
 
-def test_a_longer_step_makes_a_smaller_file(config: Path) -> None:
-    output = config.parent / "history.om"
-    sizes = []
-    for step in ("15m", "1h", "3h"):
-        assert backfill(config, "--step", step, "--to", day(-1)).exit_code == 0
-        sizes.append(output.stat().st_size)
-        output.unlink()
-    assert sizes[0] > 3 * sizes[1] > 6 * sizes[2]
-
-
 def test_a_span_may_be_today_alone(config: Path) -> None:
     result = backfill(config, "--from", day(0), "--to", day(0))
     assert (result.exit_code, f"{day(0)} to {day(0)}" in result.stdout) == (0, True), result.stderr

@@ -24,7 +24,7 @@ accounts:
     api_key: {KEY}
     timeout: 3s
     proxy: http://user:password@proxy.example.net:3128
-  - name: other
+  - name: "yes"
     base_url: https://api.example.org
     api_key: {KEY}
 databases:
@@ -32,9 +32,9 @@ databases:
     url: libsql://orders.example.net?authToken={KEY}
     queries:
       - {{name: open, sql: SELECT 1 AS value, interval: 1m}}
-      - {{name: closed, sql: SELECT 2 AS value}}
+      - {{name: closed, sql: "SELECT 2 AS value "}}
 series:
-  deny: ["edge_script_.*"]
+  deny: ["edge_script_.*", edge_script_é]
 """
 
 
@@ -55,19 +55,26 @@ def test_show_names_the_origin_of_each_value(config: Path) -> None:
     assert found["accounts[0].timeout"] == ("3s", f"{config}:5")
     assert found["accounts[1].timeout"] == ("10s", "default")
     assert found["databases[0].queries[0].interval"] == ("1m", f"{config}:14")
-    assert found["series.deny"] == (["edge_script_.*"], f"{config}:17")
+    assert found["series.deny"] == (["edge_script_.*", "edge_script_é"], f"{config}:17")
     assert found["web.listen"] == (":99", "--web.listen")
     assert found["log.level"] == ("debug", "EDGE_EXPORTER_LOG__LEVEL")
     assert found["collectors.scripts.interval"] == ("15m", "default")
     assert (ended.err, ended.code) == ("", 0)
 
 
-@pytest.mark.parametrize("form", ["text", "json"])
-def test_show_masks_secrets(config: Path, form: str) -> None:
-    shown = invoke("config", "show", "-o", form, "--config", config).out
-    assert KEY not in shown
-    assert "password" not in shown
-    assert "http://***@proxy.example.net:3128" in shown
+def test_show_masks_secrets_and_its_text_is_yaml(config: Path) -> None:
+    text, as_json = (invoke("config", "show", "-o", form, "--config", config).out for form in ("text", "json"))
+    for shown in (text, as_json):
+        assert [secret for secret in (KEY, "password") if secret in shown] == []
+        assert "http://***@proxy.example.net:3128" in shown
+        assert "edge_script_é" in shown
+    assert "\n    auth: access_key  # default\n" in text
+    settings = yaml.safe_load(text)
+    for one in json.loads(as_json):
+        value = settings
+        for step in re.findall(r"[^][.]+", one["path"]):
+            value = value[int(step) if isinstance(value, list) else step]
+        assert (one["path"], value) == (one["path"], one["value"])
 
 
 def test_the_file_of_init_polls_what_the_two_variables_do_and_shows_what_the_key_can_see(

@@ -131,6 +131,7 @@ def test_every_flag_of_the_settings_is_in_the_help_which_fits_one_screen() -> No
         assert f" {flag.name}" in whole
         assert f"{'.' if '.' in flag.name else '--'}{flag.name.lstrip('-').rpartition('.')[2]}" in shown
     assert "--api-key " not in whole
+    assert invoke("backfill", "--step", "5m", "--help-all").code == 0
     assert "--collectors.NAME.enabled, .interval, .stale-after" in shown
 
 

@@ -128,3 +128,17 @@ def test_help_beside_what_is_no_operation_names_the_nearest() -> None:
 def test_what_is_completed(line: str, expected: list[str]) -> None:
     name, *words, incomplete = line.split(" ")
     assert [text for text, _ in completions(name, words, incomplete)] == expected
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("call dns_r", "dns_record_scan\nThe latest record scan of a DNS zone."),
+        ("call dns_statistics dateFrom=2026-02-06 date", "dateTo=\nLast moment of the window."),
+        ("call shield_access_list_switch isEnabled=t", "isEnabled=true\n_"),
+    ],
+)
+def test_a_shell_is_offered_operations_and_arguments_with_their_meanings(typed: str, offered: str) -> None:
+    asked = {"COMP_WORDS": f"edge-exporter {typed}", "COMP_CWORD": str(typed.count(" ") + 1)}
+    ended = invoke(environ={"_EDGE_EXPORTER_COMPLETE": "zsh_complete", **asked})
+    assert ended == Ended(f"plain\n{offered}\n", "", 0)
