@@ -63,6 +63,7 @@ def lay_out(
                 table.add_row(*row)
             console.print(table)
         else:
-            for place, cell in ((place, cell) for row in cells for place, cell in enumerate(row) if cell or not place):
-                console.print(Padding(cell, (0, 0, 0, _GAP if place else 0), expand=False))
+            for row in cells:
+                for place, cell in enumerate(row):
+                    console.print(Padding(cell, (0, 0, 0, _GAP if place else 0), expand=False))
     return "\n".join(line.rstrip() for line in capture.get().splitlines())

@@ -10,6 +10,7 @@ from exporter.commands.check import report
 from exporter.commands.check.findings import render
 from exporter.commands.check.report import Row
 from exporter.commands.check.results import AccountResult, TargetResult
+from exporter.commands.output.table import lay_out
 from exporter.platform.errors import Forbidden, NotAvailable, PlatformError
 from exporter.polling.timetable import Capacity
 from exporter.targets.target import Target
@@ -70,6 +71,13 @@ def test_a_table_that_does_not_fit_40_columns_is_paragraphs() -> None:
         "  \x1b[31mfailed\x1b[0m",
         "  the key is not accepted",
     ]
+
+
+def test_a_table_becomes_paragraphs_only_where_it_does_not_fit() -> None:
+    rows = [("x", "b" * 20), ("", "c"), ("y", "")]
+    assert [lay_out("AB", rows, width, narrow=lambda: "narrow")[0] for width in (23, 22)] == ["A", "n"]
+    assert lay_out("AB", rows, 19, folded="B").splitlines()[1] == f"x  {'b' * 16}"
+    assert lay_out("AB", rows, 18, folded="B").splitlines() == ["x", f"  {'b' * 16}", "  bbbb", "  c", "y"]
 
 
 def test_a_dumb_terminal_and_one_that_wants_no_colour_get_none(monkeypatch: pytest.MonkeyPatch) -> None:
