@@ -61,6 +61,7 @@ class StoreSetup:
             "fail-with-zero": lambda _: self._fail((Family(QUERIES, (Sample(("101",), 0.0),)),)),
             "gone": lambda _: self.store.clear("dns_statistics", ZONE),
             "remove": lambda _: self.store.remove(ZONE),
+            "forget": lambda _: self.store.forget_answers(),
             "interval": lambda lifetime: setattr(self, "lifetime", lifetime),
             "wait": lambda seconds: self._wait(self.monotonic, seconds),
             "wall": lambda seconds: self._wait(self.clock, seconds),
@@ -126,6 +127,7 @@ def test_polls_change_what_is_exposed_of_a_target(steps: str, families: Mapping[
         ("ok:100 wait:90 same:100 wait:99 expire wait:1 expire", [[], ["101"]]),
         ("ok:1 wait:10 expire wait:10 expire", [["101"], []]),
         ("ok:10 none wait:10 expire", [[]]),
+        ("ok:10 gone wait:10 expire", [[]]),
         ("ok:100 other:300 wait:90 ok:100 wait:50 expire wait:50 expire wait:110 expire", [[], ["101"], ["102"]]),
         ("ok:900 wall:1000000 expire", [[]]),
         ("fail wait:10 expire same wait:10 expire", [[], []]),
@@ -179,11 +181,22 @@ def test_statuses_have_the_order_of_account_kind_and_number_also_while_targets_c
         setup.succeed(Target(account, kind, target_id))
     reading = setup.store.statuses()
     setup.store.remove(Target("a", "dns_zone", "9"))
+    left = [key.target.label for key, _ in setup.store.statuses()]
     setup.succeed(OTHER)
     labels = ["a dns_zone/x", "a dns_zone/9", "a dns_zone/10", "a script/2", "b dns_zone/1"]
     assert [f"{key.target.account} {key.target.label}" for key, _ in reading] == labels
     now = [f"{key.target.account} {key.target.label}" for key, _ in setup.store.statuses()]
     assert now == [labels[0], *labels[2:], "main dns_zone/102"]
+    assert len(left) == 4
+
+
+@pytest.mark.parametrize("steps", ["same", "ok", "fail", "gone", "forget", "wait expire"])
+def test_an_answer_is_known_while_its_result_is_served(steps: str) -> None:
+    setup = StoreSetup().run("ok")
+    ((_, status),) = setup.store.statuses()
+    status.fingerprint = b"of the answer"
+    setup.run(steps)
+    assert bool(status.fingerprint) == (steps == "same")
 
 
 def test_when_a_family_was_seen_last_is_known_until_it_is_seen_again() -> None:

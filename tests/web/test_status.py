@@ -1,8 +1,12 @@
+from unittest.mock import Mock
+
 import pytest
 
 from exporter.collectors.collector import Outcome
 from exporter.exposition.store import HEALTH
 from exporter.metric import Family, Sample
+from exporter.responsive.slices import at_once
+from exporter.targets.sharding import Share
 from exporter.targets.target import Target
 from exporter.web.status_models import State
 from tests.polled import succeed
@@ -91,13 +95,30 @@ async def test_a_database_s_token_is_waited_for_only_where_there_is_no_account()
         assert setup.view().waits_for() == "the token of database orders is not accepted"
 
 
-async def test_what_readiness_waits_for_is_one_line_however_many_keys_are_refused() -> None:
-    names = ("a\nb", "c", "d", "e", "f")
+async def test_an_exporter_without_a_shard_is_ready_when_the_state_s_database_has_answered() -> None:
+    async with view_setup() as setup:
+        setup.is_authenticated = False
+        view = setup.view()
+        at_once(setup.registry.resharding(Share(frozenset(), 2, may_change=True)))
+        waits_for = [view.waits_for()]
+        for has_answered in (False, True):
+            view.leases = Mock(has_answered=has_answered)
+            waits_for.append(view.waits_for())
+        at_once(setup.registry.resharding(Share(frozenset({1}), 2, may_change=True)))
+        waits_for.append(view.waits_for())
+    silent = "the state's database has not answered"
+    assert waits_for == [silent, silent, "", "no authenticated answer has come"]
+
+
+@pytest.mark.parametrize(("names", "more"), [(("a\nb", "c", "d"), ""), (("a\nb", *"cdef"), ", 2 more are refused")])
+async def test_what_readiness_waits_for_is_one_line_however_many_keys_are_refused(
+    names: tuple[str, ...], more: str
+) -> None:
     async with view_setup(*names) as setup:
         setup.is_authenticated = False
         for account in setup.schedule.accounts.values():
             account.client.credential.refused = "wrong"
         assert setup.view().waits_for() == (
             "the key of account a b is not accepted, the key of account c is not accepted, "
-            "the key of account d is not accepted, 2 more are refused"
+            f"the key of account d is not accepted{more}"
         )
