@@ -71,7 +71,13 @@ def naive(state: State, form: Format, wanted: Filter = Filter(), *, created: boo
     """A simple model of the exposition: every family once, its targets in order."""
     parts = []
     for info in INFOS:
-        keys = [known for known in sorted(state) if info.name in state[known] and wanted.wants_key(known)]
+        keys = [
+            known
+            for known in sorted(state)
+            if info.name in state[known]
+            and (not wanted.collectors or known.collector in wanted.collectors)
+            and (not wanted.targets or known.target.label in wanted.targets)
+        ]
         if keys and (not wanted.names or info.name in wanted.names):
             parts.append(header(info, form))
             is_created = created and form is Format.OPENMETRICS
@@ -265,6 +271,7 @@ def test_created_is_taken_up_without_losing_a_sample_and_left_again() -> None:
     assert text(made.build(), Format.OPENMETRICS) == before
     made.take(polled)
     assert text(made.build(), Format.OPENMETRICS).count("_created{") == 3
+    assert names(made.select(Filter(frozenset({"edge_queries"})), Format.TEXT)) == ["edge_queries_total"]
     made.govern(1_000_000, lambda _: True, created=False)
     made.declare(INFOS)
     assert text(made.build(), Format.OPENMETRICS) == before

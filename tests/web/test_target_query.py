@@ -31,6 +31,9 @@ def test_what_cannot_be_understood_is_said(fields: list[tuple[str, str]], words:
     assert str(raised.value).startswith(words)
 
 
-@pytest.mark.parametrize("search", ["a b c d e f g h i j", "x" * 200])
-def test_a_search_may_have_ten_words_and_200_characters(search: str) -> None:
-    assert parse_query([("search", search)], KNOWN, default_limit=100).search == search
+@pytest.mark.parametrize(
+    ("field", "most"),
+    [("search", "a b c d e f g h i j"), ("search", "x" * 200), ("limit", "10000"), ("offset", "1000000000")],
+)
+def test_a_search_may_have_ten_words_and_200_characters_and_numbers_have_their_bounds(field: str, most: str) -> None:
+    assert str(getattr(parse_query([(field, most)], KNOWN, default_limit=100), field)) == most
