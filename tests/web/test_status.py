@@ -3,12 +3,13 @@ from unittest.mock import Mock
 import pytest
 
 from exporter.collectors.collector import Outcome
+from exporter.counters.lease_table import Holding
 from exporter.exposition.store import HEALTH
 from exporter.metric import Family, Sample
 from exporter.responsive.slices import at_once
 from exporter.targets.sharding import Share
 from exporter.targets.target import Target
-from exporter.web.status_models import State
+from exporter.web.status_models import ShardView, State
 from tests.polled import succeed
 from tests.web.view_setup import STATISTICS, view_setup, zone
 
@@ -100,14 +101,18 @@ async def test_an_exporter_without_a_shard_is_ready_when_the_state_s_database_ha
         setup.is_authenticated = False
         view = setup.view()
         at_once(setup.registry.resharding(Share(frozenset(), 2, may_change=True)))
-        waits_for = [view.waits_for()]
+        waits_for, shown = [view.waits_for()], [(await view.status()).leases]
+        holdings = [Holding(0, 2, "other/1", 3), Holding(1, 3, "of another total/1", 4)]
         for has_answered in (False, True):
-            view.leases = Mock(has_answered=has_answered)
+            view.leases = Mock(has_answered=has_answered, holdings=holdings)
             waits_for.append(view.waits_for())
-        at_once(setup.registry.resharding(Share(frozenset({1}), 2, may_change=True)))
+        for may_change in (True, False):
+            at_once(setup.registry.resharding(Share(frozenset({1}), 2, may_change=may_change)))
+            shown.append((await view.status()).leases)
         waits_for.append(view.waits_for())
     silent = "the state's database has not answered"
     assert waits_for == [silent, silent, "", "no authenticated answer has come"]
+    assert shown == [(), (ShardView(0, "other/1", 3, own=False), ShardView(1, "", 0, own=True)), ()]
 
 
 @pytest.mark.parametrize(("names", "more"), [(("a\nb", "c", "d"), ""), (("a\nb", *"cdef"), ", 2 more are refused")])
