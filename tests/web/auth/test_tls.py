@@ -216,19 +216,6 @@ async def test_a_renewed_certificate_is_served_to_the_next_connection(
     assert before[2] == same[2] != after[2]
 
 
-async def test_clients_of_a_removed_authority_are_refused(
-    tmp_path: Path, authority: Authority, settings: TlsSettings
-) -> None:
-    authorities = tmp_path / "clients.pem"
-    authorities.write_bytes(authority.file.read_bytes())
-    client = authority.client(authority.issue("me@example.org", "ours"))
-    verifying = replace(settings, client_auth_type="RequireAndVerifyClientCert", client_ca_file=authorities)
-    async with serving(ServerTls(verifying)) as port:
-        before = await is_let_in(port, client)
-        authorities.write_bytes(Authority(tmp_path, "another").file.read_bytes())
-        assert (before, await is_let_in(port, client)) == (True, False)
-
-
 async def test_a_broken_renewal_leaves_what_was_and_is_reported_once(
     tmp_path: Path, authority: Authority, settings: TlsSettings
 ) -> None:
@@ -238,20 +225,6 @@ async def test_a_broken_renewal_leaves_what_was_and_is_reported_once(
             greetings = [await is_let_in(port, authority.client()) for _ in range(3)]
     said = ("TLS file not usable, the old one stays in force", f"{settings.cert_file} holds no certificate in PEM form")
     assert (greetings, [(line["event"], line["error"]) for line in logs]) == ([True] * 3, [said])
-
-
-async def test_other_settings_apply_to_the_next_connection_unless_they_are_wrong(
-    authority: Authority, settings: TlsSettings, tmp_path: Path
-) -> None:
-    tls = ServerTls(settings)
-    versions = []
-    async with serving(tls) as port:
-        with pytest.raises(TlsFileError):
-            tls.replace(replace(settings, cert_file=tmp_path / "none", max_version="TLS12"))
-        versions.append((await connect(port, authority.client()))[1])
-        tls.replace(replace(settings, max_version="TLS12"))
-        versions.append((await connect(port, authority.client()))[1])
-    assert versions == ["TLSv1.3", "TLSv1.2"]
 
 
 def test_each_wrong_file_is_named_with_the_key_that_names_it(

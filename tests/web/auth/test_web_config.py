@@ -1,4 +1,3 @@
-import ssl
 from pathlib import Path
 from textwrap import dedent
 
@@ -119,14 +118,6 @@ tls_server_config:
     assert server_context(tls).get_ca_certs() != []
     assert len(list(Path("/dev/fd").iterdir())) == files
     assert "PRIVATE KEY" not in f"{config!r} {config} {tls!r}"
-
-
-@pytest.mark.parametrize("auth_type", ["VerifyClientCertIfGiven", "RequireAndVerifyClientCert"])
-def test_without_authorities_of_its_own_clients_are_verified_by_the_systems(directory: Path, auth_type: str) -> None:
-    text = f"tls_server_config: {{cert_file: server.crt, key_file: server.key, client_auth_type: {auth_type}}}"
-    tls = load_web_config(write(directory, text)).tls()
-    assert tls is not None
-    assert server_context(tls).verify_mode is not ssl.CERT_NONE
 
 
 @pytest.mark.parametrize(
