@@ -83,10 +83,20 @@ def test_a_configured_name_is_the_target_s_own() -> None:
     ]
 
 
-def test_a_discovered_rate_limit_knows_its_shield_zone() -> None:
-    made = registry(Selection("main", "rate_limit", discover=True))
-    made.apply("main", Inventory({"rate_limit": ResourceList((Resource("55", parent="3"),), complete=True)}))
-    assert [target.attributes for target in made.targets("rate_limit")] == [{"shield_zone_id": "3"}]
+def test_a_rate_limit_belongs_to_the_shard_of_its_shield_zone() -> None:
+    fixed = Target("main", "rate_limit", "7", "login", {"shield_zone_id": "3"})
+    # Of four shards, shield zone 3 belongs to the third and shield zone 4 to the second.
+    made = Registry(Share(frozenset({1}), 4, may_change=True))
+    made.configure([Selection("main", "rate_limit", (fixed,), discover=True)])
+    found = TargetKey.of("main", "rate_limit", "55")
+    keys = (fixed.key, found, *(TargetKey.of("main", "shield_zone", zone) for zone in "34"))
+    assert [made.shard_of(key) for key in keys] == [2, None, 2, 1]
+    assert [made.is_strange(key) for key in keys] == [True, False, True, False]
+    made.apply("main", Inventory({"rate_limit": ResourceList((Resource("55", parent="4"),), complete=True)}))
+    assert (made.shard_of(found), [target.attributes for target in made.targets("rate_limit")]) == (
+        1,
+        [{"shield_zone_id": "4"}],
+    )
 
 
 def test_a_configuration_without_a_kind_removes_its_targets() -> None:

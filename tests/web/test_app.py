@@ -2,10 +2,12 @@ import asyncio
 import gzip
 import re
 from collections.abc import Iterator
+from unittest.mock import Mock
 
 import httpx
 import pytest
 
+from exporter.assets.alert_rules import AssetError
 from exporter.assets.shipped import find_folder
 from exporter.clock import Clocks
 from exporter.exposition.store import Status, Store
@@ -140,6 +142,7 @@ async def test_pages_and_json_are_compressed_for_who_takes_it() -> None:
                 raw = b"".join([part async for part in response.aiter_raw()])
             plain = await client.get(path, headers={"Accept-Encoding": "identity"})
             assert (response.headers["content-encoding"], gzip.decompress(raw)) == ("gzip", plain.content)
+            assert "content-encoding" not in plain.headers
             assert response.headers["vary"] == plain.headers["vary"] == "Accept-Encoding"
             assert int(response.headers["content-length"]) == len(raw) < len(plain.content) / 2
 
@@ -189,8 +192,12 @@ async def test_every_link_between_runbooks_leads_to_one_and_every_alert_has_one(
             assert {link for link in inside if link not in {*links, "README.md"}} == set()
 
 
-async def test_what_is_no_runbook_is_refused_in_words() -> None:
+async def test_what_is_no_runbook_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     async with view_setup() as setup, endpoints_client(setup) as client:
+        with monkeypatch.context() as without:
+            without.setattr("exporter.web.page.runbooks.runbooks", Mock(side_effect=AssetError("none are installed")))
+            missing = await client.get("/runbooks/")
+        assert (missing.status_code, missing.text) == (404, "none are installed\n")
         for name in ("EdgeNothing", "edgewatchdog", "README.md.md"):
             refused = await client.get(f"/runbooks/{name}")
             assert (refused.status_code, refused.text) == (
@@ -209,7 +216,8 @@ async def test_all_paths_are_below_the_prefix(prefix: str) -> None:
         assert (await client.post(f"{bare}/-/reload")).text == "reloaded\n"
         home = await client.get(bare)
         assert (home.status_code, home.headers["location"]) == (307, "edge/")
-        assert (await client.get(f"{bare}{bare}")).status_code == 404
+        for path in (bare, "/metrics/"):
+            assert (await client.get(f"{bare}{path}")).status_code == 404
 
 
 async def test_one_page_is_made_at_a_time() -> None:

@@ -46,12 +46,12 @@ def ago(seconds: float | None) -> str:
     """Write an age: `now`, `12 s ago`, `never`."""
     if seconds is None:
         return "never"
-    return "now" if seconds < _INSTANT else f"{lapse(round(seconds))} ago"
+    return "now" if seconds <= _INSTANT else f"{lapse(round(seconds))} ago"
 
 
 def ahead(seconds: float) -> str:
     """Write a time in the future: `now`, `in 12 s`."""
-    return "now" if seconds < _INSTANT else f"in {lapse(round(seconds))}"
+    return "now" if seconds <= _INSTANT else f"in {lapse(round(seconds))}"
 
 
 def count(number: float) -> str:
