@@ -77,18 +77,12 @@ def test_show_masks_secrets_and_its_text_is_yaml(config: Path) -> None:
         assert (one["path"], value) == (one["path"], one["value"])
 
 
-def test_the_file_of_init_polls_what_the_two_variables_do_and_shows_what_the_key_can_see(
-    environ: dict[str, str], tmp_path: Path
-) -> None:
+def test_the_file_of_init_can_be_used(environ: dict[str, str], tmp_path: Path) -> None:
     output = tmp_path / "new.yml"
     ended = invoke("config", "init", "--output", output, environ=environ)
     assert (ended.out, ended.code) == ("", 0)
     assert ended.err.startswith(f"{output}: 12 DNS zones, 4 scripts, 3 shield zones.")
-    by_file, by_variables = (
-        json.loads(invoke("check", "-o", "json", *given, environ=environ).out)
-        for given in ((f"--config={output}",), ())
-    )
-    assert (by_file["ok"], by_file["results"]) == (True, by_variables["results"])
+    assert invoke("check", "--offline", "--config", output, environ=environ).code == 0
 
 
 def test_init_shows_each_account_and_the_defaults_and_says_what_it_could_not_read(

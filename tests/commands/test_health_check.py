@@ -23,15 +23,12 @@ IMAGE = {"EDGE_EXPORTER_WEB__LISTEN": ":9877"}
         (("/sbin/init", "--", *RUN, "--web.listen", ":9001", ""), IMAGE, "127.0.0.1:9001"),
         ((*DEMO, "--listen", ":9002"), IMAGE, "127.0.0.1:9002"),
         (DEMO, {"EDGE_EXPORTER_WEB__LISTEN": ":9000"}, "127.0.0.1:9877"),
+        # An address that is given.
+        ((*RUN, "--web.listen", ":9001"), {"HEALTHCHECK_URL": "http://127.0.0.1:9877/-/healthy"}, "127.0.0.1:9877"),
     ],
 )
 def test_it_asks_where_the_exporter_listens(words: tuple[str, ...], environ: dict[str, str], expected: str) -> None:
     assert health_url(words, environ) == f"http://{expected}/-/healthy"
-
-
-def test_an_address_that_is_given_is_asked() -> None:
-    environ = {"HEALTHCHECK_URL": "https://127.0.0.1:9877/edge/-/healthy"}
-    assert health_url((*RUN, "--web.listen", ":9001"), environ) == "https://127.0.0.1:9877/edge/-/healthy"
 
 
 @pytest.mark.parametrize("url", ["s3cret", "http://edge:s3/cret@127.0.0.1", "http://edge:s3cret@[::1"])

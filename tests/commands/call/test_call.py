@@ -291,7 +291,6 @@ def test_a_platform_that_never_answers_is_given_up(unused_address: UnusedAddress
 @pytest.mark.parametrize(
     ("error", "code"),
     [
-        (errors.ConnectTimeout("no"), 3),
         (errors.CredentialError("no"), 4),
         (errors.EnvelopeError("no", error_key="not_found.ratelimit_shieldzone", status=200), 5),
         (errors.EnvelopeError("no", status=404), 5),
@@ -305,14 +304,12 @@ def test_each_error_has_its_exit_code(error: PlatformError, code: int) -> None:
 def test_where_there_are_several_accounts_one_must_be_named(platform: Platform, configure: Configure) -> None:
     path = configure(
         """\
-        accounts:
-          - {name: one, base_url: '{url}', api_key: wrong}
-          - {name: two, base_url: '{url}', api_key: sandbox-api-key}
-        databases:
-          - {name: orders, url: '{url}', auth_token: sandbox-database-token-read-only}
-          - {name: billing, url: '{url}', auth_token: wrong}
+        accounts: [{name: one, base_url: '{url}', api_key: wrong}, {name: two, base_url: '{url}', api_key: {key}}]
+        databases: [{name: orders, url: '{url}', auth_token: {token}}, {name: billing, url: '{url}', auth_token: wrong}]
         """,
         url=platform.url,
+        key=keys.API_KEY,
+        token=keys.DATABASE_TOKEN_READ_ONLY,
     )
     accounts = "there are 2 accounts: one, two; --account selects one of them\n"
     databases = "there are 2 databases: orders, billing; --database selects one of them\n"

@@ -1,13 +1,13 @@
 """How the command line lists, explains and completes the operations."""
 
-import json
 import re
-from textwrap import dedent
+from pathlib import Path
 
 import pytest
 
 from exporter.commands.call.operations import CALLABLE, completions, listing
 from tests.commands.shell import Ended, invoke
+from tests.golden import assert_golden
 
 
 def test_the_list_is_a_table_with_a_line_for_each_operation() -> None:
@@ -26,16 +26,7 @@ def test_the_list_is_a_table_with_a_line_for_each_operation() -> None:
 
 
 def test_the_list_as_json_has_all_that_is_known_of_each_operation() -> None:
-    ended = invoke("call", "--list", "-o", "json")
-    listed = {one["name"]: one for one in json.loads(ended.out)}
-    assert list(listed) == list(CALLABLE)
-    assert '"parameters": "STATEMENT…"' in ended.out
-    assert (listed["sql"]["path"], list(listed["sql"])[-1]) == ("/v2/pipeline", "parameters")
-    operation = listed["shield_bot_category_action"]
-    assert (operation["writes"], operation["documented"], listed["script"]["documented"]) == (True, True, False)
-    zone, _, action = operation["parameters"]
-    assert (zone["type"], zone["in"], "values" in zone) == ("integer", "path", False)
-    assert (action["required"], action["values"]) == (True, {"0": "none", "1": "block", "2": "allow"})
+    assert_golden(invoke("call", "--list", "-o", "json").out, Path(__file__).with_name("operations.json"))
 
 
 @pytest.mark.parametrize(
@@ -56,32 +47,9 @@ def test_a_narrow_terminal_gets_a_list_that_fits(width: int, first: list[str]) -
 
 
 def test_an_operation_explains_itself() -> None:
-    ended = invoke("call", "shield_bot_category_action", "--help", environ={"COLUMNS": "80"})
-    assert ended.out == dedent("""\
-        Usage: edge-exporter call shield_bot_category_action [OPTIONS]
-                                                             shieldZoneId=INTEGER
-                                                             category=INTEGER
-                                                             action=INTEGER
-
-          Sets the action for a category of bots. (writes)
-          PUT /shield/shield-zone/{shieldZoneId}/bot-categorization/categories/{category}
-
-        Parameters:
-          shieldZoneId  Shield zone id. It takes a whole number of 64 bits.
-          category      Category of bots. It takes one of none (0), seo (1),
-                        ai_scraper (2), ai_tool (3), tool (4), ads (5), preview (6),
-                        social (7).
-          action        The action for the category. It takes one of none (0), block
-                        (1), allow (2).
-
-        Options and exit codes: 'edge-exporter call --help'
-        """)
-    lines = invoke("call", "sql", "--help", environ={"COLUMNS": "80"}).out.splitlines()
-    assert lines[0] == "Usage: edge-exporter call sql [OPTIONS] STATEMENT..."
-    assert lines[2:5:2] == [
-        f"  {CALLABLE['sql'].help}",
-        "  A statement is SQL, - (standard input) or @FILE. All of them go in one",
-    ]
+    names = ("sql", "script_add_secret", "shield_bot_category_action")
+    explained = (invoke("call", name, "--help", environ={"COLUMNS": "80"}).out for name in names)
+    assert_golden("\n".join(explained), Path(__file__).with_name("explained.txt"))
 
 
 @pytest.mark.parametrize("width", [40, 80])

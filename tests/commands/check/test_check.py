@@ -134,17 +134,7 @@ def test_an_unknown_zone_is_named_and_its_scan_is_not_called_never_scanned(
 ) -> None:
     path = configure(ACCOUNT + FIXED, url=platform.url, key=keys.API_KEY)
     ended = invoke("check", "--config", path)
-    assert without_counts(ended.out) == dedent("""\
-        ACCOUNT  COLLECTOR         TARGET        NAME               RESULT         DETAIL
-        main     dns_statistics    dns_zone/101  prod-shop.example  ok             N series
-        main     dns_statistics    dns_zone/104  prod-blog.example  ok             N series
-        main     dns_statistics    dns_zone/999                     failed         there is no such DNS zone: the platform answered 404: The requested DNS zone was not found.
-        main     dns_record_scans  dns_zone/101  prod-shop.example  ok             N series
-        main     dns_record_scans  dns_zone/104  prod-blog.example  never scanned
-
-        main: the targets need 0.015 requests/s, the budget allows 2000
-        6 polls, 1 fault.
-        """)  # noqa: E501 - the table as it is printed
+    assert_golden(without_counts(ended.out), Path(__file__).with_name("unknown_zone.txt"))
     assert ended.code == 1
 
 
@@ -200,16 +190,7 @@ def test_a_query_that_fails_fails_alone_with_the_database_s_own_words(platform: 
         token=keys.DATABASE_TOKEN_READ_ONLY,
     )
     ended = invoke("check", "--config", path)
-    assert without_counts(ended.out) == dedent("""\
-        ACCOUNT          COLLECTOR         TARGET                    NAME         RESULT  DETAIL
-        database:orders  database          database/orders           orders       ok      N series
-        database:orders  database_queries  query/orders/open_orders  open_orders  ok      N series
-        database:orders  database_queries  query/orders/nope         nope         failed  SQL input error: no such column: nope
-        database:orders  database_queries  query/orders/written      written      failed  the query must only read: it may not run here
-
-        database:orders: the targets need 0.067 requests/s, the budget allows 10
-        4 polls, 2 faults.
-        """)  # noqa: E501 - the table as it is printed
+    assert_golden(without_counts(ended.out), Path(__file__).with_name("failing_query.txt"))
     assert ended.code == 1
 
 

@@ -2,7 +2,7 @@
 """The table of `check` for terminals of any width, and its summaries."""
 
 import re
-from textwrap import dedent
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +14,7 @@ from exporter.commands.output.table import lay_out
 from exporter.platform.errors import Forbidden, NotAvailable, PlatformError
 from exporter.polling.timetable import Capacity
 from exporter.targets.target import Target
+from tests.golden import assert_golden
 
 ENOUGH = Capacity(10.0, 32, 0.1)
 ROWS = [
@@ -35,19 +36,7 @@ def statistics(zone_id: int, error: PlatformError | None = None) -> TargetResult
 
 
 def test_eighty_columns_break_no_collector_and_no_result() -> None:
-    assert plain(render(ROWS, 80)) == dedent("""\
-        account main
-        COLLECTOR       TARGET           RESULT  DETAIL
-        discovery       account/main     ok      found 12 DNS zones, 4 scripts, 3 shield
-                                                 zones, 6 rate limits
-        dns_statistics  12 targets       ok      179 series
-        dns_statistics  dns_zone/999     failed  there is no such DNS zone: the platform
-                        old.example.net          answered 404
-
-        account other
-        COLLECTOR  TARGET         RESULT  DETAIL
-                   account/other  failed  the key is not accepted: the platform answered
-                                          401""")
+    assert_golden(plain(render(ROWS, 80)), Path(__file__).with_name("narrow.txt"))
 
 
 def test_a_wide_terminal_gets_the_whole_table_in_colours() -> None:
@@ -130,7 +119,10 @@ def test_an_account_that_cannot_be_asked_is_one_fault_whatever_was_tried() -> No
     assert [row.cells() for row in report.rows([closed])] == [("main", "", "account/main", "", "failed", words)]
     assert (report.faults([closed]), list(report.loads([closed]))) == (1, [])
     closed.barrier = Forbidden("é" * 300)
-    assert '"detail": "the key is not permitted to make any of the polls: ééé' in report.as_json((), [closed])
+    found = report.as_json((), [closed])
+    assert '"detail": "the key is not permitted to make any of the polls: ééé' in found
+    assert '"ok": false,\n  "configuration": [],\n  "polls": 2,\n  "faults": 1,\n' in found
+    assert '"ok": true,\n' in report.as_json((), [])
     (row,) = report.rows([closed])
     assert [row._replace(detail=row.detail[:size]).cells()[-1][298:] for size in (300, 301)] == ["éé", "é…"]
 

@@ -164,6 +164,7 @@ def test_the_address_is_that_of_the_configuration(
     ended = invoke("explain", "--config", configure(text), environ=environ)
     assert (ended.out, ended.code) == ("", 1)
     assert ended.err.startswith(said.replace("{folder}", str(tmp_path))), ended.err
+    assert invoke("explain", "--config", tmp_path).code == 2
     unusable = invoke("explain", "--url", "https://127.0.0.1:1", "--cert-file", tmp_path / "web.yml")
     assert (unusable.code, unusable.err.startswith("the certificates cannot be used: ")) == (1, True), unusable.err
 
