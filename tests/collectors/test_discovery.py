@@ -8,17 +8,7 @@ from typing import TypeVar
 import pytest
 
 from exporter.collectors.discovery import AT_ONCE, COLLECTOR, NAMES, RATE_LIMITS, SEARCH, SHIELD_ZONES
-from exporter.platform.errors import (
-    EnvelopeError,
-    Forbidden,
-    NotAvailable,
-    NotFound,
-    PlatformError,
-    RateLimited,
-    Refused,
-    ServerError,
-    Unauthorized,
-)
+from exporter.platform import errors
 from exporter.platform.operation import Answer, Request
 from exporter.targets.registry import Registry, Selection
 from exporter.targets.sharding import Shard
@@ -61,11 +51,12 @@ def limits(*ids: int | None) -> str:
     return json.dumps({"data": [{"ratelimitId": one} for one in ids], "error": None})
 
 
-def envelope(key: str, kind: type[PlatformError] = EnvelopeError) -> PlatformError:
+def envelope(key: str, kind: type[errors.PlatformError] = errors.EnvelopeError) -> errors.PlatformError:
     return kind("no", status=202, error_key=key)
 
 
-FAULT = ServerError("the platform answered 500", status=500)
+FAULT = errors.ServerError("the platform answered 500", status=500)
+LIMITED, NO_LIMITS = errors.RateLimited("429", status=429), envelope("not_found.ratelimit_shieldzone")
 # What an account is searched for, and the answers.
 CASES: dict[str, tuple[tuple[str, ...], list[Body]]] = {
     "what an account has": ((SEARCH,), [FOUND]),
@@ -80,25 +71,16 @@ CASES: dict[str, tuple[tuple[str, ...], list[Body]]] = {
     "a platform without that listing is asked once": (LIMITS, [zones(3, 4), None]),
     "a zone that went meanwhile has no rate limits": (LIMITS, [zones(3, 4, 5), limits(55), None, limits(57)]),
     **{
-        f"a plan without rate limits is passed over, {none.error_key}": (
-            LIMITS,
-            [zones(3, 4), none, limits(57)],
-        )
-        for none in (envelope("not_found.ratelimit_shieldzone"), envelope("invalid_plan_type.ratelimit", NotAvailable))
+        f"a plan without rate limits is passed over, {none.error_key}": (LIMITS, [zones(3, 4), none, limits(57)])
+        for none in (NO_LIMITS, envelope("invalid_plan_type.ratelimit", errors.NotAvailable))
     },
     **{
-        f"a zone that fails hides no other, {fault.reason}": (
-            LIMITS,
-            [zones(3, 4), fault, limits(57)],
-        )
-        for fault in (FAULT, Forbidden("403", status=403), envelope("internal.failure"))
+        f"a zone that fails hides no other, {fault.reason}": (LIMITS, [zones(3, 4), fault, limits(57)])
+        for fault in (FAULT, errors.Forbidden("403", status=403), envelope("internal.failure"))
     },
     **{
-        f"what fails every call ends the attempt, {fault.reason}": (
-            LIMITS,
-            [zones(3, 4, 5), limits(55), fault],
-        )
-        for fault in (Refused("no"), RateLimited("429", status=429), Unauthorized("401", status=401))
+        f"what fails every call ends the attempt, {fault.reason}": (LIMITS, [zones(3, 4, 5), limits(55), fault])
+        for fault in (errors.Refused("no"), LIMITED, errors.Unauthorized("401", status=401))
     },
     "a search that fails further in hides nothing that it found": ((SEARCH,), [PAGE, FAULT]),
     "a search that fails spoils no other list": (BOTH, [FAULT, zones(3)]),
@@ -165,7 +147,7 @@ async def test_several_zones_are_asked_for_their_rate_limits_at_once() -> None:
 
 
 async def test_scripts_of_other_shards_are_read_once_for_their_host_names_until_a_call_fails() -> None:
-    caller = ScriptedCaller(['{"DefaultHostname": "a.example"}', NotFound("404", status=404), FAULT])
+    caller = ScriptedCaller(['{"DefaultHostname": "a.example"}', errors.NotFound("404", status=404), FAULT])
     context = replace(context_of(caller, account()), registry=Registry(Shard(0, 2)))
     context.registry.configure([Selection("main", "script", discover=True)])
     listed = ResourceList(tuple(Resource(str(number)) for number in range(20)), complete=True)

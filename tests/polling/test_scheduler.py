@@ -11,12 +11,14 @@ from typing import Any, Literal
 import pytest
 from structlog.testing import capture_logs
 
+from exporter.collectors import dns_statistics
 from exporter.collectors.causes import Cause
 from exporter.collectors.collector import Collector, Context, Polled
 from exporter.counters.ledger import Counted, Entry
 from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, FIRST_TRIES
+from exporter.polling.poll import DuePoll
 from exporter.polling.scheduler import CAPACITY_SECONDS, Schedule, WorkerPool
-from exporter.polling.timetable import FIRST_WAIT, LATEST_SLOT, Timetable
+from exporter.polling.timetable import FIRST_WAIT, LATEST_SLOT, SMOOTHING, Timetable
 from exporter.responsive.slices import at_once
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.keys import API_KEY
@@ -51,6 +53,37 @@ async def test_in_the_first_round_few_targets_do_not_wait_behind_the_many_of_ano
     assert sum(path.startswith("/dnszone/") for path in before) < 100
     first = [path.rpartition("/")[2] for path in polled if path.startswith("/dnszone/")][:200]
     assert 75 < first.count("statistics") < 125, "the two share the budget evenly"
+
+
+async def test_workers_begin_one_after_another_whatever_comes_due_at_once() -> None:
+    passes = 0
+    began: list[int] = []
+
+    async def count() -> None:
+        nonlocal passes
+        while True:
+            passes += 1
+            await asyncio.sleep(0)
+
+    async def poll(_run: DuePoll) -> None:
+        began.append(passes)
+
+    counting = asyncio.create_task(count())
+    starts = asyncio.Lock()
+    # Time stands still, so that no poll waits.
+    pools = [WorkerPool(8, poll, starts, lambda: 0.0, delay=10.0) for _ in range(2)]
+    for pool in pools:
+        pool.start()
+        for number in range(20):
+            zone = Target("main", "dns_zone", str(number))
+            pool.offer(DuePoll(dns_statistics.COLLECTOR, zone, 1000.0, 0.0))
+    await until(lambda: not any(pool.busy for pool in pools))
+    for pool in pools:
+        await pool.stop()
+    counting.cancel()
+    assert len(began) == 40
+    assert len(set(began)) == 40, "others had a turn between any two"
+    assert [pool.delay for pool in pools] == [pytest.approx(10 * (1 - SMOOTHING) ** 20)] * 2
 
 
 async def test_the_duration_of_a_collector_is_that_of_its_last_poll() -> None:
