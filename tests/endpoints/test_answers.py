@@ -6,6 +6,8 @@
 import json
 from typing import Any
 
+import pytest
+
 from exporter.collectors.collector import Collector
 from exporter.targets.target import Target
 from tests.collectors.polls import exposed, poll, told
@@ -81,6 +83,8 @@ PAIRS: tuple[list[object], ...] = (
 )
 # Those that no path can have are passed over; what is no id makes the list incomplete.
 IDS: tuple[object, ...] = (2, "b", "x" * 200, "x" * 201, "0", ".", "..", " b", "a\nb", "", True, 1.5, None, [2])
+# Pages of a list that says nothing of further pages; the last one comes again and again.
+PAGES = tuple(tuple({"Items": [{"Id": one} for one in page]} for page in pages) for pages in ("1", ("12", ""), "1234"))
 # Keys of a list whose expression fails.
 FAILING = {"items": "join(',', values(Sizes))", "more": "abs(Name)", "id": "sum(Parts)"}
 
@@ -106,7 +110,8 @@ def listed(one: object) -> object:
     return {"Items": [{"Id": 1}, {"Id": one}], "More": False}
 
 
-async def test_an_answer_gives_what_can_be_read_or_fails_its_target_in_words() -> None:
+async def test_an_answer_gives_what_can_be_read_or_fails_its_target_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("exporter.collectors.endpoints.listing.MOST_TARGETS", 3)
     item = {"Items": [{"Id": 1, "Parts": ["a"]}], "More": False, "Name": "x", "Sizes": {"a": 1}}
     polls: list[tuple[str, Collector, object]] = [
         *((words, collector(ALL), answer) for words, answer in ANSWERS.items()),
@@ -114,11 +119,13 @@ async def test_an_answer_gives_what_can_be_read_or_fails_its_target_in_words() -
         *((f"pairs {pairs}", collector(of_days("Chart")), {"Chart": pairs}) for pairs in PAIRS),
         *((f"{key} of a list", collector(of_a_list(**{key: FAILING[key]}), "things_list"), item) for key in FAILING),
         *((f"a list of {one!r:.20}", collector(of_a_list(), "things_list"), listed(one)) for one in IDS),
+        *((f"a list of {pages}", collector(of_a_list(more=None), "things_list"), pages) for pages in PAGES),
     ]
     text = ""
     for words, one, answer in polls:
-        body = answer if isinstance(answer, str) else json.dumps(answer)
-        text += f"### {words}\n{await told(one, [body], ACCOUNT)}"
+        pages = answer if isinstance(answer, tuple) else (answer,)
+        bodies = [page if isinstance(page, str) else json.dumps(page) for page in pages]
+        text += f"### {words}\n{await told(one, bodies, ACCOUNT)}"
     assert_golden(text, EXPOSITIONS / "answers.txt")
 
 
