@@ -84,9 +84,15 @@ PAIRS: tuple[list[object], ...] = (
 # Those that no path can have are passed over; what is no id makes the list incomplete.
 IDS: tuple[object, ...] = (2, "b", "x" * 200, "x" * 201, "0", ".", "..", " b", "a\nb", "", True, 1.5, None, [2])
 # Pages of a list that says nothing of further pages; the last one comes again and again.
-PAGES = tuple(tuple({"Items": [{"Id": one} for one in page]} for page in pages) for pages in ("1", ("12", ""), "1234"))
+PAGES = tuple(
+    tuple({"Items": [{"Id": one} for one in page]} for page in pages)
+    for pages in ("1", ("12", ""), "1234", ("0", "1", ""), ("",))
+)
 # Keys of a list whose expression fails.
-FAILING = {"items": "join(',', values(Sizes))", "more": "abs(Name)", "id": "sum(Parts)"}
+FAILING = (
+    *(("items", of) for of in ("join(',', values(Sizes))", "Name", "Gone")),
+    *(("more", "abs(Name)"), ("more", "Name"), ("id", "sum(Parts)")),
+)
 
 
 def of_days(days: str) -> str:
@@ -117,7 +123,7 @@ async def test_an_answer_gives_what_can_be_read_or_fails_its_target_in_words(mon
         *((words, collector(ALL), answer) for words, answer in ANSWERS.items()),
         *((f"an object {answer}", collector(of_days('"{a: A, b: B}", label: part')), answer) for answer in OBJECTS),
         *((f"pairs {pairs}", collector(of_days("Chart")), {"Chart": pairs}) for pairs in PAIRS),
-        *((f"{key} of a list", collector(of_a_list(**{key: FAILING[key]}), "things_list"), item) for key in FAILING),
+        *((f"{key} of a list, {of}", collector(of_a_list(**{key: of}), "things_list"), item) for key, of in FAILING),
         *((f"a list of {one!r:.20}", collector(of_a_list(), "things_list"), listed(one)) for one in IDS),
         *((f"a list of {pages}", collector(of_a_list(more=None), "things_list"), pages) for pages in PAGES),
     ]
