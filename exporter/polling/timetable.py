@@ -417,13 +417,13 @@ class DueTimes:
         """Poll a target again soon after a failure, but not earlier than the platform asked."""
         asked = (isinstance(error, RateLimited | ServerError) and error.retry_after) or 0.0
         name, now = collector.name, self.monotonic()
-        slot = at = self.at(name, target)
-        if slot is None or at is None:
+        slot = self.at(name, target)
+        if slot is None:
             return
         # A refused key is not tried more often; after a change of the key all targets are polled at once.
-        if not self.accounts[target.client_name].client.credential.is_refused():
-            at = self._repeat_at(PollKey(target.key, name), target.client_name, now, slot)
-        at = max(at, now + asked)
+        is_refused = self.accounts[target.client_name].client.credential.is_refused()
+        repeat = slot if is_refused else self._repeat_at(PollKey(target.key, name), target.client_name, now, slot)
+        at = max(repeat, now + asked)
         if at != slot:
             self.timetables[name].put(target, at)
         if asked:

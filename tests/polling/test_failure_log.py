@@ -1,5 +1,6 @@
 """The log shows when failures begin and end: a few by name, very many by number."""
 
+import math
 from collections import Counter
 
 from structlog.testing import capture_logs
@@ -35,6 +36,7 @@ def test_of_very_many_the_others_are_counted_when_the_window_ends() -> None:
             failure_log.fails(facts(zone, "other"), "server_error", "the platform answered 500")
         failure_log.fails(facts(1), "timeout", "no answer within 10 s")
         failure_log.sum_up()
+        assert failure_log.sum_up_at == WINDOW_SECONDS
         assert Counter((line["event"], line["account"], line["reason"]) for line in logs) == {
             ("target fails", "main", "server_error"): MOST_NAMED,
             ("target fails", "other", "server_error"): MOST_NAMED,
@@ -44,6 +46,7 @@ def test_of_very_many_the_others_are_counted_when_the_window_ends() -> None:
         clock.now = WINDOW_SECONDS
         failure_log.sum_up()
         failure_log.sum_up()
+    assert failure_log.sum_up_at == math.inf
     more = {"event": "more targets fail", "reason": "server_error", "targets": 1000 - MOST_NAMED}
     assert logs == [{**more, "account": account, "log_level": "warning"} for account in ("main", "other")]
 
@@ -62,4 +65,14 @@ def test_the_next_window_names_again_after_it_has_told_of_the_last_and_nothing_i
         ("more targets recovered", "main", 3),
         *[("target recovered", "main", None)] * MOST_NAMED,
         ("more targets recovered", "main", 1),
+    ]
+
+
+def test_a_list_for_another_shard_is_named_each_time_that_it_begins_to_fail() -> None:
+    failure_log = FailureLog(TurnedClock(0.0))
+    with capture_logs() as logs:
+        for failure in (None, ("timeout", "no"), ("timeout", "no"), None, ("forbidden", "403")):
+            failure_log.lists("discovery", "main", failure)
+    assert [(line["event"], line["reason"]) for line in logs] == [
+        ("list of an account fails", reason) for reason in ("timeout", "forbidden")
     ]
