@@ -99,7 +99,4 @@ async def test_an_answer_that_was_the_same_renews_nothing_of_a_target_that_faile
                 answers.clear()
             written.set()
             await parts.settle()
-        assert (parts.value(UP, collector="dns_statistics"), parts.value(SUCCESS, collector="dns_statistics")) == (
-            0,
-            before,
-        )
+        assert [parts.value(name, collector="dns_statistics") for name in (UP, SUCCESS)] == [0, before]

@@ -193,6 +193,8 @@ LIMIT_POLLS = [
     limit(LIMIT_DAYS, breaches(9, 3, 3)),
     limit(LIMIT_DAYS | {"08-02-2026": breaches(6, 3, 7)}, breaches(11, 3, 8)),
 ]
+SCRIPT_POLLS = [SCRIPT_ANSWER % figures for figures in ((1.25, 120000, 5300), (1.5, 150000, 6300))]
+PLAIN_DAYS = [limit({"08-02-2026": 6, "07-02-2026": 0}, breaches(1, 2, 3))]
 
 
 @pytest.mark.parametrize(
@@ -200,18 +202,10 @@ LIMIT_POLLS = [
     [
         ("dns_statistics_two_polls", dns_statistics.COLLECTOR, DNS_POLLS),
         ("dns_record_scans_never_scanned", dns_record_scans.COLLECTOR, [None]),
-        (
-            "scripts_two_polls",
-            scripts.COLLECTOR,
-            [SCRIPT_ANSWER % figures for figures in ((1.25, 120000, 5300), (1.5, 150000, 6300))],
-        ),
+        ("scripts_two_polls", scripts.COLLECTOR, SCRIPT_POLLS),
         ("scripts_of_nulls", scripts.COLLECTOR, [json.dumps({"Id": 7, **nulls("script")})]),
         ("shield_rate_limits_two_polls", shield_rate_limits.COLLECTOR, LIMIT_POLLS),
-        (
-            "shield_rate_limits_of_plain_days",
-            shield_rate_limits.COLLECTOR,
-            [limit({"08-02-2026": 6, "07-02-2026": 0}, breaches(1, 2, 3))],
-        ),
+        ("shield_rate_limits_of_plain_days", shield_rate_limits.COLLECTOR, PLAIN_DAYS),
     ],
 )
 async def test_polls_give_their_exposition(name: str, collector: Collector, answers: list[str | None]) -> None:

@@ -25,9 +25,7 @@ MONTH = Outcome(ZONE, counts=(Count(COUNTED, (), (((), MonthToDate(1.0)),)),))
     ],
 )
 def test_an_answer_is_compared_where_an_equal_one_gives_an_equal_result(
-    polled: Polled,
-    unexpected: str,
-    is_compared: bool,  # noqa: FBT001
+    polled: Polled, unexpected: str, *, is_compared: bool
 ) -> None:
     noted = polled.noting(frozenset(unexpected.split()), b"hash").outcomes[0]
     assert (noted.fingerprint == b"hash", noted.lack.unexpected) == (is_compared, frozenset(unexpected.split()))

@@ -349,23 +349,16 @@ async def test_a_zone_that_the_platform_does_not_know_loses_its_scan_series_unti
         assert parts.value("edge_dns_record_scan_found", zone_id="101") is not None
 
 
-@pytest.mark.parametrize(
-    ("collector", "path", "family"),
-    [
-        ("shield_zones", "/shield/shield-zones", "edge_resources"),
-        ("shield_bot_detection", "/shield/shield-zone/1/bot-detection", "edge_shield_api_guardian_enabled"),
-    ],
-)
-async def test_what_is_not_found_hides_nothing_that_other_collectors_tell(
-    collector: str, path: str, family: str
-) -> None:
+async def test_what_is_not_found_hides_nothing_that_other_collectors_tell() -> None:
+    bots = ("shield_bot_detection", "/shield/shield-zone/1/bot-detection", "edge_shield_api_guardian_enabled")
     async with exporter_parts(world=world()) as parts:
-        before = parts.samples(family)
-        parts.faults.add({"kind": "status", "status": 404, "path": path})
-        poll_now(parts.schedule, collector)
-        await parts.settle()
-        assert 0.0 in parts.samples("edge_target_up", collector=collector).values()
-        assert parts.samples(family) == before != {}
+        for collector, path, family in (("shield_zones", "/shield/shield-zones", "edge_resources"), bots):
+            before = parts.samples(family)
+            parts.faults.add({"kind": "status", "status": 404, "path": path})
+            poll_now(parts.schedule, collector)
+            await parts.settle()
+            assert 0.0 in parts.samples("edge_target_up", collector=collector).values()
+            assert parts.samples(family) == before != {}
 
 
 @pytest.mark.parametrize(("status", "seconds", "turns"), [(429, 2000, 5), (503, 2000, 5), (429, 10**8, 9)])
