@@ -93,6 +93,7 @@ def test_a_counter_counts_something_else_where_more_than_its_spelling_differs(
         text += f"endpoints: [{{name: a, path: '{path}', ids: [1], metrics: [{metric}]}}]\n"
         found = next(one for one in from_settings.collectors(load_text(tmp_path, text)) if one.name == "a")
         assert isinstance(found, TargetCollector)
+        assert "A" in found.metrics[0].source
         return found.metrics[0].declared("main")
 
     assert differing(declared(SPELT), declared((*SPELT[:part], spelt, *SPELT[part + 1 :]))) == changed
