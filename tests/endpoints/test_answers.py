@@ -100,7 +100,7 @@ def of_days(days: str) -> str:
     return f"endpoints: [{{name: things, path: /things, metrics: [{metric}]}}]"
 
 
-def of_a_list(**expressions: str) -> str:
+def of_a_list(**expressions: str | None) -> str:
     each = {"list": "/things", "items": "Items", "id": "Id", "page": "page", "more": "More", **expressions}
     return f"""
 endpoints:
