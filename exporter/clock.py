@@ -50,10 +50,10 @@ class PlatformTime:
         self.believed: float | None = None
         self._wall = clocks.wall
         self._monotonic = clocks.monotonic
-        # The last accepted time, and the last one that was not, less the monotonic second at which it was received.
+        # The last accepted time, and the last one that was not, less the monotonic second at which it was received; of
+        # this one, also how many answers agree.
         self._accepted: float | None = None
-        self._doubted: float | None = None
-        self._answers = 0
+        self._doubted: tuple[float, int] | None = None
 
     def restore(self, believed: float) -> None:
         """Continue from the time that an earlier process accepted, in unix seconds, unless a newer one is known."""
@@ -75,7 +75,7 @@ class PlatformTime:
         at = None if date is None else date.timestamp()
         if at is not None and (abs(at - wall) <= DAY_SECONDS or self._is_believed(at - now)):
             self.believed, self._accepted = at, at - now
-            self._doubted, self._answers = None, 0
+            self._doubted = None
             return date
         if self._accepted is not None:
             return datetime.fromtimestamp(self._accepted + now, UTC)
@@ -84,7 +84,8 @@ class PlatformTime:
     def _is_believed(self, reading: float) -> bool:
         if self._accepted is not None and abs(reading - self._accepted) <= DAY_SECONDS:
             return True
-        agrees = self._doubted is not None and abs(reading - self._doubted) <= DAY_SECONDS
-        self._answers = self._answers + 1 if agrees else 1
-        self._doubted = reading
-        return self._answers >= ANSWERS_BELIEVED
+        answers = 1
+        if self._doubted is not None and abs(reading - self._doubted[0]) <= DAY_SECONDS:
+            answers += self._doubted[1]
+        self._doubted = reading, answers
+        return answers >= ANSWERS_BELIEVED

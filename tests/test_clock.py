@@ -31,7 +31,7 @@ CASES: dict[str, list[Step]] = {
         (5 * DAY, AHEAD + 15 * DAY, AHEAD + 15 * DAY),
     ],
     "an accepted time, while this machine's clock is wrong": [
-        *((0, AHEAD, 0), (0, AHEAD, 0), (0, AHEAD, AHEAD), (3600, AHEAD + 3600, AHEAD + 3600)),
+        *((0, AHEAD, 0), (0, AHEAD + DAY, 0), (0, AHEAD + 2 * DAY, AHEAD + 2 * DAY), (0, AHEAD + DAY, AHEAD + DAY)),
     ],
     "the first, far in the past": [(0, -300 * DAY, -300 * DAY)],
 }
@@ -55,6 +55,6 @@ def test_a_time_is_accepted(steps: list[Step]) -> None:
 
 
 def test_what_was_accepted_continues_after_a_restart() -> None:
-    time = PlatformTime(Clocks(NOON.timestamp, FakeClock()))
+    time = PlatformTime(Clocks(NOON.timestamp, FakeClock(100.0 * DAY)))
     time.restore(NOON.timestamp() + AHEAD)
     assert time.read(at(AHEAD + 23 * 3600)) == at(AHEAD + 23 * 3600)

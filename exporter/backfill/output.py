@@ -79,7 +79,6 @@ class Spool:
         with self._faults(), self._database:
             self._database.execute("INSERT INTO target VALUES (?, ?)", (mark, samples))
             self._database.executemany("INSERT INTO part VALUES (?, ?)", [part for part in parts.items() if part[1]])
-        self.done.add(mark)
         self.samples += samples
 
     def finish(self, *, keep: bool) -> None:

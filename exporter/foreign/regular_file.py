@@ -51,7 +51,7 @@ def unreadable(error: OSError) -> str:
     """Say why a file cannot be read."""
     match error:
         case NotRegularFileError():
-            return error.strerror or "is not a regular file"
+            return str(error.strerror)
         case FileNotFoundError() | NotADirectoryError():
             return "does not exist"
         case IsADirectoryError():

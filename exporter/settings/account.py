@@ -215,7 +215,7 @@ def parse_database_name(value: object) -> str:
 def parse_database_url(value: object) -> str:
     """Validate a database's address and return it as an HTTP URL; `libsql://` means `https://`."""
     parts = split_url(value, _SCHEMES, _EXAMPLE)
-    if parts.username is not None or parts.password is not None:
+    if parts.username is not None:
         raise refused("contains a user name or a password; expected a URL without, and the token in auth_token")
     if any(name != TOKEN_PARAMETER for name, _ in _parameters(parts.query)) or parts.fragment:
         raise refused(

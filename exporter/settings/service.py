@@ -102,7 +102,7 @@ class CollectorsSettings(create_model("_Sections", __base__=Section, **_FIELDS))
             if isinstance(given, Mapping) and name in SECTIONS and given.get("interval") is None
             else given
             for name, given in data.items()
-            if given is not None or name in SECTIONS
+            if given is not None
         }
 
 
