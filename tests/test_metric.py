@@ -4,7 +4,7 @@ from collections.abc import Callable
 import pytest
 
 from exporter.collectors.collector import measure
-from exporter.metric import FamilyInfo, Kind, Metric, is_count, label_value
+from exporter.metric import FamilyInfo, Kind, Metric, declaration, is_count, label_value
 from exporter.platform.errors import WrongShape
 
 TARGET = ("main", "102")
@@ -60,6 +60,10 @@ def test_what_a_payload_cannot_give_fails_the_poll_whole() -> None:
 )
 def test_any_text_is_made_fit_for_a_label(text: str, value: str) -> None:
     assert label_value(text) == value
+
+
+def test_a_declaration_in_the_state_of_an_earlier_version_is_known() -> None:
+    assert declaration(("/things", "days")).hex() == "4e27780fe529322ade0fc5dd"
 
 
 def test_a_count_fits_into_64_bits() -> None:

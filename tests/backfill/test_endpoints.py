@@ -123,14 +123,22 @@ def windows(served: Platform) -> Iterator[tuple[date, date]]:
             yield date.fromisoformat(query["from"][0]), date.fromisoformat(query["to"][0])
 
 
-@pytest.mark.parametrize("is_end_excluded", [False, True])
-def test_days_far_back_are_asked_for_by_the_dates_of_the_path(tmp_path: Path, *, is_end_excluded: bool) -> None:
+@pytest.mark.parametrize(
+    ("path", "is_end_excluded", "whole"),
+    [
+        # The history contains the day of the first poll up to that poll.
+        (SPAN, False, 71),
+        (SPAN, True, 70),
+        (SPAN.replace("{today}", "{days_ago:1}"), True, 70),
+    ],
+)
+def test_days_far_back_are_asked_for_by_the_dates_of_the_path(
+    tmp_path: Path, path: str, whole: int, *, is_end_excluded: bool
+) -> None:
     with serving(is_end_excluded=is_end_excluded) as served:
-        ended = backfill(served, tmp_path, endpoint(SPAN), "--from", str(ago(70)))
+        ended = backfill(served, tmp_path, endpoint(path), "--from", str(ago(70)))
         asked = list(windows(served))
-    assert ended.code == 0, ended.said
-    # The history contains the day of the first poll up to that poll.
-    whole = 70 if is_end_excluded else 71
+    assert (ended.code, "things: " in ended.said) == (0, False), ended.said
     for target, name in (("7", "seven"), ("8", "eight")):
         expected = sum(count(target, ago(70 - ahead)) for ahead in range(whole))
         assert ended.total("edge_things_total", account="main", thing_id=target, thing=name) == expected

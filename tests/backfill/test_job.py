@@ -62,6 +62,7 @@ def test_a_month_is_written_and_the_next_step_is_named(config: Path) -> None:
     assert following == (
         f"Next: promtool tsdb create-blocks-from --max-block-duration=1200h openmetrics {output} DIRECTORY"
     )
+    assert f", {sum(map(len, parsed(output).values()))} samples, " in first
     assert output.read_text().endswith("\n# EOF\n")
     assert {dict(labels)["instance"] for _, labels in parsed(output)} == {"a:1"}
     assert not output.with_name("history.om.part").exists()

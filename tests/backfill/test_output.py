@@ -23,7 +23,7 @@ def body(path: Path) -> list[str]:
 @pytest.fixture
 def output(tmp_path: Path) -> Path:
     """A file to make, of which two targets are written."""
-    output = tmp_path / "out.om"
+    output = tmp_path / "made" / "out.om"
     with closing(Spool(output, FAMILIES, TERMS)) as spool:
         spool.add(*A)
         spool.add(*B)
@@ -58,6 +58,12 @@ def test_other_terms_and_two_at_once_are_refused(output: Path) -> None:
         Spool(output, FAMILIES, {"days": "c to d"})
     with closing(Spool(output, FAMILIES, TERMS)), pytest.raises(RefusedError, match="another process is making"):
         Spool(output, FAMILIES, TERMS)
+
+
+def test_a_disk_that_takes_nothing_is_no_damage(tmp_path: Path) -> None:
+    (parts_of(tmp_path / "out.om") / "parts.db").mkdir(parents=True)
+    with pytest.raises(OSError, match="unable to open database file"):
+        Spool(tmp_path / "out.om", FAMILIES, TERMS)
 
 
 @pytest.mark.parametrize("content", ["not a database " * 100, "CREATE TABLE terms (other)"], ids=["text", "foreign"])

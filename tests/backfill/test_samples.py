@@ -120,6 +120,10 @@ def test_what_was_there_at_the_first_sight_is_spread_over_the_time_before_it() -
     assert made[-2:] == [(719 * minute, 719.0), (719 * minute + 1, 0.0)]
 
 
+def test_the_steps_are_what_their_names_say() -> None:
+    assert STEPS == {"15m": 900_000, "1h": 3_600_000, "3h": 10_800_000}
+
+
 def test_of_a_day_of_which_nobody_knows_there_is_no_sample() -> None:
     shown = {F - 3: 4.0, F - 1: 20.0}
     times = [at for at, _ in points(None, shown, Span(F - 3, F - 1), STEPS["15m"])]

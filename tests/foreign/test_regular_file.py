@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from exporter.foreign import regular_file
 from exporter.foreign.regular_file import NotRegularFileError, may_be_read_by_others, read_regular
 
 
@@ -16,9 +17,13 @@ def test_a_regular_file_is_read_through_links_too(tmp_path: Path) -> None:
     assert read_regular(tmp_path / "file", 4) == b"some"
 
 
-def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(NotRegularFileError, match="is a pipe, such as '<\\(command\\)' makes"):
+        read_regular(tmp_path / "pipe")
+    # As if it had taken a file's place after the check.
+    monkeypatch.setattr(regular_file, "check_regular", Path.stat)
+    with pytest.raises(NotRegularFileError, match="is a pipe"):
         read_regular(tmp_path / "pipe")
 
 

@@ -1,11 +1,13 @@
 """A key file: its changes are found, and no call waits long for it."""
 
+import asyncio
 import os
 import threading
 from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
+from structlog.testing import capture_logs
 
 from exporter.platform.errors import CredentialError
 from exporter.settings import key_file
@@ -26,6 +28,9 @@ async def test_a_key_is_read_and_a_new_one_is_found(tmp_path: Path) -> None:
     clock.now += CHECK_SECONDS
     await key.refresh()
     assert key() == "another"
+    path.write_text("a third\n")
+    clock.now += CHECK_SECONDS
+    await until(lambda: key() == "a third", "a use looks at the file, too")
 
 
 async def test_a_key_that_nobody_has_read_yet_is_an_error(tmp_path: Path) -> None:
@@ -65,10 +70,17 @@ async def test_a_file_system_that_does_not_answer_costs_one_moment_and_the_last_
     monkeypatch.setattr(key_file, "PATIENCE", 0.01)
     path.write_text("renewed")
     clock.now += CHECK_SECONDS
-    await key.refresh()
-    assert key() == "old"
+    with capture_logs() as logged:
+        await asyncio.gather(key.refresh(), key.refresh())
+    assert (key(), [one["event"][:31] for one in logged]) == ("old", ["key file cannot be read now, it"])
     clock.now += PATIENCE * 10
     await key.refresh()
     assert (key(), looks) == ("old", 1), "no second thread hangs"
+    daemons = [one.daemon for one in threading.enumerate() if one.name == "key file"]
+    fresh = KeyFile(path, clock)
+    await fresh.refresh()
+    with pytest.raises(CredentialError, match="its file system does not answer"):
+        fresh()
     answers.set()
     await until(lambda: key() == "renewed", "the key that a thread reads")
+    assert daemons == [True], "the process may end meanwhile"

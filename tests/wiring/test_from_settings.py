@@ -2,8 +2,12 @@
 
 import pytest
 
+from exporter.platform.http.client import Observer
 from exporter.settings.model import Settings
 from exporter.wiring import from_settings
+from exporter.wiring.clients import client_of
+
+ACCOUNT = {"name": "main", "base_url": "https://api.example.net", "api_key": "secret"}
 
 
 def run(**settings: object) -> set[str]:
@@ -13,30 +17,26 @@ def run(**settings: object) -> set[str]:
 
 def configured(**settings: object) -> Settings:
     """Return settings of one account."""
-    account = {"name": "main", "base_url": "https://api.example.net", "api_key": "secret"}
-    return Settings.model_validate({"accounts": [account], **settings})
+    return Settings.model_validate({"accounts": [ACCOUNT], **settings})
 
 
 EVERYTHING = run()
 
 
 @pytest.mark.parametrize(
-    ("series", "gone"),
+    ("settings", "gone"),
     [
-        ({"deny": ["edge_dns_record_scan_.*"]}, {"dns_record_scans"}),
-        ({"deny": ["edge_dns_record_scan_f.*"]}, set()),
-        ({"deny": ["edge_container_.*", "edge_search_results"]}, {"container_tags", "search"}),
-        ({"allow": ["edge_dns_queries_total"]}, EVERYTHING - {"dns_statistics", "discovery"}),
-        ({"allow": ["edge_.*"], "deny": ["edge_database_.*"]}, {"database", "database_queries"}),
-        ({"deny": ["edge_resources"]}, set()),
+        ({"series": {"deny": ["edge_dns_record_scan_.*"]}}, {"dns_record_scans"}),
+        ({"series": {"deny": ["edge_dns_record_scan_f.*"]}}, set()),
+        ({"series": {"deny": ["edge_container_.*", "edge_search_results"]}}, {"container_tags", "search"}),
+        ({"series": {"allow": ["edge_dns_queries_total"]}}, EVERYTHING - {"dns_statistics", "discovery"}),
+        ({"series": {"allow": ["edge_.*"], "deny": ["edge_database_.*"]}}, {"database", "database_queries"}),
+        ({"series": {"deny": ["edge_resources"]}}, set()),
+        ({"collectors": {"scripts": {"enabled": False}}}, {"scripts"}),
     ],
 )
-def test_what_is_never_served_is_not_polled_for(series: dict[str, list[str]], gone: set[str]) -> None:
-    assert EVERYTHING - run(series=series) == gone
-
-
-def test_a_collector_that_is_switched_off_is_not_run() -> None:
-    assert EVERYTHING - run(collectors={"scripts": {"enabled": False}}) == {"scripts"}
+def test_what_is_off_or_never_served_is_not_polled_for(settings: dict[str, object], gone: set[str]) -> None:
+    assert EVERYTHING - run(**settings) == gone
 
 
 def test_each_collector_is_polled_as_often_as_it_is_told() -> None:
@@ -57,3 +57,29 @@ def test_a_list_of_an_endpoint_is_read_at_most_as_often_as_discovery_runs(interv
     }
     settings = configured(endpoints=[endpoint], collectors={"discovery": {"interval": "1h"}})
     assert {plan.collector.name: plan.interval for plan in from_settings.plans(settings)}["pull_zones_list"] == listed
+
+
+async def test_shards_divide_the_budget_of_an_account_and_not_that_of_a_database() -> None:
+    settings = configured(databases=[{"name": "orders", "url": "https://x", "auth_token": "secret"}])
+    account, database = settings.accounts[0], settings.databases[0]
+    clients = [client_of(account, Observer()), *(client_of(one, Observer(), 3) for one in (account, database))]
+    limiters = [client.rate_limiter for client in clients]
+    assert [(one.rate, one.max_in_flight) for one in limiters] == [(10.0, 32), (10.0 / 3, 11), (10.0, 32)]
+    assert client_of(account, Observer(), 64).rate_limiter.max_in_flight == 1
+
+
+@pytest.mark.parametrize(
+    ("account", "is_same"),
+    [
+        ({"api_key": "another"}, True),
+        ({"base_url": "https://other.example.net"}, False),
+        ({"shield_zones": {"ids": [1], "discover": False}}, False),
+        ({"dns_zones": {"exclude": ["a"]}}, False),
+    ],
+)
+def test_exporters_of_one_installation_notice_that_they_poll_something_else(
+    account: dict[str, object], *, is_same: bool
+) -> None:
+    assert (
+        from_settings.digests(configured(accounts=[ACCOUNT | account])) == from_settings.digests(configured())
+    ) == is_same
