@@ -106,7 +106,7 @@ ANSWERS: list[tuple[Collector, Mapping[str, Body]]] = [
         "an unknown type, and a new name": '{"ScriptType": 3, "Name": "router"}',
         "secrets": '{"DeploymentKey": "d3pl0y", "EdgeScriptVariables": [{"Required": true, "DefaultValue": "v4lue"}]}',
         "a credit": '{"MonthlyCost": -2.0}',
-        **{f"wrong fields{more}": f'{{"Id": [], "MonthlyCost": [], "Name": []{more}}}' for more in ("", ', "Deleted": 7')},
+        **{f"wrong{more}": f'{{"Id": [], "MonthlyCost": [], "Name": []{more}}}' for more in ("", ', "Deleted": 7')},
         "a cost without end": '{"MonthlyCost": 1e999}',
         "hostile names": json.dumps(
             {"Name": HOSTILE, "DefaultHostname": HOSTILE, "Integration": {"RepositorySettings": {"Name": HOSTILE}}}),
