@@ -124,6 +124,12 @@ def test_ctrl_c_while_a_command_is_loaded_ends_it_without_a_word() -> None:
     assert (ended.stdout, ended.stderr, ended.returncode) == (b"", b"", -signal.SIGINT)
 
 
+@pytest.mark.parametrize(("width", "line"), [(62, "  -h, --help  Show"), (61, "  -h, --help\n    Show")])
+def test_a_narrow_terminal_gets_the_meaning_of_an_option_below_it(width: int, line: str) -> None:
+    ended = invoke("completion", "--help", environ={"COLUMNS": str(width)})
+    assert f"\n{line} this message and exit.\n" in ended.out
+
+
 # Commands to copy, and names that cannot be broken, stay whole.
 EXAMPLES = (
     "edge-exporter ",

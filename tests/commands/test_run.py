@@ -140,12 +140,20 @@ def test_every_flag_of_the_settings_is_in_the_help_which_fits_one_screen() -> No
     [
         ("--web.listen-address", "--web.listen: found 'x', expected host:port, [::1]:9877 or :9877"),
         ("--web.config.file", "x: does not exist"),
-        ("--log.level", "--log.level: found 'x', expected one of debug, info, warning, error"),
-        ("--log.format", "--log.format: found 'x', expected one of auto, console, json"),
     ],
 )
 def test_names_of_flags_as_other_exporters_have_them_are_understood(alias: str, expected: str) -> None:
     assert expected in invoke("run", alias, "x").err
+
+
+def test_a_server_may_open_as_many_files_as_the_system_allows() -> None:
+    code = (
+        "from resource import RLIMIT_NOFILE as files, getrlimit, setrlimit\n"
+        "from exporter.commands.output.serving import serve\n"
+        "async def show(): print(getrlimit(files))\n"
+        "setrlimit(files, (64, 128)); serve(show())"
+    )
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "(128, 128)\n"
 
 
 def test_a_process_whose_threads_hang_is_ended_some_seconds_after_a_signal() -> None:

@@ -105,6 +105,8 @@ def test_a_long_answer_is_shown_shortened_and_has_no_more_than_sixty_proposals()
         assert shown[:3] == ["{", f'  "Fits": "{"ü" * 147}",', f'  "Long": "{"x" * 148}'[:159] + "…"]
         assert (len(shown[1]), len(shown[2]), shown[40:]) == (160, 160, more)
     assert propose(json.dumps(fields)).out.count("{name: ") == 60
+    edge = invoke("endpoint", "try", "--from-answer", "-", "--name", "edge_x", stdin='{"A": 1}')
+    assert "{name: edge_x_a, " in edge.out
     assert "\n      []  # the answer holds neither" in propose("{}").out
 
 

@@ -11,6 +11,7 @@ from threading import Thread
 import pytest
 
 from exporter.collectors.causes import Cause
+from exporter.commands.explain import details
 from exporter.sandbox import keys
 from tests.commands.conftest import Configure
 from tests.commands.platform import Platform
@@ -103,10 +104,12 @@ GROUP = f"edge_a, edge_b\n  cause:    failing: It fails.\n{TARGETS}  … and 1 m
         ("x", "target=x&limit=1000", NONE | {"unknown_targets": ["x"]},
          "'x' is unknown: neither a target nor a name that discovery has found."),
         ("x edge_b", "target=x&family=edge_b&limit=1000",
-         NONE | {"absences": [absence(1, name="", account=""), absence(2, cause="off")], "matched": 2},
+         NONE | {"absences": [absence(1, name="thing/1", account=""), absence(2, cause="off")], "matched": 2},
          ("edge_a, edge_b\n  cause:    failing: It fails.\n  target:   thing/1, by a\n  evidence: 404\n"
           "  to do:    Wait.\n\nedge_a, edge_b\n  cause:    off: It fails.\n"
           "  target:   thing/2 (thing-2) of main, by a\n  evidence: 404\n  to do:    Wait.")),
+        ("edge_a", "family=edge_a&limit=1000", SOME | {"absences": [absence(n) for n in range(5)], "matched": 5},
+         f"{GROUP.partition('  …')[0]}  to do:    Wait."),
         ("-o json", "limit=1000", NONE, json.dumps(NONE, indent=2)),
     ],
 )  # fmt: skip
@@ -133,6 +136,11 @@ def test_what_is_asked_and_what_is_printed(
 def test_an_answer_without_absences_is_one_clear_line(served: Served, status: int, body: str, said: str) -> None:
     served.status, served.body = status, body
     assert invoke("explain", "--url", served.url) == Ended("", f"{said.format(url=served.url)}\n", 1)
+
+
+def test_lines_are_wrapped_at_the_width_of_a_terminal_between_words() -> None:
+    lines = details({"absences": [absence(1, evidence="found two-three four")]}, 22).splitlines()
+    assert lines[6:8] == ["  evidence: found", "      two-three four"]
 
 
 def test_a_password_is_read_from_a_file_or_stdin(served: Served) -> None:
