@@ -255,7 +255,8 @@ def test_a_person_at_a_terminal_sees_a_bar(config: Path, platform: Platform, fai
     for zone in (101, 102)[:failing]:
         platform.faults.add({"kind": "status", "status": 404, "path_regex": f"/dnszone/{zone}/.*"})
     words = ["backfill", "--config", str(config), "--output", str(config.parent / "history.om")]
-    session = type_in(words, [], {})
+    session = type_in(words, [], {}, config.parent / "out")
+    assert (config.parent / "out").read_text().startswith(f"{config.parent / 'history.om'}: ")
     drawn = {
         (int(done), int(targets), int(failed))
         for done, targets, failed in re.findall(

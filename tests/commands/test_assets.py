@@ -60,6 +60,7 @@ def test_files_of_an_earlier_version_are_replaced_and_those_that_were_edited_are
     head = f"these files were edited and are kept; --force replaces them:\n  {edited}\n--- {edited}\n+++ this version\n"
     assert ended.err.startswith(head)
     assert re.search(r"^-\s+severity: night$", ended.err, re.MULTILINE)
+    assert "sha256" not in ended.err
     assert re.search(r"^\+\s+severity: warning$", ended.err, re.MULTILINE)
     assert {name for name, text in written(tmp_path).items() if text != SHIPPED["rules"][name]} == {"dns.yml"}
     forced = invoke("assets", "rules", tmp_path, "--force")
@@ -77,6 +78,7 @@ def test_a_file_without_a_digest_is_kept_if_it_differs(what: str, tmp_path: Path
     ended = invoke("assets", what, tmp_path)
     assert (ended.code, other.read_text()) == (1, "{}\n")
     assert f"  {other}\n--- {other}\n" in ended.err
+    assert "\n-{}\n" in ended.err
 
 
 def test_values_of_an_organisation_reach_every_rule(tmp_path: Path) -> None:

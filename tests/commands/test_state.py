@@ -107,6 +107,8 @@ def test_a_file_that_is_not_there_or_damaged_is_left_as_it_is(address: str, tmp_
     damaged = tmp_path / "damaged.db"
     damaged.write_text("a note\n" * 1000)
     assert copy(damaged, address).code == 1
+    unreachable = copy(damaged, "postgresql://127.0.0.1:1/none")
+    assert (unreachable.code, "contains a password" in unreachable.err) == (1, False)
     assert damaged.read_text() == "a note\n" * 1000
 
 
@@ -116,6 +118,7 @@ def test_a_file_that_is_not_there_or_damaged_is_left_as_it_is(address: str, tmp_
         ("postgresql://edge:PASSWORD@db/edge", "TO: contains a password"),
         ("postgresql://db/edge?password=PASSWORD", "TO: contains a password"),
         ("postgresql://edge:1/PASSWORD@db/edge", "TO: contains a password"),
+        ("postgresql://[PASSWORD", "TO: contains a password"),
         ("@FOLDER/other", "TO: FOLDER/other does not contain the address of"),
         ("@FOLDER/absent", "TO: FOLDER/absent does not exist"),
     ],
