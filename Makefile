@@ -26,7 +26,7 @@ demo: $(BIN)/edge-exporter ## the exporter on a local platform, nothing to confi
 	$(BIN)/edge-exporter demo
 
 # With bytecode, whatever the environment says: the tests start the exporter hundreds of times. A first collection writes it,
-# so that nine workers need not all compile the tests; what cannot be collected, the run itself says.
+# so that the workers need not all compile the tests; what cannot be collected, the run itself says.
 .PHONY: test
 test: $(VENV)/.test ## the tests
 	@-PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --collect-only -qq >/dev/null

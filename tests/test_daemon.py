@@ -477,6 +477,6 @@ async def test_the_work_of_a_start_and_a_reload_is_proportional_to_the_endpoints
         await daemon.stop()
         return lines - before
 
-    base, few, many = [await work(number) for number in (1, 41, 161)]
+    base, few, many = [await work(number) for number in (1, 21, 81)]
     # Four times as many: 4 if it is proportional, 16 if it is a square. The longer it takes, the more ticks are in it.
     assert (many - base) / (few - base) < 8

@@ -61,7 +61,7 @@ from tests.postgres import Postgres
 from tests.waiting import PATIENCE
 
 # The suite runs the same few examples each time; with MODEL_EXAMPLES, which `make fuzz` sets, so many new ones.
-EXAMPLES = int(os.environ.get("MODEL_EXAMPLES", "10"))
+EXAMPLES = int(os.environ.get("MODEL_EXAMPLES", "6"))
 EXAMPLES_ON_A_DATABASE = max(1, EXAMPLES // 3)
 STEPS = 60
 BEGIN = datetime(2026, 2, 26, 9, 30, tzinfo=UTC).timestamp()
