@@ -127,13 +127,12 @@ class DaySeries:
 
     def _close(self, leaving: Sequence[int]) -> None:
         before = self.value
-        self.closed = math.fsum((self.closed, *self._counted((day, self.highs[day]) for day in leaving)))
         self.shut = max(self.shut, *leaving)
         for ordinal in leaving:
             # The baseline is kept: `backfill` uses it to find where the uncounted history ends.
             del self.highs[ordinal]
             self.lasts.pop(ordinal, None)
-        # Rounding can make the sum slightly smaller, and any fall of a counter looks like a reset.
+        # Again if rounding has made the sum slightly smaller: any fall of a counter looks like a reset.
         while (lost := before - self.value) > 0:
             self.closed += lost
 

@@ -6,7 +6,7 @@ import pytest
 
 from exporter.collectors.collector import Outcome
 from exporter.exposition.store import LAST_SUCCESS, TARGET_UP, Store, Update
-from exporter.metric import Count, DayBuckets, Family, FamilyInfo, Kind, Sample
+from exporter.metric import Family, FamilyInfo, Kind, Sample
 from exporter.targets.target import PollKey, Target
 from tests.polled import fail, succeed
 from tests.turned_clock import TurnedClock
@@ -209,14 +209,6 @@ def test_when_a_family_was_seen_last_is_known_until_it_is_seen_again() -> None:
         ((_, status),) = setup.store.statuses()
         seen.append(dict(status.gaps.last_seen))
     assert seen == [{}, {TOTAL.name: START}, {TOTAL.name: START}, {}]
-
-
-def test_a_counter_that_the_answer_had_and_the_ledger_has_not_saved_is_known() -> None:
-    setup = StoreSetup()
-    outcome = Outcome(ZONE, counts=(Count(TOTAL, ("101",), (((), DayBuckets({20000: 5})),)),))
-    succeed(setup.store, "dns_statistics", outcome, lifetime=900.0)
-    ((_, status),) = setup.store.statuses()
-    assert status.gaps.unsaved == {TOTAL.name}
 
 
 @pytest.mark.parametrize(

@@ -75,14 +75,6 @@ def test_names_of_an_earlier_run_are_known_before_any_discovery() -> None:
     assert [target.name for target in made.targets("dns_zone")] == ["remembered"]
 
 
-def test_a_configured_name_is_the_target_s_own() -> None:
-    limit = Target("main", "rate_limit", "7", "login", {"shield_zone_id": "3"})
-    made = registry(Selection("main", "rate_limit", (limit,)))
-    assert [(target.name, target.attributes) for target in made.targets("rate_limit")] == [
-        ("login", {"shield_zone_id": "3"})
-    ]
-
-
 def test_a_rate_limit_belongs_to_the_shard_of_its_shield_zone() -> None:
     fixed = Target("main", "rate_limit", "7", "login", {"shield_zone_id": "3"})
     # Of four shards, shield zone 3 belongs to the third and shield zone 4 to the second.
@@ -93,10 +85,10 @@ def test_a_rate_limit_belongs_to_the_shard_of_its_shield_zone() -> None:
     assert [made.shard_of(key) for key in keys] == [2, None, 2, 1]
     assert [made.is_strange(key) for key in keys] == [True, False, True, False]
     made.apply("main", Inventory({"rate_limit": ResourceList((Resource("55", parent="4"),), complete=True)}))
-    assert (made.shard_of(found), [target.attributes for target in made.targets("rate_limit")]) == (
-        1,
-        [{"shield_zone_id": "4"}],
-    )
+    assert made.shard_of(found) == 1
+    at_once(made.resharding(Share(frozenset({1, 2}), 4, may_change=True)))
+    limits = [(target.name, target.attributes["shield_zone_id"]) for target in made.targets("rate_limit")]
+    assert limits == [("login", "3"), ("", "4")]
 
 
 def test_a_configuration_without_a_kind_removes_its_targets() -> None:

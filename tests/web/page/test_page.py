@@ -12,7 +12,7 @@ from exporter.assets.shipped import REPOSITORY
 from exporter.responsive.slices import at_once
 from exporter.targets.sharding import Shard
 from exporter.targets.target import Target, TargetKey
-from exporter.web.page.wording import foreign, named
+from exporter.web.page.wording import foreign, named, plain
 from exporter.web.status_models import LedgerView
 from tests.exporter_parts import START
 from tests.golden import assert_golden
@@ -160,6 +160,9 @@ def test_a_hostile_name_is_shown_as_far_as_it_can_be() -> None:
         "<bdi>\N{REPLACEMENT CHARACTER}gnp.exe\N{REPLACEMENT CHARACTER}</bdi>",
     ]
     assert [foreign("x" * most) for most in (300, 301)] == [f"<bdi>{'x' * 300}</bdi>", f"<bdi>{'x' * 299}…</bdi>"]
+    kept = "~\xa0\u2027\u202f\u2065\u206a\ufefe\uff00"
+    spaces, unseen = "\t\n\r\x85\u2028\u2029", "\0\x08\x0b\x0c\x0e\x1f\x7f\x84\x86\x9f\u202a\u202e\u2066\u2069\ufeff"
+    assert [plain(text) for text in (kept, spaces, unseen)] == [kept, " " * 6, "\N{REPLACEMENT CHARACTER}" * 15]
     assert named("a/b-c._d&.<e>") == "<bdi>a/<wbr>b-c._<wbr>d&amp;.<wbr>&lt;e&gt;</bdi>"
 
 
