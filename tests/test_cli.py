@@ -149,5 +149,3 @@ EXAMPLES = (
 def test_help_fits(name: str, width: int) -> None:
     lines = invoke(name, "--help", environ={"COLUMNS": str(width)}).out.splitlines()
     assert [line for line in lines if len(line) > width and not line.strip(" (").startswith(EXAMPLES)] == []
-    prose = [line.strip() for line in lines if line.startswith("  ")]
-    assert sum(len(line) for line in prose) / len(prose) > width / 4

@@ -27,10 +27,7 @@ class Session:
 def type_in(
     words: Sequence[str], answers: Sequence[tuple[str, str]], environ: Mapping[str, str], out: Path | None = None
 ) -> Session:
-    """Run a command on a terminal of 80 columns; type each answer when its text appears.
-
-    With `out`, its standard output goes to that file.
-    """
+    """Run a command on a terminal of 80 columns, its output in a file if given; type answers when texts appear."""
     pid, terminal = pty.fork()
     if pid == 0:
         if out is not None:

@@ -39,14 +39,6 @@ def test_it_writes_what_is_shipped(what: str, tmp_path: Path) -> None:
     assert {name: text.replace(OUTWARD, "](../") for name, text in written(folder).items()} == SHIPPED[what]
 
 
-def test_links_of_the_runbooks_lead_to_one_another_or_to_the_repository(tmp_path: Path) -> None:
-    invoke("assets", "runbooks", tmp_path)
-    links = {link for text in written(tmp_path).values() for link in re.findall(r"\]\(([^)]+)\)", text)}
-    outward = {link for link in links if link.startswith("https:")}
-    assert OUTWARD.removeprefix("](") + "rules.md" in outward
-    assert [link for link in links - outward if not (tmp_path / link).is_file()] == []
-
-
 def test_files_of_an_earlier_version_are_replaced_and_those_that_were_edited_are_kept_unless_forced(
     tmp_path: Path,
 ) -> None:

@@ -9,7 +9,7 @@ from exporter.counters.rows import StateRow
 from exporter.counters.state_file import StateFile, StateLock
 from exporter.targets.target import PollKey
 from tests.commands.shell import Ended, invoke
-from tests.counters.ledger_driver import WALL, LedgerDriver, key_of
+from tests.counters.ledger_driver import WALL, key_of
 from tests.counters.state_locations import DatabaseLocation
 from tests.postgres import PASSWORD, Postgres
 
@@ -61,17 +61,6 @@ def test_a_state_goes_to_a_database_and_back_exactly(file: Path, address: str, t
     assert back.code == 0
     assert read(tmp_path / "back.db") == read(file) == ROWS
     assert PASSWORD not in there.out + back.out
-
-
-def test_counters_go_on_from_a_copy(address: str, tmp_path: Path) -> None:
-    with LedgerDriver(tmp_path / "state.db") as driver:
-        assert [driver.poll(count) for count in (40, 45)] == [0, 5]
-    assert copy(tmp_path / "state.db", address).code == 0
-    place = DatabaseLocation(Path(address[1:]).read_text().strip())
-    # As `state.installation` is by default.
-    place.execute("UPDATE edge_exporter_row SET installation = 'life-0'")
-    with LedgerDriver(place.storage()) as driver:
-        assert driver.poll(52) == 12
 
 
 def test_an_installation_of_another_name_is_another_state(file: Path, address: str, tmp_path: Path) -> None:
