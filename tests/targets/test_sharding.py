@@ -8,8 +8,9 @@ from exporter.targets.target import TargetKey
 KEYS = [f"main/dns_zone/{number}" for number in range(20_000)]
 
 
-def test_one_shard_owns_everything() -> None:
-    assert all(Shard().owns(TargetKey.of("main", "dns_zone", str(number))) for number in range(100))
+def test_the_queries_of_a_database_belong_to_its_shard() -> None:
+    keys = [TargetKey.of("", *named.split()) for named in ("database orders", "query orders/open", "query orders/late")]
+    assert len({Shard(0, 64).owner_of(key) for key in keys}) == 1
 
 
 @pytest.mark.parametrize("total", [1, 2, 3, 4, 8, 16])
