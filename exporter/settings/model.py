@@ -39,7 +39,6 @@ class Settings(BaseSettings, Sections):
         env_nested_delimiter=DELIMITER,
         enable_decoding=False,
         validate_default=False,
-        arbitrary_types_allowed=False,
     )
 
     def __init__(self, above: Sequence[Texts] = (), /, **values: object) -> None:

@@ -148,7 +148,7 @@ def split_url(value: object, schemes: dict[str, str], example: str) -> SplitResu
 def parse_base_url(value: object) -> str:
     """Validate a platform's address and return it without a slash at its end."""
     parts = split_url(value, {"https": "https", "http": "http"}, "https://api.example.net")
-    if parts.username is not None or parts.password is not None:
+    if parts.username is not None:
         raise refused(
             "contains a user name or a password; expected a URL without, and the key in api_key or api_key_file"
         )

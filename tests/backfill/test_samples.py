@@ -91,6 +91,7 @@ def test_what_rose_later_is_the_live_counters() -> None:
 
 def test_a_day_is_spread_over_pairs_at_every_fourth_step_and_the_middles_of_steps() -> None:
     hour = 3_600_000
+    assert {"15m": hour // 4, "1h": hour, "3h": hour * 3} == STEPS
     day = midnight(F - 1)
     assert points(None, {F - 1: 25.0}, Span(F - 1, F - 1), STEPS["3h"]) == [
         (day, 0.0),
@@ -118,10 +119,6 @@ def test_what_was_there_at_the_first_sight_is_spread_over_the_time_before_it() -
     minute = 60_000
     assert made[2:4] == [(90 * minute, 90.0), (270 * minute, 270.0)]
     assert made[-2:] == [(719 * minute, 719.0), (719 * minute + 1, 0.0)]
-
-
-def test_the_steps_are_what_their_names_say() -> None:
-    assert STEPS == {"15m": 900_000, "1h": 3_600_000, "3h": 10_800_000}
 
 
 def test_of_a_day_of_which_nobody_knows_there_is_no_sample() -> None:

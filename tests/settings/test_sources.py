@@ -248,13 +248,6 @@ def test_a_file_may_have_any_number_of_ids(tmp_path: Path, number: int) -> None:
     assert len(repr(zones)) < 1000
 
 
-def test_a_family_is_served_if_it_is_allowed_and_not_denied(tmp_path: Path) -> None:
-    series = load_text(tmp_path, f"{ACCOUNT}series: {{deny: [edge_script_.*], allow: [edge_.*]}}\n").series
-    served = {name: series.serves(name) for name in ("edge_up", "edge_script_deleted", "go_up")}
-    assert served == {"edge_up": True, "edge_script_deleted": False, "go_up": False}
-    assert load_text(tmp_path, ACCOUNT).series.serves("go_up")
-
-
 def test_the_settings_cannot_be_changed_and_take_nothing_by_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOG", '{"level": "debug"}')
     account = {"name": "main", "base_url": "https://x", "api_key": "hunter2"}

@@ -59,6 +59,15 @@ def test_a_list_of_an_endpoint_is_read_at_most_as_often_as_discovery_runs(interv
     assert {plan.collector.name: plan.interval for plan in from_settings.plans(settings)}["pull_zones_list"] == listed
 
 
+def test_an_account_of_which_nothing_is_discovered_has_the_targets_that_it_names() -> None:
+    off = {key: {"discover": False} for key in ("dns_zones", "scripts", "shield_zones")}
+    limits = [{"id": 3}, {"id": 4, "shield_zone_id": 7}]
+    settings = configured(accounts=[ACCOUNT | off | {"rate_limits": limits}])
+    found = {one.kind: one.fixed for one in from_settings.selections(settings)}
+    assert [limit.attributes for limit in found["rate_limit"]] == [{}, {"shield_zone_id": "7"}]
+    assert found["account"][0].watched == ()
+
+
 async def test_shards_divide_the_budget_of_an_account_and_not_that_of_a_database() -> None:
     settings = configured(databases=[{"name": "orders", "url": "https://x", "auth_token": "secret"}])
     account, database = settings.accounts[0], settings.databases[0]
