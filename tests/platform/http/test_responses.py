@@ -58,7 +58,7 @@ REFUSED: list[tuple[Operation[Any], Mapping[str, object]]] = [
         for key in ("invalid_plan_type.bot_detection", "api_guardian.get_api_guardian.no_configuration")
     }),
     *((operation, {
-        **{f"status {status}": {"statusCode": status} for status in (401, 429, 500, 404)},
+        **{f"status {status}": {"statusCode": status} for status in (399, 400, 401, 429, 500, 404)},
         **{f"enveloped status {status}": failed(statusCode=status) for status in (401, 0)},
         "enveloped status 403": failed(statusCode=403, message="no"),
         "enveloped status 429": failed(statusCode=429, message="slow down"),
