@@ -339,7 +339,6 @@ async def test_what_was_being_counted_when_its_collector_was_switched_off_is_not
         poll_now(daemon.schedule, "scripts")
         scripts = len(configured.world.scripts.scripts)
         await until(lambda: [entry.key.collector for entry in held].count("scripts") == scripts)
-        # The next results wait until these are counted.
         daemon.schedule.durations.clear()
         poll_now(daemon.schedule, "scripts")
         await until(lambda: "scripts" in daemon.schedule.durations)
@@ -382,12 +381,15 @@ async def test_a_renderer_that_broke_is_said_and_unhealthy(
 
 
 async def test_no_secret_is_in_any_page_metric_log_or_the_state_file(configured: ConfiguredSandbox) -> None:
+    configured.write(FILE + "endpoints: [{{name: x, path: /x, metrics: [{{name: edge_x_ms, value: A}}]}}]\n")
     with capture_logs() as logs:
         async with configured.daemon() as (daemon, client):
             await scraped(daemon, client, "edge_script_info")
             await drained(daemon.schedule)
+            assert await daemon.reload() == ()
             pages = [(await client.get(path)).text for path in ("/metrics", "/", "/api/v1/targets", "/api/v1/status")]
             shown = [repr(daemon.settings), repr(daemon.__dict__), str(logs), *pages]
+    assert [line["event"] for line in logs].count("metric is named against the conventions") == 2
     secrets = (keys.API_KEY, keys.DEPLOYMENT_KEY_PREFIX, keys.DEFAULT_VALUE_PREFIX)
     state = b"".join(path.read_bytes() for path in configured.state.parent.iterdir() if path != configured.key)
     for secret in secrets:

@@ -109,7 +109,6 @@ async def test_rows_of_rate_limits_go_where_their_shield_zones_are(tmp_path: Pat
         limits = {(limit, one.shield_zone_id) for limit, one in shared.world.rate_limits.limits.items()}
         for total in (1, 2, 3, 2):
             async with shared.running(total) as pods:
-                # The row of a rate limit that is removed later is kept.
                 removed = shared.world.rate_limits.limits.popitem()
                 for pod in [*pods, *pods]:
                     await pod.poll("discovery")
