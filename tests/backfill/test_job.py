@@ -190,7 +190,7 @@ def test_what_failed_is_named_and_tried_again_by_the_same_command(
     assert (again.exit_code, said[1] in again.stdout) == (0, True), again.stdout
 
 
-@pytest.mark.parametrize(("number", "last"), [(20, "dns_zone/9020: "), (25, "5 more")])
+@pytest.mark.parametrize(("number", "last"), [(20, "main: dns_zone/"), (25, "5 more")])
 def test_of_many_failures_the_first_are_named_and_the_others_counted(config: Path, number: int, last: str) -> None:
     ids = f"dns_zones: {{ids: {list(range(9001, 9001 + number))}, discover: false}}, api_key"
     config.write_text(config.read_text().replace("api_key", ids))
