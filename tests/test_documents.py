@@ -65,11 +65,10 @@ def targets() -> set[str]:
     return set(re.findall(r"^([a-z][a-z-]*):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_document_names_only_commands_that_there_are(document: Path) -> None:
-    text = document.read_text(encoding="utf-8")
-    assert sorted(targets_named(text) - targets()) == []
-    assert [fault for words in calls(text) for fault in faults(words)] == []
+def test_documents_name_only_commands_that_there_are() -> None:
+    texts = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in DOCUMENTS}
+    assert [(name, fault) for name, text in texts.items() for fault in targets_named(text) - targets()] == []
+    assert [(name, fault) for name, text in texts.items() for words in calls(text) for fault in faults(words)] == []
 
 
 def test_no_source_names_a_target_of_the_makefile_that_there_is_not() -> None:

@@ -59,11 +59,6 @@ def python(checkout: Path, *words: str, **environ: str) -> subprocess.CompletedP
     )
 
 
-def run(checkout: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run the copy's command line, and wait for its end."""
-    return python(checkout, "-m", "exporter", *words)
-
-
 def configured(folder: Path, base_url: str) -> str:
     """Write a configuration file that sets the new collector; return its path."""
     file = folder / "edge.yml"
@@ -101,21 +96,6 @@ def test_what_the_guide_writes_is_all_that_the_tests_need(checkout: Path) -> Non
     done += [python(checkout, *words.split()) for words in generated]
     done += [python(checkout, "-m", "pytest", *alone, "-m", "not hypothesis", *AFFECTED)]
     assert [(ended.args[1:], ended.stdout[-5000:] + ended.stderr[-1000:]) for ended in done if ended.returncode] == []
-
-
-def test_the_reference_the_flags_and_the_settings_have_it(checkout: Path, tmp_path: Path) -> None:
-    reference = run(checkout, "metrics")
-    assert (reference.returncode, reference.stderr) == (0, "")
-    assert f"Polled every 7m by default (`collectors.{NAME}.interval`)" in reference.stdout
-    assert "`edge_dns_zone_active`" in reference.stdout
-    shown = " ".join(run(checkout, "run", "--help-all").stdout.split())
-    assert f"--collectors.{NAME.replace('_', '-')}.interval" in shown
-    file = configured(tmp_path, "http://127.0.0.1:9")
-    assert run(checkout, "check", "--offline", "--config", file).returncode == 0
-    Path(file).write_text(Path(file).read_text().replace('"stale_after"', '"stale_afterr"'))
-    refused = run(checkout, "check", "--offline", "--config", file)
-    assert refused.returncode == 1
-    assert f"collectors.{NAME}.stale_afterr" in refused.stderr + refused.stdout
 
 
 def test_the_daemon_serves_its_family(checkout: Path, tmp_path: Path) -> None:

@@ -3,8 +3,6 @@
 import ast
 from pathlib import Path
 
-from tests.for_each import for_each
-
 TESTS = Path(__file__).parent
 PATCHING = {"setattr", "delattr", "getattr", "hasattr", "patch"}
 # NamedTuple's own methods, which are public.
@@ -41,12 +39,8 @@ def private_names(tree: ast.Module) -> set[str]:
     return found
 
 
-def files() -> list[Path]:
-    return sorted(TESTS.rglob("*.py"))
-
-
-@for_each("file", files(), name=lambda file: str(file.relative_to(TESTS)))
-def test_a_test_uses_no_private_name_of_what_it_tests(file: Path) -> None:
-    used = private_names(ast.parse(file.read_text(encoding="utf-8")))
+def test_tests_use_no_private_name_of_what_they_test() -> None:
+    files = {file: private_names(ast.parse(file.read_text(encoding="utf-8"))) for file in TESTS.rglob("*.py")}
     # Equal, so that an exception goes when it is not used any more.
-    assert used == set(ALLOWED.get(str(file.relative_to(TESTS)), ()))
+    used = {str(file.relative_to(TESTS)): names for file, names in files.items() if names}
+    assert used == {file: set(names) for file, names in ALLOWED.items()}

@@ -27,11 +27,16 @@ KEYS = sorted(
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.dates() | st.sampled_from(
     ["auto", "null", "5m", "https://x", "libsql://x?authToken=y", "[", "(", ":1", "/", "0", "main"]
 )  # fmt: skip
-DAMAGE = st.recursive(
-    SCALARS,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4),
-    max_leaves=15,
-)
+
+
+def damaged(keys: list[str]) -> st.SearchStrategy[object]:
+    texts = st.sampled_from(keys)
+    return st.recursive(
+        SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=4), max_leaves=15
+    )
+
+
+DAMAGE = damaged(KEYS)
 
 
 def outcome(config: Path | None, values: dict[str, str], environ: dict[str, str]) -> str:
