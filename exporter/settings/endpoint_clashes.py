@@ -54,7 +54,7 @@ def _kinds(endpoints: list[object]) -> Iterator[InitErrorDetails]:
         )
         if stem:
             stems.setdefault(stem, place)
-    known = {**dict.fromkeys(KIND_LABELS, 0), **stems}
+    known = [*KIND_LABELS, *stems]
     for place, endpoint in enumerate(endpoints):
         kind = _text(endpoint, "kind")
         if kind and kind not in known:

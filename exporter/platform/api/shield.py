@@ -1,7 +1,7 @@
 """Shield zones: protection settings, rate limits, access lists, guardian, bots and WAF rules."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeVar, cast
 
 from pydantic import TypeAdapter
@@ -147,9 +147,9 @@ class ZoneListing:
     """
 
     zones: Mapping[int, models.ShieldZone]
-    unusable: Mapping[int, str] = field(default_factory=dict)
-    total: int | None = None
-    complete: bool = False
+    unusable: Mapping[int, str]
+    total: int | None
+    complete: bool
 
 
 async def zones(caller: Caller) -> Answer[ZoneListing]:
