@@ -1,16 +1,11 @@
 """The sandbox's HTTP server, which runs inside the loop that starts it."""
 
-import ssl
-from collections.abc import Awaitable, Callable
-from typing import TypeAlias
-
 from starlette.applications import Starlette
 
 from exporter.http_server.connections import Connections
 from exporter.http_server.server import LoopServer, bind
 from exporter.responsive.runtime import file_limit
 
-TlsSource: TypeAlias = Callable[[], Awaitable[ssl.SSLContext]]
 # The exporter may run in the same process, and needs the greater part of the files.
 LEAST_CONNECTIONS, MOST_CONNECTIONS, SHARE_OF_FILES = 16, 512, 4
 
@@ -22,11 +17,10 @@ class SandboxServer:
         app: the application of `create_app`.
         host: the address to listen on.
         port: 0 for a free one.
-        tls: returns the TLS context of the next connection; None for plain HTTP.
     """
 
-    def __init__(self, app: Starlette, host: str = "127.0.0.1", port: int = 0, tls: TlsSource | None = None) -> None:
-        self._app, self._host, self._tls = app, host, tls
+    def __init__(self, app: Starlette, host: str = "127.0.0.1", port: int = 0) -> None:
+        self._app, self._host = app, host
         self._server: LoopServer | None = None
         self.port = port
 
@@ -34,7 +28,7 @@ class SandboxServer:
     def url(self) -> str:
         """The sandbox's URL."""
         host = f"[{self._host}]" if ":" in self._host else self._host
-        return f"{'http' if self._tls is None else 'https'}://{host}:{self.port}"
+        return f"http://{host}:{self.port}"
 
     async def start(self) -> None:
         """Bind the port and serve; requests are answered when this returns.
@@ -46,7 +40,7 @@ class SandboxServer:
         self.port = bound.getsockname()[1]
         connections = Connections(max(LEAST_CONNECTIONS, min(MOST_CONNECTIONS, file_limit() // SHARE_OF_FILES)))
         # The application gives each answer the date of its own clock.
-        self._server = LoopServer(self._app, connections, self._tls, has_lifespan=True, has_date=False)
+        self._server = LoopServer(self._app, connections, has_lifespan=True, has_date=False)
         self._app.state.connection = self._server.connection
         await self._server.start(bound)
 

@@ -1,9 +1,7 @@
 """Faults on connections and in time; the golden has the answers of those that need neither."""
 
 import asyncio
-import ssl
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -15,7 +13,6 @@ from exporter.sandbox.keys import API_KEY
 from exporter.sandbox.server import SandboxServer
 from exporter.sandbox.world import World
 from tests.waiting import END_SECONDS, PATIENCE, until
-from tests.web.certificates import Authority
 
 ZONE, OTHER = "/dnszone/101/statistics", "/dnszone/102/statistics"
 
@@ -123,24 +120,3 @@ async def test_a_server_stops_at_once_during_stalled_answers(world: World) -> No
             await server.stop()
         ended = await asyncio.gather(*stalled, return_exceptions=True)
         assert all(isinstance(result, httpx.TransportError) for result in ended)
-
-
-async def test_a_reset_is_one_over_tls_too(world: World, tmp_path: Path) -> None:
-    authority = Authority(tmp_path)
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(*authority.issue("127.0.0.1"))
-
-    async def tls() -> ssl.SSLContext:
-        return context
-
-    server = SandboxServer(create_app(world), tls=tls)
-    await server.start()
-    async with httpx.AsyncClient(
-        base_url=server.url, headers={"AccessKey": API_KEY}, verify=authority.client()
-    ) as client:
-        assert server.url.startswith("https://")
-        assert (await client.get(ZONE)).status_code == 200
-        await script(client, "reset", path=ZONE, point="body")
-        with pytest.raises(httpx.TransportError):
-            await client.get(ZONE)
-    await server.stop()
