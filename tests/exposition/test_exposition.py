@@ -2,6 +2,7 @@
 
 import gzip
 import re
+import tracemalloc
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -99,6 +100,19 @@ def test_the_exposition_is_sent_byte_by_byte_as_recorded() -> None:
     made.take({key(9): Update((family(reworded, "9", 2.0),))})
     shown += f"--- and polled\n{text(made.build())}"
     assert_golden(shown, Path(__file__).parent / "exposition.txt")
+
+
+def test_memory_holds_the_text_once() -> None:
+    exposition().build()  # what is imported and cached with the first
+    tracemalloc.start()
+    try:
+        made = exposition()
+        made.take({key(number): Update((family(TYPES, str(number), count=50),)) for number in range(200)})
+        size = len(text(made.build()))
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert size < held < 1.5 * size
 
 
 @st.composite
