@@ -48,7 +48,7 @@ LONGEST: Final = tuple(
 # The suite tries few examples of each property, and other ones each time; `make fuzz` has its own profile of many.
 # On a busy machine nothing about speed may fail.
 SPEED = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example)
-settings.register_profile("suite", max_examples=30, deadline=None, suppress_health_check=SPEED)
+settings.register_profile("suite", max_examples=20, deadline=None, suppress_health_check=SPEED)
 settings.load_profile("suite")
 # The five seconds that a client waits by default for a connection or an answer may be too short there, too.
 for phase in ("connect", "read", "write", "pool"):
