@@ -15,6 +15,7 @@ import structlog
 from hypothesis import HealthCheck, settings
 
 from tests.postgres import Postgres, postgres_running
+from tests.real_parts import find
 from tests.waiting import PATIENCE
 
 TESTS: Final = Path(__file__).parent
@@ -79,6 +80,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         others = [path for path in dict.fromkeys(item.path for item in items) if path not in LONGEST]
         order = {path: place for place, path in enumerate(chain.from_iterable(zip_longest(LONGEST, others)))}
         items.sort(key=lambda item: order[item.path])
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test before its fixtures and its data are made, if a part that its marker names is missing."""
+    for marker in item.iter_markers("real"):
+        for part in marker.args:
+            find(part)
 
 
 @pytest.fixture(scope="session")

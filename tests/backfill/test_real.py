@@ -25,7 +25,7 @@ from tests.deploy.files import DEPLOY
 from tests.real_parts import Prometheus, Release, create_blocks, prometheus_running, scraping, victoria_metrics_running
 from tests.waiting import PATIENCE, until
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.real("prometheus")
 DAY = timedelta(days=1)
 ZONES = range(101, 113)
 

@@ -17,7 +17,7 @@ from tests.pictures.incidents import CALM, INCIDENTS, Incident, scene
 from tests.pictures.life import MOMENT
 from tests.real_parts import find
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.real("prometheus")
 
 # Writes what is bundled, in the place of npm and Grafana's components: a page that shows what it is given.
 STAND_IN = """#!/bin/sh

@@ -15,7 +15,7 @@ from tests.dashboards import world
 from tests.for_each import for_each
 from tests.real_parts import Prometheus, create_blocks, prometheus_running
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.real("prometheus")
 
 USES = queries()
 every_query = for_each("use", USES, name=lambda use: f"{use.page} {use.kind.value}: {use.place}")

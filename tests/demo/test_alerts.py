@@ -77,7 +77,7 @@ def alertmanager_running(folder: Path, webhook: str) -> Iterator[Served]:
         yield served
 
 
-@pytest.mark.real
+@pytest.mark.real("prometheus")
 def test_a_failed_scan_and_a_breach_reach_the_webhook_and_so_does_their_end(tmp_path: Path) -> None:
     with (
         listening() as webhook,

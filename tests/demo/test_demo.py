@@ -38,7 +38,7 @@ def test_values_are_not_zero_and_move(demo: Served) -> None:
     wait_until(lambda: day_queries() > first, "more queries")
 
 
-@pytest.mark.real
+@pytest.mark.real("prometheus")
 def test_promtool_finds_nothing_in_the_whole_exposition(demo: Served) -> None:
     promtool = find("promtool")
     checked = subprocess.run(
@@ -47,7 +47,7 @@ def test_promtool_finds_nothing_in_the_whole_exposition(demo: Served) -> None:
     assert (checked.returncode, checked.stdout, checked.stderr) == (0, b"", b"")
 
 
-@pytest.mark.real
+@pytest.mark.real("prometheus")
 def test_no_alert_fires_on_a_healthy_demo_even_where_none_waits(prometheus: Prometheus) -> None:
     wait_until(lambda: bool(prometheus.ask("count_over_time(edge_up[10m]) >= 20")), "twenty scrapes")
     # From the second evaluation after the first scrape on: before, there is no exporter to be seen.

@@ -14,7 +14,7 @@ from tests.real_parts import Prometheus
 from tests.rules.rule_files import CASES, load_alerts, load_recordings
 from tests.waiting import PATIENCE, wait_until
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.real("prometheus")
 
 # A demo of a minute has no yesterday and no last hour. These are asked of a month of samples in
 # tests/dashboards/test_on_prometheus.py, which asks every query of the dashboards.

@@ -140,7 +140,7 @@ def wait_for_all(watchers: Sequence[Watcher], holds: Callable[[Watcher], object]
     wait_until(lambda: all(holds(watcher) for watcher in watchers), awaited)
 
 
-@pytest.mark.real
+@pytest.mark.real("prometheus")
 def test_changes_are_reported_in_the_first_minutes_and_a_restart_of_the_exporter_sends_nothing(tmp_path: Path) -> None:
     port = free_port()
     with sandbox_running("--zones", "1") as sandbox, watching(tmp_path, port, IN_SECONDS) as watchers:
@@ -189,7 +189,7 @@ def test_changes_are_reported_in_the_first_minutes_and_a_restart_of_the_exporter
                 assert {status for status, _ in watcher.sent()} == {"firing"}
 
 
-@pytest.mark.real
+@pytest.mark.real("prometheus")
 def test_a_zone_whose_traffic_falls_to_less_than_half_is_reported_and_so_is_its_end(tmp_path: Path) -> None:
     port, name = free_port(), "EdgeDnsQueriesHalved"
     rules = (*HOURS_IN_SECONDS, ("keep_firing_for: 45m\n", "keep_firing_for: 3s\n"))

@@ -16,7 +16,7 @@ from tests.ports import free_port
 from tests.real_parts import prometheus_running, scraping
 from tests.shards.sharded_daemons import sharded_daemons
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.real("prometheus")
 TOTAL = 4
 # What the documentation of several instances asks for: gauges and levels by max, counters by rate, max, sum.
 LEVEL = "sum(max without (instance, pod) (edge_dns_queries_total))"

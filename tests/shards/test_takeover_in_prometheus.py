@@ -20,7 +20,7 @@ from tests.counters.sharing_processes import SharingProcesses, sharing_processes
 from tests.postgres import Postgres
 from tests.real_parts import REPOSITORY, Prometheus, Release, prometheus_running
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.real("prometheus")
 
 ZONES = (101, 102, 103)
 DAY = 86400
