@@ -11,7 +11,7 @@ from dashboards.generator.inventory import PAGES, Kind, filled_in, queries
 from tests.backfill.backfill_setup import written
 from tests.real_parts import Prometheus, Release, create_blocks, prometheus_running
 
-pytestmark = pytest.mark.real("prometheus")
+pytestmark = pytest.mark.real
 DAY = 86400.0
 DAYS = 30
 

@@ -25,7 +25,7 @@ from tests.deploy.files import DEPLOY
 from tests.real_parts import Prometheus, Release, create_blocks, prometheus_running, scraping, victoria_metrics_running
 from tests.waiting import PATIENCE, until
 
-pytestmark = pytest.mark.real("prometheus")
+pytestmark = pytest.mark.real
 DAY = timedelta(days=1)
 ZONES = range(101, 113)
 
@@ -91,6 +91,7 @@ def assert_increases_are_the_platforms(server: Prometheus, month: Written) -> No
     assert increase(30, month.end, server) == pytest.approx(whole, abs=0.1)
 
 
+@pytest.mark.real("prometheus")
 @pytest.mark.parametrize("release", Release)
 def test_a_midnight_a_noon_and_a_week_are_exact_on_each_prometheus(
     tmp_path: Path, month: Written, release: Release
@@ -134,6 +135,7 @@ def counted(daemon: Daemon) -> dict[str, Families]:
     return {key.target.id: unpack(row.data) for key, row in rows.items() if key.collector == "dns_statistics"}
 
 
+@pytest.mark.real("prometheus")
 @pytest.mark.parametrize("release", [Release.INSTALLED, Release.NEWEST], ids=["Prometheus 2", "Prometheus 3"])
 @pytest.mark.parametrize(
     ("history_first", "shipped"),

@@ -14,7 +14,7 @@ from tests.real_parts import Prometheus
 from tests.rules.rule_files import CASES, load_alerts, load_recordings
 from tests.waiting import PATIENCE, wait_until
 
-pytestmark = pytest.mark.real("prometheus")
+beside_prometheus = pytest.mark.real("prometheus")
 
 # A demo of a minute has no yesterday and no last hour. These are asked of a month of samples in
 # tests/dashboards/test_on_prometheus.py, which asks every query of the dashboards.
@@ -101,6 +101,7 @@ def place(use: Use) -> tuple[str, str]:
     return use.page, use.place
 
 
+@beside_prometheus
 def test_every_query_finds_something_unless_it_is_quiet_where_all_is_well(prometheus: Prometheus) -> None:
     wait_until(lambda: prometheus.ask("count_over_time(up[1m]) >= 15"), "fifteen scrapes")
     asked = [use for use in queries() if not use.quiet and place(use) not in NEED_HISTORY]
@@ -110,6 +111,7 @@ def test_every_query_finds_something_unless_it_is_quiet_where_all_is_well(promet
     assert [f"{use.page} {use.kind}: {use.place}" for use in silent if ask(prometheus, use, 5)] == []
 
 
+@beside_prometheus
 def test_every_recorded_series_is_there_but_those_that_wait(prometheus: Prometheus) -> None:
     wait_until(lambda: prometheus.ask("count_over_time(up[1m]) >= 15"), "fifteen scrapes")
     waiting: set[str] = set()
@@ -138,6 +140,7 @@ def troubled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Demo, P
         yield demo, prometheus
 
 
+@beside_prometheus
 def test_scripted_trouble_fires_the_alerts_and_gives_the_quiet_queries_answers(
     troubled: tuple[Demo, Prometheus],
 ) -> None:
