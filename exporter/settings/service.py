@@ -12,12 +12,10 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from exporter.collectors.catalogue import CATALOGUE
 from exporter.collectors.endpoints.endpoint import Endpoint
-from exporter.platform.http.mask import is_ambiguous
 from exporter.targets.sharding import Shard, Share
 from exporter.validation.secrets import Secret, SecretFile, SecretFileError, parse_secret, read_secret
 from exporter.validation.section import Section, at, expected, refused
 from exporter.validation.types import (
-    AMBIGUOUS_URL,
     FilePath,
     Interval,
     LeaseLength,
@@ -31,6 +29,7 @@ from exporter.validation.types import (
     Text,
     parse_path,
     stale_too_early,
+    url_problem,
 )
 
 _MOST_SHARDS = 1024
@@ -202,8 +201,8 @@ def _database_problem(value: object, *, is_file: bool) -> str:
 
 
 def _address_problem(address: str, *, is_file: bool) -> str:
-    if is_ambiguous(address):
-        return AMBIGUOUS_URL
+    if problem := url_problem(address):
+        return problem
     if _DATABASE_ADDRESS.fullmatch(address) is None:
         what = "does not contain" if is_file else "is not"
         return f"{what} the address of a PostgreSQL; expected one such as postgresql://user:password@host/database"

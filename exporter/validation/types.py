@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
-from urllib.parse import SplitResult, urlsplit, urlunsplit
+from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 from pydantic import BeforeValidator, Field, PlainSerializer, PlainValidator
 from pydantic_core import InitErrorDetails
@@ -32,7 +32,9 @@ _PREFIX = re.compile(r"/[A-Za-z0-9._~/-]*")
 _PASSWORD = re.compile(r"(?<=://)[^/@]*@")
 _LABEL_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 _YEAR = 365 * 86_400.0
-AMBIGUOUS_URL = "contains an ambiguous '@'; percent-encode the password (@ as %40, / as %2F, ? as %3F, # as %23)"
+_AMBIGUOUS = "contains an ambiguous '@'; percent-encode the password (@ as %40, / as %2F, ? as %3F, # as %23)"
+_NO_CHARACTER = re.compile(r"%(?:00|(?![0-9A-Fa-f]{2}))")
+_UNDECODABLE = "contains a % that begins no percent-encoded character of UTF-8; expected %25 for the % itself"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +126,13 @@ def parse_listen(value: object) -> ListenAddress:
     return ListenAddress(host, int(port))
 
 
+def url_problem(value: str) -> str:
+    """Return why a part of a URL could be taken for another one, without showing it; empty if none can."""
+    if is_ambiguous(value):
+        return _AMBIGUOUS
+    return _UNDECODABLE if _NO_CHARACTER.search(value) or "\ufffd" in unquote(value) else ""
+
+
 def split_url(value: object, schemes: dict[str, str], example: str) -> SplitResult:
     """Split a URL with one of the schemes, and replace its scheme by the one it maps to.
 
@@ -131,8 +140,8 @@ def split_url(value: object, schemes: dict[str, str], example: str) -> SplitResu
     """
     if not isinstance(value, str) or "://" not in value or _CONTROL.search(value) or " " in value.strip():
         raise refused(f"is not a URL; expected one such as {example}")
-    if is_ambiguous(value):
-        raise refused(AMBIGUOUS_URL)
+    if problem := url_problem(value):
+        raise refused(problem)
     try:
         parts = urlsplit(value.strip())
         host, _port = parts.hostname, parts.port
