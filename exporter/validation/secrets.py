@@ -1,5 +1,6 @@
 """Reads and validates secrets and the files that hold them."""
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -14,6 +15,11 @@ from exporter.validation.types import Metavar, parse_path
 
 _LARGEST_FILE = 65_536
 _SHORTEST_KEY = 24
+# What only names of files look like. A short one may be anything but has none of the marks of an address or of base64;
+# a long one consists of words, with a folder or a suffix, because keys and tokens mix cases and digits.
+_SHORT_NAME = re.compile(r"[\w ,./~-]*")
+_WORD = r"(?:[A-Z]?[a-z]{1,16}[0-9]{0,2}|[A-Z]{1,16}|[0-9]{1,8})"
+_LONG_NAME = re.compile(rf"(?=.*[./])[./_-]*{_WORD}(?:[./_-]+{_WORD})*")
 _NO_HEADER_VALUE = re.compile(r"[^\x20-\x7e]")
 # Quotes that come from a shell or an environment file by mistake; no platform issues a key with quotes.
 _QUOTED = re.compile(r"""(["']).*\1""")
@@ -75,10 +81,16 @@ def parse_secret_file(value: object) -> Path | None:
     try:
         read_secret(path)
     except SecretFileError as error:
-        may_be_secret = error.problem == "does not exist" and len(path.name) >= _SHORTEST_KEY and not path.suffix
         hidden = "is not the name of a file, and may be the secret itself, so it is not shown"
-        raise refused(hidden if may_be_secret else str(error)) from None
+        raise refused(str(error) if _is_name(path) else hidden) from None
     return path
+
+
+def _is_name(path: Path) -> bool:
+    """Return whether a path can be shown: what of it does not exist looks like names, and not like a secret."""
+    existing = next((part for part in (path, *path.parents) if os.path.lexists(part)), Path())
+    absent = str(path.relative_to(existing))
+    return bool((_SHORT_NAME if len(absent) < _SHORTEST_KEY else _LONG_NAME).fullmatch(absent))
 
 
 def stored_secret(secret: SecretStr | None, file: Path | None) -> SecretStr:
