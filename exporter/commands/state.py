@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from os.path import realpath
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -43,6 +44,8 @@ def copy(source: str, target: str, installation: str) -> None:
     """
     origin = _storage("FROM", source, installation, may_be_made=False)
     goal = _storage("TO", target, installation, may_be_made=True)
+    if realpath(source) == realpath(target):
+        complain("FROM and TO are the same state", MISUSE)
     with complaining(CopyError):
         count = copy_state(origin, goal)
     echo(f"{count} rows copied from {origin().location} to {goal().location}")

@@ -23,10 +23,13 @@ def copy_state(source: Callable[[], Storage], target: Callable[[], Storage]) -> 
         The number of copied rows.
 
     Raises:
-        CopyError: an exporter runs on one of the two, the target contains rows, or one of them cannot be used.
+        CopyError: an exporter runs on one of the two, the source contains no rows or the target some, or one of them
+            cannot be used.
     """
     with closing(source()) as origin:
         rows = _rows(origin)
+        if not rows:
+            raise CopyError(f"{origin.location}: holds no rows; expected the state of an exporter of this installation")
         with closing(target()) as copy:
             if found := len(_rows(copy)):
                 raise CopyError(f"{copy.location}: holds {found} rows already; expected an empty state")

@@ -65,7 +65,8 @@ def test_a_state_goes_to_a_database_and_back_exactly(file: Path, address: str, t
 
 def test_an_installation_of_another_name_is_another_state(file: Path, address: str, tmp_path: Path) -> None:
     assert copy(file, address, "--installation", "blue").code == 0
-    assert copy(address, tmp_path / "back.db").out.startswith("0 rows copied")
+    back = copy(address, tmp_path / "back.db")
+    assert (back.code, "holds no rows" in back.err, (tmp_path / "back.db").exists()) == (1, True, False)
 
 
 def test_a_state_that_holds_rows_is_not_written_over(file: Path, address: str) -> None:
@@ -110,12 +111,15 @@ def test_a_file_that_is_not_there_or_damaged_is_left_as_it_is(address: str, tmp_
         ("postgresql://[PASSWORD", "TO: contains a password"),
         ("@FOLDER/other", "TO: FOLDER/other does not contain the address of"),
         ("@FOLDER/absent", "TO: FOLDER/absent does not exist"),
+        ("FOLDER/./state.db", "FROM and TO are the same state"),
+        ("FOLDER/link.db", "FROM and TO are the same state"),
     ],
 )
 def test_a_wrong_argument_is_refused_without_repeating_a_password(
     file: Path, tmp_path: Path, argument: str, said: str
 ) -> None:
     (tmp_path / "other").write_text(PASSWORD)
+    (tmp_path / "link.db").symlink_to(file)
     refused = copy(file, argument.replace("PASSWORD", PASSWORD).replace("FOLDER", str(tmp_path)))
     assert refused.code == 2
     assert said.replace("FOLDER", str(tmp_path)) in refused.err
