@@ -154,12 +154,17 @@ async def test_a_scrape_right_after_a_reload_shows_its_result_and_a_wrong_file_c
         assert [line["event"] for line in logs] == ["configuration refused, the old one stays in force"]
         assert await scraped(daemon, client, "edge_dns_queries_total") == before
         assert await loaded("success_timestamp_seconds") == at
-        configured.write(FILE.replace("{state}", "{state}-2") + "log: {{level: error}}\n")
-        with capture_logs() as logs:
-            answer = await client.post("/-/reload")
-        assert (answer.status_code, answer.text, await loaded()) == (200, "reloaded\n", 1.0)
+        changed = FILE.replace("{state}", "null").replace("budget:", "timeout: 11s\n    budget:")
+        for level in ("info", "error"):
+            configured.write(changed + "shard: {{total: 4}}\nlog: {{level: {level}}}\n", level=level)
+            with capture_logs() as logs:
+                answer = await client.post("/-/reload")
+            assert (answer.status_code, answer.text, await loaded()) == (200, "reloaded\n", 1.0)
+            assert [line["sections"] for line in logs if line["event"].startswith("restart")] == [["state", "shard"]]
         assert await loaded("success_timestamp_seconds") > at
-        assert [line["sections"] for line in logs if line["event"].startswith("restart needed")] == [["state"]]
+        (account,) = daemon.schedule.accounts.values()
+        assert (account.client.timeout, account.client.rate_limiter.rate) == (11.0, 1000.0), "no quarter of it"
+        assert (await client.get("/api/v1/status")).json()["ledger"]["durable"]
         assert logging.getLogger().level == logging.ERROR
         configured.write(FILE)
         assert (await client.post("/-/reload")).text == "reloaded\n"

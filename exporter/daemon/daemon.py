@@ -40,6 +40,8 @@ from exporter.web.status_models import LedgerView
 from exporter.wiring import from_settings
 
 STOP_SECONDS = 4.5
+# The sections that a reload does not apply.
+NEED_RESTART = ("web", "state", "shard")
 CLEANED_EVERY_SECONDS = 3600.0
 SAVED_EVERY_SECONDS = 5.0
 # A script's name comes with its first poll, and can change with any poll.
@@ -204,11 +206,16 @@ class Daemon:
         async with self._reloading:
             self.renderer.be_eager()
             try:
-                settings = await asyncio.to_thread(self.load)
-                shown = await asyncio.to_thread(lambda: list(exposed(settings)))
+                loaded = await asyncio.to_thread(self.load)
+                shown = await asyncio.to_thread(lambda: list(exposed(loaded)))
+                running = {name: getattr(self.settings, name) for name in NEED_RESTART}
+                # What needs a restart stays as it runs, for the budgets of shards and for later comparisons.
+                settings = loaded.model_copy(update=running)
                 accounts = self.polling.accounts.build(settings)
                 # The last step that can be refused: a wrong file changes nothing, not even the web configuration.
                 await self.server.reload()
+                if fixed := [name for name, section in running.items() if getattr(loaded, name) != section]:
+                    self._log.warning("restart needed: changed settings are not applied", sections=fixed)
                 await self._take_over(settings, accounts)
                 self._warn(shown)
             except ConfigurationError as error:
@@ -220,9 +227,6 @@ class Daemon:
             return self._config_faults
 
     async def _take_over(self, settings: Settings, accounts: Mapping[str, Account]) -> None:
-        fixed = [name for name in ("web", "state", "shard") if getattr(settings, name) != getattr(self.settings, name)]
-        if fixed:
-            self._log.warning("restart needed: changed settings are not applied", sections=fixed)
         former, series = self.schedule, settings.series
         exposition, on_thread = self.renderer.exposition, self.renderer.on_thread
         await on_thread(exposition.govern, series.max_per_family, series.serves, created=series.created)
