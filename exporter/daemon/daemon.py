@@ -213,7 +213,8 @@ class Daemon:
                 settings = loaded.model_copy(update=running)
                 accounts = self.polling.accounts.build(settings)
                 # The last step that can be refused: a wrong file changes nothing, not even the web configuration.
-                await self.server.reload()
+                if loaded.web.config_file == self.settings.web.config_file:
+                    await self.server.reload()
                 if fixed := [name for name, section in running.items() if getattr(loaded, name) != section]:
                     self._log.warning("restart needed: changed settings are not applied", sections=fixed)
                 await self._take_over(settings, accounts)
