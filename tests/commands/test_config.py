@@ -94,6 +94,7 @@ def test_init_shows_each_account_and_the_defaults_and_says_what_it_could_not_rea
         accounts:
           - {name: main, base_url: "{url}", api_key_file: key}
           - {name: öther, base_url: "{url}", api_key: wrong, auth: bearer}
+        log: {level: info}
         """,
         url=platform.url,
     )
@@ -108,6 +109,24 @@ def test_init_shows_each_account_and_the_defaults_and_says_what_it_could_not_rea
     absent = tmp_path / "absent" / "new.yml"
     ended = invoke("config", "init", "--output", absent, "--config", path)
     assert ended == Ended("", f"{absent} cannot be written: No such file or directory\n", 1)
+
+
+def test_init_carries_over_all_of_an_account_but_its_secrets(tmp_path: Path, config: Path) -> None:
+    for name in ("key", "ca.pem", "ids"):
+        (tmp_path / name).write_text("7")
+    full = config.with_name("full.yml")
+    full.write_text("""accounts:
+      - {name: "a\\uffff", base_url: "https://x", api_key_file: key, ca_file: ca.pem, proxy: "http://p:1", timeout: 90s,
+         budget: {max_in_flight: 5}, dns_zones: {include: ['a\\.b'], ids_file: ids}, scripts: {discover: false},
+         rate_limits: [{id: 7, name: é}]}
+    """)
+    given = load(full, {}, {}).accounts
+    full.write_text(document([(given[0], {})]))
+    assert load(full, {}, {}).accounts == given
+    text = document([(account, {}) for account in load(config, {}, {}).accounts])
+    assert [secret for secret in (KEY, "password@") if secret in text] == []
+    assert text.count("\n    api_key_file: /run/secrets/edge\n") == 2
+    assert '\n    # proxy: "http://***@proxy.example.net:3128"\n' in text
 
 
 @pytest.mark.parametrize(("number", "more"), [(1000, ""), (1001, "      #   and more than the first 1000, ")])

@@ -3,10 +3,11 @@
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -20,11 +21,13 @@ from exporter.platform.errors import PlatformError
 from exporter.platform.http.client import Observer
 from exporter.settings.account import AccountSettings
 from exporter.settings.flags import flags as every_flag
-from exporter.settings.loading import load
+from exporter.settings.loading import load_with_origins, read_file
 from exporter.targets.registry import Registry
 from exporter.targets.sharding import Shard
 from exporter.targets.target import ResourceList
 from exporter.validation.faults import ConfigurationError
+from exporter.validation.types import format_duration
+from exporter.validation.yaml_file import file_names_resolved
 from exporter.wiring import from_settings
 from exporter.wiring.clients import client_of
 
@@ -47,7 +50,8 @@ def init(config: Path | None, output: Path | None, flags: Mapping[str, str]) -> 
     if output is not None and output.exists():
         complain(f"{output} is there already: remove it, or name another --output", MISUSE)
     with complaining(ConfigurationError):
-        settings = load(config, flags, os.environ)
+        marked = read_file(config, os.environ)
+        settings, _ = load_with_origins(marked, flags, os.environ)
     if not settings.accounts:
         complain("there is no account in the configuration: EDGE_EXPORTER_BASE_URL and EDGE_EXPORTER_API_KEY suffice")
     found: list[Found] = []
@@ -59,7 +63,7 @@ def init(config: Path | None, output: Path | None, flags: Mapping[str, str]) -> 
             failures.append(f"{account.name}: {fault}")
     if failures and not any(lists for _, lists in found):
         complain("\n".join(failures))
-    text = document(found)
+    text = document(found, tuple(key for key in marked.data or {} if key != "accounts"))
     if output is None:
         click.echo(text, nl=False)
     else:
@@ -89,40 +93,52 @@ async def _listed(account: AccountSettings) -> tuple[Mapping[str, ResourceList],
     return (polled.found.lists if polled.found is not None else {}), polled.error
 
 
-def document(found: Iterable[Found]) -> str:
-    """Return the text of the file."""
+def document(found: Sequence[Found], left_out: Sequence[str] = ()) -> str:
+    """Return the text of the file; the keys that are left out of an earlier one are named in a comment."""
     lines = [
         "# Written by edge-exporter config init: what the key can see is polled, also what is added later.",
         "# To stop polling something, add it to exclude: a pattern of a DNS zone's name. Scripts and shield zones have",
         "# no names to exclude: set 'discover: false', and make a list 'ids' of those that are to be polled.",
+        *([f"# Not carried over from the configuration: {', '.join(left_out)}."] if left_out else []),
         "accounts:",
     ]
     for account, lists in found:
-        lines += _account(account, lists)
+        lines += _account(account, lists, is_only=len(found) == 1)
     lines += ["", "# The other settings, with their defaults.", *_defaults()]
     return "\n".join(lines) + "\n"
 
 
-def _account(account: AccountSettings, lists: Mapping[str, ResourceList]) -> Iterator[str]:
-    yield f"  - name: {json.dumps(account.name, ensure_ascii=False)}"
+def _account(account: AccountSettings, lists: Mapping[str, ResourceList], *, is_only: bool) -> Iterator[str]:
+    dumped = account.model_dump(mode="json", exclude_defaults=True, exclude={"base_url", "api_key"})
+    given: dict[str, Any] = file_names_resolved(dumped, Path.cwd())
+    yield f"  - name: {_written(given.pop('name'))}"
     yield f"    base_url: {account.base_url}"
-    if account.api_key_file is not None:
-        yield f"    api_key_file: {json.dumps(str(account.api_key_file.absolute()), ensure_ascii=False)}"
-    else:
-        yield "    # The key is not written here: EDGE_EXPORTER_API_KEY holds it, or name its file."
-        yield "    # api_key_file: /run/secrets/edge"
-    if account.auth != "access_key":
-        yield f"    auth: {account.auth}"
+    if account.api_key_file is None:
+        # Only the key of an only account can come from a variable.
+        way = "set EDGE_EXPORTER_API_KEY, or name its file" if is_only else "put it into a file, and name that"
+        yield f"    # The key is not written here: {way}."
+        yield f"    {'# ' if is_only else ''}api_key_file: /run/secrets/edge"
+    if account.proxy != given.get("proxy"):
+        yield "    # The proxy's user and password are not written here: write them in place of ***."
+        yield f"    # proxy: {_written(given.pop('proxy'))}"
+    if "timeout" in given:
+        given["timeout"] = format_duration(account.timeout)
+    sections = {section: given.pop(section, {}) for section, _ in _KINDS.values()}
+    yield from (f"    {key}: {_written(value)}" for key, value in given.items())
     for kind, (section, _) in _KINDS.items():
         yield f"    {section}:"
-        yield "      discover: true"
-        if kind == "dns_zone":
-            yield "      exclude: []"
+        values = {"discover": True} | ({"exclude": []} if kind == "dns_zone" else {}) | sections[section]
+        yield from (f"      {key}: {_written(value)}" for key, value in values.items())
         yield from _resources(lists.get(kind))
     limits = lists.get("rate_limit")
     if limits is not None and limits.resources:
         yield "    # rate_limits, discovered with their shield zones:"
         yield from _found(f"{{id: {limit.id}, shield_zone_id: {limit.parent}}}" for limit in limits.resources)
+
+
+def _written(value: object) -> str:
+    """Return a value as JSON, which YAML can read, without the characters that YAML refuses."""
+    return escape(json.dumps(value, ensure_ascii=False))
 
 
 def _resources(listed: ResourceList | None) -> Iterator[str]:
