@@ -19,7 +19,7 @@ from pydantic import (
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from exporter.collectors.database import SqlQuery
-from exporter.foreign.regular_file import read_regular, unreadable
+from exporter.foreign.regular_file import check_regular, read_regular, unreadable
 from exporter.settings.flag import API_KEY_FILE, AUTH, BASE_URL
 from exporter.validation.faults import KeyPath
 from exporter.validation.secrets import Secret, SecretFile, one_of, stored_secret
@@ -187,6 +187,13 @@ class AccountSettings(Section):
     waf_custom_rules: tuple[WafCustomRuleSettings, ...] = ()
     images: tuple[ImageSettings, ...] = ()
     searches: tuple[Text, ...] = Field(default=(), description="Searches whose number of results is a metric.")
+    _ca_mark: tuple[int, ...] = ()
+
+    def model_post_init(self, _context: object, /) -> None:
+        """Note the state of the certificates' file: with a changed file, a reload finds that the account differs."""
+        if self.ca_file is not None:
+            status = check_regular(self.ca_file)
+            self._ca_mark = (status.st_mtime_ns, status.st_size, status.st_ino)
 
     def credential(self) -> SecretStr:
         """Return the current key; raises SecretFileError if its file cannot be used."""
