@@ -21,6 +21,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 from exporter.collectors.database import SqlQuery
 from exporter.foreign.regular_file import check_regular, read_regular, unreadable
 from exporter.settings.flag import API_KEY_FILE, AUTH, BASE_URL
+from exporter.targets.target import DATABASE_PREFIX
 from exporter.validation.faults import KeyPath
 from exporter.validation.secrets import Secret, SecretFile, one_of, stored_secret
 from exporter.validation.section import Section, at, duplicates, elsewhere, expected, items, named, peek, refused
@@ -201,8 +202,10 @@ class AccountSettings(Section):
 
     @classmethod
     def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
-        """Require one credential, and refuse repeated names."""
+        """Require one credential, and refuse repeated names and the name of a database's client."""
         yield from one_of(raw, "api_key", "api_key_file")
+        if str(raw.get("name")).strip().startswith(DATABASE_PREFIX):
+            yield at(("name",), refused(f"starts with '{DATABASE_PREFIX}', which marks the names of databases"))
         for key in ("rate_limits", "access_lists", "waf_custom_rules"):
             yield from duplicates(named(raw, key, "id"), "id")
         images = enumerate(items(raw.get("images")))
