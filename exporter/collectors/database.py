@@ -23,7 +23,6 @@ from exporter.validation.types import OptionalInterval, Text, parse_label_name
 
 QUERY_PREFIX = "edge_database_"
 _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
-_FAMILIES_OF_OUR_OWN = frozenset({"up", "query_duration_seconds", "query_rows"})
 
 UP = FamilyInfo(
     "edge_database_up",
@@ -85,7 +84,7 @@ def _parse_name(value: object) -> str:
     """Validate a query's name, which becomes a part of a metric's name."""
     if not isinstance(value, str) or not _NAME.fullmatch(value):
         raise expected("a name of letters, digits and '_' that does not start with a digit, best in lower case")
-    if value in _FAMILIES_OF_OUR_OWN:
+    if any(info.name == f"{QUERY_PREFIX}{value}" for info in (UP, *_OF_EACH_QUERY)):
         raise refused(f"'{value}' is taken: the exporter has a metric edge_database_{value} of its own")
     return value
 
