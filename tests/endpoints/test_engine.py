@@ -4,6 +4,8 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
+import pytest
+
 from exporter.polling.first_discovery import FIRST_TRIES
 from tests.endpoints.platform import Answer, Platform, Query, good, platform
 from tests.exporter_parts import ExporterParts, exporter_parts, only
@@ -31,17 +33,17 @@ OFF = only("database")
 class Things:
     """A thousand things in pages of seven, with any requested page size; every other one has no name."""
 
-    def __init__(self, ids: range) -> None:
-        self.ids = list(ids)
+    def __init__(self, ids: range, page: int = PAGE, **more: object) -> None:
+        self.ids, self.page, self.more = list(ids), page, more
         self.short: set[int] = set()
 
     def answer(self, path: str, query: Query) -> tuple[int, bytes]:
         """Return a page of the list, or the numbers of one thing."""
         if path == "/things":
             page = int(query["page"][0])
-            listed = self.ids[(page - 1) * PAGE : page * PAGE]
-            more = page * PAGE < len(self.ids) and page not in self.short
-            items = [{"Id": one, "Name": f"thing {one}" if one % 2 else None} for one in listed]
+            listed = self.ids[(page - 1) * self.page : page * self.page]
+            more = page * self.page < len(self.ids) and page not in self.short
+            items = [{**self.more, "Id": one, "Name": f"thing {one}" if one % 2 else None} for one in listed]
             return good({"Items": items, "CurrentPage": page, "HasMoreItems": more})
         number = path.split("/")[2]
         if number == ABSENT:
@@ -86,6 +88,18 @@ async def test_a_thousand_things_in_pages_of_seven() -> None:
         assert listed == -(-ITEMS // PAGE), "each page once"
         assert place.asked["/thing/7/stats"] == 1
         assert set(place.methods) == {"GET"}
+
+
+@pytest.mark.parametrize("items", ["Items", "Items[?Id]"])
+async def test_a_page_of_many_items_with_many_fields_is_read(items: str) -> None:
+    made = Things(
+        range(1, ITEMS + 1), ITEMS, **{f"SomeRealisticSettingName{number:03}": number for number in range(180)}
+    )
+    each = {"list": "/things", "items": items, "id": "Id", "name": "Name", "page": "page", "more": "HasMoreItems"}
+    async with running(made.answer, [{**THINGS, "each": each}]) as (place, world):
+        await world.settle()
+        assert world.samples("edge_thing_bytes", thing="thing 999") == {("main", "999"): 9990.0}
+        assert place.asked["/things?page=1"] == 1
 
 
 async def test_a_thing_goes_after_two_complete_lists_without_it_and_after_no_short_one() -> None:

@@ -71,25 +71,37 @@ class Expression:
         """Return the names of all fields that the expression reads."""
         return frozenset(str(node["value"]) for node, _ in _nodes(self.tree) if node["type"] == "field")
 
+    def reads_all(self) -> bool:
+        """Return whether it reads an object as a whole, with `@` or `*`, and not only the fields that it names."""
+        return any(node["type"] in ("current", "value_projection") for node, _ in _nodes(self.tree))
+
     def branches(self) -> Mapping[str, "Expression"] | None:
         """Return the parts of `{a: …, b: …}` by their keys; None for any other expression."""
         if self.tree["type"] != "multi_select_dict":
             return None
         return {str(node["value"]): Expression(self.text, node["children"][0]) for node in self.tree["children"]}
 
+    def plain_path(self) -> tuple[str, ...] | None:
+        """Return the keys of a plain path such as `data.Items`, none for `@`; None for any other expression."""
+        # A plain path consists of fields; the parser writes it as subexpressions of two.
+        nodes = [node for node, _ in _nodes(self.tree) if node["type"] not in ("subexpression", "current", "identity")]
+        return tuple(str(node["value"]) for node in nodes) if all(node["type"] == "field" for node in nodes) else None
+
+    def array_path(self) -> tuple[str, ...] | None:
+        """Return the plain path of the array that the expression is, or filters, such as `data.Items[?Id]`."""
+        node = self.tree
+        while node["type"] in ("projection", "filter_projection", "flatten", "index_expression", "pipe"):
+            node = node["children"][0]
+        return Expression(self.text, node).plain_path()
+
     def is_null(self, document: object) -> bool:
         """Return whether the document has a null at this plain path; False if a key of the path is missing."""
-        # A plain path such as `data.Items` consists of fields; the parser writes it as subexpressions of two.
-        nodes = [node for node, _ in _nodes(self.tree) if node["type"] != "subexpression"]
-        if any(node["type"] not in ("field", "current") for node in nodes) or self.tree["type"] == "current":
-            return False
-        for node in nodes:
-            if node["type"] == "current":
-                continue
-            if not isinstance(document, dict) or node["value"] not in document:
+        keys = self.plain_path()
+        for key in keys or ():
+            if not isinstance(document, dict) or key not in document:
                 return False
-            document = document[node["value"]]
-        return document is None
+            document = document[key]
+        return bool(keys) and document is None
 
 
 def compile_expression(text: str) -> Expression:

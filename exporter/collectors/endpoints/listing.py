@@ -10,6 +10,7 @@ from exporter.collectors.endpoints.endpoint import LONGEST_ID, Endpoint, TargetL
 from exporter.collectors.endpoints.expression import Expression, ExpressionError
 from exporter.platform.api.document import Document
 from exporter.platform.errors import PlatformError, WrongShape
+from exporter.platform.long_json import Items
 from exporter.platform.operation import Operation, Request
 from exporter.responsive.slices import unhurried
 from exporter.targets.target import Inventory, Resource, ResourceList, Target
@@ -50,6 +51,7 @@ class EndpointListCollector(Collector):
             help=f"The list of the targets of the configured endpoint {endpoint.name}.",
             answer=TypeAdapter(Document),
             documented=False,
+            items=_items_of(listing),
         )
         self.operations = (self._page,)
 
@@ -117,6 +119,20 @@ class EndpointListCollector(Collector):
             text = str(name) if isinstance(name, str | int | float) and not isinstance(name, bool) else ""
             found.setdefault(target_id, Resource(target_id, text))
         return expected
+
+
+def _items_of(listing: TargetList) -> Items | None:
+    """Return the array of a long answer, with the fields that are read of its items; None if its place is unknown."""
+    array = listing.items.array_path()
+    filters = listing.items if listing.items.plain_path() is None else None
+    parts = [part for part in (listing.id, listing.name, filters) if part is not None]
+    fields = frozenset[str]().union(*(part.fields() for part in parts))
+    is_whole = any(part.reads_all() for part in parts)
+
+    def read(item: Any) -> Any:  # noqa: ANN401 - any JSON
+        return {key: item[key] for key in fields & item.keys()} if isinstance(item, dict) and not is_whole else item
+
+    return None if array is None else Items(array, read)
 
 
 def _evaluated(expression: Expression, document: object, key: str) -> Any:  # noqa: ANN401
