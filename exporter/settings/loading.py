@@ -15,6 +15,7 @@ from exporter.settings.service import SECTIONS, ShardOrdinalError
 from exporter.settings.sources import Reading
 from exporter.validation.faults import ConfigurationError, Fault, KeyPath, unknown_key
 from exporter.validation.messages import faults_of
+from exporter.validation.section import items, peek
 from exporter.validation.yaml_file import MarkedFile, file_names_resolved, read_marked
 
 _VARIABLES = {path: variable for variable, path in (ACCOUNT_VARIABLES | DATABASE_VARIABLES).items()}
@@ -80,8 +81,9 @@ def load_with_origins(
 
 def load_with_endpoints(
     files: Sequence[Path], config: Path | None, flags: Mapping[str, str] | None, environ: Mapping[str, str]
-) -> Settings:
-    """Load the settings with the endpoints of these files, not the configured ones; raises ConfigurationError."""
+) -> tuple[Settings, int]:
+    """Load the settings with these files' endpoints, and return also how many these are; raises ConfigurationError."""
+    # Of the configured endpoints, only those follow whose targets the files' endpoints poll.
     marked = read_file(config, environ)
     kept = {key: value for key, value in (marked.data or {}).items() if key != _LIST}
     sections = kept.get("collectors")
@@ -90,8 +92,13 @@ def load_with_endpoints(
         kept["collectors"] = {name: section for name, section in sections.items() if name in SECTIONS}
     kept[_FILES] = [str(file.absolute()) for file in files]
     lines = {path: line for path, line in marked.lines.items() if path[:1] != (_LIST,)}
-    file = replace(marked, data=None if marked.data is None else kept, lines=lines)
-    return load_with_origins(file, flags, environ)[0]
+    file = with_endpoint_files(replace(marked, data=None if marked.data is None else kept, lines=lines))
+    tried, configured = (items((one.data or {}).get(_LIST)) for one in (file, with_endpoint_files(marked)))
+    names, kinds = ([peek(one, key) for one in tried] for key in ("name", "kind"))
+    others = (one for one in configured if peek(one, "name") not in names)
+    polled = [one for one in others if (peek(one, "label") or peek(one, "name")) in kinds]
+    data = file.data and {**file.data, _LIST: [*tried, *polled], _FILES: None}
+    return load_with_origins(replace(file, data=data), flags, environ)[0], len(tried)
 
 
 def with_endpoint_files(file: MarkedFile) -> MarkedFile:

@@ -49,12 +49,12 @@ _MOST_BYTES = 16 * 1024 * 1024
 def try_file(file: Path, config: Path | None, flags: Mapping[str, str], *, account: str | None, target: str) -> None:
     """Ask the platform once for each endpoint of a file; ends with exit code 1 where one fails, 2 where it is wrong."""
     with complaining(ConfigurationError, code=MISUSE):
-        settings = load_with_endpoints([file], config, flags, os.environ)
+        settings, number = load_with_endpoints([file], config, flags, os.environ)
     chosen = choose_account(settings, account)
     marked = read_endpoint_file(file)
-    for path, message in misnamed(settings.endpoints):
+    for path, message in misnamed(settings.endpoints[:number]):
         echo(f"warning: {Fault(*marked.locate(path), written(path), message)}", err=True)
-    attempt = Attempt(settings, chosen, target)
+    attempt = Attempt(settings, number, chosen, target)
     for line in interruptible.run(attempt.run()):
         echo(line)
     if attempt.failed:
@@ -102,11 +102,11 @@ class _Listening:
 
 
 class Attempt:
-    """Tries the endpoints of a file, the only ones of the settings, on the target of this id, or on the first one."""
+    """Tries the endpoints of a file, the first ones of the settings, on the target of this id, or on the first one."""
 
-    def __init__(self, settings: Settings, account: AccountSettings, target_id: str) -> None:
+    def __init__(self, settings: Settings, number: int, account: AccountSettings, target_id: str) -> None:
         self.failed = False  # whether any endpoint failed
-        self._settings = settings
+        self._endpoints = settings.endpoints[:number]
         self._account = account
         self._target_id = target_id
         self._collectors = {collector.name: collector for collector in from_settings.collectors(settings)}
@@ -117,7 +117,7 @@ class Attempt:
         """Try all endpoints, and return the lines to print."""
         lines: list[str] = []
         async with aclosing(clients.client_of(self._account, Observer(), 1)) as client:
-            for endpoint in self._settings.endpoints:
+            for endpoint in self._endpoints:
                 caller = _Listening(self._account.base_url, client.until(time.monotonic() + 3 * self._account.timeout))
                 lines += [f"## {endpoint.name}", ""]
                 try:

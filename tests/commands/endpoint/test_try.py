@@ -131,13 +131,19 @@ def test_neither_file_nor_answer_is_misuse() -> None:
     assert (ended.code, "found 'Billing', expected small letters, digits and '_'" in ended.err) == (2, True)
 
 
-def test_a_target_that_is_of_no_use_is_said(tmp_path: Path, environ: dict[str, str]) -> None:
+def test_a_target_of_no_use_is_said_and_a_configured_one_is_used(tmp_path: Path, environ: dict[str, str]) -> None:
     text = "endpoints: [{name: b, path: /billing, metrics: [{name: edge_b_dollars, help: B., value: Balance}]}]"
     ended = invoke("endpoint", "try", write(tmp_path, "b.yml", text), "--target", "101", environ=environ)
     assert (ended.code, ended.out.splitlines()[2]) == (
         0,
         "--target does nothing here: the endpoint is polled once for each account",
     )
+    tried = write(tmp_path, "tried.yml", text.replace("b, path: /billing", "s, path: '/dnszone/{id}', kind: z"))
+    made = text.replace("edge_b", "edge_c").replace("b, path: /billing", "made, path: '/a/{id}', label: z, ids: [102]")
+    config = write(tmp_path, "c.yml", f"endpoint_files: [tried.yml]\n{made}\n")
+    ended = invoke("endpoint", "try", tried, "--config", config, environ=environ)
+    shown = re.findall("^##.*|^GET .*", ended.out, re.MULTILINE), ended.err
+    assert shown == (["## s", f"GET {environ['EDGE_EXPORTER_BASE_URL']}/dnszone/102"], "")
     ended = invoke("endpoint", "try", "--from-answer", "-", "--target", "101", stdin='{"Balance": 1}')
     assert (ended.code, ended.err) == (0, "--target does nothing with --from-answer, which contacts nothing\n")
 
