@@ -59,7 +59,7 @@ def parse_ids_file(value: object) -> IdsFile | None:
         return None
     path = parse_path(value)
     try:
-        lines = read_regular(path).decode("utf-8-sig").splitlines()
+        lines = re.split(r"\r\n?|\n", read_regular(path).decode("utf-8-sig"))
     except OSError as error:
         raise refused(f"{path} {unreadable(error)}") from None
     except UnicodeDecodeError:

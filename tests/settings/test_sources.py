@@ -230,7 +230,7 @@ NO_ID = "expected a whole number from 1"
     [
         (None, [f"config.yml:5: {PLACE}: ids.txt does not exist"]),
         (b"\xff", [f"config.yml:5: {PLACE}: ids.txt is not UTF-8 text"]),
-        *((f"1\n# a comment\n{line}\n".encode(), [f"ids.txt:3: {PLACE}: found '{line}', {NO_ID}"]) for line in ["x", "0", "-1", "1.5", "1 2", "9223372036854775808", "٣", "1,2"]),
+        *((f"1\r\n# a\u2028com\x0cment\r{line}\n".encode(), [f"ids.txt:3: {PLACE}: found '{line}', {NO_ID}"]) for line in ["x", "0", "-1", "1.5", "1 2", "9223372036854775808", "٣", "1,2"]),
         *((b"bad\n" * number, [*more, *(f"ids.txt:{line}: {PLACE}: found 'bad', {NO_ID}" for line in range(1, 21))]) for number, more in ((20, []), (21, [f"config.yml:5: {PLACE}: ids.txt holds 1 more lines that are not ids"]))),
     ],
 )  # fmt: skip
