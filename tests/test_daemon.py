@@ -141,7 +141,7 @@ async def test_a_refused_reload_leaves_the_web_configuration_as_it_was(
 
 
 async def test_a_scrape_right_after_a_reload_shows_its_result_and_a_wrong_file_changes_nothing(
-    configured: ConfiguredSandbox,
+    configured: ConfiguredSandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with configured.daemon() as (daemon, client):
 
@@ -174,7 +174,12 @@ async def test_a_scrape_right_after_a_reload_shows_its_result_and_a_wrong_file_c
         assert logging.getLogger().level == logging.ERROR
         configured.write(FILE)
         assert (await client.post("/-/reload")).text == "reloaded\n"
-        assert logging.getLogger().level == logging.WARNING
+        assert (logging.getLogger().level, await loaded()) == (logging.WARNING, 1.0)
+        monkeypatch.setattr(daemon, "load", lambda: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            await daemon.reload()
+        await daemon.renderer.render()
+        assert await loaded() == 0.0
 
 
 @asynccontextmanager

@@ -48,6 +48,7 @@ class Accounts:
 
         Raises:
             OSError: a file of trusted certificates cannot be read.
+            ConfigurationError: the environment names a proxy that cannot be used.
         """
         built: dict[str, Account] = {}
         for name, configured in from_settings.named(settings).items():

@@ -223,6 +223,9 @@ class Daemon:
                 self._refuse(map(str, error.faults))
             except OSError as error:
                 self._refuse([f"{error.filename or 'a file'}: {error.strerror or error}"])
+            except BaseException:
+                self.telemetry.reload_successful.set(0)
+                raise
             # A scrape after the answer to a reload must show its result.
             await self.renderer.render()
             return self._config_faults

@@ -3,12 +3,14 @@
 import random
 
 from exporter.clock import SYSTEM, Clocks, PlatformTime
+from exporter.platform.errors import ProxyFault
 from exporter.platform.http.client import Client, Credential, Observer
 from exporter.platform.http.rate_limiter import Pause, RateLimiter, Retry
 from exporter.platform.http.transport import connector
 from exporter.responsive.event_loop import Turns
 from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.key_file import KeyFile
+from exporter.validation.faults import ConfigurationError, Fault
 
 CONNECT_SHARE = 0.5
 
@@ -23,11 +25,15 @@ def client_of(
     pause: Pause | None = None,
     turns: Turns | None = None,
 ) -> Client:
-    """Create the client of an account or a database; raises OSError if the file of trusted certificates cannot be read.
+    """Create the client of an account or a database.
 
     The budget of an account is shared by `shards` processes; only one polls a database. The known time of its platform
     and the pause that this asked for are kept by the caller; None if unknown. `turns` is the order in which long
     answers are parsed, one for all clients of an event loop.
+
+    Raises:
+        OSError: the file of trusted certificates cannot be read.
+        ConfigurationError: the environment names a proxy that cannot be used.
     """
     if isinstance(settings, DatabaseSettings):
         url, scheme, key_file = settings.url, "bearer", settings.auth_token_file
@@ -43,16 +49,15 @@ def client_of(
     else:
         secret = settings.credential().get_secret_value()
         credential = Credential(scheme, lambda: secret)
+    trusted, seconds = str(ca_file) if ca_file is not None else None, settings.timeout * CONNECT_SHARE
+    try:
+        connect = connector(url, in_flight, connect_seconds=seconds, ca_file=trusted, proxy=proxy)
+    except ProxyFault as error:
+        raise ConfigurationError([Fault("", None, "", str(error))]) from None
     return Client(
         base_url=url,
         credential=credential,
-        connect=connector(
-            url,
-            in_flight,
-            connect_seconds=settings.timeout * CONNECT_SHARE,
-            ca_file=str(ca_file) if ca_file is not None else None,
-            proxy=proxy,
-        ),
+        connect=connect,
         rate_limiter=RateLimiter(
             budget.requests_per_second / shards, in_flight, clocks=clocks, throttled=observer.throttled, pause=pause
         ),

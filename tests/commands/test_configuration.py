@@ -7,6 +7,7 @@ import trustme
 
 from exporter.commands.configuration import read_configuration
 from exporter.validation.faults import ConfigurationError
+from tests.commands.shell import Ended, invoke
 
 ENOUGH = {"EDGE_EXPORTER_BASE_URL": "https://api.example.net", "EDGE_EXPORTER_API_KEY": "hunter2"}
 LOG = "log: {format: json}\n"
@@ -59,3 +60,18 @@ def test_every_fault_is_told(
     except ConfigurationError as error:
         found = [str(fault).replace(f"{tmp_path}/", "") for fault in error.faults]
     assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [("check", 1), ("config init", 1), ("backfill --output bf.txt", 2), ("endpoint try ep.yml", 2), ("run", 1),
+     ("call dns_statistics id=1", 2)],
+)  # fmt: skip
+def test_an_environment_that_names_no_http_proxy_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str, code: int
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ep.yml").write_text("endpoints: [{name: x, path: /x, metrics: [{name: edge_x, help: X., value: A}]}]")
+    environ = ENOUGH | {"https_proxy": "socks5://me:word@127.0.0.1:1080", "EDGE_EXPORTER_WEB__LISTEN": "127.0.0.1:0"}
+    told = "HTTPS_PROXY is not the URL of an HTTP proxy; expected one such as http://proxy.example.net:3128\n"
+    assert invoke(*words.split(), environ=environ) == Ended("", told, code)

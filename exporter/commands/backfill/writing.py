@@ -76,7 +76,8 @@ def backfill(config: Path | None, job: "Job", flags: Mapping[str, str]) -> None:
     if refusal := job.refusal(settings):
         complain(refusal, MISUSE)
     try:
-        with complaining(RefusedError, code=MISUSE), complaining(BaselineError), _progress() as progressed:
+        wrong = complaining(RefusedError, ConfigurationError, code=MISUSE)
+        with wrong, complaining(BaselineError), _progress() as progressed:
             report, samples = interruptible.run(_run(settings, job, progressed))
     except KeyboardInterrupt:
         complain("interrupted; the same command continues from here", INTERRUPTED)

@@ -18,7 +18,7 @@ from exporter.collectors.database import is_single, leads_with_reading
 from exporter.commands.call import operations
 from exporter.commands.call.arguments import Sources, WrongValueError, parse, stands_for_something
 from exporter.commands.loading import loading
-from exporter.commands.output.printing import FAULT, MISUSE, complain, echo
+from exporter.commands.output.printing import FAULT, MISUSE, complain, complaining, echo
 from exporter.foreign.terminal import escape
 from exporter.platform import errors
 from exporter.platform.api import database as database_api
@@ -193,7 +193,8 @@ def _carry_out(task: Task, callee: Callee, *, compact: bool) -> None:
         with loading():
             # A dry run does not load the modules that contact the platform.
             from exporter.commands.output import interruptible  # noqa: PLC0415
-        value, faults = interruptible.run(_send(task, callee))
+        with complaining(ConfigurationError, code=MISUSE):
+            value, faults = interruptible.run(_send(task, callee))
     except PlatformError as error:
         complain(description(error), exit_code(error))
     click.echo(_as_text(value, Mask(secrets), compact=compact))

@@ -32,11 +32,11 @@ def check(config: Path | None, flags: Mapping[str, str], *, offline: bool, is_js
     """Check a configuration, print the findings, and exit with code 1 if anything is wrong."""
     try:
         settings, file = read_configuration(config, flags, os.environ)
+        verdicts = foresee(settings) if offline else _poll_all(settings)
     except ConfigurationError as error:
         if is_json:
             click.echo(as_json(error.faults))
         complain(str(error))
-    verdicts = foresee(settings) if offline else _poll_all(settings)
     warnings = _warnings(settings, verdicts, file)
     faults = [] if offline else list(_state_faults(settings, file))
     count = report.faults(verdicts) + len(faults)

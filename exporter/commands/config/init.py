@@ -57,7 +57,8 @@ def init(config: Path | None, output: Path | None, flags: Mapping[str, str]) -> 
     found: list[Found] = []
     failures: list[str] = []
     for account in settings.accounts:
-        lists, fault = interruptible.run(_listed(account))
+        with complaining(ConfigurationError):
+            lists, fault = interruptible.run(_listed(account))
         found.append((account, lists))
         if fault is not None:
             failures.append(f"{account.name}: {fault}")

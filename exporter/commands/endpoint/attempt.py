@@ -55,7 +55,9 @@ def try_file(file: Path, config: Path | None, flags: Mapping[str, str], *, accou
     for path, message in misnamed(settings.endpoints[:number]):
         echo(f"warning: {Fault(*marked.locate(path), written(path), message)}", err=True)
     attempt = Attempt(settings, number, chosen, target)
-    for line in interruptible.run(attempt.run()):
+    with complaining(ConfigurationError, code=MISUSE):
+        lines = interruptible.run(attempt.run())
+    for line in lines:
         echo(line)
     if attempt.failed:
         sys.exit(FAULT)

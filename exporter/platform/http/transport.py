@@ -47,7 +47,7 @@ def connector(
 
     Raises:
         OSError: the file of certificates cannot be read.
-        ProxyFault: the environment's proxy setting is not a URL.
+        ProxyFault: the environment's proxy setting is not the URL of an HTTP proxy.
     """
     context = None if ca_file is None else ssl.create_default_context(cafile=ca_file)
     through = _proxy(base_url, proxy)
@@ -73,7 +73,8 @@ def _proxy(base_url: str, configured: str | None) -> httpx.Proxy | None:
     except (ValueError, httpx.InvalidURL):
         is_usable = False
     if not is_usable or is_ambiguous(address):
-        raise errors.ProxyFault("the proxy that the environment names (HTTPS_PROXY, HTTP_PROXY) is not a URL")
+        name, example = f"{parts.scheme}_proxy".upper(), "http://proxy.example.net:3128"
+        raise errors.ProxyFault(f"{name} is not the URL of an HTTP proxy; expected one such as {example}")
     return proxy
 
 

@@ -208,7 +208,7 @@ async def test_the_environment_names_the_proxy(monkeypatch: pytest.MonkeyPatch) 
 )
 def test_an_environment_that_names_no_proxy_is_told_so(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", address)
-    with pytest.raises(ProxyFault, match="the proxy that the environment names"):
+    with pytest.raises(ProxyFault, match="HTTP_PROXY is not the URL of an HTTP proxy"):
         connector("http://platform.example", 1, connect_seconds=1.0)
 
 
