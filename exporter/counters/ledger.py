@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 
 from exporter.clock import SYSTEM, Clocks, PlatformTime
 from exporter.counters.rows import (
+    ADDRESS,
     FACTS,
     NEVER,
     PAUSE,
@@ -147,6 +148,7 @@ class Ledger:
         self._unsaved: dict[PollKey, StateRow | None] = {}
         self._platform_times: dict[str, PlatformTime] = {}
         self._pauses: dict[str, Pause] = {}
+        self._addresses: dict[str, StateRow] = {}
         # What was logged already: rows that are large, and families that count something else.
         self._said: set[object] = set()
         self._stopping = False
@@ -205,6 +207,21 @@ class Ledger:
     def pause(self, account: str) -> Pause:
         """Return the pause that an account's platform asked for; the storage keeps it."""
         return self._pauses.setdefault(account, Pause(self._clocks, self.wake))
+
+    def locate(self, addresses: Mapping[str, str]) -> Collection[str]:
+        """Take over digests of the accounts' addresses; return the accounts that had another one before.
+
+        Their targets continue with new baselines; families that declare what they count see to that themselves.
+        """
+        moved = set()
+        for account, digest in addresses.items():
+            now = StateRow("", self._clocks.wall(), digest.encode())
+            if self._addresses.setdefault(account, now._replace(success=0.0)).data != now.data:
+                self._addresses[account] = now
+                moved.add(account)
+                event = "account has another address, its counters continue from their values with new baselines"
+                self._say(self._log.warning, event, account=account)
+        return moved
 
     async def record(self, entry: Entry) -> Counted:
         """Update the counters from a poll's result, and wait for the attempt to commit them.
@@ -328,6 +345,9 @@ class Ledger:
                 self.platform_time(key.target.account).restore(row.success)
             elif key.collector == PAUSE:
                 self.pause(key.target.account).restore(row.success)
+            elif key.collector == ADDRESS:
+                own, self._addresses[key.target.account] = self._addresses.get(key.target.account, row), row
+                self.locate({key.target.account: own.data.decode()})
             elif not key.collector.endswith(FACTS):
                 facts = rows.get(facts_key(key))
                 found[key] = row if facts is None else row._replace(facts=facts.data)
@@ -358,6 +378,10 @@ class Ledger:
             return {}
         families = self._families(entry.key, stored)
         known = unpack_facts(stored.facts) if stored is not None and stored.facts and families else {}
+        address, former = self._addresses.get(entry.key.target.account), Families()
+        if stored is not None and address is not None and stored.success < address.success <= entry.success:
+            # It was counted on another platform.
+            former, families = families, {name: families[name] for name in known.keys() & families.keys()}
         for count in entry.counts:
             name = count.info.name
             states = families.setdefault(name, {})
@@ -365,6 +389,9 @@ class Ledger:
                 known[name], corrections = self._follow(entry, count, states, known.get(name))
             else:
                 corrections = advance_family(states, count.sources, Poll(entry.now, entry.success))
+                for labels, series in former.get(name, {}).items():
+                    if labels in states:
+                        states[labels].closed, states[labels].created = series.value, series.created
             if corrections:
                 self._observer.corrected(name, corrections)
         for name in known.keys() - {count.info.name for count in entry.counts}:
@@ -405,6 +432,7 @@ class Ledger:
         moments = [(PLATFORM_TIME, account, time.believed) for account, time in list(self._platform_times.items())]
         moments += [(PAUSE, account, pause.until()) for account, pause in list(self._pauses.items())]
         rows |= {account_key(kind, account): StateRow("", at, b"") for kind, account, at in moments if at is not None}
+        rows |= {account_key(ADDRESS, account): row for account, row in list(self._addresses.items())}
         try:
             refused = self._storage.commit(rows)
         except StorageError as error:

@@ -54,6 +54,8 @@ FACTS = ":facts"
 NEVER = 2.0**53
 _LIST = "list/"
 PLATFORM_TIME, PAUSE = "platform_time", "pause"
+# An account's platform: a digest of its address, and the moment from which the account is there.
+ADDRESS = "address"
 
 
 def facts_key(key: PollKey) -> PollKey:

@@ -241,8 +241,7 @@ class Daemon:
         # state.
         self.settings = settings
         configure(settings.log.level, settings.log.format)
-        self.shards.configure(settings)
-        self.polling.replace(settings, accounts, plans)
+        self.polling.replace(settings, accounts, plans, self.shards.configure(settings))
         self._declare()
         self._note_loaded()
         self.schedule.start()

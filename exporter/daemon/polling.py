@@ -1,7 +1,7 @@
 """Polls the targets of the settings in force and of the shards that this process holds."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 
 from exporter.clock import Clocks
 from exporter.collectors import discovery
@@ -59,15 +59,18 @@ class Polling:
         self.schedule = self._schedule(settings, self.accounts.build(settings), from_settings.plans(settings))
         self.budgets.show()
 
-    def replace(self, settings: Settings, accounts: Mapping[str, Account], plans: Sequence[Plan]) -> None:
+    def replace(
+        self, settings: Settings, accounts: Mapping[str, Account], plans: Sequence[Plan], moved: Collection[str]
+    ) -> None:
         """Apply other settings, with the accounts and collectors that were built from them.
 
-        The former schedule has stopped, and the new one is to be started.
+        The former schedule has stopped, and the new one is to be started. The series of accounts that have `moved` to
+        another address are removed, and their targets polled again at once.
         """
         former = self.schedule
         self.scope = from_settings.scope(settings)
         change = self._configure(settings)
-        self.schedule = self._schedule(settings, accounts, plans, former.hand_over())
+        self.schedule = self._schedule(settings, accounts, plans, former.hand_over(moved))
         self._divide_budgets()
         self._targets_changed(change)
         for key, status in list(self.store.statuses()):
@@ -75,6 +78,8 @@ class Polling:
             # An account whose discovery is off now is still a target, but not of each collector.
             is_polled = plan is not None and target.kind == plan.collector.polls
             if plan is None or (is_polled and not plan.collector.wants(discovery.without_names(target))):
+                self.store.remove(status.target, key.collector)
+            if target.account in moved:
                 self.store.remove(status.target, key.collector)
         for name in former.plans.keys() - self.schedule.plans.keys():
             self._telemetry.forget("collector", name)

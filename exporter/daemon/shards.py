@@ -1,7 +1,7 @@
 """Follows the shards that this process holds: their rows in the ledger, and the leases of exporters that share them."""
 
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 
 from exporter.clock import Clocks
@@ -16,7 +16,7 @@ from exporter.targets.registry import Change, Registry
 from exporter.targets.sharding import Share
 from exporter.targets.target import PollKey
 from exporter.telemetry import Telemetry
-from exporter.wiring.from_settings import digests
+from exporter.wiring.from_settings import address_digests, digests
 from exporter.wiring.state_storage import database_storage
 
 
@@ -60,17 +60,18 @@ class Shards:
         )
         self.registry = Registry(self.share)
         self.database = database_storage(state, self.share, self, self._shard_of) if state.is_shared else None
-        self.configure(settings)
         own = MemoryStorage() if state.path is None else FileStorage(state.path, clocks.wall, telemetry.set_aside)
         self.storage: Storage = self.database or own
         self.ledger = Ledger(self.storage, telemetry, clocks=clocks, retention=state.retention)
+        self.configure(settings)
         # Accounts whose remembered rate limits cannot be assigned to shards before they are listed.
         self._unsettled: set[tuple[str, str]] = set()
 
-    def configure(self, settings: Settings) -> None:
-        """Let the other exporters compare their configuration with these settings."""
+    def configure(self, settings: Settings) -> Collection[str]:
+        """Let the other exporters compare their configuration with these settings; return the accounts that moved."""
         if self.database is not None:
             self.database.leases.configuration = digests(settings)
+        return self.ledger.locate(address_digests(settings))
 
     def waits(self) -> str:
         """Return why this process holds no shard, and since when; empty if nothing prevents it."""

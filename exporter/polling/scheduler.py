@@ -178,9 +178,10 @@ class Schedule:
                 account.capacity.max_in_flight = account.client.rate_limiter.max_in_flight
                 account.capacity.rate = account.client.rate_limiter.effective_rate
 
-    def hand_over(self) -> PollMemory:
-        """Return what the schedule that replaces this one takes over; this one must have stopped."""
+    def hand_over(self, moved: Collection[str] = ()) -> PollMemory:
+        """Return what the schedule that replaces this one takes over; accounts that have `moved` are polled at once."""
         refused = {name for name, account in self.accounts.items() if account.client.credential.is_refused()}
+        refused.update(moved)
         # The new settings may contain ids without a name.
         unnamed = {name for name in self.accounts if self.registry.lacking(name)}
         naming = {collector.name for collector in self._naming}

@@ -28,9 +28,14 @@ def named(settings: Settings) -> dict[str, AccountSettings | DatabaseSettings]:
     }
 
 
+def address_digests(settings: Settings) -> dict[str, str]:
+    """Return digests of the accounts' addresses, by account."""
+    return {account.name: _digest(str(account.base_url)) for account in settings.accounts}
+
+
 def digests(settings: Settings) -> str:
     """Return digests of the accounts' addresses, and of where targets come from, to be compared by other exporters."""
-    accounts = {account.name: _digest(str(account.base_url)) for account in settings.accounts}
+    accounts = address_digests(settings)
     sources = [
         [one.account, one.kind, one.discover, sorted(target.id for target in one.fixed)]
         + [[pattern.pattern for pattern in patterns] for patterns in (one.include, one.exclude)]

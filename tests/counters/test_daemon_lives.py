@@ -67,6 +67,32 @@ async def test_a_reload_keeps_counters_and_what_is_under_way(sandboxed: Sandboxe
         assert (counts["101"], len(counts)) == (27, 2), "a zone that is excluded now is gone"
 
 
+async def test_an_account_at_another_address_goes_on_with_new_baselines_after_a_reload_and_a_restart(
+    sandboxed: SandboxedDaemons,
+) -> None:
+    here = sandboxed.sandbox.url
+    async with sandboxed.daemon() as running:
+        sandboxed.world.dns.add_queries(101, 7)
+        await running.poll("dns_statistics")
+        # What the platform at the other address has counted before.
+        sandboxed.world.dns.add_queries(101, 1000)
+        sandboxed.account = {"base_url": here.replace("127.0.0.1", "localhost")}
+        sandboxed.faults.add({"kind": "status", "status": 403, "path_regex": "/dnszone/.*"})
+        assert (await running.client.post("/-/reload")).status_code == 200
+        assert "101" not in await running.samples(QUERIES, "zone_id")
+        sandboxed.faults.clear()
+        for added, served in ((0, 7), (5, 12), (1000, 1012)):
+            sandboxed.world.dns.add_queries(101, added)
+            await running.poll("dns_statistics")
+            assert (await running.samples(QUERIES, "zone_id"))["101"] == served
+    sandboxed.world.dns.add_queries(101, 1000)
+    sandboxed.account = {"base_url": here}
+    async with sandboxed.daemon() as running:
+        sandboxed.world.dns.add_queries(101, 3)
+        await running.poll("dns_statistics")
+        assert (await running.samples(QUERIES, "zone_id"))["101"] == 1015
+
+
 async def test_a_reload_that_switches_discovery_off_leaves_no_series_of_it(sandboxed: SandboxedDaemons) -> None:
     async with sandboxed.daemon() as running:
         assert {"discovery", "shield_zones"} <= (await running.samples("edge_target_up", "collector")).keys()
