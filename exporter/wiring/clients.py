@@ -6,7 +6,7 @@ from exporter.clock import SYSTEM, Clocks, PlatformTime
 from exporter.platform.errors import ProxyFault
 from exporter.platform.http.client import Client, Credential, Observer
 from exporter.platform.http.rate_limiter import Pause, RateLimiter, Retry
-from exporter.platform.http.transport import connector
+from exporter.platform.http.transport import connector, proxy_secrets
 from exporter.responsive.event_loop import Turns
 from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.key_file import KeyFile
@@ -52,6 +52,7 @@ def client_of(
     trusted, seconds = str(ca_file) if ca_file is not None else None, settings.timeout * CONNECT_SHARE
     try:
         connect = connector(url, in_flight, connect_seconds=seconds, ca_file=trusted, proxy=proxy)
+        secrets = proxy_secrets(url, proxy)
     except ProxyFault as error:
         raise ConfigurationError([Fault("", None, "", str(error))]) from None
     return Client(
@@ -67,4 +68,5 @@ def client_of(
         clocks=clocks,
         platform_time=(platform_time or PlatformTime(clocks)).read,
         turns=turns or Turns(),
+        secrets=secrets,
     )

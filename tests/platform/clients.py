@@ -15,7 +15,7 @@ from exporter.platform.api import dns
 from exporter.platform.errors import PlatformError
 from exporter.platform.http.client import Calls, Client, Credential, Observer
 from exporter.platform.http.rate_limiter import RateLimiter, Retry
-from exporter.platform.http.transport import connector
+from exporter.platform.http.transport import connector, proxy_secrets
 from tests.turned_clock import TurnedClock
 
 KEY = "0f3c1a52-not-a-key-91d4"
@@ -158,6 +158,7 @@ async def client_of(
         timeout=deadline,
         observer=heard,
         clocks=clocks,
+        secrets=proxy_secrets(url, proxy),
     )
     try:
         yield Kit(client, client.until(None), heard, clock)

@@ -134,6 +134,7 @@ class Client:
         clocks: the clocks.
         platform_time: the `Date` of a good answer → the accepted time, as `PlatformTime.read` returns it.
         turns: the order in which long answers are parsed; shared by the clients of an event loop.
+        secrets: what is masked in answers beside the credential, such as a proxy's password.
     """
 
     base_url: str
@@ -146,6 +147,7 @@ class Client:
     clocks: Clocks = SYSTEM
     platform_time: Callable[[datetime | None], datetime | None] = lambda date: date
     turns: Turns = field(default_factory=Turns)
+    secrets: tuple[str, ...] = ()
     # The mask of the last call. Building one takes milliseconds, and nearly all calls have the same secrets.
     _mask: Mask = field(init=False, default_factory=Mask)
     # The number of calls that wait before a retry.
@@ -193,7 +195,7 @@ class Client:
         except httpx.InvalidURL as error:
             raise transport.fault_of(error, _host(self.base_url)) from None
         body, parameters = request.body or {}, operation.parameters
-        secrets = (secret, *(str(body[it.name]) for it in parameters if it.secret and it.name in body))
+        secrets = (secret, *self.secrets, *(str(body[it.name]) for it in parameters if it.secret and it.name in body))
         if self._mask.secrets != secrets:
             self._mask = Mask(secrets)
         mask = self._mask

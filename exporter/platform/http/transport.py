@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import ssl
+from base64 import b64encode
 from collections.abc import Awaitable, Callable
 from importlib import import_module
 from urllib.parse import urlsplit
@@ -60,6 +61,16 @@ def connector(
         return Session(max_in_flight, connect_seconds, context, through)
 
     return connect
+
+
+def proxy_secrets(base_url: str, configured: str | None) -> tuple[str, ...]:
+    """Return what no output may show of the proxy of these calls: its password, also as it is sent."""
+    proxy = _proxy(base_url, configured)
+    if proxy is None or proxy.raw_auth is None:
+        return ()
+    user, password = proxy.raw_auth
+    # Without a password, the user name may be a token.
+    return (password or user).decode(), b64encode(b":".join(proxy.raw_auth)).decode().rstrip("=")
 
 
 def _proxy(base_url: str, configured: str | None) -> httpx.Proxy | None:

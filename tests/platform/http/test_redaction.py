@@ -2,8 +2,10 @@
 
 import json
 import logging
+from base64 import b64encode
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given
@@ -18,6 +20,9 @@ from tests.platform.clients import KEY, Reply, answered, client_of, good
 from tests.platform.raw_server import ending, raw_server, reply, saying
 
 SECRET = "script-s3cr3t-value"
+PASSWORD = "pr0xy-s3cret/word"
+SENT = b64encode(f"user:{PASSWORD}".encode())
+PROXY = f"http://user:{quote(PASSWORD, '')}@127.0.0.1:1"
 
 
 def texts_of(error: BaseException) -> str:
@@ -49,6 +54,7 @@ ECHOES: dict[str, tuple[Request[Any], Reply, str]] = {
     "percent signs at the end": (STATISTICS, Reply(500, "\n" * 280 + KEY.replace("-", "%2D")), KEY),
     **{f"encoded, {echo:.12}": (SCAN, Reply(400, '{"Message": "' + echo + ' is void"}'), KEY) for echo in ESCAPED},
     "a secret that was sent": (ADD_SECRET, Reply(400, json.dumps({"Message": f"TOKEN: no '{SECRET}'"})), KEY),
+    "a proxy's password": (STATISTICS, Reply(407, f"no {PASSWORD}, {quote(PASSWORD, '')}, Basic {SENT.decode()}"), KEY),
     "a short key": (
         *(STATISTICS, Reply(400, json.dumps({"ErrorKey": "s3cret", "Field": "s3cret", "Message": "not s3cret"}))),
         "s3cret",
@@ -59,7 +65,7 @@ ECHOES: dict[str, tuple[Request[Any], Reply, str]] = {
 async def test_a_secret_that_the_platform_echoes_is_in_no_error() -> None:
     lines = []
     for words, (request, answer, key) in ECHOES.items():
-        async with answered(answer, read=lambda key=key: key) as (kit, _):
+        async with answered(answer, read=lambda key=key: key, proxy=PROXY) as (kit, _):
             with pytest.raises(PlatformError) as caught:
                 await kit.calls.call(request)
         error = caught.value
