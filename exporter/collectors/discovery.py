@@ -89,11 +89,9 @@ class DiscoveryCollector(Collector):
             else:
                 date = found.date
                 rest = Inventory(await _lists(found.value))
-                if found.value.fault is None:
-                    families, counts = measure((target.account,), self.families, (RESOURCES,), found.value)
-                    outcome = Outcome(target, families, counts)
-                else:
+                if found.value.fault is not None:
                     faults.append(found.value.fault)
+                outcome = self._counted(target, found.value)
         if SHIELD_ZONES in target.watched:
             names = rest.lists["cdn"].names() if rest.lists else {}
             rest = await _passed_on(context, replace(rest, names_follow=True))
@@ -119,6 +117,13 @@ class DiscoveryCollector(Collector):
             outcome = Outcome(target, outcome.families, outcome.counts, faults[0])
         outcomes = () if {SEARCH, SHIELD_ZONES}.isdisjoint(target.watched) else (outcome,)
         return Polled(outcomes, date, replace(rest, failed=frozenset(failed)), unnamed[0] if unnamed else None)
+
+    def _counted(self, target: Target, listing: SearchListing) -> Outcome:
+        """Count the resources of a complete search."""
+        if not listing.complete:
+            words = f"search listed {len(listing.names)} resources, and its Total is {listing.total}"
+            return Outcome(target, lack=Lack(Cause.DISCOVERY_INCOMPLETE, words))
+        return Outcome(target, *measure((target.account,), self.families, (RESOURCES,), listing))
 
 
 async def _read_strange(context: Context, account: str, rest: Inventory) -> Inventory:

@@ -83,6 +83,7 @@ CASES: dict[str, tuple[tuple[str, ...], list[Body]]] = {
         for fault in (errors.Refused("no"), LIMITED, errors.Unauthorized("401", status=401))
     },
     "a search that fails further in hides nothing that it found": ((SEARCH,), [PAGE, FAULT]),
+    "the resources of an incomplete search are not counted": ((SEARCH,), [PAGE, PAGE]),
     "a search that fails spoils no other list": (BOTH, [FAULT, zones(3)]),
     "a list of zones that fails spoils no other": (BOTH, [FOUND, FAULT]),
 }
