@@ -47,7 +47,8 @@ class FileStorage:
 
     def __init__(self, path: Path, clock: Callable[[], float], set_aside: Callable[[float], None] | None) -> None:
         self.location = str(path.absolute())
-        self._path = path
+        # By whatever links a process names the file: it has one lock, and SQLite's journal is beside the file itself.
+        self._path = Path(os.path.realpath(path))
         self._clock = clock
         self._set_aside = set_aside
         self._log = logger()

@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -13,7 +14,8 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from exporter.counters.state_file import StateLock
+from exporter.counters.state_file import FileStorage, StateLock
+from exporter.counters.storage import StateLockedError
 from tests.counters.ledger_driver import LedgerDriver, key_of, poll_of, today
 from tests.counters.test_disk import protect
 
@@ -362,6 +364,8 @@ def test_a_link_to_a_file_that_does_not_exist_yet_names_the_place_for_it(path: P
     assert path.is_symlink()
     with LedgerDriver(path) as driver:
         assert driver.poll(46) == 6
+        with pytest.raises(StateLockedError):
+            FileStorage(path.resolve(), time.time, None).prepare()
 
 
 @pytest.mark.parametrize("lose", [delete("-wal"), delete("-shm"), delete("-wal", "-shm")])
