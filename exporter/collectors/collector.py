@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from exporter.collectors.causes import NO_VALUES, Cause, Lack
-from exporter.metric import Count, Family, FamilyInfo, LabelValues, Metric, MonthToDate, Sample, label_value
+from exporter.metric import Count, Family, FamilyInfo, LabelValues, Metric, MonthToDate, Sample, Source, label_value
 from exporter.platform.errors import OutOfRange, PlatformError, WrongShape
 from exporter.platform.operation import UNKNOWN, Answer, Caller, Operation, Request, UnchangedError, known
 from exporter.targets.registry import Registry
@@ -246,8 +246,11 @@ def measure(
             counted = metric.counted(payload) if metric.counted is not None else None
             if counted is not None:
                 sources = counted.items() if isinstance(counted, Mapping) else [((), counted)]
-                found = tuple((_values(key), source) for key, source in sources)
-                counts.append(Count(info, labels, found, metric.declared(account), metric.complete))
+                found: dict[LabelValues, Source] = {}
+                for key, source in sources:
+                    # Of label values that cutting makes equal the first is kept, as for gauges.
+                    found.setdefault(_values(key), source)
+                counts.append(Count(info, labels, tuple(found.items()), metric.declared(account), metric.complete))
         except (ValueError, OverflowError) as error:
             fault = OutOfRange if isinstance(error, OverflowError) else WrongShape
             raise fault(f"{metric.name} cannot be read from the answer: {error}") from error

@@ -81,6 +81,8 @@ PAIRS: tuple[list[object], ...] = (
     [["2026-02-07", 3], ["07-02-2026", 4], ["08-02-2026", None], ["2026-02-08", 2], ["08-02-2026", None]],
     [["2026-02-07", 3], ["2026-02-08"]],
 )
+# Equal label values, after the NUL is replaced: the first is counted.
+EQUAL = {"Classes": {"a\0": {"2026-02-08": 3}, "a\ufffd": {"2026-02-08": 40}}}
 # Those that no path can have are passed over; what is no id makes the list incomplete.
 IDS: tuple[object, ...] = (2, "b", "x" * 200, "x" * 201, "0", ".", "..", " b", "a\nb", "", True, 1.5, None, [2])
 # Pages of a list that says nothing of further pages; the last one comes again and again.
@@ -123,6 +125,7 @@ async def test_an_answer_gives_what_can_be_read_or_fails_its_target_in_words(mon
         *((words, collector(ALL), answer) for words, answer in ANSWERS.items()),
         *((f"an object {answer}", collector(of_days('"{a: A, b: B}", label: part')), answer) for answer in OBJECTS),
         *((f"pairs {pairs}", collector(of_days("Chart")), {"Chart": pairs}) for pairs in PAIRS),
+        ("equal labels of a counter", collector(of_days("Classes, label: class")), EQUAL),
         *((f"{key} of a list, {of}", collector(of_a_list(**{key: of}), "things_list"), item) for key, of in FAILING),
         *((f"a list of {one!r:.20}", collector(of_a_list(), "things_list"), listed(one)) for one in IDS),
         *((f"a list of {pages}", collector(of_a_list(more=None), "things_list"), pages) for pages in PAGES),
