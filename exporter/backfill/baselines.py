@@ -86,6 +86,7 @@ class OwnBaselines(Baselines):
     Raises:
         StateLockedError: a daemon runs on the state file.
         LeaseHeldError: a daemon runs on the state database.
+        BaselineError: the state cannot be used now.
     """
 
     notice = ""
@@ -95,6 +96,9 @@ class OwnBaselines(Baselines):
         self._ledger = Ledger(storage, NullObserver(), clocks=clocks)
         if not self._ledger.open(may_wait=True):
             raise LeaseHeldError("another exporter holds the shard")
+        if fault := self._ledger.fault:
+            self.close()
+            raise BaselineError(f"{storage.location}: {fault}; if the file is damaged, the exporter starts a new one")
 
     async def of(self, collector: str, target: Target, poll: Poll) -> Beginning | None:
         """Return the stored counters of a target; count its first poll where there are none."""
@@ -119,7 +123,8 @@ def open_file_baselines(path: Path | None, clocks: Clocks) -> Baselines:
     if path is None:
         return Baselines()
     try:
-        return OwnBaselines(FileStorage(path, clocks.wall, lambda _at: None), clocks)
+        # A damaged file is left to the exporter, which puts it aside and reports that.
+        return OwnBaselines(FileStorage(path, clocks.wall, None), clocks)
     except StateLockedError:
         try:
             return recorded_in_file(path)

@@ -100,6 +100,7 @@ def test_what_makes_no_sense_is_refused_and_nothing_is_written(config: Path, arg
     [
         ("budget:", "budgte:", 2, "budgte: unknown key; did you mean 'budget'?"),
         (keys.API_KEY, "wrong", 1, "401"),
+        ("state.db", "config.yml", 1, "config.yml: file is not a database; if the file is damaged, the exporter"),
         ("state: {path", "state: {path: null} #", 0, "the history ends with yesterday"),
     ],
 )
@@ -107,7 +108,7 @@ def test_another_configuration_ends_otherwise(config: Path, old: str, new: str, 
     config.write_text(config.read_text().replace(old, new))
     result = backfill(config)
     assert (result.exit_code, said in result.stderr) == (code, True), result.stderr
-    assert (config.parent / "history.om").exists() == (code == 0)
+    assert ((config.parent / "history.om").exists(), config.exists()) == (code == 0, True)
 
 
 def test_where_nothing_can_be_read_it_says_that_nothing_is_written(config: Path, platform: Platform) -> None:
