@@ -48,7 +48,8 @@ CHARTS: dict[str, object] = {
 CLASSES: dict[str, object] = {
     "that are texts": {"a": "1"}, "that are a number": 4, "that are no pairs": [["a", 1], ["b"]],
     "of which one is there twice": [["a", 1], ["a", 2]], "of which one is an object": [[{"a": 1}, 1]],
-    "without end": LONG, "of which one is null": {"a": None, "b": 2}, "in pairs": [["a", 1], [None, 2], [3, 4]],
+    "without end": LONG, "of which one is null": {"a": None, "b": 2},
+    "in pairs": [["a", 1], [None, 2], [3, 4], [5.0, 6], [7.5, 8]],
 }  # fmt: skip
 ANSWERS: dict[str, object] = {
     **{f"a count, {count!r:.30}": {"Count": count} for count in ("17", [1], {"a": 1}, 10**400, True, 28.0)},
@@ -84,7 +85,7 @@ PAIRS: tuple[list[object], ...] = (
 # Equal label values, after the NUL is replaced: the first is counted.
 EQUAL = {"Classes": {"a\0": {"2026-02-08": 3}, "a\ufffd": {"2026-02-08": 40}}}
 # Those that no path can have are passed over; what is no id makes the list incomplete.
-IDS: tuple[object, ...] = (2, "b", "x" * 200, "x" * 201, "0", ".", "..", " b", "a\nb", "", True, 1.5, None, [2])
+IDS: tuple[object, ...] = (2, "b", "x" * 200, "x" * 201, "0", ".", "..", " b", "a\nb", "", True, 1.5, 28.0, None, [2])
 # Pages of a list that says nothing of further pages; the last one comes again and again.
 PAGES = tuple(
     tuple({"Items": [{"Id": one} for one in page]} for page in pages)

@@ -127,6 +127,11 @@ def compile_expression(text: str) -> Expression:
     return Expression(text, tree)
 
 
+def integral(value: Any) -> Any:  # noqa: ANN401 - any JSON
+    """Return a float that is an integer as that integer, because the platform's integers may arrive as `28.0`."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 def _first_line(error: Exception) -> str:
     return str(error).partition("\n")[0][:200].rstrip(":") or "is no expression"
 

@@ -7,7 +7,7 @@ from pydantic import TypeAdapter
 
 from exporter.collectors.collector import Collector, Context, Outcome, Polled
 from exporter.collectors.endpoints.endpoint import LONGEST_ID, Endpoint, TargetList
-from exporter.collectors.endpoints.expression import Expression, ExpressionError
+from exporter.collectors.endpoints.expression import Expression, ExpressionError, integral
 from exporter.platform.api.document import Document
 from exporter.platform.errors import PlatformError, WrongShape
 from exporter.platform.long_json import Items
@@ -107,7 +107,7 @@ class EndpointListCollector(Collector):
         """Add the resources of a page; return how many items there are, without those whose ids cannot be polled."""
         expected = len(items)
         async for item in unhurried(items):
-            value = _evaluated(self._listing.id, item, "id")
+            value = integral(_evaluated(self._listing.id, item, "id"))
             if isinstance(value, bool) or not isinstance(value, int | str) or value == "":
                 continue
             target_id = str(value)
@@ -115,7 +115,7 @@ class EndpointListCollector(Collector):
                 expected -= 1
                 passed.add(hash(target_id))
                 continue
-            name = None if self._listing.name is None else _evaluated(self._listing.name, item, "name")
+            name = None if self._listing.name is None else integral(_evaluated(self._listing.name, item, "name"))
             text = str(name) if isinstance(name, str | int | float) and not isinstance(name, bool) else ""
             found.setdefault(target_id, Resource(target_id, text))
         return expected

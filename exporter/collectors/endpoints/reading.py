@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from exporter.collectors.endpoints.endpoint import EndpointMetric
-from exporter.collectors.endpoints.expression import Expression, ExpressionError
+from exporter.collectors.endpoints.expression import Expression, ExpressionError, integral
 from exporter.collectors.endpoints.path import Path
 from exporter.metric import DayBuckets, Metric, MonthToDate, Source, declaration, is_count
 from exporter.platform.api.dns import Buckets
@@ -188,7 +188,7 @@ def _text(found: object) -> str:
     if isinstance(found, bool):
         return "true" if found else "false"
     if isinstance(found, str | int | float):
-        return str(found)
+        return str(integral(found))
     raise ExpressionError(f"{_kind(found)}, expected a text or a number for a label")
 
 
