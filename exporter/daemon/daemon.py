@@ -40,8 +40,6 @@ from exporter.web.status_models import LedgerView
 from exporter.wiring import from_settings
 
 STOP_SECONDS = 4.5
-# The sections that a reload does not apply.
-NEED_RESTART = ("web", "state", "shard")
 CLEANED_EVERY_SECONDS = 3600.0
 SAVED_EVERY_SECONDS = 5.0
 # A script's name comes with its first poll, and can change with any poll.
@@ -208,7 +206,7 @@ class Daemon:
             try:
                 loaded = await asyncio.to_thread(self.load)
                 shown = await asyncio.to_thread(lambda: list(exposed(loaded)))
-                running = {name: getattr(self.settings, name) for name in NEED_RESTART}
+                running = {name: getattr(self.settings, name) for name in ("web", "state", "shard")}
                 # What needs a restart stays as it runs, for the budgets of shards and for later comparisons.
                 settings = loaded.model_copy(update=running)
                 accounts = self.polling.accounts.build(settings)

@@ -25,15 +25,11 @@ def client_of(
     pause: Pause | None = None,
     turns: Turns | None = None,
 ) -> Client:
-    """Create the client of an account or a database.
+    """Create the client of an account or a database; raises OSError for its ca_file, ConfigurationError for its proxy.
 
     The budget of an account is shared by `shards` processes; only one polls a database. The known time of its platform
     and the pause that this asked for are kept by the caller; None if unknown. `turns` is the order in which long
     answers are parsed, one for all clients of an event loop.
-
-    Raises:
-        OSError: the file of trusted certificates cannot be read.
-        ConfigurationError: the environment names a proxy that cannot be used.
     """
     if isinstance(settings, DatabaseSettings):
         url, scheme, key_file = settings.url, "bearer", settings.auth_token_file

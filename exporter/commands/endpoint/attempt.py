@@ -56,9 +56,8 @@ def try_file(file: Path, config: Path | None, flags: Mapping[str, str], *, accou
         echo(f"warning: {Fault(*marked.locate(path), written(path), message)}", err=True)
     attempt = Attempt(settings, number, chosen, target)
     with complaining(ConfigurationError, code=MISUSE):
-        lines = interruptible.run(attempt.run())
-    for line in lines:
-        echo(line)
+        for line in interruptible.run(attempt.run()):
+            echo(line)
     if attempt.failed:
         sys.exit(FAULT)
 
