@@ -48,4 +48,6 @@ def _rows(storage: Storage) -> dict[PollKey, StateRow]:
         opened = storage.prepare()
     except StorageError as error:
         raise CopyError(f"{storage.location}: {error}") from None
-    return opened.rows if opened is not None else {}
+    rows = {} if opened is None else opened.rows
+    # PostgreSQL cannot store a zero character in a text. Labels show this one in its place, too.
+    return {key: row._replace(name=row.name.replace("\0", "\N{REPLACEMENT CHARACTER}")) for key, row in rows.items()}

@@ -15,16 +15,17 @@ from tests.postgres import PASSWORD, Postgres
 
 ROWS = {
     **{
-        key_of(str(number)): StateRow(f"zone-{number}.é", WALL + number / 7, bytes(range(256))) for number in range(300)
+        key_of(str(number)): StateRow(f"zone-{number}.é\ufffd", WALL + number / 7, bytes(range(256)))
+        for number in range(300)
     },
     PollKey.of("platform_time", "main", "account", ""): StateRow("", WALL + 0.1, b""),
 }
 
 
 def write(path: Path) -> None:
-    """Make a state file."""
+    """Make a state file, whose names have a character that PostgreSQL cannot store."""
     file = StateFile(path)
-    file.commit(ROWS)
+    file.commit({key: row._replace(name=row.name.replace("\ufffd", "\0")) for key, row in ROWS.items()})
     file.close()
 
 
@@ -59,7 +60,8 @@ def test_a_state_goes_to_a_database_and_back_exactly(file: Path, address: str, t
     assert (there.code, there.out.split(" copied")[0]) == (0, "301 rows")
     back = copy(address, tmp_path / "back.db")
     assert back.code == 0
-    assert read(tmp_path / "back.db") == read(file) == ROWS
+    assert read(tmp_path / "back.db") == ROWS
+    assert read(file)[key_of("7")].name == "zone-7.é\0"
     assert PASSWORD not in there.out + back.out
 
 
