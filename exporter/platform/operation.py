@@ -90,10 +90,10 @@ class Operation(Generic[T]):
     """
 
     name: str
-    method: Literal["GET", "POST", "PUT", "PATCH"]
     path: str
     help: str
     answer: TypeAdapter[T]
+    method: Literal["GET", "POST", "PUT", "PATCH"] = "GET"
     parameters: tuple[Parameter, ...] = ()
     writes: bool = False
     absent: frozenset[int] = field(default_factory=frozenset)

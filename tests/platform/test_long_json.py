@@ -25,7 +25,7 @@ from exporter.platform.long_json import (
 from exporter.platform.operation import Operation, Request
 from tests.platform.clients import client_of
 
-ANY = Operation("any", "GET", "/any", "Any document.", TypeAdapter(Document))
+ANY = Operation("any", "/any", "Any document.", TypeAdapter(Document))
 # Texts and arrays beyond the window are what takes other ways than a short document.
 TEXTS = st.text(max_size=30) | st.integers(1, 3).map(lambda times: 'é"\\\n' * WINDOW * times)
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXTS

@@ -33,7 +33,6 @@ def collectors(endpoints: Sequence[Endpoint], addresses: Mapping[str, str]) -> t
             made.append(EndpointListCollector(endpoint, endpoint.each))
         operation = Operation(
             name=endpoint.name,
-            method="GET",
             path=endpoint.path.template,
             help=f"The configured endpoint {endpoint.name}.",
             answer=_DOCUMENT,

@@ -46,7 +46,6 @@ class EndpointListCollector(Collector):
                 template += ("&" if "?" in template else "?") + f"{quote(name, safe='')}={value}"
         self._page = Operation(
             name=self.name,
-            method="GET",
             path=template,
             help=f"The list of the targets of the configured endpoint {endpoint.name}.",
             answer=TypeAdapter(Document),

@@ -223,7 +223,6 @@ class DnsRecordScanJob(PascalWire):
 
 STATISTICS = Operation(
     name="dns_statistics",
-    method="GET",
     path="/dnszone/{id}/statistics",
     help="Query statistics of a DNS zone, by default of the last 30 days.",
     answer=TypeAdapter(DnsZoneStatistics),
@@ -238,7 +237,6 @@ STATISTICS = Operation(
 
 RECORD_SCAN = Operation(
     name="dns_record_scan",
-    method="GET",
     path="/dnszone/{zoneId}/records/scan",
     help="The latest record scan of a DNS zone.",
     answer=TypeAdapter[DnsRecordScanJob | None](DnsRecordScanJob),

@@ -47,7 +47,6 @@ class SearchResponse(PascalWire):
 
 SEARCH = Operation(
     name="search",
-    method="GET",
     path="/search",
     help="Finds the account's resources by text.",
     answer=TypeAdapter(SearchResponse),

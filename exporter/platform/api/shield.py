@@ -25,7 +25,6 @@ _ZONE = Parameter("shieldZoneId", "path", "integer", "Shield zone id.")
 
 ZONES = Operation(
     name="shield_zones",
-    method="GET",
     path="/shield/shield-zones",
     help="The account's shield zones, a page at a time.",
     answer=TypeAdapter(models.ShieldZonePage),
@@ -38,7 +37,6 @@ ZONES = Operation(
 
 RATE_LIMIT = Operation(
     name="shield_rate_limit_metrics",
-    method="GET",
     path="/shield/metrics/rate-limit/{id}",
     help="Breaches of a rate limit over the last 28 days.",
     answer=_enveloped(models.RateLimitMetrics),
@@ -47,7 +45,6 @@ RATE_LIMIT = Operation(
 
 ZONE_RATE_LIMITS = Operation(
     name="shield_zone_rate_limits",
-    method="GET",
     path="/shield/metrics/rate-limits/{shieldZoneId}",
     help="Breaches of every rate limit of a shield zone.",
     answer=cast("TypeAdapter[list[models.RateLimitMetrics] | None]", _enveloped(list[Each[models.RateLimitMetrics]])),
@@ -59,7 +56,6 @@ ZONE_RATE_LIMITS = Operation(
 
 ACCESS_LIST = Operation(
     name="shield_access_list",
-    method="GET",
     path="/shield/shield-zone/{shieldZoneId}/access-lists/{id}",
     help="A custom access list.",
     answer=_enveloped(models.CustomAccessList),
@@ -68,7 +64,6 @@ ACCESS_LIST = Operation(
 
 API_GUARDIAN = Operation(
     name="shield_api_guardian",
-    method="GET",
     path="/shield/shield-zone/{shieldZoneId}/api-guardian",
     help="The API guardian's configuration and endpoints.",
     answer=_enveloped(models.ApiGuardian),
@@ -78,7 +73,6 @@ API_GUARDIAN = Operation(
 
 BOT_DETECTION = Operation(
     name="shield_bot_detection",
-    method="GET",
     path="/shield/shield-zone/{shieldZoneId}/bot-detection",
     help="The bot-detection configuration.",
     answer=_enveloped(models.BotDetectionConfiguration),
@@ -87,7 +81,6 @@ BOT_DETECTION = Operation(
 
 CUSTOM_RULE = Operation(
     name="shield_waf_custom_rule",
-    method="GET",
     path="/shield/waf/custom-rule/{id}",
     help="A custom WAF rule.",
     answer=TypeAdapter(models.CustomWafRule),
@@ -96,7 +89,6 @@ CUSTOM_RULE = Operation(
 
 PLAN_SEGMENTATION = Operation(
     name="shield_waf_plan_segmentation",
-    method="GET",
     path="/shield/waf/rules/plan-segmentation",
     help="WAF rules by the plan that includes them.",
     answer=_enveloped(list[models.PlanSegment]),

@@ -35,7 +35,7 @@ def request_of(case: Mapping[str, Any]) -> Request[Any]:
         operation = next(one for one in OPERATIONS if one.name == case["operation"])
         return Request(operation, case.get("path"), case.get("query"), case.get("body"))
     path = parse_path(case["get"])
-    endpoint = Operation("endpoint", "GET", path.template, "", TypeAdapter(Document), documented=False)
+    endpoint = Operation("endpoint", path.template, "", TypeAdapter(Document), documented=False)
     return Request(endpoint, path.parameters(case.get("id", ""), NOW))
 
 
