@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from exporter.collectors.endpoints.endpoint import EndpointMetric
 from exporter.collectors.endpoints.expression import Expression, ExpressionError, integral
 from exporter.collectors.endpoints.path import Path
-from exporter.metric import DayBuckets, Metric, MonthToDate, Source, declaration, is_count
+from exporter.metric import DayBuckets, Metric, MonthToDate, Source, declaration
 from exporter.platform.api.dns import Buckets
 from exporter.platform.api.document import Document
 from exporter.platform.operation import Moment, bucket_time, calendar_day, timestamp
@@ -143,11 +143,8 @@ def _count(found: object, scale: float) -> float | None:
 
 def _month(declared: EndpointMetric, found: object) -> MonthToDate | None:
     value = _count(found, declared.scale)
-    if value is None:
-        return None
-    if not is_count(value):
-        raise OverflowError(f"{value:g}, expected a count from 0 up to what 64 bits hold")
-    return MonthToDate(value)
+    # The ledger ignores a value that is no count, such as a negative one.
+    return None if value is None else MonthToDate(value)
 
 
 def _chart(found: object, scale: float) -> Mapping[str, float | None]:
