@@ -113,6 +113,7 @@ READ_BY_UPDATE = replace(
 READ = replace(
     READ_BY_UPDATE,
     name="script",
+    method="GET",
     help="A script, with its month's cost, requests and CPU time.",
     documented=False,
 )
