@@ -298,14 +298,12 @@ def _migrate(database: sqlite3.Connection, version: int) -> None:
 
 def _create(path: Path) -> None:
     """Create a state file under another name, and rename it when it is complete: an empty one is always damaged."""
-    # A link to a missing file names the place for the new one.
-    place = Path(os.path.realpath(path))
-    fresh = _beside(place, ".new")
+    fresh = _beside(path, ".new")
     fresh.unlink(missing_ok=True)
     with closing(sqlite3.connect(fresh, isolation_level=None)) as database:
         _migrate(database, 0)
-    fresh.rename(place)
-    folder = os.open(place.parent, os.O_RDONLY)
+    fresh.rename(path)
+    folder = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(folder)
     finally:
