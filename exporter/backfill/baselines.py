@@ -4,16 +4,18 @@ import sqlite3
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from exporter.backfill.charts import SeriesKey
 from exporter.clock import Clocks
-from exporter.collectors.collector import Polled
+from exporter.collectors.collector import Polled, TargetCollector
 from exporter.counters.ledger import Entry, Ledger
-from exporter.counters.rows import StateRow, columns, unpack
+from exporter.counters.rows import Families, StateRow, columns, unpack
 from exporter.counters.series import DaySeries
 from exporter.counters.state_file import BUSY_SECONDS, FileStorage
 from exporter.counters.storage import LeaseHeldError, NullObserver, StateLockedError, Storage, StorageError
+from exporter.metric import Kind
 from exporter.targets.target import PollKey, Target
 
 Poll = Callable[[], Awaitable[Polled]]
@@ -40,7 +42,7 @@ class Baselines:
 
     notice = "There is no state file: the history ends with yesterday, and no counter continues it."
 
-    async def of(self, _collector: str, _target: Target, _poll: Poll) -> Beginning | None:
+    async def of(self, _collector: TargetCollector[Any], _target: Target, _poll: Poll) -> Beginning | None:
         """Return the live counters of a target, which may be polled now; None if none will continue this history.
 
         Raises:
@@ -62,10 +64,10 @@ class RecordedBaselines(Baselines):
         self.read = read
         self._close = close
 
-    async def of(self, collector: str, target: Target, _poll: Poll) -> Beginning | None:
+    async def of(self, collector: TargetCollector[Any], target: Target, _poll: Poll) -> Beginning | None:
         """Return the counters that the running daemon has stored; raises `BaselineError` where it has none yet."""
         try:
-            row = self.read(PollKey(target.key, collector))
+            row = self.read(PollKey(target.key, collector.name))
         except StorageError as error:
             raise BaselineError(f"the state cannot be read: {error}") from error
         if row is None:
@@ -100,10 +102,12 @@ class OwnBaselines(Baselines):
             self.close()
             raise BaselineError(f"{storage.location}: {fault}; if the file is damaged, the exporter starts a new one")
 
-    async def of(self, collector: str, target: Target, poll: Poll) -> Beginning | None:
-        """Return the stored counters of a target; count its first poll where there are none."""
-        key = PollKey(target.key, collector)
-        if key not in self._ledger.remembered():
+    async def of(self, collector: TargetCollector[Any], target: Target, poll: Poll) -> Beginning | None:
+        """Return the stored counters of a target; count a poll where one of them has not begun yet."""
+        key = PollKey(target.key, collector.name)
+        stored = self._ledger.remembered().get(key)
+        counters = {info.name for info in collector.families if info.kind is Kind.COUNTER}
+        if stored is None or counters - _families(stored).keys():
             polled = await poll()
             now = polled.date or self._clocks.utc()
             entry = Entry(key, target.name, self._clocks.wall(), polled.outcomes[0].counts, now)
@@ -146,14 +150,17 @@ def recorded_in_file(path: Path) -> RecordedBaselines:
     return RecordedBaselines(read, database.close)
 
 
-def _beginning(stored: StateRow) -> Beginning:
+def _families(stored: StateRow) -> Families:
     try:
-        families = unpack(stored.data)
+        return unpack(stored.data)
     except ValueError as error:
         raise BaselineError(str(error)) from error
+
+
+def _beginning(stored: StateRow) -> Beginning:
     series = {
         (family, labels): state
-        for family, states in families.items()
+        for family, states in _families(stored).items()
         for labels, state in states.items()
         if isinstance(state, DaySeries)
     }

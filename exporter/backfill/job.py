@@ -204,7 +204,8 @@ class Backfill:
         own = tuple(label_value(label.value(named, None)) for label in history.collector.labels)
         parts: dict[str, str] = {}
         samples = 0
-        for family, labels in sorted(shown if beginning is None else beginning.series):
+        counted = shown if beginning is None else beginning.series
+        for family, labels in sorted(key for key in counted if key[0] in infos):
             series = None if beginning is None else beginning.series[family, labels]
             past = points(series, shown.get((family, labels), {}), span, self.step)
             samples += len(past)
@@ -215,7 +216,7 @@ class Backfill:
     async def _read(self, history: charts.History, target: Target, span: Span) -> tuple[Beginning | None, charts.Shown]:
         """Return where the live counters begin, and the platform's counts of earlier days that the ledger lacks."""
         account, collector = target.account, history.collector
-        beginning = await self.baselines.of(collector.name, target, lambda: self._poll(collector, target))
+        beginning = await self.baselines.of(collector, target, lambda: self._poll(collector, target))
         if beginning is None:
             wanted = set(range(span.first, min(span.last, self._day_of(account) - 1) + 1))
         else:

@@ -155,6 +155,17 @@ def test_endpoints_of_one_path_have_each_their_own_days(tmp_path: Path) -> None:
     assert ended.total("edge_things_total", thing_id="7") == sum(count("7", ago(days)) for days in range(41))
 
 
+def test_a_metric_that_is_added_has_its_history_and_one_that_is_removed_has_none(tmp_path: Path) -> None:
+    alone = endpoint(SPAN)
+    added = alone.rstrip() + "\n    - {name: edge_errors_total, help: Errors., days: Errors}\n"
+    with serving() as served:
+        for endpoints in (alone, added, alone):
+            ended = backfill(served, tmp_path, endpoints, "--from", str(ago(40)))
+            has_errors = "edge_errors_total" in {name for name, _ in ended.raw}
+            assert (ended.code, has_errors) == (0, endpoints == added), ended.said
+            (tmp_path / "history.om").unlink()
+
+
 def test_a_path_without_dates_gives_the_days_that_it_shows_by_itself(tmp_path: Path) -> None:
     with serving() as served:
         ended = backfill(served, tmp_path, endpoint("/things/{id}"), "--from", str(ago(40)))
