@@ -17,14 +17,6 @@ from exporter.sandbox.world import World
 _CALL: Final = ConfigDict(allow_inf_nan=False)
 _MISSING: Final = dict.fromkeys(("missing_argument", "missing_keyword_only_argument"), "is missing")
 _REACH: Final = 10**9
-_RESOURCES: Final = {
-    "zone_id": "DNS zone",
-    "script_id": "edge script",
-    "shield_zone_id": "shield zone",
-    "rate_limit_id": "rate limit",
-    "access_list_id": "access list",
-    "rule_id": "custom WAF rule",
-}
 # Event → the method of the world.
 _METHODS: Final = {
     "access_list_entry": "access_lists.add_entry", "api_guardian_configured": "guardian.set_configured",
@@ -101,8 +93,8 @@ class Events:
         except KeyError as error:
             # The name of the parameter with the missing resource's id tells its kind.
             absent = error.args[0]
-            kinds = (kind for key, kind in _RESOURCES.items() if str(parameters.get(key)) == str(absent))
-            raise RequestError(f"there is no {next(kinds, 'image')} {absent}") from error
+            kinds = (key.removesuffix("_id") for key, value in parameters.items() if str(value) == str(absent))
+            raise RequestError(f"there is no {next(kinds, 'image').replace('_', ' ')} {absent}") from error
         except ValueError as error:
             raise RequestError(str(error)) from error
 
