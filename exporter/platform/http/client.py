@@ -318,8 +318,8 @@ class Client:
     ) -> CallResult[Any]:
         status, (raw, parsed) = response.status_code, content
         date = http_date(response.headers.get("date"))
+        wait = retry_after_seconds(response.headers.get("retry-after"), date or self.clocks.utc())
         if not response.is_success and status not in operation.absent:
-            wait = retry_after_seconds(response.headers.get("retry-after"), date or self.clocks.utc())
             raise responses.status_error(status, raw, wait)
         moment = self.platform_time(date)
         result: CallResult[Any] = CallResult(Answer(None, moment, raw, seconds), seconds)
@@ -329,7 +329,12 @@ class Client:
             result.fingerprint = last.fingerprint_of(raw, moment)
             result.is_unchanged = result.fingerprint == last.fingerprint
         if not result.is_unchanged:
-            value = responses.payload(operation, raw, status, parsed)
+            try:
+                value = responses.payload(operation, raw, status, parsed)
+            except PlatformError as error:
+                # The body may report a 429 or 503 that the status does not have.
+                error.retry_after = wait
+                raise
             unexpected = tuple(unexpected_in(value))
             for name in unexpected:
                 self.observer.unexpected(operation.name, name)

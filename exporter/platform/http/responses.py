@@ -365,7 +365,7 @@ def _reported_failure(raw: bytes, parsed: LongJson | None, status: int) -> Platf
 def _refusal(reported: int, message: str, key: str, status: int) -> PlatformError:
     words = f"the platform answered {status} with a failure: {message or key or f'status {reported}'}"
     # A 404 as the HTTP status means that the target no longer exists; a 404 in an envelope does not.
-    if reported in (401, 403, 429) or (not key and not message and reported not in (0, 404)):
+    if reported in (401, 403, 429, 503) or (not key and not message and reported not in (0, 404)):
         return error_for_status(reported)(words, status=reported, error_key=key)
     unavailable = key.startswith(_PLAN_KEY) or key.endswith(_UNCONFIGURED_KEY)
     return (errors.NotAvailable if unavailable else errors.EnvelopeError)(

@@ -72,6 +72,11 @@ def after(status: int, wait: str, **headers: str) -> Reply:
     return Reply(status, "", {"Retry-After": wait, **headers})
 
 
+def within(status: int, wait: str) -> Reply:
+    """Return an answer that reports a status in its body, and asks to wait."""
+    return Reply(200, f'{{"statusCode": {status}, "message": "slow down"}}', {"Retry-After": wait})
+
+
 RESET = httpx.ReadError("")
 OTHER_CLOCK = after(429, "Sun, 08 Feb 2026 20:00:05 GMT", Date="Sun, 08 Feb 2026 20:00:00 GMT")
 LATE = "no answer within 1 s (platform.example)"
@@ -88,6 +93,8 @@ CASES: dict[str, Case] = {
     "429": ([Reply(429), GOOD], "rate_limited 0.25 None", {}),
     "429 with seconds": ([after(429, "7"), GOOD], "rate_limited 7.25 None", {}),
     "429 with a date of a clock that is off": ([OTHER_CLOCK, GOOD], "rate_limited 5.25 None", {}),
+    "429 in the body of a 200": ([within(429, "7"), GOOD], "rate_limited 7.25 None", {}),
+    "503 in the body of a 200": ([within(503, "3"), GOOD], "server_error 3.25 None", {}),
     "reset": ([RESET, GOOD], "reset 0.25 None", {}),
     "as often as it may be": (
         [Reply(500), Reply(502), Reply(503, "busy")],
