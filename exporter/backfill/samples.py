@@ -60,6 +60,9 @@ def points(series: DaySeries | None, shown: Mapping[int, float], span: Span, ste
     Returns:
         The samples in order; none if no day is known.
     """
+    if series is not None and (begun := day_of(datetime.fromtimestamp(series.created, UTC))) < series.first_day:
+        # It counted something else before its first day; what that left out of the day on which it began is not known.
+        span = Span(span.first, min(span.last, begun - 1))
     whole = span.last if series is None else min(span.last, series.first_day - 1)
     made: list[Point] = [(midnight(span.first), 0.0)]
     total = 0.0

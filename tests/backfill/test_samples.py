@@ -1,5 +1,6 @@
 """The samples before a live counter."""
 
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
@@ -60,6 +61,13 @@ DAY, NOON = DAY_MS, DAY_MS // 2 - SEAM_MS
             {},
             (-3, -2),
             [(-3 * DAY, 0), (-2 * DAY, 1), (-DAY - 1, 11), (-DAY + 1, 0)],
+        ),
+        # The live counter of what another declaration has counted since the first sight.
+        (
+            replace(seen({-3: 1, -2: 10, -1: 20, 1: 5}, FIRST_SIGHT + timedelta(2)), created=FIRST_SIGHT.timestamp()),
+            {0: 7.0},
+            (-2, 2),
+            [(-2 * DAY, 0), (-DAY, 10), (-1, 30), (1, 0)],
         ),
         # A span after the first sight is the live counter's.
         (seen({-1: 20, 0: 5}), {1: 3.0}, (1, 3), []),
