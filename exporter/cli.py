@@ -8,7 +8,7 @@ from click.shell_completion import CompletionItem
 from exporter.commands.loading import loading
 from exporter.commands.output.help import Context
 from exporter.commands.output.printing import complain
-from exporter.validation.faults import suggestion
+from exporter.validation.faults import ConfigurationError, suggestion
 
 INTERRUPTED = 130
 
@@ -71,9 +71,11 @@ class LazyGroup(click.Group):
         return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def invoke(self, ctx: click.Context) -> object:
-        """Call the command; Ctrl-C ends it without a message."""
+        """Call the command; a wrong configuration ends it with its message, and Ctrl-C without one."""
         try:
             return super().invoke(ctx)
+        except ConfigurationError as error:
+            complain(str(error))
         except KeyboardInterrupt:
             ctx.exit(INTERRUPTED)
 

@@ -8,7 +8,6 @@ import click
 
 from exporter.commands.loading import loading
 from exporter.commands.options import WHOLE, SettingsCommand, config_option
-from exporter.commands.output.printing import complaining
 
 
 class RunCommand(SettingsCommand):
@@ -50,13 +49,11 @@ def command(config: Path | None, flags: Mapping[str, str]) -> None:
         from exporter.log import configure, logger  # noqa: PLC0415
         from exporter.settings.loading import configuration_file  # noqa: PLC0415
         from exporter.settings.model import Settings  # noqa: PLC0415
-        from exporter.validation.faults import ConfigurationError  # noqa: PLC0415
 
     def read() -> Settings:
         return read_configuration(config, flags, os.environ)[0]
 
-    with complaining(ConfigurationError):
-        settings = read()
+    settings = read()
     configure(settings.log.level, settings.log.format)
     path = configuration_file(config, os.environ)
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, Literal, Self, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model, model_validator
 
-from exporter.foreign.patterns import Pattern, PatternError
+from exporter.foreign.patterns import Pattern
 from exporter.sandbox.answers import encode, refused
 from exporter.sandbox.exchange import Exchange
 
@@ -41,14 +41,6 @@ def _header_name(text: str) -> str:
     return text
 
 
-def _pattern(text: str) -> str:
-    try:
-        Pattern(text)
-    except PatternError as error:
-        raise ValueError(f"not a regular expression: {error}") from error
-    return text
-
-
 _HeaderName: TypeAlias = Annotated[str, AfterValidator(_header_name)]
 _HeaderValue: TypeAlias = Annotated[str, AfterValidator(_header_value)]
 _Seconds: TypeAlias = Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)]
@@ -65,7 +57,7 @@ class Fault(BaseModel):
 
     method: str | None = None
     path: str | None = None
-    path_regex: Annotated[str, AfterValidator(_pattern)] | None = None
+    path_regex: Annotated[str, AfterValidator(lambda text: Pattern(text) and text)] | None = None
     times: int | None = Field(default=None, ge=1)
     probability: float = Field(default=1.0, gt=0, le=1)
     kind: str

@@ -15,7 +15,7 @@ from exporter.clock import SYSTEM
 from exporter.collectors.collector import Context
 from exporter.collectors.discovery import COLLECTOR
 from exporter.commands.output import interruptible
-from exporter.commands.output.printing import FAULT, MISUSE, complain, complaining
+from exporter.commands.output.printing import FAULT, MISUSE, complain
 from exporter.foreign.terminal import escape
 from exporter.platform.errors import PlatformError
 from exporter.platform.http.client import Observer
@@ -25,7 +25,6 @@ from exporter.settings.loading import load_with_origins, read_file
 from exporter.targets.registry import Registry
 from exporter.targets.sharding import Shard
 from exporter.targets.target import ResourceList
-from exporter.validation.faults import ConfigurationError
 from exporter.validation.types import format_duration
 from exporter.validation.yaml_file import file_names_resolved
 from exporter.wiring import from_settings
@@ -49,16 +48,14 @@ def init(config: Path | None, output: Path | None, flags: Mapping[str, str]) -> 
     """Ask each account what it has, and write the file."""
     if output is not None and output.exists():
         complain(f"{output} is there already: remove it, or name another --output", MISUSE)
-    with complaining(ConfigurationError):
-        marked = read_file(config, os.environ)
-        settings, _ = load_with_origins(marked, flags, os.environ)
+    marked = read_file(config, os.environ)
+    settings, _ = load_with_origins(marked, flags, os.environ)
     if not settings.accounts:
         complain("there is no account in the configuration: EDGE_EXPORTER_BASE_URL and EDGE_EXPORTER_API_KEY suffice")
     found: list[Found] = []
     failures: list[str] = []
     for account in settings.accounts:
-        with complaining(ConfigurationError):
-            lists, fault = interruptible.run(_listed(account))
+        lists, fault = interruptible.run(_listed(account))
         found.append((account, lists))
         if fault is not None:
             failures.append(f"{account.name}: {fault}")

@@ -10,13 +10,12 @@ import click
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
-from exporter.commands.output.printing import complaining
 from exporter.foreign.patterns import Pattern
 from exporter.foreign.terminal import escape
 from exporter.platform.errors import MASK
 from exporter.settings.account import IdsFile
 from exporter.settings.loading import load_with_origins, read_file
-from exporter.validation.faults import ConfigurationError, KeyPath, written
+from exporter.validation.faults import KeyPath, written
 from exporter.validation.section import Section
 from exporter.validation.types import Metavar, format_duration
 
@@ -31,8 +30,7 @@ Value = tuple[KeyPath, object, str]
 
 def show(config: Path | None, flags: Mapping[str, str], *, is_json: bool) -> None:
     """Print the merged settings."""
-    with complaining(ConfigurationError):
-        settings, origins = load_with_origins(read_file(config, os.environ), flags, os.environ)
+    settings, origins = load_with_origins(read_file(config, os.environ), flags, os.environ)
     values = list(_values(settings, (), origins.origin))
     if is_json:
         found = [{"path": written(path), "value": value, "origin": origin} for path, value, origin in values]
