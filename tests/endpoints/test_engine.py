@@ -90,7 +90,7 @@ async def test_a_thousand_things_in_pages_of_seven() -> None:
         assert set(place.methods) == {"GET"}
 
 
-@pytest.mark.parametrize("items", ["Items", "Items[?Id]"])
+@pytest.mark.parametrize("items", ["Items", "Items[?Id]", "Items[?keys(@)]"])
 async def test_a_page_of_many_items_with_many_fields_is_read(items: str) -> None:
     made = Things(
         range(1, ITEMS + 1), ITEMS, **{f"SomeRealisticSettingName{number:03}": number for number in range(180)}

@@ -68,12 +68,9 @@ class Expression:
         return json.dumps(_sorted(self.tree), sort_keys=True)
 
     def fields(self) -> frozenset[str]:
-        """Return the names of all fields that the expression reads."""
-        return frozenset(str(node["value"]) for node, _ in _nodes(self.tree) if node["type"] == "field")
-
-    def reads_all(self) -> bool:
-        """Return whether it reads an object as a whole, with `@` or `*`, and not only the fields that it names."""
-        return any(node["type"] in ("current", "value_projection") for node, _ in _nodes(self.tree))
+        """Return the names of all fields that the expression reads, and `*` if it may read all fields of an object."""
+        nodes = [node for node, _ in _nodes(self.tree) if node["type"] in ("field", "current", "value_projection")]
+        return frozenset(str(node["value"]) if node["type"] == "field" else "*" for node in nodes)
 
     def branches(self) -> Mapping[str, "Expression"] | None:
         """Return the parts of `{a: …, b: …}` by their keys; None for any other expression."""

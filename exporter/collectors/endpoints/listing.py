@@ -126,10 +126,9 @@ def _items_of(listing: TargetList) -> Items | None:
     filters = listing.items if listing.items.plain_path() is None else None
     parts = [part for part in (listing.id, listing.name, filters) if part is not None]
     fields = frozenset[str]().union(*(part.fields() for part in parts))
-    is_whole = any(part.reads_all() for part in parts)
 
     def read(item: Any) -> Any:  # noqa: ANN401 - any JSON
-        return {key: item[key] for key in fields & item.keys()} if isinstance(item, dict) and not is_whole else item
+        return item if "*" in fields or not isinstance(item, dict) else {key: item[key] for key in fields & item.keys()}
 
     return None if array is None else Items(array, read)
 
