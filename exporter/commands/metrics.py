@@ -15,13 +15,11 @@ from exporter.collectors.catalogue import CATALOGUE
 from exporter.collectors.collector import Collector
 from exporter.collectors.database import QUERY_PREFIX
 from exporter.commands.options import form_option
-from exporter.commands.output.printing import MISUSE, complaining
 from exporter.exposition.store import HEALTH
 from exporter.metric import FamilyInfo
 from exporter.platform.operation import Operation
 from exporter.settings.loading import load
 from exporter.telemetry import Telemetry
-from exporter.validation.faults import ConfigurationError
 from exporter.validation.types import format_duration
 from exporter.wiring import from_settings
 
@@ -170,6 +168,5 @@ def command(form: str, config: Path | None) -> None:
     """Print the reference of every metric: its type, unit, labels, meaning, and how often it is polled."""
     collectors: Sequence[Collector] = CATALOGUE
     if config is not None:
-        with complaining(ConfigurationError, code=MISUSE):
-            collectors = from_settings.collectors(load(config, {}, os.environ))
+        collectors = from_settings.collectors(load(config, {}, os.environ))
     click.echo(as_markdown(collectors) if form == "markdown" else as_json(collectors), nl=False)

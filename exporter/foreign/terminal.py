@@ -1,7 +1,5 @@
 """Escapes foreign text, so that it cannot control a terminal, forge a line, or change the direction of text."""
 
-_FIRST_ASTRAL = 0x10000
-
 
 def escape(text: str, *, keep: str = "") -> str:
     r"""Replace every character that a terminal does not display as it is by its JSON escape, such as `\u001b`.
@@ -17,8 +15,5 @@ def escape(text: str, *, keep: str = "") -> str:
 
 
 def _escaped(char: str) -> str:
-    code = ord(char)
-    if code < _FIRST_ASTRAL:
-        return f"\\u{code:04x}"
-    high, low = divmod(code - _FIRST_ASTRAL, 0x400)
-    return f"\\u{0xD800 + high:04x}\\u{0xDC00 + low:04x}"
+    code = char.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{code[place : place + 4]}" for place in range(0, len(code), 4))
