@@ -42,7 +42,7 @@ def page(files: list[Path]) -> Page:
 
 
 def _row(file: Path) -> Row:
-    settings = load_with_endpoints([file], None, None, _ACCOUNT)
+    settings, _ = load_with_endpoints([file], None, None, _ACCOUNT)
     panels = tuple(_panel(info, collector) for collector in _collectors(settings) for info in collector.families)
     return Row(f"{file.stem.replace('_', ' ').capitalize()} (not documented in the interface)", panels)
 
