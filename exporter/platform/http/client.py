@@ -318,9 +318,8 @@ class Client:
     ) -> CallResult[Any]:
         status, (raw, parsed) = response.status_code, content
         date = http_date(response.headers.get("date"))
-        wait = retry_after_seconds(response.headers.get("retry-after"), date or self.clocks.utc())
         if not response.is_success and status not in operation.absent:
-            raise responses.status_error(status, raw, wait)
+            raise responses.status_error(status, raw, self._asked_to_wait(response, date))
         moment = self.platform_time(date)
         result: CallResult[Any] = CallResult(Answer(None, moment, raw, seconds), seconds)
         if status in operation.absent:
@@ -333,13 +332,16 @@ class Client:
                 value = responses.payload(operation, raw, status, parsed)
             except PlatformError as error:
                 # The body may report a 429 or 503 that the status does not have.
-                error.retry_after = wait
+                error.retry_after = self._asked_to_wait(response, date)
                 raise
             unexpected = tuple(unexpected_in(value))
             for name in unexpected:
                 self.observer.unexpected(operation.name, name)
             result.answer, result.unexpected = Answer(value, moment, raw, seconds), frozenset(unexpected)
         return result
+
+    def _asked_to_wait(self, response: httpx.Response, date: datetime | None) -> float | None:
+        return retry_after_seconds(response.headers.get("retry-after"), date or self.clocks.utc())
 
 
 @dataclass(slots=True, eq=False)
