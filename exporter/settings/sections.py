@@ -1,7 +1,7 @@
 """All sections of the settings, and the conflicts between them."""
 
 from collections.abc import Iterator, Mapping
-from typing import Self
+from typing import ClassVar, Self
 
 from pydantic import Field, model_validator
 from pydantic_core import InitErrorDetails
@@ -9,6 +9,7 @@ from pydantic_core import InitErrorDetails
 from exporter.collectors.endpoints.endpoint import Endpoint
 from exporter.settings.account import AccountSettings, DatabaseSettings, duplicate_queries
 from exporter.settings.endpoint_clashes import endpoint_clashes
+from exporter.settings.removed import REMOVED
 from exporter.settings.service import (
     CollectorSettings,
     CollectorsSettings,
@@ -27,6 +28,8 @@ class Sections(Section):
 
     Defaults are not validated, here and in the sections: help texts would then have to build the validators, too.
     """
+
+    REMOVED: ClassVar[Mapping[str, str]] = REMOVED
 
     accounts: tuple[AccountSettings, ...] = ()
     databases: tuple[DatabaseSettings, ...] = ()

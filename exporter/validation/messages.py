@@ -101,7 +101,10 @@ def _message(details: ErrorDetails, path: KeyPath, model: Model) -> str:
 
 
 def _unknown(path: KeyPath, model: Model) -> str:
-    """Return the message for an unknown key, with a similar key, or one of the same name on a lower level."""
+    """Return the message for an unknown key: what replaces it, a similar key, or one of its name on a lower level."""
+    plain = ".".join(step for step in path if isinstance(step, str))
+    if removed := getattr(model, "REMOVED", {}).get(plain):
+        return f"removed; {removed}"
     section, _ = _declared(model, path[:-1])
     name = str(path[-1])
     deeper = next((".".join(found) for found in _paths(model) if found[-1] == name), "")

@@ -1,0 +1,6 @@
+"""Names the configuration keys that were removed, and what to use in their place."""
+
+from collections.abc import Mapping
+
+# Path of the key without the places in lists → the message that refuses it, which docs/upgrading.md explains.
+REMOVED: Mapping[str, str] = {}
