@@ -43,19 +43,18 @@ def _of_file(place: KeyPath, path: Path | None) -> Iterator[tuple[KeyPath, str]]
 def _of_url(place: KeyPath, url: str, what: str, proxy: str | None = None) -> Iterator[tuple[KeyPath, str]]:
     parts = urlsplit(url)
     host = parts.hostname or ""
-    by_proxy = proxy is not None or _is_proxied_by_environment(host)
+    by_proxy = proxy is not None or _is_proxied_by_environment(url)
     if parts.scheme == "http" and (by_proxy or not _is_loopback(host)):
         way = "through a proxy without encryption" if by_proxy else "without encryption"
         yield place, f"the {what} goes to {host} {way}; expected an https:// address"
 
 
-def _is_proxied_by_environment(host: str) -> bool:
-    if not any(name.lower() == "http_proxy" for name in os.environ):
+def _is_proxied_by_environment(url: str) -> bool:
+    if not any(name.lower() in ("http_proxy", "all_proxy") for name in os.environ):
         return False
-    # This imports ssl, which takes time.
-    from urllib.request import getproxies, proxy_bypass  # noqa: PLC0415
+    from exporter.platform.http.proxy import environment_proxy  # noqa: PLC0415 - this imports httpx, which takes time
 
-    return "http" in getproxies() and not proxy_bypass(host)
+    return bool(environment_proxy(url)[0])
 
 
 def _is_loopback(host: str) -> bool:

@@ -5,8 +5,9 @@ import random
 from exporter.clock import SYSTEM, Clocks, PlatformTime
 from exporter.platform.errors import ProxyFault
 from exporter.platform.http.client import Client, Credential, Observer
+from exporter.platform.http.proxy import proxy_secrets
 from exporter.platform.http.rate_limiter import Pause, RateLimiter, Retry
-from exporter.platform.http.transport import connector, proxy_secrets
+from exporter.platform.http.transport import connector
 from exporter.responsive.event_loop import Turns
 from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.key_file import KeyFile

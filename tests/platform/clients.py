@@ -14,8 +14,9 @@ from exporter.clock import Clocks
 from exporter.platform.api import dns
 from exporter.platform.errors import PlatformError
 from exporter.platform.http.client import Calls, Client, Credential, Observer
+from exporter.platform.http.proxy import proxy_secrets
 from exporter.platform.http.rate_limiter import RateLimiter, Retry
-from exporter.platform.http.transport import connector, proxy_secrets
+from exporter.platform.http.transport import connector
 from tests.turned_clock import TurnedClock
 
 KEY = "0f3c1a52-not-a-key-91d4"

@@ -23,9 +23,11 @@ PROXY = "http://proxy.example.net:3128"
         *((url, None, {}, None) for url in (HERE, "http://127.9.9.9", "http://[::1]:8080")),
         *((url, None, {}, None) for url in ("http://localhost", "http://edge.localhost")),
         (HERE, PROXY, {}, "127.0.0.1 through a proxy without encryption"),
-        (HERE, None, {"http_proxy": PROXY}, "127.0.0.1 through a proxy without encryption"),
-        (HERE, None, {"http_proxy": PROXY, "no_proxy": "127.0.0.1"}, None),
-        (HERE, None, {"https_proxy": PROXY}, None),
+        (HERE, None, {"http_proxy": PROXY}, None),
+        ("http://x", None, {"http_proxy": PROXY}, "x through a proxy without encryption"),
+        ("http://x", None, {"all_proxy": PROXY}, "x through a proxy without encryption"),
+        ("http://x", None, {"all_proxy": PROXY, "no_proxy": "x"}, "x without encryption"),
+        ("http://x", None, {"https_proxy": PROXY}, "x without encryption"),
     ],
 )
 def test_a_key_that_leaves_the_machine_in_plain_http_is_warned_of(

@@ -1,18 +1,15 @@
-"""The transport of an account: its connections, trusted certificates, proxy, and the errors of its exceptions."""
+"""The transport of an account: its connections, trusted certificates, and the errors of its exceptions."""
 
 import asyncio
 import socket
 import ssl
-from base64 import b64encode
 from collections.abc import Awaitable, Callable
 from importlib import import_module
-from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
 from exporter.platform import errors
-from exporter.platform.http.mask import is_ambiguous
+from exporter.platform.http.proxy import proxy_of
 
 CAUGHT = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError)
 
@@ -44,14 +41,14 @@ def connector(
         max_in_flight: the size of the connection pool.
         connect_seconds: the time limit for connecting.
         ca_file: certificates to trust in place of the system's.
-        proxy: a proxy's URL; None for the environment's (`HTTPS_PROXY`, `NO_PROXY`).
+        proxy: a proxy's URL; None for the environment's, as `proxy_of` chooses it.
 
     Raises:
         OSError: the file of certificates cannot be read.
         ProxyFault: the environment's proxy setting is not the URL of an HTTP proxy.
     """
     context = None if ca_file is None else ssl.create_default_context(cafile=ca_file)
-    through = _proxy(base_url, proxy)
+    through = proxy_of(base_url, proxy)
 
     async def connect() -> httpx.AsyncBaseTransport:
         # Importing aiohttp takes 0.1 s. The daemon answers its first scrape before that.
@@ -61,32 +58,6 @@ def connector(
         return Session(max_in_flight, connect_seconds, context, through)
 
     return connect
-
-
-def proxy_secrets(base_url: str, configured: str | None) -> tuple[str, ...]:
-    """Return what no output may show of the proxy of these calls: its password, also as it is sent."""
-    proxy = _proxy(base_url, configured)
-    if proxy is None or proxy.raw_auth is None:
-        return ()
-    user, password = proxy.raw_auth
-    # Without a password, the user name may be a token.
-    return (password or user).decode(), b64encode(b":".join(proxy.raw_auth)).decode().rstrip("=")
-
-
-def _proxy(base_url: str, configured: str | None) -> httpx.Proxy | None:
-    parts = urlsplit(base_url)
-    address = configured or (None if proxy_bypass(parts.hostname or "") else getproxies().get(parts.scheme))
-    if not address:
-        return None
-    try:
-        proxy = httpx.Proxy(address if "://" in address else f"http://{address}")
-        is_usable = proxy.url.scheme in ("http", "https") and bool(proxy.url.host) and proxy.url.port != 0
-    except (ValueError, httpx.InvalidURL):
-        is_usable = False
-    if not is_usable or is_ambiguous(address):
-        name, example = f"{parts.scheme}_proxy".upper(), "http://proxy.example.net:3128"
-        raise errors.ProxyFault(f"{name} is not the URL of an HTTP proxy; expected one such as {example}")
-    return proxy
 
 
 def fault_of(error: Exception, host: str) -> errors.PlatformError:

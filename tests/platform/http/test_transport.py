@@ -4,7 +4,6 @@ import asyncio
 import base64
 import builtins
 import inspect
-import os
 import socket
 import ssl
 from typing import Any
@@ -180,36 +179,6 @@ async def test_a_proxy_that_is_not_there() -> None:
         ProxyFault,
         "the proxy refused the call (platform.example: Connection refused)",
     )
-
-
-async def test_the_environment_names_the_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
-        monkeypatch.delenv(name)
-    async with raw_server(saying(GOOD)) as proxy, raw_server(saying(GOOD)) as direct:
-        monkeypatch.setenv("http_proxy", f"127.0.0.1:{proxy.port}")
-        monkeypatch.setenv("no_proxy", "127.0.0.1,.internal.example")
-        async with client_of("http://platform.example") as kit:
-            await dns.statistics(kit.calls, 102)
-        async with client_of(direct.url) as kit:
-            await dns.statistics(kit.calls, 102)
-    assert [sent.target for sent in proxy.requests] == ["http://platform.example/dnszone/102/statistics"]
-    assert [sent.target for sent in direct.requests] == ["/dnszone/102/statistics"]
-
-
-@pytest.mark.parametrize(
-    "address",
-    [
-        "gopher://127.0.0.1",
-        "socks5://127.0.0.1:1080",
-        "http://127.0.0.1:port",
-        "http://127.0.0.1:0",
-        "http://me:1/s3cret@127.0.0.1:3128",
-    ],
-)
-def test_an_environment_that_names_no_proxy_is_told_so(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("http_proxy", address)
-    with pytest.raises(ProxyFault, match="HTTP_PROXY is not the URL of an HTTP proxy"):
-        connector("http://platform.example", 1, connect_seconds=1.0)
 
 
 async def test_a_certificate_file_that_is_not_there_is_told_at_once() -> None:

@@ -1,0 +1,101 @@
+"""Chooses the proxy of an account's calls, by the rules that curl and Go share (docs/configuration.md, "Proxies")."""
+
+import re
+from base64 import b64encode
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from urllib.parse import urlsplit
+from urllib.request import getproxies_environment
+
+import httpx
+
+from exporter.platform import errors
+from exporter.platform.http.mask import is_ambiguous
+
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+# [2001:db8::1]:8080, host:8080, or one of them without the port; an address of IPv6 may stand without brackets.
+_ENTRY = re.compile(r"\[(?P<v6>[^\]]+)\](?::(?P<v6_port>\d+))?|(?P<host>[^:]+):(?P<port>\d+)|(?P<bare>.+)")
+
+
+def proxy_of(base_url: str, configured: str | None) -> httpx.Proxy | None:
+    """Return the proxy of the calls to an address; None if they go there directly.
+
+    Args:
+        base_url: the address of the calls.
+        configured: the proxy of the settings, which is used for every address; None for that of the environment.
+
+    Raises:
+        ProxyFault: the environment's variable is not the URL of an HTTP proxy.
+    """
+    address, variable = (configured, "proxy") if configured else environment_proxy(base_url)
+    if not address:
+        return None
+    try:
+        proxy = httpx.Proxy(address if "://" in address else f"http://{address}")
+        is_usable = proxy.url.scheme in ("http", "https") and bool(proxy.url.host) and proxy.url.port != 0
+    except (ValueError, httpx.InvalidURL):
+        is_usable = False
+    if not is_usable or is_ambiguous(address):
+        example = "http://proxy.example.net:3128"
+        raise errors.ProxyFault(f"{variable} is not the URL of an HTTP proxy; expected one such as {example}")
+    return proxy
+
+
+def environment_proxy(base_url: str) -> tuple[str, str]:
+    """Return the proxy that the environment gives for an address, and its variable; both empty if there is none."""
+    parts, environment = urlsplit(base_url), getproxies_environment()
+    scheme = parts.scheme if environment.get(parts.scheme) else "all"
+    address, port = environment.get(scheme, ""), parts.port or _DEFAULT_PORTS[parts.scheme]
+    if not address or is_direct(parts.hostname or "", port, environment.get("no", "")):
+        return "", ""
+    return address, f"{scheme}_proxy".upper()
+
+
+def proxy_secrets(base_url: str, configured: str | None) -> tuple[str, ...]:
+    """Return what no output may show of the proxy of these calls: its password, also as it is sent."""
+    proxy = proxy_of(base_url, configured)
+    if proxy is None or proxy.raw_auth is None:
+        return ()
+    user, password = proxy.raw_auth
+    # Without a password, the user name may be a token.
+    return (password or user).decode(), b64encode(b":".join(proxy.raw_auth)).decode().rstrip("=")
+
+
+def is_direct(host: str, port: int, excluded: str) -> bool:
+    """Return whether calls to a host use no proxy of the environment: it is this machine, or is excluded.
+
+    Args:
+        host: a host name or an address, without brackets.
+        port: the port of the calls.
+        excluded: the value of `NO_PROXY`: addresses, networks and domains, each with or without a port.
+    """
+    host = host.lower().rstrip(".").partition("%")[0]
+    address = _address(host)
+    if host == "localhost" or host.endswith(".localhost") or (address is not None and address.is_loopback):
+        return True
+    return any(_excludes(entry, host, address, port) for entry in re.split(r"[,\s]+", excluded.lower()) if entry)
+
+
+def _excludes(entry: str, host: str, address: IPv4Address | IPv6Address | None, port: int) -> bool:
+    if entry == "*":
+        return True
+    parts = _ENTRY.fullmatch(entry)
+    if parts is None:
+        return False
+    only = parts["v6_port"] or parts["port"]
+    if only is not None and int(only) != port:
+        return False
+    name = parts["v6"] or parts["host"] or parts["bare"]
+    if address is not None:
+        try:
+            return address in ip_network(name, strict=False)
+        except ValueError:
+            return False
+    domain = name.removeprefix("*").strip(".")
+    return host == domain or host.endswith(f".{domain}")
+
+
+def _address(host: str) -> IPv4Address | IPv6Address | None:
+    try:
+        return ip_address(host)
+    except ValueError:
+        return None

@@ -1,0 +1,113 @@
+"""Which calls go through a proxy of the environment, and which go directly."""
+
+import os
+
+import pytest
+
+from exporter.platform.api import dns
+from exporter.platform.errors import ProxyFault
+from exporter.platform.http.proxy import is_direct, proxy_of
+from tests.platform.clients import client_of
+from tests.platform.raw_server import raw_server, reply, saying
+
+GOOD = reply('{"TotalQueriesServed": 7}')
+PROXY = "http://proxy.example.net:3128"
+
+
+@pytest.fixture(autouse=True)
+def _no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
+        monkeypatch.delenv(name)
+
+
+async def test_calls_go_through_the_proxy_of_the_environment_and_never_those_of_this_machine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with raw_server(saying(GOOD)) as proxy, raw_server(saying(GOOD)) as direct:
+        monkeypatch.setenv("ALL_PROXY", f"127.0.0.1:{proxy.port}")
+        async with client_of("http://platform.example") as kit:
+            await dns.statistics(kit.calls, 102)
+        async with client_of(direct.url) as kit:
+            await dns.statistics(kit.calls, 102)
+    assert [sent.target for sent in proxy.requests] == ["http://platform.example/dnszone/102/statistics"]
+    assert [sent.target for sent in direct.requests] == ["/dnszone/102/statistics"]
+
+
+@pytest.mark.parametrize(
+    ("environ", "used"),
+    [
+        ({}, None),
+        ({"HTTPS_PROXY": PROXY}, PROXY),
+        ({"https_proxy": PROXY, "HTTPS_PROXY": "http://other"}, PROXY),
+        ({"HTTP_PROXY": PROXY}, None),
+        ({"all_proxy": PROXY}, PROXY),
+        ({"ALL_PROXY": "http://other", "HTTPS_PROXY": PROXY}, PROXY),
+        ({"HTTPS_PROXY": "", "ALL_PROXY": PROXY}, PROXY),
+        ({"HTTPS_PROXY": PROXY, "NO_PROXY": "api.example.net"}, None),
+    ],
+)
+def test_the_variable_of_the_scheme_comes_before_the_one_for_all(
+    monkeypatch: pytest.MonkeyPatch, environ: dict[str, str], used: str | None
+) -> None:
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    proxy = proxy_of("https://api.example.net", None)
+    assert (proxy and str(proxy.url)) == used
+
+
+def test_a_configured_proxy_is_used_for_every_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "*")
+    proxy = proxy_of("http://127.0.0.1", PROXY)
+    assert proxy is not None
+    assert str(proxy.url) == PROXY
+
+
+@pytest.mark.parametrize(
+    ("excluded", "direct", "through"),
+    [
+        ("*", "api.example.net 10.0.0.7", ""),
+        ("", "localhost LOCALHOST. a.localhost 127.0.0.1 127.9.9.9 ::1", "localhost.example.net 10.0.0.7 ::2"),
+        ("example.net", "example.net api.example.net API.Example.NET.", "badexample.net example.net.evil"),
+        (".example.net", "example.net api.example.net", "badexample.net"),
+        ("*.example.net", "api.example.net", "badexample.net"),
+        ("a.test, b.test c.test", "a.test b.test c.test", "d.test"),
+        ("example.net:8080", "", "example.net api.example.net"),
+        ("example.net:443", "example.net api.example.net", "badexample.net"),
+        ("10.0.0.7", "10.0.0.7", "10.0.0.8 10.0.0.7.example.net"),
+        ("10.0.0.0/8", "10.0.0.7 10.255.0.1", "11.0.0.1 example.net"),
+        ("10.0.0.7:443", "10.0.0.7", "10.0.0.8"),
+        ("10.0.0.7:80", "", "10.0.0.7"),
+        ("2001:db8::/32", "2001:db8::1", "2001:db9::1"),
+        ("2001:db8::1", "2001:db8::1 2001:DB8:0::1", "2001:db8::2"),
+        ("[2001:db8::1]", "2001:db8::1", "2001:db8::2"),
+        ("[2001:db8::1]:443", "2001:db8::1", "2001:db8::2"),
+        ("[2001:db8::1]:80", "", "2001:db8::1"),
+        ("fe80::/10", "fe80::2%eth0", "2001:db8::1"),
+        ("10.0.0.0/99, :, [, /, 300.1.1.1", "", "10.0.0.7 example.net"),
+    ],
+)
+def test_addresses_networks_domains_and_ports_are_excluded(excluded: str, direct: str, through: str) -> None:
+    found = {host: is_direct(host, 443, excluded) for host in f"{direct} {through}".split()}
+    assert found == dict.fromkeys(direct.split(), True) | dict.fromkeys(through.split(), False)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "gopher://127.0.0.1",
+        "socks5://127.0.0.1:1080",
+        "http://127.0.0.1:port",
+        "http://127.0.0.1:0",
+        "http://me:1/s3cret@127.0.0.1:3128",
+    ],
+)
+def test_an_environment_that_names_no_proxy_is_refused_with_its_variable(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", address)
+    with pytest.raises(ProxyFault, match="HTTP_PROXY is not the URL of an HTTP proxy"):
+        proxy_of("http://platform.example", None)
+    monkeypatch.delenv("http_proxy")
+    monkeypatch.setenv("ALL_PROXY", address)
+    with pytest.raises(ProxyFault, match="ALL_PROXY is not the URL of an HTTP proxy"):
+        proxy_of("http://platform.example", None)
