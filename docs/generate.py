@@ -112,7 +112,7 @@ def configuration() -> str:
             f"{_cell(leaf.description or '')} |"
             for path, leaf in _leaves(section, (key,))
         ]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines) + "\n\n" + (REPOSITORY / "docs" / "environment.md.in").read_text(encoding="utf-8")
 
 
 def _section(field: FieldInfo) -> type[Section]:

@@ -2,9 +2,16 @@
 
 import errno
 import os
+import re
 import signal
 import sys
 
+# Variables of libraries that are not meant for this program: they would end it, change it, or send its data
+# elsewhere. docs/configuration.md names the variables that are in force.
+_IGNORED = re.compile(
+    "prometheus_multiproc_dir|PROMETHEUS_(MULTIPROC_DIR|DISABLE_CREATED_SERIES|LEGACY_NAME_VALIDATION)|PSYCOPG_.*"
+    "|(OTEL|FASTAPI|UVICORN|STARLETTE|PYDANTIC)_.*|WEB_CONCURRENCY|FORWARDED_ALLOW_IPS|UNICODE_VERSION|SSLKEYLOGFILE"
+)
 # Standard output is a file, and its disk is full or the file was removed.
 _UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
@@ -12,6 +19,8 @@ _UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 def main() -> None:
     """Run the command line."""
     fill_closed_streams()
+    for name in [name for name in os.environ if _IGNORED.fullmatch(name)]:
+        del os.environ[name]
     # Without this, pydantic searches every installed package for plugins, and passes them the validated values.
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
     # Python's Ctrl-C handler can be lost during an import; the operating system's default cannot.

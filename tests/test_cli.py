@@ -7,11 +7,13 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
+import httpx
 import pytest
 
 import exporter
 from exporter.cli import COMMANDS
-from tests.commands.shell import PROGRAM, Ended, clean, invoke
+from tests.commands.shell import PROGRAM, Ended, clean, invoke, process
+from tests.waiting import wait_until
 
 
 def test_the_version_is_that_of_the_installed_package() -> None:
@@ -103,6 +105,20 @@ def test_whether_a_configuration_may_be_read_is_seen_when_it_is_read(
     ended = invoke("check", "--offline", "--config", config)
     assert ended.code == 1
     assert "did you mean 'collectors'?" in ended.err
+
+
+@pytest.mark.parametrize("zone", ["MSK-3", "UTC+3", "'Europe/Berlin'", "EST5EDT,M3.2.0,M11.1.0", "/nowhere", ""])
+def test_variables_that_libraries_read_change_nothing(zone: str, tmp_path: Path) -> None:
+    ports = ("--listen", "127.0.0.1:0", "--sandbox-port", "0")
+    ignored = ("PROMETHEUS_MULTIPROC_DIR", "prometheus_multiproc_dir", "WEB_CONCURRENCY", "OTEL_SDK_DISABLED")
+    junk = {**dict.fromkeys(ignored, "x"), "SSLKEYLOGFILE": "keys", "ALL_PROXY": "http://127.0.0.1:9", "TZ": zone}
+    with process("demo", *ports, environ=junk, cwd=tmp_path) as demo:
+        metrics = demo.read_addresses()["metrics"]
+        wait_until(
+            lambda: 'edge_up{account="demo"} 1.0' in httpx.get(metrics, trust_env=False).text,
+            "the demo's account to be up",
+        )
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_full_disk_is_one_clear_line() -> None:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Generator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import UTC
 
 from apscheduler.events import EVENT_JOB_MAX_INSTANCES, EVENT_JOB_MISSED
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
@@ -165,7 +166,11 @@ class Schedule:
             name: WorkerPool(account.client.rate_limiter.most_in_flight, polls.run, starts, clocks.monotonic)
             for name, account in accounts.items()
         }
-        self._scheduler = AsyncIOScheduler(job_defaults={"misfire_grace_time": None, "coalesce": True})
+        self._scheduler = AsyncIOScheduler(
+            # Without a time zone it reads the machine's, and fails where TZ is not the name of one.
+            timezone=UTC,
+            job_defaults={"misfire_grace_time": None, "coalesce": True},
+        )
         self._scheduler.add_listener(
             lambda lost: self.telemetry.missed.labels(lost.job_id).inc(), EVENT_JOB_MISSED | EVENT_JOB_MAX_INSTANCES
         )
