@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import pytest
 from prometheus_client import CollectorRegistry
@@ -122,6 +122,14 @@ class ExporterParts:
         settings: the configuration.
     """
 
+    @classmethod
+    async def opened(cls, platform: Sandbox, settings: Settings) -> Self:
+        """Return the parts, with an open ledger."""
+        parts = cls(platform, settings)
+        await parts.ledger.open()
+        parts.build()
+        return parts
+
     def __init__(self, platform: Sandbox, settings: Settings) -> None:
         self.world, self.faults, self.settings = platform.world, platform.faults, settings
         self.clock = TurnedClock()
@@ -131,9 +139,12 @@ class ExporterParts:
         with undelayed():
             self._shards = Shards(settings, self.telemetry, clocks, held=print, lost=print)
         self.ledger, self.registry = self._shards.ledger, self._shards.registry
-        self.ledger.open()
+
+    def build(self) -> None:
+        """Make what follows the ledger, which is open."""
+        settings = self.settings
         self._shards.take_in(dict(self.ledger.remembered()))
-        self.polling = Polling(settings, self._shards, self.telemetry, clocks)
+        self.polling = Polling(settings, self._shards, self.telemetry, self._clocks)
         self.store, self.schedule = self.polling.store, self.polling.schedule
         series = settings.series
         self.exposition = Exposition(self.telemetry.exposed(), cap=series.max_per_family, admits=series.serves)
@@ -237,7 +248,8 @@ async def exporter_parts(
             platform.faults.add(fault)
         databases = [] if database is None else [{"name": "orders", "url": platform.url, **database}]
         more = {"databases": databases, **(more or {})}
-        parts = ExporterParts(platform, configuration(url or platform.url, collectors or {}, more, **(account or {})))
+        settings = configuration(url or platform.url, collectors or {}, more, **(account or {}))
+        parts = await ExporterParts.opened(platform, settings)
         parts.schedule.open()
         try:
             if fault is None:
@@ -245,5 +257,5 @@ async def exporter_parts(
             yield parts
         finally:
             await parts.schedule.stop()
-            parts.ledger.close()
+            await parts.ledger.close()
             await parts.polling.accounts.close()

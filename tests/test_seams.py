@@ -1,7 +1,7 @@
 """Polls, registry, ledger and store as one: what `/metrics`, `/api/v1/targets` and the log show of them."""
 
+import asyncio
 import json
-import threading
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
@@ -75,12 +75,12 @@ async def test_an_answer_that_was_the_same_renews_nothing_of_a_target_that_faile
     chart = {"TotalQueriesServed": 7, "QueriesServedChart": {"2026-02-08T00:00:00Z": 7}}
     answers: dict[str, object] = {STATISTICS: chart}
     zone = Target("main", "dns_zone", "102")
-    written = threading.Event()
+    written = asyncio.Event()
     commit = MemoryStorage.commit
 
-    def slow(storage: MemoryStorage, rows: Mapping[object, object]) -> object:
-        written.wait(PATIENCE)
-        return commit(storage, rows)  # type: ignore[arg-type]
+    async def slow(storage: MemoryStorage, rows: Mapping[object, object]) -> object:
+        await asyncio.wait_for(written.wait(), PATIENCE)
+        return await commit(storage, rows)  # type: ignore[arg-type]
 
     async with polled("dns_statistics", answers, {"dns_zones": {"discover": False, "ids": [102]}}) as parts:
         for _ in range(3):

@@ -139,7 +139,7 @@ def test_an_account_is_up_or_down_at_the_exporter_that_reports_it_now() -> None:
     assert lines(telemetry, "edge_up{") == ['edge_up{account="other"} 0.0']
 
 
-def test_what_the_state_database_reports_is_counted() -> None:
+async def test_what_the_state_database_reports_is_counted() -> None:
     telemetry = Telemetry(CollectorRegistry(), "1")
     account = {"name": "main", "base_url": "http://127.0.0.1:1", "api_key": "k"}
     shared = {"state": {"url": "postgresql://127.0.0.1:1/none"}, "shard": {"index": "lease", "total": 2}}

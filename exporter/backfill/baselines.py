@@ -4,17 +4,18 @@ import sqlite3
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from urllib.parse import quote
 
 from exporter.backfill.charts import SeriesKey
 from exporter.clock import Clocks
 from exporter.collectors.collector import Polled, TargetCollector
 from exporter.counters.ledger import Entry, Ledger
+from exporter.counters.on_thread import BlockingStorage, OnThread
 from exporter.counters.rows import Families, StateRow, columns, unpack
 from exporter.counters.series import DaySeries
 from exporter.counters.state_file import BUSY_SECONDS, FileStorage
-from exporter.counters.storage import LeaseHeldError, NullObserver, StateLockedError, Storage, StorageError
+from exporter.counters.storage import LeaseHeldError, NullObserver, StateLockedError, StorageError
 from exporter.metric import Kind
 from exporter.targets.target import PollKey, Target
 
@@ -51,7 +52,7 @@ class Baselines:
         """
         return None
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Release the state."""
 
 
@@ -62,7 +63,7 @@ class RecordedBaselines(Baselines):
 
     def __init__(self, read: Callable[[PollKey], StateRow | None], close: Callable[[], None]) -> None:
         self.read = read
-        self._close = close
+        self.release = close
 
     async def of(self, collector: TargetCollector[Any], target: Target, _poll: Poll) -> Beginning | None:
         """Return the counters that the running daemon has stored; raises `BaselineError` where it has none yet."""
@@ -74,33 +75,39 @@ class RecordedBaselines(Baselines):
             raise BaselineError("the running exporter has not counted it yet; run this again later")
         return _beginning(row)
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Close the connection to the state."""
-        self._close()
+        self.release()
 
 
 _ROW = "SELECT name, success, data FROM row WHERE collector = ? AND account = ? AND kind = ? AND id = ?"
 
 
 class OwnBaselines(Baselines):
-    """Records new targets in the ledger itself while no daemon runs; a daemon that starts later continues from there.
-
-    Raises:
-        StateLockedError: a daemon runs on the state file.
-        LeaseHeldError: a daemon runs on the state database.
-        BaselineError: the state cannot be used now.
-    """
+    """Records new targets in the ledger itself while no daemon runs; a later daemon continues from there."""
 
     notice = ""
 
-    def __init__(self, storage: Storage, clocks: Clocks) -> None:
+    def __init__(self, ledger: Ledger, clocks: Clocks) -> None:
         self._clocks = clocks
-        self._ledger = Ledger(storage, NullObserver(), clocks=clocks)
-        if not self._ledger.open(may_wait=True):
+        self._ledger = ledger
+
+    @classmethod
+    async def open(cls, storage: BlockingStorage, clocks: Clocks) -> Self:
+        """Open the ledger of a state.
+
+        Raises:
+            StateLockedError: a daemon runs on the state file.
+            LeaseHeldError: a daemon runs on the state database.
+            BaselineError: the state cannot be used now.
+        """
+        ledger = Ledger(OnThread(storage), NullObserver(), clocks=clocks)
+        if not await ledger.open(may_wait=True):
             raise LeaseHeldError("another exporter holds the shard")
-        if fault := self._ledger.fault:
-            self.close()
+        if fault := ledger.fault:
+            await ledger.close()
             raise BaselineError(f"{storage.location}: {fault}; if the file is damaged, the exporter starts a new one")
+        return cls(ledger, clocks)
 
     async def of(self, collector: TargetCollector[Any], target: Target, poll: Poll) -> Beginning | None:
         """Return the stored counters of a target; count a poll where one of them has not begun yet."""
@@ -117,18 +124,18 @@ class OwnBaselines(Baselines):
             raise BaselineError("the state cannot be written, and without it the live counters would not continue")
         return _beginning(stored)
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Close the ledger, which writes the first polls."""
-        self._ledger.close()
+        await self._ledger.close()
 
 
-def open_file_baselines(path: Path | None, clocks: Clocks) -> Baselines:
+async def open_file_baselines(path: Path | None, clocks: Clocks) -> Baselines:
     """Open the baselines of a state file: none, a running daemon's rows, or the ledger itself; raises BaselineError."""
     if path is None:
         return Baselines()
     try:
         # A damaged file is left to the exporter, which puts it aside and reports that.
-        return OwnBaselines(FileStorage(path, clocks.wall, None), clocks)
+        return await OwnBaselines.open(FileStorage(path, clocks.wall, None), clocks)
     except StateLockedError:
         try:
             return recorded_in_file(path)

@@ -12,8 +12,8 @@ from pydantic import ValidationError
 from exporter.clock import SYSTEM
 from exporter.commands.output.printing import MISUSE, complain, complaining, echo
 from exporter.counters.copying import CopyError, copy_state
+from exporter.counters.on_thread import BlockingStorage
 from exporter.counters.state_file import FileStorage
-from exporter.counters.storage import Storage
 from exporter.platform.http.mask import is_ambiguous
 from exporter.settings.service import StateSettings
 from exporter.targets.sharding import Shard
@@ -51,7 +51,7 @@ def copy(source: str, target: str, installation: str) -> None:
     echo(f"{count} rows copied from {origin().location} to {goal().location}")
 
 
-def _storage(name: str, text: str, installation: str, *, may_be_made: bool) -> Callable[[], Storage]:
+def _storage(name: str, text: str, installation: str, *, may_be_made: bool) -> Callable[[], BlockingStorage]:
     """Return a function that opens the storage that an argument names."""
     if not text.startswith("@") and "://" not in text:
         path = Path(text)

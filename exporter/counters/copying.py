@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from contextlib import closing
 
+from exporter.counters.on_thread import BlockingStorage
 from exporter.counters.rows import StateRow
-from exporter.counters.storage import Storage, StorageError
+from exporter.counters.storage import StorageError
 from exporter.targets.target import PollKey
 
 
@@ -12,7 +13,7 @@ class CopyError(Exception):
     """The state cannot be copied; the message says why, and contains no secret."""
 
 
-def copy_state(source: Callable[[], Storage], target: Callable[[], Storage]) -> int:
+def copy_state(source: Callable[[], BlockingStorage], target: Callable[[], BlockingStorage]) -> int:
     """Copy every row to an empty storage, then read the copy and compare it.
 
     Args:
@@ -43,7 +44,7 @@ def copy_state(source: Callable[[], Storage], target: Callable[[], Storage]) -> 
     return len(rows)
 
 
-def _rows(storage: Storage) -> dict[PollKey, StateRow]:
+def _rows(storage: BlockingStorage) -> dict[PollKey, StateRow]:
     try:
         opened = storage.prepare()
     except StorageError as error:

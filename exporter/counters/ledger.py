@@ -1,14 +1,11 @@
-"""The durable counters: counted on their own thread, kept in a storage, and returned after the commit."""
+"""The durable counters: counted on the event loop, kept in a storage, and returned after the commit."""
 
 import asyncio
 import math
-import operator
-import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import islice
 from typing import NamedTuple, Protocol
 
 from exporter.clock import SYSTEM, Clocks, PlatformTime
@@ -33,23 +30,21 @@ from exporter.counters.storage import LeaseHeldError, StateLockedError, Storage,
 from exporter.log import logger
 from exporter.metric import Count, Family, Sample, differing
 from exporter.platform.http.rate_limiter import Pause
-from exporter.responsive.slices import YieldToOthers
 from exporter.targets.target import PollKey
 
 LINGER_SECONDS = 0.2
 RETRY_SECONDS = 5.0
 # How long the end of the process waits for the last commit.
 CLOSE_SECONDS = 3.0
-HIGHEST_BATCH = 5000
-# How many of the polls of one commit continue before the rest of the event loop has a turn.
-CONTINUED_AT_ONCE = 50
+# How many polls are counted, and how many continue after their commit, before the rest of the event loop has a turn.
+AT_ONCE = 50
 # A row is written whole with each poll of its target.
 LARGE_ROW_BYTES = 64 * 1024
 _NOT_USABLE = "state not usable, counters do not change until it is"
 
 
 class LedgerObserver(Protocol):
-    """Callbacks for corrections, commits and failures of the ledger, on the ledger's thread."""
+    """Callbacks for corrections, commits and failures of the ledger."""
 
     def corrected(self, family: str, times: int) -> None:
         """Report that values of days or months fell; the counters do not change."""
@@ -97,13 +92,12 @@ _Waiting = tuple[Entry, "asyncio.Future[Counted] | None"]
 
 @dataclass(slots=True)
 class _Requests:
-    """What the ledger's thread does next: polls to count, rows to keep as they are, and keys to delete or to drop."""
+    """What the ledger does next: polls to count, rows to keep as they are, and keys to delete or to drop."""
 
     polls: list[_Waiting] = field(default_factory=list)
     kept: dict[PollKey, StateRow] = field(default_factory=dict)
     to_delete: set[PollKey] = field(default_factory=set)
     left: set[PollKey] = field(default_factory=set)
-    is_woken: bool = False
 
 
 class Ledger:
@@ -140,9 +134,8 @@ class Ledger:
         self._retry = retry
         self._retention = retention
         self._log = logger()
-        self._yield_to_others = YieldToOthers()
-        self._guard = threading.Condition()
         self._requests = _Requests()
+        self._asked = asyncio.Event()
         # The rows on disk, and the counted rows that are not saved yet. Rows stay packed, because there are many.
         self._rows: dict[PollKey, StateRow] = {}
         self._unsaved: dict[PollKey, StateRow | None] = {}
@@ -151,12 +144,12 @@ class Ledger:
         self._addresses: dict[str, StateRow] = {}
         # What was logged already: rows that are large, and families that count something else.
         self._said: set[object] = set()
-        self._stopping = False
+        self._ending = asyncio.Event()
         self.fault = ""
         self._next_try = 0.0
-        self._thread: threading.Thread | None = None
+        self._task: asyncio.Task[None] | None = None
 
-    def open(self, *, may_wait: bool = False) -> bool:
+    async def open(self, *, may_wait: bool = False) -> bool:
         """Read the stored rows, and start counting.
 
         Args:
@@ -170,28 +163,28 @@ class Ledger:
             StateLockedError: another process has the state file.
         """
         try:
-            self._prepare()
+            await self._prepare()
         except StorageError as error:
             if isinstance(error, StateLockedError):
                 raise
             if may_wait and isinstance(error, LeaseHeldError):
                 return False
             self._failed(_NOT_USABLE, error)
-        self._thread = threading.Thread(target=self._run, name="ledger", daemon=True)
-        self._thread.start()
+        self._task = asyncio.create_task(self._run(), name="ledger")
         return True
 
     def is_alive(self) -> bool:
         """Return whether polls that are recorded now will be counted."""
-        return self._thread is not None and self._thread.is_alive()
+        return self._task is not None and not self._task.done()
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Commit what is not saved, and stop."""
-        with self._asking():
-            self._stopping = True
-        if self._thread is not None:
-            # A thread that still waits for the disk keeps the storage open until the process ends.
-            self._thread.join(timeout=CLOSE_SECONDS)
+        self._ending.set()
+        self._asked.set()
+        if self._task is not None:
+            # A storage that still waits for the disk is left to the end of the process.
+            await asyncio.wait([self._task], timeout=CLOSE_SECONDS)
+            self._task.cancel()
 
     def remembered(self) -> Mapping[PollKey, StateRow]:
         """The name and the last success of each target; until its first poll, those of an earlier run.
@@ -234,93 +227,86 @@ class Ledger:
 
     def note(self, entry: Entry, counted: "asyncio.Future[Counted] | None" = None) -> None:
         """Store a row without waiting for the commit; `counted` receives its counters."""
-        with self._guard:
-            self._requests.polls.append((entry, counted))
-            # Wake the thread for the first poll and for the one that fills a batch, and not for each poll between.
-            if len(self._requests.polls) in {1, HIGHEST_BATCH}:
-                self._guard.notify_all()
+        self._requests.polls.append((entry, counted))
+        self._asked.set()
 
     def keep(self, account: str, kind: str, packed: bytes) -> None:
         """Store the packed list of an account's resources of a kind, without waiting for the commit."""
-        with self._asking() as requests:
-            requests.kept |= listed(account, kind, packed)
+        self._requests.kept |= listed(account, kind, packed)
+        self._asked.set()
 
     def forget(self, keys: Iterable[PollKey]) -> None:
         """Delete rows whose retention is over; a target that is polled at the same time has come back and is kept."""
-        with self._asking() as requests:
-            requests.to_delete.update(keys)
+        self._requests.to_delete.update(keys)
+        self._asked.set()
 
     def leave(self, keys: Iterable[PollKey]) -> None:
         """Drop targets that other shards count now. A shared storage keeps their rows; any other deletes them."""
-        with self._asking() as requests:
-            (requests.left if self._storage.is_shared else requests.to_delete).update(keys)
+        (self._requests.left if self._storage.is_shared else self._requests.to_delete).update(keys)
+        self._asked.set()
 
     def wake(self) -> None:
         """Check the storage now: this process may hold other shards, or the storage may be usable again."""
-        with self._asking() as requests:
-            self._next_try = 0.0
-            requests.is_woken = True
+        self._next_try = 0.0
+        self._asked.set()
 
-    @contextmanager
-    def _asking(self) -> Iterator[_Requests]:
-        """Add requests, and wake the thread."""
-        with self._guard:
-            yield self._requests
-            self._guard.notify_all()
+    async def _run(self) -> None:
+        while not self._ending.is_set():
+            # Write rows that could not be saved, even if no further polls come.
+            patience = max(0.0, self._next_try - self._clocks.monotonic()) if self._unsaved else None
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._asked.wait(), patience)
+            # Wait for further polls, so that one write saves all polls that end at about the same time.
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._ending.wait(), self._linger)
+            self._asked.clear()
+            requests, self._requests = self._requests, _Requests()
+            await self._turn(requests)
+        await self._storage.close()
 
-    def _run(self) -> None:
-        stopping = False
-        while not stopping:
-            with self._guard:
-                # Write rows that could not be saved, even if no further polls come.
-                patience = max(0.0, self._next_try - self._clocks.monotonic()) if self._unsaved else None
-                self._guard.wait_for(lambda: self._stopping or self._requests != _Requests(), patience)
-                # Wait for further polls, so that one write saves all polls that end at about the same time.
-                self._guard.wait_for(lambda: self._stopping or len(self._requests.polls) >= HIGHEST_BATCH, self._linger)
-                requests, self._requests = self._requests, _Requests()
-                stopping = self._stopping
-            self._turn(requests, last=stopping)
-        self._storage.close()
-
-    def _turn(self, requests: _Requests, *, last: bool) -> None:
-        polls = requests.polls
-        polled = {entry.key for entry, _ in polls}
+    async def _turn(self, requests: _Requests) -> None:
+        polled = {entry.key for entry, _ in requests.polls}
         self._unsaved |= requests.kept
         for key in requests.left - polled:
             self._rows.pop(key, None)
             self._unsaved.pop(key, None)
         # Polls continue without delay: after a failed write, no write is tried for each of them.
-        is_time = last or not self.fault or self._clocks.monotonic() >= self._next_try
+        is_time = self._ending.is_set() or not self.fault or self._clocks.monotonic() >= self._next_try
         if is_time:
             try:
-                self._prepare()
+                await self._prepare()
             except StorageError as error:
                 self._failed(_NOT_USABLE, error)
                 is_time = False
-        counted = [self._count(entry) for entry, _ in polls]
+        counted: list[tuple[Entry, asyncio.Future[Counted] | None, Families]] = []
+        for number, (entry, future) in enumerate(requests.polls, 1):
+            try:
+                counted.append((entry, future, self._count(entry)))
+            except Exception as error:  # noqa: BLE001 - what one entry breaks is no fault of the others
+                self._broken(entry, future, error)
+            if not number % AT_ONCE:
+                await asyncio.sleep(0)
         self._unsaved.update(dict.fromkeys(requests.to_delete - polled))
-        refused = self._save() if is_time else None
-        results: list[tuple[asyncio.Future[Counted], Counted]] = []
-        for (entry, future), families in zip(polls, counted, strict=True):
-            # At the end of the process the event loop may already be closed.
-            if future is None or future.get_loop().is_closed():
-                continue
-            if entry.counts and (refused is None or entry.key in refused):
-                saved = self._families(entry.key, self._rows.get(entry.key))
-            else:
-                saved = families
-            counters = _counters(saved, entry.counts or ())
-            results.append((future, Counted(counters, is_behind=bool(self._unsaved))))
-            self._yield_to_others()
-        if results:
-            loop = results[0][0].get_loop()
-            # The event loop may be closed only now, which raises this error.
-            with suppress(RuntimeError):
-                loop.call_soon_threadsafe(_continue, loop, iter(results))
+        refused = await self._save() if is_time else None
+        for number, (entry, future, families) in enumerate(counted, 1):
+            # A poll that was cancelled at the end of the process does not continue.
+            if future is not None and not future.done():
+                is_old = bool(entry.counts) and (refused is None or entry.key in refused)
+                saved = self._families(entry.key, self._rows.get(entry.key)) if is_old else families
+                future.set_result(Counted(_counters(saved, entry.counts or ()), is_behind=bool(self._unsaved)))
+            if not number % AT_ONCE:
+                await asyncio.sleep(0)
 
-    def _prepare(self) -> None:
+    def _broken(self, entry: Entry, future: "asyncio.Future[Counted] | None", error: Exception) -> None:
+        """Pass an unexpected error on to the poll whose entry caused it; the row stays as it was."""
+        if future is None:
+            self._say(self._log.error, "row cannot be stored", target=entry.key.target.label, error=repr(error))
+        elif not future.done():
+            future.set_exception(error)
+
+    async def _prepare(self) -> None:
         """Open the storage if needed, and take in its rows; raises StorageError if it cannot be used now."""
-        opened = self._storage.prepare()
+        opened = await self._storage.prepare()
         if opened is None:
             return
         found = self._taken_in(opened.rows)
@@ -400,7 +386,6 @@ class Ledger:
         if len(row.data) > LARGE_ROW_BYTES:
             self._say_large(entry.key, families, len(row.data))
         self._unsaved[entry.key] = row
-        self._yield_to_others()
         return families
 
     def _follow(self, entry: Entry, count: Count, states: States, facts: FamilyFacts | None) -> tuple[FamilyFacts, int]:
@@ -423,7 +408,7 @@ class Ledger:
         event = "row of the state is large, and is written whole with each poll"
         self._say(self._log.warning, event, **facts, bytes=str(size), family=longest, label_values=values)
 
-    def _save(self) -> Collection[PollKey] | None:
+    async def _save(self) -> Collection[PollKey] | None:
         """Write unsaved rows; return the keys that another exporter counts now, or None if the write failed."""
         rows = dict(self._unsaved)
         for key, row in self._unsaved.items():
@@ -434,7 +419,7 @@ class Ledger:
         rows |= {account_key(kind, account): StateRow("", at, b"") for kind, account, at in moments if at is not None}
         rows |= {account_key(ADDRESS, account): row for account, row in list(self._addresses.items())}
         try:
-            refused = self._storage.commit(rows)
+            refused = await self._storage.commit(rows)
         except StorageError as error:
             self._failed("state not saved, counters do not change until it is", error)
             return None
@@ -449,16 +434,6 @@ class Ledger:
             self.fault = ""
             self._observer.wrote(self.fault)
         return refused
-
-
-def _continue(loop: asyncio.AbstractEventLoop, results: "Iterator[tuple[asyncio.Future[Counted], Counted]]") -> None:
-    """Continue the polls of a commit, some at a time, so that scrapes need not wait for all of them."""
-    for future, counted in islice(results, CONTINUED_AT_ONCE):
-        # A poll that was cancelled at the end of the process does not continue.
-        if not future.done():
-            future.set_result(counted)
-    if operator.length_hint(results):
-        loop.call_soon(_continue, loop, results)
 
 
 def _counters(families: Families, counts: tuple[Count, ...]) -> tuple[Family, ...]:

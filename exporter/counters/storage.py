@@ -40,7 +40,7 @@ class StoredState(NamedTuple):
 
 
 class Storage(Protocol):
-    """Keeps the ledger's rows; used by one thread at a time. By default it keeps nothing."""
+    """Keeps the ledger's rows; one call at a time is made. By default it keeps nothing."""
 
     @property
     def location(self) -> str:
@@ -52,7 +52,7 @@ class Storage(Protocol):
         """Whether other exporters keep their rows in it, too."""
         return False
 
-    def prepare(self) -> StoredState | None:
+    async def prepare(self) -> StoredState | None:
         """Make the storage usable; return its rows if it had to be opened, and None if it was open.
 
         Raises:
@@ -61,7 +61,7 @@ class Storage(Protocol):
         """
         return None
 
-    def commit(self, rows: Mapping[PollKey, StateRow | None]) -> Collection[PollKey]:  # noqa: ARG002 - see above
+    async def commit(self, rows: Mapping[PollKey, StateRow | None]) -> Collection[PollKey]:  # noqa: ARG002 - see above
         """Write rows durably, and delete those whose value is None; writing a row again replaces it.
 
         Returns:
@@ -73,10 +73,10 @@ class Storage(Protocol):
         return ()
 
     def holds(self) -> bool:
-        """Return whether all rendered counters may be served, because no other exporter counts them; on any thread."""
+        """Return whether all rendered counters may be served, because no other exporter counts them."""
         return True
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Release the storage for others."""
         return
 

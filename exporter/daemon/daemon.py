@@ -124,9 +124,7 @@ class Daemon:
         # Wait for a lease that another process left, so that names are known.
         waits_until = clocks.monotonic() + settings.state.lease * LEASES_AWAITED
         try:
-            while not await asyncio.to_thread(
-                shards.ledger.open, may_wait=clocks.monotonic() < waits_until and not ending.is_set()
-            ):
+            while not await shards.ledger.open(may_wait=clocks.monotonic() < waits_until and not ending.is_set()):
                 with suppress(TimeoutError):
                     await asyncio.wait_for(ending.wait(), HELD_SECONDS)
         except StateLockedError:
@@ -187,7 +185,7 @@ class Daemon:
         await asyncio.gather(*tasks, return_exceptions=True)
         await self.schedule.stop()
         await self.polling.save_lists()
-        await asyncio.to_thread(self.ledger.close)
+        await self.ledger.close()
         await self.server.stop()
         await self.polling.accounts.close()
 

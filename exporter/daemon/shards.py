@@ -1,11 +1,13 @@
 """Follows the shards that this process holds: their rows in the ledger, and the leases of exporters that share them."""
 
+import asyncio
 import socket
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 
 from exporter.clock import Clocks
 from exporter.counters.ledger import Ledger
+from exporter.counters.on_thread import OnThread
 from exporter.counters.rows import StateRow, lists
 from exporter.counters.state_file import FileStorage
 from exporter.counters.storage import MemoryStorage, Storage
@@ -60,8 +62,13 @@ class Shards:
         )
         self.registry = Registry(self.share)
         self.database = database_storage(state, self.share, self, self._shard_of) if state.is_shared else None
-        own = MemoryStorage() if state.path is None else FileStorage(state.path, clocks.wall, telemetry.set_aside)
-        self.storage: Storage = self.database or own
+        if self.database is not None:
+            self.storage: Storage = OnThread(self.database)
+        elif state.path is not None:
+            self.storage = OnThread(FileStorage(state.path, clocks.wall, telemetry.set_aside))
+        else:
+            self.storage = MemoryStorage()
+        self._loop = asyncio.get_running_loop()
         self.ledger = Ledger(self.storage, telemetry, clocks=clocks, retention=state.retention)
         self.configure(settings)
         # Accounts whose remembered rate limits cannot be assigned to shards before they are listed.
@@ -125,7 +132,7 @@ class Shards:
         """Count the loss of a shard, and drop it; report it where this process can have no other."""
         self._telemetry.shard_losses.labels(str(shard)).inc()
         if self.share.may_change:
-            self.ledger.wake()
+            self._wake()
         else:
             self.is_lost = True
             self._lost()
@@ -133,7 +140,12 @@ class Shards:
     def renewed(self) -> None:
         """Make the ledger read the rows of new shards, or write unsaved ones."""
         if self.database is not None and (self.database.is_behind() or self.ledger.fault):
-            self.ledger.wake()
+            self._wake()
+
+    def _wake(self) -> None:
+        # The event loop may have ended.
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self.ledger.wake)
 
     def held(self, epochs: Mapping[int, int], rows: Mapping[PollKey, StateRow]) -> None:
         """Report the shards that are held, and their rows."""

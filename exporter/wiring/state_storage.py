@@ -85,18 +85,18 @@ def recorded(state: StateSettings) -> RecordedBaselines | None:
     return RecordedBaselines(partial(database.row, state.installation), database.close)
 
 
-def baselines(state: StateSettings, share: Share) -> Baselines:
+async def baselines(state: StateSettings, share: Share) -> Baselines:
     """Read the baselines of the live counters of a share of the targets, for a backfill; raises BaselineError."""
     if not state.is_shared or (stored := recorded(state)) is None:
-        return open_file_baselines(state.path, SYSTEM)
+        return await open_file_baselines(state.path, SYSTEM)
     if len(share.held) > 1:
         # The targets of all shards, which no single process counts: the stored rows of the running exporters are read.
         return stored
     storage = lone_storage(state, share)
     try:
-        own = OwnBaselines(storage, SYSTEM)
+        own = await OwnBaselines.open(storage, SYSTEM)
     except LeaseHeldError:
         storage.close()
         return stored
-    stored.close()
+    await stored.close()
     return own

@@ -2,8 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, closing, contextmanager
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
@@ -20,6 +20,7 @@ from exporter.clock import Clocks
 from exporter.collectors import discovery, dns_statistics, shield_rate_limits
 from exporter.collectors.collector import Context
 from exporter.counters.ledger import Entry, Ledger
+from exporter.counters.on_thread import OnThread
 from exporter.counters.state_file import FileStorage
 from exporter.platform.http.client import Client, Observer
 from exporter.sandbox.faults import Faults
@@ -114,7 +115,7 @@ class BackfillSetup:
         progressed: Callable[[Report], None] = lambda _report: None,
     ) -> Report:
         """Write history."""
-        baselines = open_file_baselines(self.state if state else None, self._clocks())
+        baselines = await open_file_baselines(self.state if state else None, self._clocks())
         try:
             async with self.parts() as (registry, client):
                 work = Backfill(
@@ -135,18 +136,19 @@ class BackfillSetup:
                     spool.finish(keep=bool(report.failures))
                     return report
         finally:
-            baselines.close()
+            await baselines.close()
 
-    @contextmanager
-    def ledger(self) -> Iterator[Ledger]:
+    @asynccontextmanager
+    async def ledger(self) -> AsyncIterator[Ledger]:
         """Open the ledger of a daemon."""
         clocks = Clocks(self.world.clock.now)
-        ledger = Ledger(FileStorage(self.state, clocks.wall, lambda _at: None), LedgerEvents(), clocks=clocks, linger=0)
-        ledger.open()
+        storage = OnThread(FileStorage(self.state, clocks.wall, lambda _at: None))
+        ledger = Ledger(storage, LedgerEvents(), clocks=clocks, linger=0)
+        await ledger.open()
         try:
             yield ledger
         finally:
-            ledger.close()
+            await ledger.close()
 
     async def scrape(self, ledger: Ledger, raw: Raw) -> None:
         """Poll every counter once, and add the served values to the raw samples."""

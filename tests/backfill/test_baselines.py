@@ -27,5 +27,5 @@ async def test_a_state_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
     file.unlink()
     lock = StateLock(file)
     with pytest.raises(BaselineError, match="cannot be read: unable to open database file"):
-        open_file_baselines(file, SYSTEM)
+        await open_file_baselines(file, SYSTEM)
     lock.release()

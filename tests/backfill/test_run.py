@@ -59,7 +59,7 @@ async def test_history_first_and_live_later_lose_nothing(tmp_path: Path) -> None
         # The daemon starts six hours later, and only it counts what happened in between.
         for step in (DAY / 4, 60.0, DAY, DAY * 2):
             where.world.clock.advance(step)
-            with where.ledger() as ledger:
+            async with where.ledger() as ledger:
                 await where.scrape(ledger, raw)
         assert_all_is_counted(where, joined(parsed(where.output), raw), FIRST, date(2026, 2, 11))
 
@@ -67,7 +67,7 @@ async def test_history_first_and_live_later_lose_nothing(tmp_path: Path) -> None
 async def test_live_first_and_history_later_count_nothing_twice(tmp_path: Path) -> None:
     async with backfill_setup(tmp_path) as where:
         raw: Raw = {}
-        with where.ledger() as ledger:
+        async with where.ledger() as ledger:
             for step in (0.0, 3600.0, DAY, DAY):
                 where.world.clock.advance(step)
                 await where.scrape(ledger, raw)
@@ -187,7 +187,7 @@ async def test_an_answer_of_too_many_requests_is_waited_for(tmp_path: Path) -> N
 
 async def test_a_target_that_the_running_daemon_has_not_seen_is_left_for_later(tmp_path: Path) -> None:
     async with backfill_setup(tmp_path) as where:
-        with where.ledger() as ledger:
+        async with where.ledger() as ledger:
             await where.scrape(ledger, {})
             where.world.dns.add_zone("new.example")
             report = await where.backfill(FIRST)
@@ -198,7 +198,7 @@ async def test_a_target_that_the_running_daemon_has_not_seen_is_left_for_later(t
 
 async def test_days_that_the_ledger_knows_are_not_asked_for_again(tmp_path: Path) -> None:
     async with backfill_setup(tmp_path, shield_zones={"discover": False}) as where:
-        with where.ledger() as ledger:
+        async with where.ledger() as ledger:
             await where.scrape(ledger, {})
         where.faults.add({"kind": "status", "status": 500, "path_regex": "/dnszone/101/.*"})
         report = await where.backfill(ago(5), selected=Selected(zones=frozenset({"101"})))

@@ -5,13 +5,14 @@ import math
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Self
+from typing import Any, Self, TypeVar
 
 from exporter.clock import Clocks
 from exporter.counters.ledger import Counted, Entry, Ledger
+from exporter.counters.on_thread import BlockingStorage, OnThread
 from exporter.counters.rows import unpack
 from exporter.counters.state_file import FileStorage
 from exporter.counters.storage import MemoryStorage, Storage
@@ -22,6 +23,7 @@ from tests.waiting import PATIENCE
 FIRST_SIGHT = datetime(2026, 2, 6, 12, tzinfo=UTC)
 DAY_0 = FIRST_SIGHT.toordinal()
 QUERIES = FamilyInfo("edge_dns_queries_total", "Queries.", Kind.COUNTER, "", ("account", "zone_id", "domain"))
+R = TypeVar("R")
 Sources = Mapping[LabelValues, Source]
 WALL = FIRST_SIGHT.timestamp()
 
@@ -87,7 +89,7 @@ class LedgerDriver:
 
     def __init__(
         self,
-        location: Path | Storage | None,
+        location: Path | BlockingStorage | None,
         *,
         linger: float = 0.0,
         retry: float = 0.0,
@@ -97,29 +99,41 @@ class LedgerDriver:
         retention: float = math.inf,
     ) -> None:
         self.events = LedgerEvents()
-        self._runner = asyncio.Runner()
-        self.storage = self._storage(location, clock)
+        # The ledger works on while the test does not ask it for anything, as in a process.
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="driver", daemon=True)
+        self._thread.start()
+        self.storage = FileStorage(location, clock, self.events.set_aside) if isinstance(location, Path) else location
+        storage: Storage = MemoryStorage() if self.storage is None else OnThread(self.storage)
         self.ledger = Ledger(
-            self.storage, self.events, clocks=Clocks(clock, monotonic), linger=linger, retry=retry, retention=retention
+            storage, self.events, clocks=Clocks(clock, monotonic), linger=linger, retry=retry, retention=retention
         )
-        while not self.ledger.open(may_wait=attempts > 0):
+        while not self._run(self.ledger.open(may_wait=attempts > 0)):
             attempts -= 1
             if not attempts:
-                self.storage.close()
+                self._run(storage.close())
                 raise AssertionError("another ledger held the lease")
             time.sleep(0.05)
-
-    def _storage(self, location: Path | Storage | None, clock: Callable[[], float]) -> Storage:
-        if isinstance(location, Path):
-            return FileStorage(location, clock, self.events.set_aside)
-        return MemoryStorage() if location is None else location
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.ledger.close()
-        self._runner.close()
+        self.close()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(PATIENCE)
+        self._loop.close()
+
+    def close(self) -> None:
+        """Close the ledger."""
+        self._run(self.ledger.close())
+
+    def wake(self) -> None:
+        """Let the ledger look at its storage now."""
+        self._loop.call_soon_threadsafe(self.ledger.wake)
+
+    def _run(self, work: Coroutine[Any, Any, R]) -> R:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(PATIENCE)
 
     def record(self, *entries: Entry) -> list[tuple[Family, ...]]:
         """Record polls together; return what is served for each."""
@@ -128,7 +142,15 @@ class LedgerDriver:
             async with asyncio.timeout(PATIENCE):
                 return await asyncio.gather(*map(self.ledger.record, entries))
 
-        return [counted.counters for counted in self._runner.run(recorded())]
+        return [counted.counters for counted in self._run(recorded())]
+
+    def attempt(self, *entries: Entry) -> list[Counted | BaseException]:
+        """Record polls together; return for each what it was counted to, or its error."""
+
+        async def attempted() -> list[Counted | BaseException]:
+            return await asyncio.gather(*map(self.ledger.record, entries), return_exceptions=True)
+
+        return self._run(attempted())
 
     def poll(self, count: float, zone: str = "102", day: int = 0) -> float | None:
         """Poll a zone whose chart has one day; return the served counter, or None."""

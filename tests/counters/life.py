@@ -44,7 +44,6 @@ class Life:
         polled: Iterable[tuple[TargetCollector[Any], Target]],
     ) -> None:
         self.ledger = Ledger(storage, observer, clocks=clocks, linger=0, retry=1.0)
-        self.ledger.open()
         registry = Registry(Shard())
         polled = tuple(polled)
         registry.configure(Selection(target.account, target.kind, fixed=(target,)) for _, target in polled)
@@ -56,6 +55,10 @@ class Life:
         )
         self._telemetry = Telemetry(CollectorRegistry(), "test")
         self._served: dict[PollKey, list[Family]] = {}
+
+    async def open(self) -> None:
+        """Open the ledger."""
+        await self.ledger.open()
 
     async def poll(self, client: Client, collector: TargetCollector[Any], target: Target) -> Polled:
         """Poll a target, and publish the ledger's result."""
@@ -79,10 +82,10 @@ class Life:
                 await asyncio.wait(self._memory.counting.values())
         return polled
 
-    def close(self) -> None:
-        """Close the ledger; on a busy machine the last commit may take longer than a process would wait for it."""
-        while self.ledger.is_alive():
-            self.ledger.close()
+    async def close(self) -> None:
+        """Close the ledger."""
+        await self.ledger.close()
+        assert not self.ledger.is_alive()
 
     def counters(self, key: PollKey) -> list[Family]:
         """Return the served counters of a target."""

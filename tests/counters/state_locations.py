@@ -10,10 +10,11 @@ from typing import Protocol
 import psycopg
 
 from exporter.counters.database_storage import DatabaseStorage
+from exporter.counters.on_thread import BlockingStorage
 from exporter.counters.rows import StateRow
 from exporter.counters.state_database import Group, StateDatabase
 from exporter.counters.state_file import FileStorage, StateFile
-from exporter.counters.storage import NullObserver, Storage, StorageError
+from exporter.counters.storage import NullObserver, StorageError
 from exporter.targets.target import PollKey
 
 LEASE = 15.0
@@ -22,7 +23,7 @@ LEASE = 15.0
 class StateLocation(Protocol):
     """A place where a ledger's rows are stored."""
 
-    def storage(self, clock: Callable[[], float], set_aside: Callable[[float], None]) -> Storage:
+    def storage(self, clock: Callable[[], float], set_aside: Callable[[float], None]) -> BlockingStorage:
         """Return a storage for the current life."""
         ...
 

@@ -148,7 +148,7 @@ async def test_lost_state_is_shown_and_the_ledger_without_a_thread_is_unhealthy(
         assert float(set_aside) == pytest.approx(time.time(), abs=60)
         assert len(list(sandboxed.state.parent.glob("*.corrupt-*"))) == (not lost)
         assert (await running.client.get("/-/healthy")).status_code == 200
-        running.daemon.ledger.close()
+        await running.daemon.ledger.close()
         assert (await running.client.get("/-/healthy")).status_code == 503
 
 

@@ -4,13 +4,15 @@ import time
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
+from typing import cast
 from unittest.mock import patch
 
 import pytest
 import structlog
 from structlog.testing import capture_logs
 
-from exporter.counters.ledger import CONTINUED_AT_ONCE, Entry, Ledger
+from exporter.counters.ledger import AT_ONCE, Entry, Ledger
+from exporter.counters.on_thread import OnThread
 from exporter.counters.rows import StateRow, pack, unpack
 from exporter.counters.series import Poll, advance_family
 from exporter.counters.state_file import FileStorage, StateFile
@@ -57,20 +59,11 @@ def test_without_a_state_file_counters_start_anew_with_the_process() -> None:
 
 
 def test_polls_that_end_together_share_a_commit(path: Path) -> None:
-    with (
-        LedgerDriver(path, linger=0.3) as driver,
-        patch.object(driver.storage, "commit", wraps=driver.storage.commit) as commit,
-    ):
+    file = FileStorage(path, time.time, lambda _at: None)
+    with LedgerDriver(file, linger=0.3) as driver, patch.object(file, "commit", wraps=file.commit) as commit:
         published = driver.record(*(poll_of(str(zone), today(1)) for zone in range(100)))
         assert [families[0].samples[0].values[1] for families in published] == [str(zone) for zone in range(100)]
         assert 1 <= commit.call_count <= 2
-
-
-def test_a_full_batch_is_committed_without_waiting_for_more(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("exporter.counters.ledger.HIGHEST_BATCH", 3)
-    with LedgerDriver(path, linger=2 * PATIENCE) as driver:
-        published = driver.record(*(poll_of(str(zone), today(1)) for zone in range(3)))
-        assert [len(families) for families in published] == [1, 1, 1]
 
 
 def test_two_polls_of_a_target_in_one_commit_both_count(path: Path) -> None:
@@ -80,23 +73,24 @@ def test_two_polls_of_a_target_in_one_commit_both_count(path: Path) -> None:
         assert driver.poll(46) == 6
 
 
-def ledger_on(path: Path) -> Ledger:
-    """Return a ledger that is not open yet."""
-    return Ledger(FileStorage(path, time.time, lambda _at: None), LedgerEvents(), linger=0)
-
-
 def test_closing_commits_what_waits_and_frees_the_file(path: Path) -> None:
-    second = ledger_on(path)
     with LedgerDriver(path, linger=30.0) as driver:
         driver.ledger.note(poll_of("102", today(40)))
-        with pytest.raises(StateLockedError, match=rf"state.db: another exporter \(process {os.getpid()}\) is using"):
-            second.open()
+        message = rf"state.db: another exporter \(process {os.getpid()}\) is using"
+        with pytest.raises(StateLockedError, match=message), LedgerDriver(path):
+            pass
         assert driver.ledger.is_alive()
-        assert not second.is_alive()
     assert not driver.ledger.is_alive()
-    second.open()
-    assert key_of("102") in second.remembered()
-    second.close()
+    with LedgerDriver(path) as driver:
+        assert key_of("102") in driver.ledger.remembered()
+
+
+def test_an_entry_that_cannot_be_counted_fails_its_own_poll_alone(path: Path) -> None:
+    broken = poll_of("103", {(): cast("DayBuckets", object())})
+    with LedgerDriver(path, linger=0.3) as driver:
+        outcomes = driver.attempt(poll_of("102", today(40)), broken, poll_of("104", today(40)))
+        assert [isinstance(outcome, Exception) for outcome in outcomes] == [False, True, False]
+        assert set(driver.ledger.remembered()) == {key_of("102"), key_of("104")}
 
 
 def test_a_row_that_is_forgotten_begins_anew_and_is_gone_after_a_restart(path: Path) -> None:
@@ -117,16 +111,6 @@ def test_a_target_that_comes_back_as_it_is_forgotten_goes_on(path: Path) -> None
         driver.ledger.forget([key_of("102")])
         assert driver.poll(45) == 5
         assert driver.poll(46) == 6
-
-
-def test_an_event_loop_that_has_closed_ends_nothing(path: Path) -> None:
-    with LedgerDriver(path) as driver:
-        loop = asyncio.new_event_loop()
-        recording = loop.create_task(driver.ledger.record(poll_of("102", today(40))))
-        loop.run_until_complete(asyncio.sleep(0, loop))
-        recording.cancel()
-        loop.close()
-        assert driver.poll(45) == 5
 
 
 def test_a_log_that_cannot_be_written_ends_nothing(path: Path) -> None:
@@ -227,14 +211,14 @@ def test_a_large_row_is_logged_once(path: Path) -> None:
         assert served(driver, regions(1.0, {"region-1": 4.5, "region-2": 9}, day=2)) == {"region-1": 9.0, "region-2": 9}
 
 
-def test_polls_of_one_commit_continue_in_order_and_a_few_at_a_time(path: Path) -> None:
+async def test_polls_of_one_commit_continue_in_order_and_a_few_at_a_time(path: Path) -> None:
     """Whatever their number, the rest of the event loop has a turn after each few of them."""
     zones = [str(zone) for zone in range(5000)]
     continued: list[str] = []
     between = [0]
 
-    async def poll(driver: LedgerDriver, zone: str) -> None:
-        await driver.ledger.record(poll_of(zone, today(1)))
+    async def poll(ledger: Ledger, zone: str) -> None:
+        await ledger.record(poll_of(zone, today(1)))
         continued.append(zone)
         between[-1] += 1
 
@@ -243,15 +227,13 @@ def test_polls_of_one_commit_continue_in_order_and_a_few_at_a_time(path: Path) -
             await asyncio.sleep(0)
             between.append(0)
 
-    async def run(driver: LedgerDriver) -> None:
+    storage = OnThread(FileStorage(path, time.time, lambda _at: None))
+    ledger = Ledger(storage, LedgerEvents(), linger=0.1)
+    await ledger.open()
+    with patch.object(storage, "commit", wraps=storage.commit) as commit:
         async with asyncio.timeout(PATIENCE):
-            await asyncio.gather(watch(), *(poll(driver, zone) for zone in zones))
-
-    with (
-        LedgerDriver(path, linger=30.0) as driver,
-        patch.object(driver.storage, "commit", wraps=driver.storage.commit) as commit,
-    ):
-        asyncio.run(run(driver))
+            await asyncio.gather(watch(), *(poll(ledger, zone) for zone in zones))
         assert 1 <= commit.call_count <= 2
+    await ledger.close()
     assert continued == zones
-    assert max(between) <= CONTINUED_AT_ONCE
+    assert max(between) <= AT_ONCE

@@ -40,6 +40,7 @@ from structlog.testing import capture_logs
 from exporter.clock import Clocks
 from exporter.collectors.collector import Polled
 from exporter.counters import state_file
+from exporter.counters.on_thread import OnThread
 from exporter.platform.errors import NotFound
 from exporter.platform.http.client import Client, Credential
 from exporter.platform.http.rate_limiter import RateLimiter, Retry
@@ -154,7 +155,8 @@ class Platform(RuleBasedStateMachine):
         storage = self.location.storage(self._wall, self.events.set_aside)
         polled = [(watched.collector, watched.target) for watched in self.watched.values()]
         # What could not be saved is tried again when the test's clock says so.
-        life = Life(storage, self.events, Clocks(self._wall, self.monotonic), polled)
+        life = Life(OnThread(storage), self.events, Clocks(self._wall, self.monotonic), polled)
+        self.runner.run(life.open())
         # It goes on from what was believed at the last commit.
         self.answers.append(Dated(None, self._wall(), self.monotonic.now, self.kept))
         return life
@@ -333,7 +335,7 @@ class Platform(RuleBasedStateMachine):
     @rule(then=THEN)
     def restart(self, then: Then) -> None:
         """End the process, which saves the pending counts."""
-        self.life.close()
+        self.runner.run(self.life.close())
         self.kept = self.life.ledger.platform_time("main").believed
         for watched in self.watched.values():
             watched.commit()
@@ -348,7 +350,7 @@ class Platform(RuleBasedStateMachine):
                 self._poll(self.watched[name], is_saved=False)
             self.location.copy_to_next_life()
         # It cannot be killed for real within this process; no one looks at its state again.
-        self.life.close()
+        self.runner.run(self.life.close())
         for watched in self.watched.values():
             watched.pending = []
         self._live_on()
@@ -428,7 +430,7 @@ class Platform(RuleBasedStateMachine):
     def teardown(self) -> None:
         """Close everything."""
         if hasattr(self, "client"):
-            self.life.close()
+            self.runner.run(self.life.close())
             self.runner.run(self.client.aclose())
             self.known_world.world.close()
         self.runner.close()

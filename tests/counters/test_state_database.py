@@ -403,6 +403,7 @@ def test_a_ledger_whose_shard_was_taken_counts_no_further(location: DatabaseLoca
             assert new.poll(50) == 10
             # What is committed is published again; a request finds that the lease does not hold.
             assert old.poll(60) == 5
+            assert isinstance(old.storage, DatabaseStorage)
             assert not old.storage.holds()
             assert old.events.is_up() is False
             assert new.poll(61) == 21
@@ -420,7 +421,7 @@ def test_a_database_that_is_away_lets_counters_stand_and_catch_up_as_soon_as_it_
             assert driver.events.is_up() is False
         finally:
             postgres.start()
-        driver.ledger.wake()
+        driver.wake()
         assert driver.events.saved.wait(PATIENCE)
         assert driver.poll(50) == 10
 

@@ -1,7 +1,7 @@
 """Answers that equal the last ones: they are not parsed, and the served values stay correct."""
 
+import asyncio
 import json
-import threading
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -55,14 +55,14 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.fixture
-def may_write(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+def may_write(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
     """Let the ledger's storage write only while this is set, as it is at first."""
-    event, commit = threading.Event(), MemoryStorage.commit
+    event, commit = asyncio.Event(), MemoryStorage.commit
     event.set()
 
-    def held(storage: MemoryStorage, rows: Mapping[PollKey, StateRow | None]) -> Collection[PollKey]:
-        event.wait(PATIENCE)
-        return commit(storage, rows)
+    async def held(storage: MemoryStorage, rows: Mapping[PollKey, StateRow | None]) -> Collection[PollKey]:
+        await asyncio.wait_for(event.wait(), PATIENCE)
+        return await commit(storage, rows)
 
     monkeypatch.setattr(MemoryStorage, "commit", held)
     return event
@@ -178,7 +178,7 @@ async def test_it_is_read_again_where_what_it_told_is_not_on_disk(
 
 
 async def test_it_is_read_again_while_the_answer_between_is_not_on_disk(
-    platform: Answers, may_write: threading.Event
+    platform: Answers, may_write: asyncio.Event
 ) -> None:
     async with polled(platform) as parts:
         may_write.clear()

@@ -126,7 +126,8 @@ async def _run(settings: Settings, job: Job, progressed: Progressed) -> tuple[Re
         clients = {account.name: client_of(account, Observer(), settings.shard.parts) for account in settings.accounts}
         for client in clients.values():
             opened.push_async_callback(client.aclose)
-        baselines = opened.enter_context(closing(baselines_of(settings.state, share)))
+        baselines = await baselines_of(settings.state, share)
+        opened.push_async_callback(baselines.close)
         for notice in _notices(settings, job, baselines.notice):
             echo(notice, err=True)
         step, selected = STEPS[job.step], job.selected

@@ -174,7 +174,7 @@ def changed_counters(settings: Settings, verdicts: Sequence[AccountResult]) -> I
     except StorageError:
         return
     finally:
-        stored.close()
+        stored.release()
     for (path, name, parts), targets in found.items():
         effect = f"{targets} of its targets will continue from their values with a new baseline"
         yield path, f"'{name}' counts something else than before ({parts}): {effect}"

@@ -1,0 +1,74 @@
+"""Runs a storage whose calls block, such as a file's, on a thread of its own."""
+
+import asyncio
+from collections.abc import Callable, Collection, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Protocol, TypeVar
+
+from exporter.counters.rows import StateRow
+from exporter.counters.storage import Storage, StoredState
+from exporter.targets.target import PollKey
+
+R = TypeVar("R")
+
+
+class BlockingStorage(Protocol):
+    """A storage whose calls block; see `exporter.counters.storage.Storage`."""
+
+    @property
+    def location(self) -> str:
+        """Where the rows are kept."""
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether other exporters keep their rows in it, too."""
+
+    def prepare(self) -> StoredState | None:
+        """Make the storage usable."""
+
+    def commit(self, rows: Mapping[PollKey, StateRow | None]) -> Collection[PollKey]:
+        """Write rows."""
+
+    def holds(self) -> bool:
+        """Return whether the counters may be served; on any thread, and it does not block."""
+
+    def close(self) -> None:
+        """Release the storage."""
+
+
+class OnThread(Storage):
+    """Makes the calls of a blocking storage on one thread, so that the event loop waits for none of them."""
+
+    def __init__(self, storage: BlockingStorage) -> None:
+        self._storage = storage
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="state")
+
+    @property
+    def location(self) -> str:
+        """Where the rows are kept."""
+        return self._storage.location
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether other exporters keep their rows in it, too."""
+        return self._storage.is_shared
+
+    async def prepare(self) -> StoredState | None:
+        """Make the storage usable; return its rows if it had to be opened."""
+        return await self._run(self._storage.prepare)
+
+    async def commit(self, rows: Mapping[PollKey, StateRow | None]) -> Collection[PollKey]:
+        """Write rows durably."""
+        return await self._run(self._storage.commit, rows)
+
+    def holds(self) -> bool:
+        """Return whether the counters may be served."""
+        return self._storage.holds()
+
+    async def close(self) -> None:
+        """Release the storage, after the calls that still run."""
+        await self._run(self._storage.close)
+        self._thread.shutdown(wait=False)
+
+    async def _run(self, call: Callable[..., R], *arguments: object) -> R:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, call, *arguments)
