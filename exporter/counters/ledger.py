@@ -68,31 +68,20 @@ class Entry(NamedTuple):
         key: the target and its collector.
         name: the target's name.
         success: when the poll ended, in unix seconds of this machine's clock.
-        counts: the sources of each counter family in the answer; None if they equal those of the last poll on the same
-            day.
+        counts: the sources of each counter family in the answer.
         now: the platform's time.
     """
 
     key: PollKey
     name: str
     success: float
-    counts: tuple[Count, ...] | None
+    counts: tuple[Count, ...]
     now: datetime
 
 
-class Counted(NamedTuple):
-    """What a poll's counters are after the attempt to commit it.
-
-    Attributes:
-        counters: the target's counter families, as they were last committed.
-        is_behind: whether the attempt failed, so that they do not contain this poll.
-    """
-
-    counters: tuple[Family, ...]
-    is_behind: bool
-
-
-_Waiting = tuple[Entry, "asyncio.Future[Counted] | None"]
+# The counters of a target as they were last committed.
+Counters = tuple[Family, ...]
+_Waiting = tuple[Entry, "asyncio.Future[Counters] | None"]
 
 
 @dataclass(slots=True)
@@ -223,16 +212,19 @@ class Ledger:
                 self._say(self._log.warning, event, account=account)
         return moved
 
-    async def record(self, entry: Entry) -> Counted:
+    async def record(self, entry: Entry) -> Counters:
         """Update the counters from a poll's result, and wait for the attempt to commit them.
 
         The polls of one commit continue in the order in which they were recorded.
+
+        Returns:
+            The target's counters as they were last committed: without this poll if the attempt failed.
         """
-        counted: asyncio.Future[Counted] = asyncio.get_running_loop().create_future()
+        counted: asyncio.Future[Counters] = asyncio.get_running_loop().create_future()
         self.note(entry, counted)
         return await counted
 
-    def note(self, entry: Entry, counted: "asyncio.Future[Counted] | None" = None) -> None:
+    def note(self, entry: Entry, counted: "asyncio.Future[Counters] | None" = None) -> None:
         """Store a row without waiting for the commit; `counted` receives its counters."""
         with self._guard:
             self._requests.polls.append((entry, counted))
@@ -300,7 +292,7 @@ class Ledger:
         counted = [self._count(entry) for entry, _ in polls]
         self._unsaved.update(dict.fromkeys(requests.to_delete - polled))
         refused = self._save() if is_time else None
-        results: list[tuple[asyncio.Future[Counted], Counted]] = []
+        results: list[tuple[asyncio.Future[Counters], Counters]] = []
         for (entry, future), families in zip(polls, counted, strict=True):
             # At the end of the process the event loop may already be closed.
             if future is None or future.get_loop().is_closed():
@@ -309,8 +301,7 @@ class Ledger:
                 saved = self._families(entry.key, self._rows.get(entry.key))
             else:
                 saved = families
-            counters = _counters(saved, entry.counts or ())
-            results.append((future, Counted(counters, is_behind=bool(self._unsaved))))
+            results.append((future, _counters(saved, entry.counts)))
             self._yield_to_others()
         if results:
             loop = results[0][0].get_loop()
@@ -372,10 +363,6 @@ class Ledger:
 
     def _count(self, entry: Entry) -> Families:
         stored = self._unsaved[entry.key] if entry.key in self._unsaved else self._rows.get(entry.key)
-        if entry.counts is None:
-            stored = stored or StateRow("", 0.0, pack({}))
-            self._unsaved[entry.key] = stored._replace(name=entry.name, success=entry.success)
-            return {}
         families = self._families(entry.key, stored)
         known = unpack_facts(stored.facts) if stored is not None and stored.facts and families else {}
         address, former = self._addresses.get(entry.key.target.account), Families()
@@ -451,7 +438,7 @@ class Ledger:
         return refused
 
 
-def _continue(loop: asyncio.AbstractEventLoop, results: "Iterator[tuple[asyncio.Future[Counted], Counted]]") -> None:
+def _continue(loop: asyncio.AbstractEventLoop, results: "Iterator[tuple[asyncio.Future[Counters], Counters]]") -> None:
     """Continue the polls of a commit, some at a time, so that scrapes need not wait for all of them."""
     for future, counted in islice(results, CONTINUED_AT_ONCE):
         # A poll that was cancelled at the end of the process does not continue.

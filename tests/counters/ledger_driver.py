@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Self
 
 from exporter.clock import Clocks
-from exporter.counters.ledger import Counted, Entry, Ledger
+from exporter.counters.ledger import Counters, Entry, Ledger
 from exporter.counters.rows import unpack
 from exporter.counters.state_file import FileStorage
 from exporter.counters.storage import MemoryStorage, Storage
@@ -124,11 +124,11 @@ class LedgerDriver:
     def record(self, *entries: Entry) -> list[tuple[Family, ...]]:
         """Record polls together; return what is served for each."""
 
-        async def recorded() -> list[Counted]:
+        async def recorded() -> list[Counters]:
             async with asyncio.timeout(PATIENCE):
                 return await asyncio.gather(*map(self.ledger.record, entries))
 
-        return [counted.counters for counted in self._runner.run(recorded())]
+        return self._runner.run(recorded())
 
     def poll(self, count: float, zone: str = "102", day: int = 0) -> float | None:
         """Poll a zone whose chart has one day; return the served counter, or None."""
