@@ -18,7 +18,7 @@ import pytest
 from structlog.testing import capture_logs
 
 import exporter
-from exporter.counters.ledger import Counted, Entry
+from exporter.counters.ledger import Counters, Entry
 from exporter.daemon.daemon import Daemon, run
 from exporter.exposition.exposition import Exposition
 from exporter.responsive import runtime
@@ -341,10 +341,10 @@ async def test_what_was_being_counted_when_its_collector_was_switched_off_is_not
     held: list[Entry] = []
     committed = asyncio.Event()
 
-    async def record(entry: Entry) -> Counted:
+    async def record(entry: Entry) -> Counters:
         held.append(entry)
         await committed.wait()
-        return Counted((), is_behind=False)
+        return ()
 
     async with configured.daemon() as (daemon, client):
         await scraped(daemon, client, "edge_script_monthly_requests")

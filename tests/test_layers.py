@@ -67,8 +67,8 @@ def handlers(kind: str) -> list[tuple[str, ast.ExceptHandler]]:
     ]
 
 
-def test_there_is_one_boundary_at_which_any_exception_ends() -> None:
-    assert [name for name, _ in handlers("Exception")] == ["exporter.polling.poll"]
+def test_a_poll_and_an_entry_of_the_ledger_are_the_boundaries_at_which_any_exception_ends() -> None:
+    assert [name for name, _ in handlers("Exception")] == ["exporter.counters.ledger", "exporter.polling.poll"]
 
 
 def test_whoever_catches_everything_passes_it_on() -> None:

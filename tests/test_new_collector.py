@@ -21,7 +21,7 @@ GUIDE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 NAME = "dns_zone_traffic"
 # What lists all collectors, or all that they write.
 AFFECTED = (
-    *("tests/collectors/test_collector.py", "tests/commands/test_reference.py", "tests/test_layers.py"),
+    *("tests/commands/test_reference.py", "tests/test_layers.py"),
     *("tests/dashboards/test_remaining.py", "tests/dashboards/test_dashboards.py", "tests/test_operations.py"),
     *("tests/test_golden.py", "tests/test_faults.py::test_a_platform_that_refuses_connections_is_one_failure_a_target"),
 )

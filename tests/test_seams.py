@@ -1,20 +1,14 @@
 """Polls, registry, ledger and store as one: what `/metrics`, `/api/v1/targets` and the log show of them."""
 
-import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
-import pytest
 from structlog.testing import capture_logs
 
-from exporter.counters.storage import MemoryStorage
-from exporter.targets.target import PollKey, Target
 from tests.endpoints.platform import Query, platform
 from tests.endpoints.test_engine import BUSY, OFF
 from tests.exporter_parts import ExporterParts, exporter_parts
-from tests.polled import was_up
-from tests.waiting import PATIENCE, until
 
 STATISTICS = "/dnszone/102/statistics"
 BOTS = "/shield/shield-zone/3/bot-detection"
@@ -67,36 +61,3 @@ async def test_a_name_that_an_answer_gave_stays_with_a_target_that_fails() -> No
         answers.clear()
         await parts.turn(ROUND)
         assert parts.samples(UP, collector="scripts") == {("main", "router", "script/7"): 0}
-
-
-async def test_an_answer_that_was_the_same_renews_nothing_of_a_target_that_failed_before_it_was_on_disk(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    chart = {"TotalQueriesServed": 7, "QueriesServedChart": {"2026-02-08T00:00:00Z": 7}}
-    answers: dict[str, object] = {STATISTICS: chart}
-    zone = Target("main", "dns_zone", "102")
-    written = asyncio.Event()
-    commit = MemoryStorage.commit
-
-    async def slow(storage: MemoryStorage, rows: Mapping[object, object]) -> object:
-        await asyncio.wait_for(written.wait(), PATIENCE)
-        return await commit(storage, rows)  # type: ignore[arg-type]
-
-    async with polled("dns_statistics", answers, {"dns_zones": {"discover": False, "ids": [102]}}) as parts:
-        for _ in range(3):
-            await parts.turn(ROUND)
-        before = parts.value(SUCCESS, collector="dns_statistics")
-        with monkeypatch.context() as patched:
-            patched.setattr(MemoryStorage, "commit", slow)
-            for has_come in (
-                lambda: parts.schedule.waits_for_ledger(PollKey(zone.key, "dns_statistics")),
-                lambda: was_up(parts.store, "dns_statistics", zone) is False,
-            ):
-                parts.clock.now += ROUND
-                parts.world.clock.advance(ROUND)
-                parts.schedule.tick("dns_statistics")
-                await until(has_come)
-                answers.clear()
-            written.set()
-            await parts.settle()
-        assert [parts.value(name, collector="dns_statistics") for name in (UP, SUCCESS)] == [0, before]

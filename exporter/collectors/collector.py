@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from exporter.collectors.causes import NO_VALUES, Cause, Lack
-from exporter.metric import Count, Family, FamilyInfo, LabelValues, Metric, MonthToDate, Sample, Source, label_value
+from exporter.metric import Count, Family, FamilyInfo, LabelValues, Metric, Sample, Source, label_value
 from exporter.platform.errors import OutOfRange, PlatformError, WrongShape
-from exporter.platform.operation import UNKNOWN, Answer, Caller, Operation, Request, UnchangedError, known
+from exporter.platform.operation import UNKNOWN, Answer, Caller, Operation, Request, known
 from exporter.targets.registry import Registry
 from exporter.targets.target import Inventory, Target
 
@@ -52,8 +52,6 @@ class Outcome(NamedTuple):
     Attributes:
         error: the failure. Usually there are no families then; those that exist are exposed.
         chart: the counts of the last days for the status page, oldest first; empty without a chart.
-        fingerprint: identifies the answer; empty if an equal answer could give another result.
-        is_unchanged: whether the answer was equal to the last one, so that the last values stay valid.
         lack: why the families that are missing here have no samples.
     """
 
@@ -62,8 +60,6 @@ class Outcome(NamedTuple):
     counts: tuple[Count, ...] = ()
     error: PlatformError | None = None
     chart: tuple[float, ...] = ()
-    fingerprint: bytes = b""
-    is_unchanged: bool = False
     lack: Lack = NO_VALUES
 
 
@@ -83,26 +79,12 @@ class Polled(NamedTuple):
     found: Inventory | None = None
     unnamed: PlatformError | None = None
 
-    def noting(self, unexpected: frozenset[str], fingerprint: bytes) -> "Polled":
-        """Return the same with facts about the answer of the polled target.
-
-        The fingerprint is kept only if an equal answer would give an equal result: not for a list, which has many
-        targets, not for month-to-date values, whose count depends on the time of each poll, too, and not with
-        unexpected fields, which every poll reports.
-
-        Args:
-            unexpected: the fields with an unknown value, by their names in JSON.
-            fingerprint: identifies the answer; empty if it is not compared.
-        """
-        if not self.outcomes:
+    def noting(self, unexpected: frozenset[str]) -> "Polled":
+        """Return the same with the fields of the answer that have an unknown value, by their names in JSON."""
+        if not self.outcomes or not unexpected:
             return self
         first, *others = self.outcomes
-        if unexpected:
-            first = first._replace(lack=replace(first.lack, unexpected=unexpected))
-        elif fingerprint and not others and self.found is None and first.error is None:
-            sources = (source for count in first.counts for _, source in count.sources)
-            if not any(isinstance(source, MonthToDate) for source in sources):
-                first = first._replace(fingerprint=fingerprint)
+        first = first._replace(lack=replace(first.lack, unexpected=unexpected))
         return self._replace(outcomes=(first, *others))
 
     @property
@@ -171,8 +153,6 @@ class Collector:
             return await self.poll(context, target)
         except PlatformError as error:
             return failed(target, error)
-        except UnchangedError as same:
-            return Polled((Outcome(target, is_unchanged=True),), same.date)
 
 
 def calling(

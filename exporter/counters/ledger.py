@@ -63,31 +63,20 @@ class Entry(NamedTuple):
         key: the target and its collector.
         name: the target's name.
         success: when the poll ended, in unix seconds of this machine's clock.
-        counts: the sources of each counter family in the answer; None if they equal those of the last poll on the same
-            day.
+        counts: the sources of each counter family in the answer.
         now: the platform's time.
     """
 
     key: PollKey
     name: str
     success: float
-    counts: tuple[Count, ...] | None
+    counts: tuple[Count, ...]
     now: datetime
 
 
-class Counted(NamedTuple):
-    """What a poll's counters are after the attempt to commit it.
-
-    Attributes:
-        counters: the target's counter families, as they were last committed.
-        is_behind: whether the attempt failed, so that they do not contain this poll.
-    """
-
-    counters: tuple[Family, ...]
-    is_behind: bool
-
-
-_Waiting = tuple[Entry, "asyncio.Future[Counted] | None"]
+# The counters of a target as they were last committed.
+Counters = tuple[Family, ...]
+_Waiting = tuple[Entry, "asyncio.Future[Counters] | None"]
 
 
 @dataclass(slots=True)
@@ -216,16 +205,19 @@ class Ledger:
                 self._say(self._log.warning, event, account=account)
         return moved
 
-    async def record(self, entry: Entry) -> Counted:
+    async def record(self, entry: Entry) -> Counters:
         """Update the counters from a poll's result, and wait for the attempt to commit them.
 
         The polls of one commit continue in the order in which they were recorded.
+
+        Returns:
+            The target's counters as they were last committed: without this poll if the attempt failed.
         """
-        counted: asyncio.Future[Counted] = asyncio.get_running_loop().create_future()
+        counted: asyncio.Future[Counters] = asyncio.get_running_loop().create_future()
         self.note(entry, counted)
         return await counted
 
-    def note(self, entry: Entry, counted: "asyncio.Future[Counted] | None" = None) -> None:
+    def note(self, entry: Entry, counted: "asyncio.Future[Counters] | None" = None) -> None:
         """Store a row without waiting for the commit; `counted` receives its counters."""
         self._requests.polls.append((entry, counted))
         self._asked.set()
@@ -251,7 +243,8 @@ class Ledger:
         self._asked.set()
 
     async def _run(self) -> None:
-        while not self._ending.is_set():
+        is_last = False
+        while not is_last:
             # Write rows that could not be saved, even if no further polls come.
             patience = max(0.0, self._next_try - self._clocks.monotonic()) if self._unsaved else None
             with suppress(TimeoutError):
@@ -259,6 +252,7 @@ class Ledger:
             # Wait for further polls, so that one write saves all polls that end at about the same time.
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._ending.wait(), self._linger)
+            is_last = self._ending.is_set()
             self._asked.clear()
             requests, self._requests = self._requests, _Requests()
             await self._turn(requests)
@@ -278,7 +272,7 @@ class Ledger:
             except StorageError as error:
                 self._failed(_NOT_USABLE, error)
                 is_time = False
-        counted: list[tuple[Entry, asyncio.Future[Counted] | None, Families]] = []
+        counted: list[tuple[Entry, asyncio.Future[Counters] | None, Families]] = []
         for number, (entry, future) in enumerate(requests.polls, 1):
             try:
                 counted.append((entry, future, self._count(entry)))
@@ -293,11 +287,11 @@ class Ledger:
             if future is not None and not future.done():
                 is_old = bool(entry.counts) and (refused is None or entry.key in refused)
                 saved = self._families(entry.key, self._rows.get(entry.key)) if is_old else families
-                future.set_result(Counted(_counters(saved, entry.counts or ()), is_behind=bool(self._unsaved)))
+                future.set_result(_counters(saved, entry.counts))
             if not number % AT_ONCE:
                 await asyncio.sleep(0)
 
-    def _broken(self, entry: Entry, future: "asyncio.Future[Counted] | None", error: Exception) -> None:
+    def _broken(self, entry: Entry, future: "asyncio.Future[Counters] | None", error: Exception) -> None:
         """Pass an unexpected error on to the poll whose entry caused it; the row stays as it was."""
         if future is None:
             self._say(self._log.error, "row cannot be stored", target=entry.key.target.label, error=repr(error))
@@ -358,10 +352,6 @@ class Ledger:
 
     def _count(self, entry: Entry) -> Families:
         stored = self._unsaved[entry.key] if entry.key in self._unsaved else self._rows.get(entry.key)
-        if entry.counts is None:
-            stored = stored or StateRow("", 0.0, pack({}))
-            self._unsaved[entry.key] = stored._replace(name=entry.name, success=entry.success)
-            return {}
         families = self._families(entry.key, stored)
         known = unpack_facts(stored.facts) if stored is not None and stored.facts and families else {}
         address, former = self._addresses.get(entry.key.target.account), Families()

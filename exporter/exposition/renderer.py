@@ -106,7 +106,6 @@ class Renderer:
         self.telemetry.render.set(self._rendering + now - began)
         self._rendering = 0.0
         self.telemetry.series.set(self.current.series)
-        self.store.is_exposed_whole = not self.current.dropped
         self.telemetry.dropped.clear()
         for family, count in self.current.dropped.items():
             self.telemetry.dropped.labels(family).set(count)

@@ -77,7 +77,6 @@ class Status:
         duration: seconds that the last poll took.
         served: whether any of its platform series are served.
         chart: the counts of the last days, oldest first; empty if its collector declares no chart.
-        fingerprint: of the answer whose result is served completely; empty if there is none.
         families: the names of its platform families, or of those that were removed last.
         gaps: the families that the last successful poll did not give.
         failure: why its polls fail; None if they succeed.
@@ -97,7 +96,6 @@ class Status:
     duration: float = 0.0
     served: bool = False
     chart: Sequence[float] = ()
-    fingerprint: bytes = b""
     families: frozenset[str] = frozenset()
     gaps: Gaps = NO_GAPS
     failure: PollFailure | None = None
@@ -144,14 +142,12 @@ class Store:
         monotonic: a clock in seconds that never jumps.
         lifetime: collector, target → seconds for which values are valid, by the current intervals.
         remembered: collector, target → unix seconds of the last success in an earlier run; 0 if there was none.
-        is_exposed_whole: whether no cap leaves any series out.
     """
 
     wall: Callable[[], float]
     monotonic: Callable[[], float]
     lifetime: Callable[[str, Target], float] = lambda _collector, _target: 0.0
     remembered: Callable[[str, Target], float] = lambda _collector, _target: 0.0
-    is_exposed_whole: bool = True
     _statuses: dict[PollKey, Status] = field(default_factory=dict)
     _ordered: list[tuple[PollKey, Status]] | None = None
     _collectors: set[str] = field(default_factory=set)
@@ -170,7 +166,7 @@ class Store:
         *,
         duration: float,
         note: str = "",
-    ) -> Status:
+    ) -> None:
         """Record a poll that succeeded: its families replace all platform families of the target.
 
         Args:
@@ -189,15 +185,8 @@ class Store:
         status.up, status.reason, status.message = True, "", note
         status.success, status.polled, status.duration = now, now, duration
         status.chart = array("d", outcome.chart) if outcome.chart else ()
-        status.fingerprint = b""
         self._believe(status, lifetime)
         self._changed[status.key] = families
-        return status
-
-    def forget_answers(self) -> None:
-        """Discard all fingerprints, so that the next answer of each target is processed even if it is unchanged."""
-        for status in self._statuses.values():
-            status.fingerprint = b""
 
     def _note_families(self, status: Status, outcome: Outcome, families: tuple[Family, ...]) -> None:
         # Targets of a kind mostly have the same families, and share one set of names.
@@ -237,7 +226,7 @@ class Store:
         status = self._status(collector, outcome.target)
         began = PollFailure(cause, self.wall())
         status.failure = began if status.failure is None else replace(status.failure, cause=cause)
-        status.up, status.reason, status.message, status.fingerprint = False, reason, message, b""
+        status.up, status.reason, status.message = False, reason, message
         status.polled, status.duration = self.wall(), duration
         if outcome.families:
             self._note_families(status, outcome, outcome.families)
@@ -274,22 +263,12 @@ class Store:
         status.expires, status.is_final = status.believed + lifetime, False
         self._earliest = min(self._earliest, status.expires)
 
-    def unchanged(self, status: Status, lifetime: float, *, duration: float) -> None:
-        """Keep the platform families of a target after a poll with the same answer, which took `duration` seconds.
-
-        They are valid for `lifetime` seconds from now on.
-        """
-        status.success = status.polled = self.wall()
-        status.duration = duration
-        self._believe(status, lifetime)
-        self._changed.setdefault(status.key, None)
-
     def clear(self, collector: str, target: Target) -> None:
         """Remove the platform families of a target that no longer exists on the platform."""
         key = PollKey(target.key, collector)
         status = self.find(key)
         if status is not None and status.served:
-            status.served, status.families, status.gaps, status.fingerprint = False, frozenset(), GONE, b""
+            status.served, status.families, status.gaps = False, frozenset(), GONE
             self._changed[key] = ()
 
     def remove(self, target: Target, collector: str | None = None) -> None:
@@ -317,7 +296,7 @@ class Store:
         for status in late:
             at = self.wall()
             status.failure = replace(status.failure or PollFailure(Cause.STALE, at), expired=at)
-            status.served, status.up, status.fingerprint = False, False, b""
+            status.served, status.up = False, False
             self._changed[status.key] = ()
         self._earliest = min((status.expires for status in served if status.served), default=math.inf)
         return late

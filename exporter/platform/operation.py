@@ -13,8 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from functools import lru_cache
-from hashlib import blake2b
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, Protocol, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, Literal, Protocol, TypeVar
 from urllib.parse import quote, urlencode
 
 from pydantic import (
@@ -33,9 +32,6 @@ from pydantic_core import PydanticCustomError
 
 from exporter.metric import as_count
 from exporter.platform.long_json import Items
-
-if TYPE_CHECKING:
-    from exporter.clock import Clocks
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -86,7 +82,6 @@ class Operation(Generic[T]):
         absent: statuses that mean "there is none" and are not failures; the value is None then.
         documented: False for operations that the interface document does not have.
         items: the array of its answer that may be long; a long answer without one is refused beyond 50,000 values.
-        is_compared: whether an answer that equals the last one may be skipped; False if endpoints share its answers.
     """
 
     name: str
@@ -99,7 +94,6 @@ class Operation(Generic[T]):
     absent: frozenset[int] = field(default_factory=frozenset)
     documented: bool = True
     items: Items | None = None
-    is_compared: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,53 +120,14 @@ class CallResult(Generic[T]):
     """What a call gave, and what it took.
 
     Attributes:
-        answer: the answer; without a value if it is unchanged.
+        answer: the answer.
         seconds: the duration of the attempts and of the waits between them, without the waits for the account's budget.
         unexpected: the JSON names of fields with an unknown value.
-        fingerprint: of the answer, to compare the next one with; empty if nothing is compared.
-        is_unchanged: whether the answer equals the last one.
     """
 
     answer: Answer[T]
     seconds: float = 0.0
     unexpected: frozenset[str] = frozenset()
-    fingerprint: bytes = b""
-    is_unchanged: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class LastAnswer:
-    """What is kept of the answer of a target's last poll. A poll is *unchanged* if its one answer equals that answer.
-
-    An unchanged answer is not parsed, counted or rendered again, which saves half of a poll's processor time.
-
-    Attributes:
-        fingerprint: of the last answer; empty if its result is not what is served.
-        asked: everything else on which the result of a poll depends.
-    """
-
-    fingerprint: bytes
-    asked: str
-    clocks: "Clocks"
-
-    def fingerprint_of(self, raw: bytes, date: datetime | None) -> bytes:
-        """Return what to compare of an answer: a hash of its body, and of what was asked.
-
-        The UTC day is a part of it, by the platform's clock and this machine's, because on a new day the same bytes are
-        counted differently.
-        """
-        days = (self.clocks.utc().toordinal(), date.toordinal() if date is not None else 0)
-        digest = blake2b(raw, digest_size=16)
-        digest.update(f"{days}{self.asked}".encode())
-        return digest.digest()
-
-
-class UnchangedError(Exception):
-    """Raised instead of returning an answer that equals the last one; `date` is the platform's time, as in answers."""
-
-    def __init__(self, date: datetime | None) -> None:
-        super().__init__("the answer equals the last one")
-        self.date = date
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +152,6 @@ class Caller(Protocol):
 
         Raises:
             PlatformError: there is no usable answer.
-            UnchangedError: the answer equals that of the target's last poll.
         """
         ...
 

@@ -17,7 +17,6 @@ from exporter.exposition.store import GONE, Store
 from exporter.log import logger
 from exporter.platform.errors import NotAvailable, NotFound, PlatformError
 from exporter.platform.http.client import Observer
-from exporter.platform.operation import LastAnswer
 from exporter.polling.failure_log import FailureLog
 from exporter.polling.timetable import SMOOTHING, Account, DueTimes, KeptDueTimes
 from exporter.responsive.slices import unhurried
@@ -205,19 +204,13 @@ class Polls:
 
     async def poll(self, run: DuePoll, began: float) -> Polled:
         """Make the calls of a poll that began at a time, measure the answer, and record the result."""
-        collector, target, last = run.collector, run.target, None
+        collector, target = run.collector, run.target
         account = self.accounts[target.client_name]
-        if not collector.discovers:
-            # The answer is compared with the target's last one. While a cap excludes any series, no answer is
-            # unchanged, because excluded series return only with a full poll.
-            status = self.store.find(PollKey(target.key, collector.name))
-            fingerprint = status.fingerprint if status is not None and self.store.is_exposed_whole else b""
-            last = LastAnswer(fingerprint, f"{target.name}\0{dict(target.attributes)}{target.watched}", self.clocks)
-        calls = account.client.until(run.until, last)
+        calls = account.client.until(run.until)
         context = Context(calls, self.registry, account.client.present(), partial(self.found, target.account))
         polled = await collector.result(context, target)
         account.capacity.note(collector.name, calls.number, calls.seconds)
-        polled = polled.noting(calls.unexpected, calls.fingerprint)
+        polled = polled.noting(calls.unexpected)
         await self._record(run, polled, self.clocks.monotonic() - began)
         return polled
 
@@ -251,10 +244,6 @@ class Polls:
         """Start the task that counts and publishes an outcome, when there is room for it."""
         target, memory = outcome.target, self.memory
         key = PollKey(target.key, collector.name)
-        status = self.store.find(key)
-        if status is not None and not outcome.is_unchanged:
-            # Until this outcome is published, the served values belong to an older answer: no answer must be unchanged.
-            status.fingerprint = b""
         if collector.owns_target:
             memory.gone.discard(target)
         came = self.clocks.monotonic()
@@ -277,10 +266,7 @@ class Polls:
     ) -> None:
         """Count an outcome of a poll, and publish it when what was counted is on disk, or could not be written."""
         name, target = collector.name, outcome.target
-        served = self.store.find(key)
-        shown = served.target.name if served is not None and outcome.is_unchanged else target.name
-        counts = None if outcome.is_unchanged else outcome.counts
-        counted = await self.ledger.record(Entry(key, shown, self.clocks.wall(), counts, now))
+        counters = await self.ledger.record(Entry(key, target.name, self.clocks.wall(), outcome.counts, now))
         # While the ledger wrote, the target or the collector may have been removed, or other families exposed.
         is_polled = target.key in self.registry.by_key
         if not is_polled and (target.kind == collector.polls or not self.registry.admits(target)):
@@ -288,22 +274,15 @@ class Polls:
         if name not in self.memory.collectors:
             return
         lifetime = self.due_times.intervals.lifetime(name, target)
-        status = self.store.find(key)
-        if outcome.is_unchanged:
-            # The series may have been removed while the ledger wrote; the next answer restores them.
-            if status is not None and status.fingerprint == outcome.fingerprint:
-                self.store.unchanged(status, lifetime, duration=seconds)
-            return
         if target in self.memory.gone and not collector.owns_target:
             # Another collector's call has shown that this resource no longer exists: nothing is published.
             self.store.publish(name, Outcome(target, lack=GONE.lack), (), lifetime, duration=seconds)
             return
+        status = self.store.find(key)
         if status is not None and not status.up:
             self.memory.failures.recovers(_facts(name, target))
         self.memory.unavailable.discard(key)
-        status = self.store.publish(name, outcome, counted.counters, lifetime, duration=seconds)
-        # After a failed commit, the older counters are published; a later poll publishes the new ones.
-        status.fingerprint = b"" if counted.is_behind else outcome.fingerprint
+        self.store.publish(name, outcome, counters, lifetime, duration=seconds)
 
     def _fail(self, collector: Collector, outcome: Outcome, error: PlatformError, seconds: float) -> None:
         """Record a failure; families of earlier polls stay until they expire, unless the outcome has some."""

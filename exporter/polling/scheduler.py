@@ -157,8 +157,6 @@ class Schedule:
             self.plans, accounts, registry, first, clocks.monotonic, due=memory.due, deferred=memory.deferred
         )
         memory.due = {}
-        # The next answer of each target is processed even if it is unchanged.
-        store.forget_answers()
         self.intervals, self.durations = due_times.intervals, memory.durations
         polls = Polls(accounts, due_times, self._found, registry, store, self.ledger, self.telemetry, clocks, memory)
         starts = asyncio.Lock()

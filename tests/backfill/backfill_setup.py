@@ -164,7 +164,7 @@ class BackfillSetup:
                     polled = await collector.poll(context, target)
                     key = PollKey(target.key, collector.name)
                     entry = Entry(key, target.name, now.timestamp(), polled.outcomes[0].counts, polled.date or now)
-                    for family in (await ledger.record(entry)).counters:
+                    for family in await ledger.record(entry):
                         for sample in family.samples:
                             labels = frozenset(zip(family.info.labels, sample.values, strict=True))
                             raw.setdefault((family.info.name, labels), []).append((now.timestamp(), sample.value))

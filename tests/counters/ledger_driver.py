@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from exporter.clock import Clocks
-from exporter.counters.ledger import Counted, Entry, Ledger
+from exporter.counters.ledger import Counters, Entry, Ledger
 from exporter.counters.on_thread import BlockingStorage, OnThread
 from exporter.counters.rows import unpack
 from exporter.counters.state_file import FileStorage
@@ -138,16 +138,16 @@ class LedgerDriver:
     def record(self, *entries: Entry) -> list[tuple[Family, ...]]:
         """Record polls together; return what is served for each."""
 
-        async def recorded() -> list[Counted]:
+        async def recorded() -> list[Counters]:
             async with asyncio.timeout(PATIENCE):
                 return await asyncio.gather(*map(self.ledger.record, entries))
 
-        return [counted.counters for counted in self._run(recorded())]
+        return self._run(recorded())
 
-    def attempt(self, *entries: Entry) -> list[Counted | BaseException]:
+    def attempt(self, *entries: Entry) -> list[Counters | BaseException]:
         """Record polls together; return for each what it was counted to, or its error."""
 
-        async def attempted() -> list[Counted | BaseException]:
+        async def attempted() -> list[Counters | BaseException]:
             return await asyncio.gather(*map(self.ledger.record, entries), return_exceptions=True)
 
         return self._run(attempted())

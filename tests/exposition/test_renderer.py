@@ -165,12 +165,10 @@ async def test_the_press_tells_of_its_work() -> None:
         await setup.renderer.render()
         assert setup.value("edge_exporter_series") == 4 * 4 + 4
         assert 'edge_exporter_series_dropped{family="edge_poll_3"} 4.0\n' in setup.text()
-        assert not setup.store.is_exposed_whole
         setup.store.remove(Target("main", "dns_zone", "102"))
         await setup.renderer.render()
         await setup.renderer.render()
         assert "edge_exporter_series_dropped{" not in setup.text()
-        assert setup.store.is_exposed_whole
 
 
 async def test_it_is_told_when_the_series_have_doubled() -> None:

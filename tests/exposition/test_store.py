@@ -7,7 +7,7 @@ import pytest
 from exporter.collectors.collector import Outcome
 from exporter.exposition.store import LAST_SUCCESS, TARGET_UP, Store, Update
 from exporter.metric import Family, FamilyInfo, Kind, Sample
-from exporter.targets.target import PollKey, Target
+from exporter.targets.target import Target
 from tests.polled import fail, succeed
 from tests.turned_clock import TurnedClock
 
@@ -38,11 +38,6 @@ class StoreSetup:
         counter = Family(TOTAL, (Sample((target.id,), 7.0),))
         succeed(self.store, collector, Outcome(target, (gauge,)), (counter,), lifetime=lifetime, duration=0.1)
 
-    def _unchanged(self, lifetime: float) -> None:
-        status = self.store.find(PollKey(ZONE.key, "dns_statistics"))
-        assert status is not None
-        self.store.unchanged(status, lifetime, duration=0.7)
-
     def _fail(self, families: tuple[Family, ...] = ()) -> None:
         lifetime = self.lifetime or 900.0
         fail(self.store, "dns_statistics", Outcome(ZONE, families), "timeout", "in words", lifetime=lifetime)
@@ -56,12 +51,10 @@ class StoreSetup:
             "ok": lambda lifetime: self.succeed(lifetime=lifetime),
             "other": lambda lifetime: self.succeed(OTHER, lifetime=lifetime),
             "none": lambda lifetime: succeed(self.store, "dns_statistics", Outcome(ZONE), lifetime=lifetime),
-            "same": self._unchanged,
             "fail": lambda _: self._fail(),
             "fail-with-zero": lambda _: self._fail((Family(QUERIES, (Sample(("101",), 0.0),)),)),
             "gone": lambda _: self.store.clear("dns_statistics", ZONE),
             "remove": lambda _: self.store.remove(ZONE),
-            "forget": lambda _: self.store.forget_answers(),
             "interval": lambda lifetime: setattr(self, "lifetime", lifetime),
             "wait": lambda seconds: self._wait(self.monotonic, seconds),
             "wall": lambda seconds: self._wait(self.clock, seconds),
@@ -98,7 +91,6 @@ UP, DOWN = ({TARGET_UP.name: value, LAST_SUCCESS.name: START} for value in (1.0,
         ("ok fail", POLLED | DOWN, True),
         ("fail ok", POLLED | UP, True),
         ("ok fail-with-zero", {QUERIES.name: 0.0} | DOWN, True),
-        ("ok take wall:300 same", {TARGET_UP.name: 1.0, LAST_SUCCESS.name: START + 300}, False),
         ("ok fail take wait:900 expire", DOWN, True),
         ("ok fail gone", DOWN, True),
         ("fail gone", {TARGET_UP.name: 0.0}, False),
@@ -124,23 +116,15 @@ def test_polls_change_what_is_exposed_of_a_target(steps: str, families: Mapping[
         ("ok:6 interval:30 wait:5 fail interval:900 wait:5 fail wait:19 expire wait:1 expire", [[], ["101"]]),
         ("ok:6 fail ok:6 interval:57 wait:6 expire wait:50 expire wait:1 expire", [[], [], ["101"]]),
         ("interval:6 fail-with-zero interval:57 wait:6 expire wait:51 expire", [[], ["101"]]),
-        ("ok:100 wait:90 same:100 wait:99 expire wait:1 expire", [[], ["101"]]),
         ("ok:1 wait:10 expire wait:10 expire", [["101"], []]),
         ("ok:10 none wait:10 expire", [[]]),
         ("ok:10 gone wait:10 expire", [[]]),
         ("ok:100 other:300 wait:90 ok:100 wait:50 expire wait:50 expire wait:110 expire", [[], ["101"], ["102"]]),
         ("ok:900 wall:1000000 expire", [[]]),
-        ("fail wait:10 expire same wait:10 expire", [[], []]),
     ],
 )
 def test_series_expire_after_their_lifetime(steps: str, expired: list[list[str]]) -> None:
     assert StoreSetup().run(steps).expired == expired
-
-
-def test_an_unchanged_poll_has_its_own_time_and_duration() -> None:
-    setup = StoreSetup().run("ok wall:300 same")
-    ((_, status),) = setup.store.statuses()
-    assert (status.success, status.polled, status.duration) == (START + 300, START + 300, 0.7)
 
 
 def test_the_last_success_of_an_earlier_run_is_remembered() -> None:
@@ -188,15 +172,6 @@ def test_statuses_have_the_order_of_account_kind_and_number_also_while_targets_c
     now = [f"{key.target.account} {key.target.label}" for key, _ in setup.store.statuses()]
     assert now == [labels[0], *labels[2:], "main dns_zone/102"]
     assert len(left) == 4
-
-
-@pytest.mark.parametrize("steps", ["same", "ok", "fail", "gone", "forget", "wait expire"])
-def test_an_answer_is_known_while_its_result_is_served(steps: str) -> None:
-    setup = StoreSetup().run("ok")
-    ((_, status),) = setup.store.statuses()
-    status.fingerprint = b"of the answer"
-    setup.run(steps)
-    assert bool(status.fingerprint) == (steps == "same")
 
 
 def test_when_a_family_was_seen_last_is_known_until_it_is_seen_again() -> None:

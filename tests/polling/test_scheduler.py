@@ -14,7 +14,7 @@ from structlog.testing import capture_logs
 from exporter.collectors import dns_statistics
 from exporter.collectors.causes import Cause
 from exporter.collectors.collector import Collector, Context, Polled
-from exporter.counters.ledger import Counted, Entry
+from exporter.counters.ledger import Counters, Entry
 from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, FIRST_TRIES
 from exporter.polling.poll import DuePoll
 from exporter.polling.scheduler import CAPACITY_SECONDS, Schedule, WorkerPool
@@ -559,7 +559,7 @@ async def test_breaking_code_in_one_poll_ends_with_that_poll(breaks: str) -> Non
                     raise ZeroDivisionError
                 return await collector.poll(context, target)
 
-        async def counting(entry: Entry) -> Counted:
+        async def counting(entry: Entry) -> Counters:
             if entry.key == PollKey.of("dns_statistics", "main", "dns_zone", "102") and breaks == "count":
                 raise ZeroDivisionError
             return await count(entry)
@@ -642,7 +642,7 @@ async def test_results_that_wait_for_a_stopped_ledger_have_a_bound_and_all_are_p
 
             room.acquire = asking  # type: ignore[method-assign]
 
-            async def stopped(entry: Entry) -> Counted:
+            async def stopped(entry: Entry) -> Counters:
                 held.append(entry.key.target.id)
                 await resumed.wait()
                 return await record(entry)

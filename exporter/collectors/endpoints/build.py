@@ -37,7 +37,6 @@ def collectors(endpoints: Sequence[Endpoint], addresses: Mapping[str, str]) -> t
             help=f"The configured endpoint {endpoint.name}.",
             answer=_DOCUMENT,
             documented=False,
-            is_compared=not shared.shares(endpoint.path.template),
         )
         collector = TargetCollector(
             name=endpoint.name,

@@ -21,10 +21,8 @@ from exporter.platform.operation import (
     ADDRESS,
     Answer,
     CallResult,
-    LastAnswer,
     Operation,
     Request,
-    UnchangedError,
     address_of,
     content_of,
     headers_of,
@@ -160,21 +158,20 @@ class Client:
         """Close the connections."""
         await self._transport.aclose()
 
-    def until(self, moment: float | None, last: LastAnswer | None = None) -> "Calls":
-        """Return the caller of one poll, whose answers are useless after `moment` and are compared with `last`."""
-        return Calls(self, moment, last)
+    def until(self, moment: float | None) -> "Calls":
+        """Return the caller of one poll, whose answers are useless after `moment`, on the monotonic clock."""
+        return Calls(self, moment)
 
     def present(self) -> datetime:
         """Return the platform's time now, or this machine's while that is unknown."""
         return self.platform_time(None) or self.clocks.utc()
 
-    async def call(self, request: Request[T], until: float | None, last: LastAnswer | None = None) -> CallResult[T]:
+    async def call(self, request: Request[T], until: float | None) -> CallResult[T]:
         """Carry out a request; retry a read while its answer would still be useful.
 
         Args:
             request: the request.
             until: when the answer becomes useless, on the monotonic clock; None for never.
-            last: what the answer is compared with.
 
         Raises:
             PlatformError: there is no usable answer.
@@ -202,7 +199,7 @@ class Client:
         attempt, seconds = 1, 0.0
         while True:
             try:
-                result = await self._attempt(operation, sent, until, attempt, mask=mask, last=last)
+                result = await self._attempt(operation, sent, until, attempt, mask=mask)
             except PlatformError as error:
                 error.seconds = seconds = seconds + error.seconds
                 if isinstance(error, errors.Unauthorized):
@@ -246,7 +243,6 @@ class Client:
         attempt: int,
         *,
         mask: Mask,
-        last: LastAnswer | None,
     ) -> CallResult[T]:
         permit = await self.rate_limiter.acquire(request.extensions[ADDRESS].partition("?")[0], until)
         began = self.clocks.monotonic()
@@ -260,7 +256,7 @@ class Client:
         try:
             response, content = await self._send(operation, request, deadline, mask)
             code = str(response.status_code)
-            result = self._understand(operation, response, content, self.clocks.monotonic() - began, last)
+            result = self._understand(operation, response, content, self.clocks.monotonic() - began)
             self.observer.attempted(operation.name, code, result.seconds, None)
             answered = True
             return result
@@ -314,31 +310,24 @@ class Client:
         response: httpx.Response,
         content: Content,
         seconds: float,
-        last: LastAnswer | None,
     ) -> CallResult[Any]:
         status, (raw, parsed) = response.status_code, content
         date = http_date(response.headers.get("date"))
         if not response.is_success and status not in operation.absent:
             raise responses.status_error(status, raw, self._asked_to_wait(response, date))
         moment = self.platform_time(date)
-        result: CallResult[Any] = CallResult(Answer(None, moment, raw, seconds), seconds)
         if status in operation.absent:
-            return result
-        if last is not None and operation.is_compared:
-            result.fingerprint = last.fingerprint_of(raw, moment)
-            result.is_unchanged = result.fingerprint == last.fingerprint
-        if not result.is_unchanged:
-            try:
-                value = responses.payload(operation, raw, status, parsed)
-            except PlatformError as error:
-                # The body may report a 429 or 503 that the status does not have.
-                error.retry_after = self._asked_to_wait(response, date)
-                raise
-            unexpected = tuple(unexpected_in(value))
-            for name in unexpected:
-                self.observer.unexpected(operation.name, name)
-            result.answer, result.unexpected = Answer(value, moment, raw, seconds), frozenset(unexpected)
-        return result
+            return CallResult(Answer(None, moment, raw, seconds), seconds)
+        try:
+            value = responses.payload(operation, raw, status, parsed)
+        except PlatformError as error:
+            # The body may report a 429 or 503 that the status does not have.
+            error.retry_after = self._asked_to_wait(response, date)
+            raise
+        unexpected = tuple(unexpected_in(value))
+        for name in unexpected:
+            self.observer.unexpected(operation.name, name)
+        return CallResult(Answer(value, moment, raw, seconds), seconds, frozenset(unexpected))
 
     def _asked_to_wait(self, response: httpx.Response, date: datetime | None) -> float | None:
         return retry_after_seconds(response.headers.get("retry-after"), date or self.clocks.utc())
@@ -351,36 +340,27 @@ class Calls:
     Attributes:
         client: the account's client.
         until: the time on the monotonic clock after which answers are useless; None if there is none.
-        last: what the answer of the poll is compared with. Of several calls only the first is compared.
         number: the number of calls, without retries.
         seconds: their duration: attempts and the waits between them, without the waits for the account's budget.
         unexpected: the JSON names of fields with an unknown value in good answers.
-        fingerprint: of the poll's answer; empty without an answer, or after several calls.
     """
 
     client: Client
     until: float | None
-    last: LastAnswer | None = None
     number: int = 0
     seconds: float = 0.0
     unexpected: frozenset[str] = frozenset()
-    fingerprint: bytes = b""
 
     async def call(self, request: Request[T]) -> Answer[T]:
-        """Send a request; raises `UnchangedError` if the answer equals the last one."""
+        """Send a request; raises PlatformError if there is no usable answer."""
         self.number += 1
-        self.fingerprint = b""
-        last = self.last if self.number == 1 else None
         try:
-            result = await self.client.call(request, self.until, last)
+            result = await self.client.call(request, self.until)
         except PlatformError as error:
             self.seconds += error.seconds
             raise
         self.seconds += result.seconds
         self.unexpected |= result.unexpected
-        self.fingerprint = result.fingerprint
-        if result.is_unchanged:
-            raise UnchangedError(result.answer.date)
         return result.answer
 
 

@@ -14,12 +14,11 @@ from weakref import ref
 import httpx
 import pytest
 
-from exporter.clock import Clocks
 from exporter.platform.api import dns, shield
 from exporter.platform.errors import NotAvailable, NotFound, PlatformError, RateLimited, ServerError
 from exporter.platform.http.responses import BODY_LIMIT, ERROR_BODY_LIMIT
 from exporter.platform.long_json import Items
-from exporter.platform.operation import LastAnswer, Request, UnchangedError
+from exporter.platform.operation import Request
 from tests.platform.clients import Reply, answered, client_of, good, settle
 from tests.platform.raw_server import Line, RawRequest, ending, raw_server, reply, saying
 from tests.waiting import until
@@ -176,18 +175,6 @@ async def test_a_poll_counts_its_calls_and_their_seconds_also_when_they_fail() -
             await dns.statistics(calls, 104)
     # Retries are no calls of the poll, but their seconds count: two attempts of 4 s, and a wait after each first one.
     assert (calls.number, len(platform.sent), calls.seconds, caught.value.seconds) == (3, 5, 8.5, 8.25)
-
-
-async def test_the_only_answer_of_a_poll_is_unchanged_if_it_equals_the_last() -> None:
-    async with answered(good(GOOD)) as (kit, _):
-        first = kit.client.until(None, LastAnswer(b"", "zone", Clocks(lambda: 0.0)))
-        await dns.statistics(first, 102)
-        last = LastAnswer(first.fingerprint, "zone", Clocks(lambda: 0.0))
-        await dns.statistics(first, 102)
-        with pytest.raises(UnchangedError):
-            await dns.statistics(kit.client.until(None, last), 102)
-        await dns.statistics(kit.client.until(None, replace(last, asked="another")), 102)
-    assert (len(last.fingerprint), first.fingerprint) == (16, b""), "after several calls nothing is compared"
 
 
 async def test_a_call_that_cannot_wait_for_the_accounts_pause_fails_without_a_request() -> None:
