@@ -24,7 +24,14 @@ from tests.polling.platform import Platform, running
 PACKAGE = f"{Path(exporter.__file__).parent}/"
 POLLS = 16
 # The task or thread in which a function runs → the part of the way that it belongs to.
-PARTS = {"run_coroutine_job": "poll", "poll": "poll", "count": "poll", "ledger": "poll", "render": "render"}
+PARTS = {
+    "run_coroutine_job": "poll",
+    "poll": "poll",
+    "count": "poll",
+    "ledger": "poll",
+    "state": "poll",
+    "render": "render",
+}
 
 
 class Growing(Platform):
