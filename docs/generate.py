@@ -166,8 +166,7 @@ def commands() -> str:
         "# Commands",
         "",
         "Generated from the code: what each command prints for `--help`, and `run` for `--help-all`. `check`,",
-        "`backfill` and `config show` take every flag of `run` as well. `edge-exporter config init` writes a first",
-        "configuration file; `edge-exporter config show` says what set each value.",
+        "`backfill` and `config show` take every flag of `run` as well; `config show` says what set each value.",
     ]
     for path, command in _every_command(command_line, ("edge-exporter",)):
         context = Context(command, info_name=" ".join(path), **command_line.context_settings)

@@ -17,16 +17,14 @@ COMMANDS = {
     "run": "Run the daemon.",
     "demo": "Run the exporter on a local platform, with nothing to configure.",
     "check": "Validate the configuration, then try every credential and target once.",
-    "config": "Write a configuration file, or show the settings in force.",
+    "config": "Show the settings in force.",
     "explain": "Ask a running exporter why families have no series.",
     "backfill": "Write history from the charts as OpenMetrics with timestamps.",
     "call": "Carry out one documented operation, and print the answer as JSON.",
-    "endpoint": "Try your own endpoints: the call, the values that are read, and the metrics.",
     "sandbox": "Serve the local platform alone.",
     "metrics": "Print the reference of every metric.",
     "assets": "Write the dashboards, alert rules, runbooks or configuration files to a folder.",
     "state": "Copy the counters' state between a file and a database.",
-    "completion": "Print the completion script of a shell.",
 }
 
 

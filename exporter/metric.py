@@ -82,7 +82,6 @@ class Metric(Generic[T_contra]):
         labels: the names of the labels that come after the target's.
         source: the fields of the answer that it is read from, if the help does not name them.
         declared: for counters of the configuration: account → what is counted, as `Count.declared` says.
-        complete: whether every answer has all label values, so that one that comes later began at 0.
     """
 
     name: str
@@ -92,7 +91,6 @@ class Metric(Generic[T_contra]):
     labels: tuple[str, ...] = ()
     source: str = ""
     declared: Callable[[str], bytes] = lambda _account: b""
-    complete: bool = True
 
     @property
     def kind(self) -> Kind:
@@ -151,14 +149,12 @@ class Count(NamedTuple):
         labels: the values of the target's labels, which do not identify the series, so that a new name does not end it.
         sources: the values of the metric's other labels → the source.
         declared: identifies what a family of the configuration counts; made by `declaration`. Empty for a built-in one.
-        is_complete: whether a label value that comes later began at 0; otherwise its first value is the baseline.
     """
 
     info: FamilyInfo
     labels: LabelValues
     sources: tuple[tuple[LabelValues, Source], ...]
     declared: bytes = b""
-    is_complete: bool = True
 
 
 # The parts of the configuration that say what a counter counts.

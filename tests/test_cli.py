@@ -142,7 +142,7 @@ def test_ctrl_c_while_a_command_is_loaded_ends_it_without_a_word() -> None:
 
 @pytest.mark.parametrize(("width", "line"), [(62, "  -h, --help  Show"), (61, "  -h, --help\n    Show")])
 def test_a_narrow_terminal_gets_the_meaning_of_an_option_below_it(width: int, line: str) -> None:
-    ended = invoke("completion", "--help", environ={"COLUMNS": str(width)})
+    ended = invoke("config", "--help", environ={"COLUMNS": str(width)})
     assert f"\n{line} this message and exit.\n" in ended.out
 
 

@@ -113,5 +113,5 @@ async def test_the_architecture_lists_the_files_of_a_poll_a_scrape_and_a_setting
 def test_the_documents_name_every_command_and_most_targets() -> None:
     texts = [document.read_text(encoding="utf-8") for document in DOCUMENTS]
     shown = {words[0] for text in texts for words in calls(text) if words}
-    assert shown >= COMMANDS.keys() - {"sandbox", "completion"}
+    assert shown >= COMMANDS.keys() - {"sandbox"}
     assert {name for text in texts for name in targets_named(text)} >= {"demo", "test", "check", "generate", "scale"}

@@ -85,7 +85,7 @@ def _panel(info: FamilyInfo, collector: Collector) -> Panel:
     )
 
 
-_ACT = "A gap: the endpoint no longer answers as recorded; `edge-exporter endpoint try` shows what it sends."
+_ACT = "A gap: the endpoint no longer answers as recorded; `edge-exporter check` shows what fails."
 
 
 @click.command()

@@ -1,16 +1,13 @@
 #!/usr/bin/env python3
 """Writes the rules as PrometheusRule objects, one for each file of deploy/prometheus/rules, or checks that they agree.
 
-The text of a rule file is copied with two more columns of indentation, so that its comments are kept. `--set` changes
-values, for your own overlay.
+The text of a rule file is copied with two more columns of indentation, so that its comments are kept.
 """
 
 import argparse
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-
-from exporter.assets.alert_rules import AssetError, parse_changes, render
 
 DEPLOY = Path(__file__).resolve().parents[1]
 RULES = DEPLOY / "prometheus" / "rules"
@@ -41,18 +38,10 @@ def main() -> int:
     """Write the file; with `--check` report whether it is up to date."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; fail where the file differs")
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="see deploy/rules.md")
-    parser.add_argument("--output", type=Path, default=OUTPUT, help="where to write; needed with --set")
     arguments = parser.parse_args()
-    if arguments.set and (arguments.check or arguments.output == OUTPUT):
-        parser.error("--set needs --output: the shipped file holds the shipped values")
-    shipped = {path.name: path.read_text(encoding="utf-8") for path in RULES.glob("*.yml")}
-    try:
-        wanted = generate(render(shipped, parse_changes(arguments.set)))
-    except AssetError as error:
-        parser.error(str(error))
+    wanted = generate({path.name: path.read_text(encoding="utf-8") for path in RULES.glob("*.yml")})
     if not arguments.check:
-        arguments.output.write_text(wanted, encoding="utf-8")
+        OUTPUT.write_text(wanted, encoding="utf-8")
         return 0
     if OUTPUT.exists() and OUTPUT.read_text(encoding="utf-8") == wanted:
         return 0

@@ -230,7 +230,7 @@ def measure(
                 for key, source in sources:
                     # Of label values that cutting makes equal the first is kept, as for gauges.
                     found.setdefault(_values(key), source)
-                counts.append(Count(info, labels, tuple(found.items()), metric.declared(account), metric.complete))
+                counts.append(Count(info, labels, tuple(found.items()), metric.declared(account)))
         except (ValueError, OverflowError) as error:
             fault = OutOfRange if isinstance(error, OverflowError) else WrongShape
             raise fault(f"{metric.name} cannot be read from the answer: {error}") from error

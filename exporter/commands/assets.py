@@ -6,9 +6,8 @@ from pathlib import Path, PurePath
 
 import click
 
-from exporter.assets.alert_rules import AssetError
-from exporter.assets.shipped import ASSETS
-from exporter.commands.output.printing import FAULT, MISUSE, complain, counted
+from exporter.assets.shipped import ASSETS, AssetError, shipped
+from exporter.commands.output.printing import complain, complaining, counted
 
 # Comments for the digest that a written file begins with. JSON has none: a dashboard that differs counts as edited.
 _COMMENTS = {".yml": "# {}\n", ".md": "<!-- {} -->\n"}
@@ -61,38 +60,24 @@ def _stamped(name: str, text: str) -> str:
 @click.command("assets")
 @click.argument("what", type=click.Choice(tuple(ASSETS)))
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.option(
-    "--set",
-    "assignments",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Change a value, once or more often. Rules: runbook_base=URL, job=REGEX, severity.NAME=NEW, label.NAME=VALUE, "
-    "disabled=ALERT,ALERT and ALERT.FIELD=VALUE, where FIELD is for, keep_firing_for, severity, expr, label.NAME, "
-    "annotation.NAME or threshold.NAME. Alertmanager and runbooks: severity.NAME=NEW.",
-)
 @click.option("--force", is_flag=True, help="Replace files that were edited, too.")
-def command(what: str, folder: Path, assignments: tuple[str, ...], *, force: bool) -> None:
+def command(what: str, folder: Path, *, force: bool) -> None:
     """Write files of this version into a folder: those that `deploy/` and `dashboards/` of the repository hold.
 
     \b
     edge-exporter assets dashboards /var/lib/grafana/dashboards
-    edge-exporter assets rules /etc/prometheus/rules --set severity.critical=page
-    edge-exporter assets alertmanager /etc/alertmanager --set severity.critical=page
+    edge-exporter assets rules /etc/prometheus/rules
+    edge-exporter assets alertmanager /etc/alertmanager
     edge-exporter assets runbooks ./runbooks
     edge-exporter assets endpoints .          files of endpoints, with their dashboard
     edge-exporter assets configuration .      edge-exporter.yml, with every key
 
     Files of an earlier version are replaced. Files that were edited are kept, and the differences are shown.
 
-    Exit codes: 0 the files are there; 1 a file cannot be written, or was edited and is kept; 2 a change is wrong.
+    Exit codes: 0 the files are there; 1 a file cannot be written, or was edited and is kept; 2 misuse.
     """  # noqa: D301 - click reads the \b
-    code = MISUSE
-    try:
-        texts = ASSETS[what](assignments)
-        code = FAULT
-        sentence, kept = write(texts, folder, force=force)
-    except AssetError as error:
-        complain(str(error), code)
+    with complaining(AssetError):
+        sentence, kept = write(shipped(what), folder, force=force)
     click.echo(sentence)
     if kept:
         complain(kept)

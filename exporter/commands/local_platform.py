@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack
 
 import click
 
-from exporter.assets.alert_rules import AssetError
+from exporter.assets.shipped import AssetError
 from exporter.collectors.catalogue import CATALOGUE
 from exporter.commands import prometheus
 from exporter.commands.output.printing import complaining

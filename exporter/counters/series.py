@@ -300,7 +300,7 @@ def follow_family(
         facts = FamilyFacts(count.declared, poll.today)
     elif begins:
         facts.declared, facts.day, facts.stale = count.declared, max(poll.today, facts.day), set(states)
-    since = facts.day if count.is_complete and not begins else None
+    since = None if begins else facts.day
     corrections = advance_family(states, count.sources, replace(poll, since=since), facts.stale)
     shown = (labels for labels, one in count.sources if isinstance(one, DayBuckets) or is_count(one.value))
     facts.note(states, shown, poll.wall, retention)

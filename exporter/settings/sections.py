@@ -8,7 +8,7 @@ from pydantic_core import InitErrorDetails
 
 from exporter.collectors.endpoints.endpoint import Endpoint
 from exporter.settings.account import AccountSettings, DatabaseSettings, duplicate_queries
-from exporter.settings.endpoint_clashes import endpoint_clashes
+from exporter.settings.endpoint_names import endpoint_names
 from exporter.settings.removed import REMOVED
 from exporter.settings.service import (
     CollectorSettings,
@@ -50,7 +50,7 @@ class Sections(Section):
         for key in ("accounts", "databases"):
             yield from duplicates(named(raw, key, "name"), "name")
         yield from duplicate_queries(raw)
-        yield from endpoint_clashes(raw)
+        yield from endpoint_names(raw)
         is_shared = any(peek(raw.get("state"), key) is not None for key in ("url", "url_file"))
         if peek(raw.get("shard"), "index") == "lease" and not is_shared:
             yield at(("shard", "index"), refused("lease needs a database that all exporters share: set state.url_file"))

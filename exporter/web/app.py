@@ -13,7 +13,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from exporter.assets.alert_rules import AssetError
+from exporter.assets.shipped import AssetError
 from exporter.exposition.renderer import Renderer
 from exporter.web import api
 from exporter.web.discovery import INCOMPLETE, discover, pieces

@@ -48,11 +48,11 @@ CALLS = READ | {"aiohttp", "httpx", "isal", "rich.console", "structlog"}
 # The library that carries calls is imported with the first call, and the pages' with the first page.
 SERVES = HEAVY - {"aiohttp", "fastapi", "jinja2", "psycopg"}
 
-HELPED = ("", "endpoint try", "check", "backfill", "call", "config", "config init", "demo", "sandbox")
+HELPED = ("", "check", "backfill", "call", "config", "demo", "sandbox")
 # The commands of one process each: every one may import what is allowed for those before it.
 PROCESSES: list[list[tuple[str, set[str]]]] = [
     [
-        *((words, set()) for words in (*(f"{words} --help" for words in HELPED), "completion bash", "r?")),
+        *((words, set()) for words in (*(f"{words} --help" for words in HELPED), "r?")),
         *((words, MODELS) for words in ("call --list -o json", "call dns_statistics --help", "call dns?")),
         *((words, SETTINGS) for words in ("run --help", "run --help-all", "run --web.?")),
         ("call dns_statistics id=1 --dry-run --config FILE", READ),

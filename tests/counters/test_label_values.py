@@ -40,8 +40,7 @@ def declared(scale: float) -> bytes:
 class Model:
     """The counters of one family by label value."""
 
-    def __init__(self, *, complete: bool) -> None:
-        self.complete = complete
+    def __init__(self) -> None:
         self.declared: bytes | None = None
         self.since = 0
         self.polls: dict[str, list[Days | Month]] = {}
@@ -64,7 +63,7 @@ class Model:
                 self.declared, self.since = declared, max(self.since, now.toordinal())
             for region, poll in shown.items():
                 if region not in self.polls:
-                    self.polls[region] = [] if begins or not self.complete else self._beginning(poll, now)
+                    self.polls[region] = [] if begins else self._beginning(poll, now)
                 self.polls[region].append(poll)
         for region in self.polls:
             if region in (shown or {}):
@@ -147,9 +146,9 @@ def sources_of(
     return found
 
 
-def play(location: StateLocation, steps: list[Step], *, is_month: bool, complete: bool) -> None:
+def play(location: StateLocation, steps: list[Step], *, is_month: bool) -> None:
     """Poll as the steps say; compare each answer with the model."""
-    model, now = Model(complete=complete), FIRST_SIGHT
+    model, now = Model(), FIRST_SIGHT
     grown: dict[str, float] = {}
     driver: LedgerDriver | None = None
     with ExitStack() as life:
@@ -161,7 +160,7 @@ def play(location: StateLocation, steps: list[Step], *, is_month: bool, complete
                 life.enter_context(driver)
             found = sources_of(step, now, grown, is_month=is_month)
             sources = tuple(((region,), source) for region, (source, _) in found.items())
-            count = Count(BYTES, ("main", "102"), sources, declared(step.scale), complete)
+            count = Count(BYTES, ("main", "102"), sources, declared(step.scale))
             counts = () if step.counts is None else (count,)
             (families,) = driver.record(Entry(KEY, "x", now.timestamp(), counts, now))
             shown = None if step.counts is None else {region: poll for region, (_, poll) in found.items()}
@@ -172,14 +171,11 @@ def play(location: StateLocation, steps: list[Step], *, is_month: bool, complete
             assert {labels[0] for labels in stored} == set(model.polls)
 
 
-@pytest.mark.parametrize("complete", [True, False])
 @pytest.mark.parametrize("is_month", [False, True], ids=["days", "months"])
 @given(steps=st.lists(STEP, min_size=3, max_size=14))
-def test_each_label_value_counts_what_the_plain_model_says(
-    *, is_month: bool, complete: bool, steps: list[Step]
-) -> None:
+def test_each_label_value_counts_what_the_plain_model_says(*, is_month: bool, steps: list[Step]) -> None:
     with tempfile.TemporaryDirectory() as folder, capture_logs():
-        play(FileLocation(Path(folder)), steps, is_month=is_month, complete=complete)
+        play(FileLocation(Path(folder)), steps, is_month=is_month)
 
 
 # The hours since the last poll, the scale, and the answer; each second poll is the first of a process.
@@ -197,4 +193,4 @@ LIFE = (
 def test_the_same_in_a_state_database(postgres: Postgres) -> None:
     with capture_logs():
         steps = [Step(hours, number % 2 == 1, scale, counts) for number, (hours, scale, counts) in enumerate(LIFE)]
-        play(DatabaseLocation(postgres.new_database()), steps, is_month=False, complete=True)
+        play(DatabaseLocation(postgres.new_database()), steps, is_month=False)

@@ -93,20 +93,6 @@ def _rules(objects: list[Document]) -> dict[str, Document]:
     }
 
 
-def test_the_generator_writes_rules_with_changed_values(tmp_path: Path) -> None:
-    output = tmp_path / "rules.yaml"
-    changes = ("severity.critical=page", "EdgeDnsQueriesSurge.threshold.factor=5", "disabled=EdgeWatchdog")
-    options = [word for change in changes for word in ("--set", change)]
-    assert run(sys.executable, str(GENERATOR), *options, "--output", str(output)).returncode == 0
-    rules = _rules(documents(output.read_text()))
-    assert "EdgeWatchdog" not in rules
-    assert rules["EdgeWafSwitchedOff"]["labels"]["severity"] == "page"
-    assert rules["EdgeDnsQueriesSurge"]["expr"].count("5  # threshold: factor") == 2
-    refused = run(sys.executable, str(GENERATOR), "--set", "EdgeNone.for=1m", "--output", str(output))
-    assert (refused.returncode, "EdgeNone: no shipped alert has this name" in refused.stderr) == (2, True)
-    assert run(sys.executable, str(GENERATOR), *options).returncode == 2
-
-
 @pytest.mark.real
 def test_the_documented_replacements_change_an_alert_by_its_name(tmp_path: Path) -> None:
     page = (DEPLOY / "rules.md").read_text()

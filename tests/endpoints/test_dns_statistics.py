@@ -20,13 +20,13 @@ endpoints:
     kind: dns_zone
     interval: 5m
     metrics:
-      - {name: edge_dns_window_queries, help: Total., value: TotalQueriesServed}
-      - name: edge_dns_window_routed_queries
+      - {name: own_dns_window_queries, help: Total., value: TotalQueriesServed}
+      - name: own_dns_window_routed_queries
         help: By routing.
         value: "{normal: sum(values(NormalQueriesServedChart)), smart: sum(values(SmartQueriesServedChart))}"
         label: routing
-      - {name: edge_dns_queries_total, help: Queries., days: QueriesServedChart}
-      - name: edge_dns_routed_queries_total
+      - {name: own_dns_queries_total, help: Queries., days: QueriesServedChart}
+      - name: own_dns_routed_queries_total
         help: By routing.
         days: "{normal: NormalQueriesServedChart, smart: SmartQueriesServedChart}"
         label: routing
@@ -34,7 +34,6 @@ endpoints:
 FAMILIES = {
     f"edge_dns_{end}" for end in ("window_queries", "window_routed_queries", "queries_total", "routed_queries_total")
 }
-OFF = {"dns_statistics": {"enabled": False}}
 
 
 def day(number: int) -> str:
@@ -74,12 +73,17 @@ async def series(one: Collector, answers: list[str]) -> list[str]:
     lines: list[str] = []
     for number in range(1, len(polls) + 1):
         text = exposed(one, *polls[:number])
-        lines += [line for line in text.splitlines() if line.partition("{")[0] in FAMILIES]
+        lines += [line for line in text.splitlines() if line.partition("{")[0] in (FAMILIES | {*map(own, FAMILIES)})]
     return sorted(lines)
+
+
+def own(line: str) -> str:
+    """Return a line of a built-in family as the endpoint's own family gives it."""
+    return line.replace("edge_dns_", "own_dns_", 1)
 
 
 @pytest.mark.parametrize("answers", SEQUENCES.values(), ids=SEQUENCES)
 async def test_declared_anew_it_gives_the_same_series_and_values_from_the_same_answers(answers: list[str]) -> None:
     built_in = await series(dns_statistics.COLLECTOR, answers)
     assert built_in
-    assert await series(collector(ENDPOINT, "zone_queries", collectors=OFF), answers) == built_in
+    assert await series(collector(ENDPOINT, "zone_queries"), answers) == [own(line) for line in built_in]

@@ -143,21 +143,6 @@ def shared(name: str, field: str) -> Mapping[str, object]:
     return {"name": name, "path": "/billing?from={days_ago:30}&to={today}", "interval": "10m", "metrics": metrics}
 
 
-BOTH = [shared("charges", "Charges"), shared("balance", "Balance")]
-
-
-async def test_two_endpoints_with_one_path_share_the_call() -> None:
-    async with running(lambda *_: good({"Charges": 3.5, "Balance": 7}), BOTH) as (place, world):
-        await world.settle()
-        path = "/billing?from=2026-01-09&to=2026-02-08"
-        assert (world.value("edge_charges"), world.value("edge_balance")) == (3.5, 7)
-        assert place.asked == {path: 1}
-        for _ in range(6 * 10):
-            await world.turn(60)
-        # An hour, six polls of each, and a first poll before the first slot of its own.
-        assert 6 <= sum(place.asked.values()) <= 8
-
-
 async def test_the_days_of_a_path_are_those_of_the_platforms_clock() -> None:
     async with running(lambda *_: good({"Charges": 3.5}), [shared("a", "Charges")]) as (place, world):
         await world.settle()
@@ -169,14 +154,6 @@ async def test_the_days_of_a_path_are_those_of_the_platforms_clock() -> None:
             "/billing?from=2026-01-09&to=2026-02-08",
             "/billing?from=2026-01-10&to=2026-02-09",
         ]
-
-
-async def test_endpoints_of_one_path_that_fails_share_the_failure() -> None:
-    async with running(lambda *_: (403, b"{}"), BOTH) as (place, world):
-        await world.settle()
-        assert sum(place.asked.values()) == 1
-        for name in ("charges", "balance"):
-            assert world.value("edge_target_up", collector=name) == 0
 
 
 async def test_a_list_of_an_endpoint_does_not_keep_zones_from_being_polled_with_their_names() -> None:

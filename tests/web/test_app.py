@@ -7,8 +7,7 @@ from unittest.mock import Mock
 import httpx
 import pytest
 
-from exporter.assets.alert_rules import AssetError
-from exporter.assets.shipped import find_folder
+from exporter.assets.shipped import AssetError, find_folder
 from exporter.clock import Clocks
 from exporter.exposition.store import Status, Store
 from exporter.targets.target import PollKey
@@ -195,7 +194,7 @@ async def test_every_link_between_runbooks_leads_to_one_and_every_alert_has_one(
 async def test_what_is_no_runbook_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     async with view_setup() as setup, endpoints_client(setup) as client:
         with monkeypatch.context() as without:
-            without.setattr("exporter.web.page.runbooks.runbooks", Mock(side_effect=AssetError("none are installed")))
+            without.setattr("exporter.web.page.runbooks.shipped", Mock(side_effect=AssetError("none are installed")))
             missing = await client.get("/runbooks/")
         assert (missing.status_code, missing.text) == (404, "none are installed\n")
         for name in ("EdgeNothing", "edgewatchdog", "README.md.md"):

@@ -1,6 +1,5 @@
 """Builds the collectors of the configured endpoints."""
 
-from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from pydantic import TypeAdapter
@@ -9,7 +8,6 @@ from exporter.collectors.collector import Collector, Context, TargetCollector, i
 from exporter.collectors.endpoints.endpoint import ACCOUNT_KIND, KIND_LABELS, Endpoint
 from exporter.collectors.endpoints.listing import EndpointListCollector
 from exporter.collectors.endpoints.reading import metric_of
-from exporter.collectors.endpoints.shared_calls import SharedCalls
 from exporter.platform.api.document import Document
 from exporter.platform.operation import Answer, Operation, Request
 from exporter.targets.target import Target
@@ -24,7 +22,6 @@ def collectors(endpoints: Sequence[Endpoint], addresses: Mapping[str, str]) -> t
         endpoints: the endpoints.
         addresses: account → its base address.
     """
-    shared = SharedCalls(dict(Counter(endpoint.path.template for endpoint in endpoints)))
     own = {label: identity(f"{label}_id", label) for endpoint in endpoints if (label := endpoint.own_label)}
     labels = {**KIND_LABELS, **own, ACCOUNT_KIND: identity()}
     made: list[Collector] = []
@@ -43,7 +40,7 @@ def collectors(endpoints: Sequence[Endpoint], addresses: Mapping[str, str]) -> t
             polls=endpoint.target_kind,
             interval=endpoint.interval,
             operations=(operation,),
-            fetch=_fetch(endpoint, operation, shared),
+            fetch=_fetch(endpoint, operation),
             labels=labels[endpoint.target_kind],
             metrics=tuple(metric_of(metric, endpoint.path, addresses) for metric in endpoint.metrics),
         )
@@ -52,19 +49,11 @@ def collectors(endpoints: Sequence[Endpoint], addresses: Mapping[str, str]) -> t
 
 
 def _fetch(
-    endpoint: Endpoint, operation: Operation[Document], shared: SharedCalls
+    endpoint: Endpoint, operation: Operation[Document]
 ) -> Callable[[Context, Target], Awaitable[Answer[Document]]]:
-    """Return what makes the call of a poll, or shares that of another endpoint."""
+    """Return what makes the call of a poll."""
 
     async def fetch(context: Context, target: Target) -> Answer[Document]:
-        parameters = endpoint.path.parameters(target.id, context.now)
-        return await shared.ask(
-            endpoint.name,
-            operation.path,
-            (target.account, operation.path.format_map(parameters)),
-            now=context.now,
-            interval=endpoint.interval,
-            call=lambda: context.caller.call(Request(operation, parameters)),
-        )
+        return await context.caller.call(Request(operation, endpoint.path.parameters(target.id, context.now)))
 
     return fetch

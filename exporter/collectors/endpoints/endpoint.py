@@ -152,9 +152,6 @@ class EndpointMetric(Section):
     )
     label: LabelName | None = Field(default=None, description="The label whose values are the keys of an object.")
     scale: float = Field(default=1.0, gt=0, le=1e18, allow_inf_nan=False, description="A factor for all numbers.")
-    complete: bool = Field(
-        default=True, description="Whether every answer has all label values of a counter, and not only the largest."
-    )
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -183,9 +180,7 @@ class EndpointMetric(Section):
                 (is_due and not has_suffix, "name", f"'{name[:60]}' uses {source}, so the name must end with {suffix}"),
                 (has_suffix and not is_due, "name", f"'{name[:60]}' ends with {suffix}, which is for {kinds}"),
             )
-        is_misplaced = raw.get("complete") is not None and (not is_counter or raw.get("label") is None)
         yield from broken(
-            (is_misplaced, "complete", "is for counters with a label"),
             *((is_info and raw.get(key) is not None, key, _WITH_INFO) for key in ("label", "scale")),
             (is_info and raw["info"] == {}, "info", "is empty; expected labels and expressions"),
         )

@@ -49,7 +49,6 @@ def metric_of(declared: EndpointMetric, path: Path, addresses: Mapping[str, str]
         labels=declared.labels,
         source=declared.source,
         declared=cache(declared_for),
-        complete=declared.complete,
     )
 
 

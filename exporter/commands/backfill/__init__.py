@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from exporter.commands.completion import complete_name
 from exporter.commands.loading import loading
 from exporter.commands.options import SettingsCommand, config_option
 
@@ -59,7 +58,6 @@ def _day(_context: click.Context, parameter: click.Parameter, value: str | None)
     "accounts",
     metavar="NAME",
     multiple=True,
-    shell_complete=complete_name,
     help="Only this account. Repeatable.",
 )
 @click.option("--zone", "zones", metavar="ID|DOMAIN", multiple=True, help="Only this DNS zone. Repeatable.")

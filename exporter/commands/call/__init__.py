@@ -9,7 +9,6 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from exporter.commands.completion import complete_name
 from exporter.commands.loading import loading
 from exporter.commands.options import AccountCommand, config_option, form_option
 from exporter.commands.output.printing import terminal_width
@@ -37,8 +36,8 @@ def _complete_argument(context: click.Context, _parameter: click.Parameter, inco
 @click.argument("operation", required=False, shell_complete=_complete_operation)
 @click.argument("arguments", nargs=-1, metavar="[NAME=VALUE]...", shell_complete=_complete_argument)
 @click.option("--list", "lists", is_flag=True, help="List the operations and exit.")
-@click.option("--account", metavar="NAME", shell_complete=complete_name, help=_ACCOUNT)
-@click.option("--database", metavar="NAME", shell_complete=complete_name, help=_DATABASE)
+@click.option("--account", metavar="NAME", help=_ACCOUNT)
+@click.option("--database", metavar="NAME", help=_DATABASE)
 @click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation before a change.")
 @click.option("--dry-run", is_flag=True, help="Print the request with its secrets masked, and send nothing.")
 @form_option("text", "json")

@@ -5,7 +5,7 @@ import re
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
-from exporter.assets.shipped import runbooks
+from exporter.assets.shipped import shipped
 
 _HEADING = re.compile(r"(</?h)([1-5])(?=>)")
 # A line may end between the words of a linked alert's name.
@@ -16,7 +16,7 @@ _WORD_END = re.compile(r"(?<=[a-z])(?=[A-Z])")
 def load_runbooks() -> dict[str, Markup]:
     """Convert the runbooks: the alert's name → HTML, `README` is the index; raises AssetError if none are installed."""
     converter = MarkdownIt("commonmark", {"html": False}).enable("table")
-    return {name.removesuffix(".md"): _adapted(converter.render(text)) for name, text in runbooks(()).items()}
+    return {name.removesuffix(".md"): _adapted(converter.render(text)) for name, text in shipped("runbooks").items()}
 
 
 def _adapted(html: str) -> Markup:
