@@ -14,7 +14,6 @@ from prometheus_client import CollectorRegistry
 
 from exporter.collectors.catalogue import families
 from exporter.exposition.store import HEALTH
-from exporter.metric import Kind
 from exporter.telemetry import Telemetry
 
 DEPLOY = Path(__file__).resolve().parent
@@ -39,10 +38,7 @@ def names() -> Iterator[str]:
     """Return the names of the targets' series, without their common prefix."""
     own = Telemetry(CollectorRegistry(), "").families()
     for info in (*families(), *HEALTH, *(info for info in own if not info.name.startswith(OF_THE_PROCESS))):
-        stem = info.name.removeprefix("edge_")
-        yield stem
-        if info.kind is Kind.COUNTER:
-            yield stem.removesuffix("_total") + "_created"
+        yield info.name.removeprefix("edge_")
 
 
 def regex(indent: int) -> str:

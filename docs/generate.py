@@ -167,6 +167,14 @@ def commands() -> str:
         "",
         "Generated from the code: what each command prints for `--help`, and `run` for `--help-all`. `check`,",
         "`backfill` and `config show` take every flag of `run` as well; `config show` says what set each value.",
+        "",
+        "bash (4.4 or newer), zsh and fish complete commands, options, operations and their parameters:",
+        "",
+        "```sh",
+        'eval "$(_EDGE_EXPORTER_COMPLETE=bash_source edge-exporter)"       # in ~/.bashrc',
+        'eval "$(_EDGE_EXPORTER_COMPLETE=zsh_source edge-exporter)"        # in ~/.zshrc, after compinit',
+        "_EDGE_EXPORTER_COMPLETE=fish_source edge-exporter | source        # in ~/.config/fish/config.fish",
+        "```",
     ]
     for path, command in _every_command(command_line, ("edge-exporter",)):
         context = Context(command, info_name=" ".join(path), **command_line.context_settings)

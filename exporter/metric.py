@@ -123,16 +123,10 @@ class FamilyInfo:
 
 
 class Sample(NamedTuple):
-    """The value of one series.
-
-    Attributes:
-        values: the label values, in the order of the family's label names.
-        created: the time of a counter's first sight in unix seconds; None if unknown.
-    """
+    """The value of one series; the label values are in the order of the family's label names."""
 
     values: LabelValues
     value: float
-    created: float | None = None
 
 
 class Family(NamedTuple):

@@ -15,9 +15,10 @@ from dashboards.generator.page import NEUTRAL, Lines, Page, Panel, Query, Row, t
 from dashboards.generator.promql import ACCOUNT, gauge, highest, rate, top
 from exporter.collectors.collector import Collector
 from exporter.metric import FamilyInfo, Kind
-from exporter.settings.loading import load_with_endpoints
+from exporter.settings.loading import load_with_origins
 from exporter.settings.model import Settings
 from exporter.validation.types import format_duration
+from exporter.validation.yaml_file import MarkedFile
 from exporter.wiring import from_settings
 
 FOLDER = Path("deploy/endpoints")
@@ -42,7 +43,8 @@ def page(files: list[Path]) -> Page:
 
 
 def _row(file: Path) -> Row:
-    settings, _ = load_with_endpoints([file], None, None, _ACCOUNT)
+    configuration = MarkedFile("", {"endpoint_files": [str(file.absolute())]})
+    settings, _ = load_with_origins(configuration, None, _ACCOUNT)
     panels = tuple(_panel(info, collector) for collector in _collectors(settings) for info in collector.families)
     return Row(f"{file.stem.replace('_', ' ').capitalize()} (not documented in the interface)", panels)
 

@@ -438,9 +438,7 @@ def _counters(families: Families, counts: tuple[Count, ...]) -> tuple[Family, ..
         if any(one.is_whole for one in (*states.values(), *(source for _, source in count.sources))):
             shown += states
         samples = tuple(
-            Sample(count.labels + labels, states[labels].value, states[labels].created)
-            for labels in dict.fromkeys(shown)
-            if labels in states
+            Sample(count.labels + labels, states[labels].value) for labels in dict.fromkeys(shown) if labels in states
         )
         if samples:
             counters.append(Family(count.info, samples))

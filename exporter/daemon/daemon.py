@@ -80,9 +80,7 @@ class Daemon:
         self.ledger = self.shards.ledger
         self.polling = Polling(self.settings, self.shards, self.telemetry, clocks)
         self._config_loaded = clocks.wall()
-        exposition = Exposition(
-            self.telemetry.exposed(), cap=series.max_per_family, admits=series.serves, created=series.created
-        )
+        exposition = Exposition(self.telemetry.exposed(), cap=series.max_per_family, admits=series.serves)
         exposition.declare(_all_families(self.schedule.plans.values()))
         self.renderer = Renderer(exposition, self.polling.store, self.telemetry, clocks.monotonic, grown=grown)
 
@@ -229,7 +227,7 @@ class Daemon:
     async def _take_over(self, settings: Settings, accounts: Mapping[str, Account]) -> None:
         former, series = self.schedule, settings.series
         exposition, on_thread = self.renderer.exposition, self.renderer.on_thread
-        await on_thread(exposition.govern, series.max_per_family, series.serves, created=series.created)
+        await on_thread(exposition.govern, series.max_per_family, series.serves)
         plans = await asyncio.to_thread(from_settings.plans, settings)
         await on_thread(exposition.declare, _all_families(plans))
         await former.stop()

@@ -73,13 +73,10 @@ _number: Callable[[float], str] = floatToGoString
 _LONG_NUMBER = 1e6
 
 
-def render(family: Family, *, created: bool = False) -> bytes:
+def render(family: Family) -> bytes:
     """Return the sample lines of a family of one target, from a template: the encoder would take eight times as long.
 
-    Args:
-        family: the family.
-        created: whether to add the `_created` samples of counters, which only OpenMetrics has; all other lines are the
-            same in both formats.
+    They are the same in both formats.
     """
     template, in_order = _template(family.info)
     lines = []
@@ -92,9 +89,6 @@ def render(family: Family, *, created: bool = False) -> bytes:
             values = tuple(it.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"") for it in values)
         number = repr(float(value)) if 0.0 <= value < _LONG_NUMBER else _number(value)
         lines.append(template % (*in_order(values), number))
-        if created and sample.created is not None:
-            template_created = f"{family.info.name.removesuffix('_total')}_created{template[len(family.info.name) :]}"
-            lines.append(template_created % (*in_order(values), _number(sample.created)))
     return "".join(lines).encode()
 
 

@@ -73,18 +73,11 @@ class _Block:
     info: FamilyInfo
     headers: Mapping[Format, Part]
     chunks: FamilyChunks = field(default_factory=FamilyChunks)
-    # The OpenMetrics lines of counters with `_created`, which differ from the text format; None without `_created`.
-    created: FamilyChunks | None = None
     dropped: dict[PollKey, int] = field(default_factory=dict)
-
-    def chunks_of(self, form: Format) -> FamilyChunks:
-        return self.created if form is Format.OPENMETRICS and self.created is not None else self.chunks
 
     def drop(self, key: PollKey) -> None:
         self.dropped.pop(key, None)
         self.chunks.remove(key)
-        if self.created is not None:
-            self.created.remove(key)
 
 
 @dataclass(eq=False, repr=False)
@@ -96,7 +89,6 @@ class Exposition:
         cap: the most series of a family. A target whose series would exceed it is left out of the family, until a
             later poll of it when there is room.
         admits: returns whether a family is exposed (the configuration's allow and deny lists).
-        created: whether counters of targets have `_created` in OpenMetrics.
         packed: the formats that scrapes have asked for as gzip, whose generations are packed before the next scrape.
     """
 
@@ -104,7 +96,6 @@ class Exposition:
     _: KW_ONLY
     cap: int = 1_000_000
     admits: Callable[[str], bool] = lambda _: True
-    created: bool = False
     packed: set[Format] = field(default_factory=set)
     _blocks: dict[str, _Block] = field(default_factory=dict)
     # The families of each target. Targets of a kind mostly have the same families, and share one set.
@@ -115,13 +106,13 @@ class Exposition:
         self._own_parts: Mapping[Format, Part] = {form: Part.of(b"") for form in Format}
         self._ends = {Format.TEXT: Part.of(b""), Format.OPENMETRICS: Part.of(EOF_LINE)}
 
-    def govern(self, cap: int, admits: Callable[[str], bool], *, created: bool) -> None:
-        """Change the cap, the exposed families, and whether counters have `_created`.
+    def govern(self, cap: int, admits: Callable[[str], bool]) -> None:
+        """Change the cap and the exposed families.
 
         The next `declare` removes families that are not exposed any more. All other changes apply to each target with
         its next poll.
         """
-        self.cap, self.admits, self.created = cap, admits, created
+        self.cap, self.admits = cap, admits
 
     def declare(self, families: Iterable[FamilyInfo]) -> None:
         """Set the families, their order and their headers; other families are removed."""
@@ -132,11 +123,6 @@ class Exposition:
             block = self._blocks.get(info.name)
             if block is None or block.info != info:
                 block = _Block(info, {form: Part.of(header(info, form)) for form in Format})
-            if not self.created or info.kind is not Kind.COUNTER:
-                block.created = None
-            elif block.created is None:
-                # The lines with `_created` of a target come when it is rendered next.
-                block.created = block.chunks.copy()
             blocks[info.name] = block
         self._blocks = blocks
 
@@ -169,7 +155,6 @@ class Exposition:
             return False
         try:
             lines = render(family)
-            created = render(family, created=True) if block.created is not None else b""
         except (ValueError, TypeError, AttributeError) as error:
             # A bug in one family must not stop all others from being updated.
             logger().error(
@@ -183,8 +168,6 @@ class Exposition:
             return True
         block.dropped.pop(key, None)
         block.chunks.put(key, lines, count)
-        if block.created is not None:
-            block.created.put(key, created, count)
         return True
 
     def is_capped(self, family: str, key: PollKey) -> bool:
@@ -212,7 +195,7 @@ class Exposition:
             for block in self._blocks.values():
                 if block.chunks.total:
                     parts.append(block.headers[form])
-                    for segment in block.chunks_of(form).segments:
+                    for segment in block.chunks.segments:
                         parts.append(segment.part())
                         yield_to_others()
             bodies[form] = Body([*parts, self._own_parts[form], self._ends[form]])
@@ -229,7 +212,7 @@ class Exposition:
             if not wanted.wants_family(block.info):
                 continue
             wants = wanted.wants_counters if block.info.kind is Kind.COUNTER else wanted.wants_key
-            chunks = list(block.chunks_of(form).select(wants))
+            chunks = list(block.chunks.select(wants))
             if chunks:
                 pieces.append(block.headers[form].plain)
                 pieces.extend(chunks)

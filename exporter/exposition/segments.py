@@ -240,14 +240,6 @@ class FamilyChunks:
         else:
             del self.segments[index], self._firsts[index]
 
-    def copy(self) -> "FamilyChunks":
-        """Return a copy with the same chunks."""
-        copied = FamilyChunks()
-        for segment in self.segments:
-            for place, key in enumerate(segment.keys):
-                copied.put(key, segment.chunk(place), segment.series[place])
-        return copied
-
     def select(self, wanted: Callable[[PollKey], bool]) -> Iterator[bytes]:
         """Yield the chunks of wanted targets, in order."""
         for segment in self.segments:

@@ -40,19 +40,38 @@ def _collectors(endpoints: list[object]) -> Iterator[InitErrorDetails]:
 
 
 def _kinds(endpoints: list[object]) -> Iterator[InitErrorDetails]:
-    """Require that each kind of target exists and has one source."""
-    own: list[tuple[KeyPath, object]] = []
-    for place, endpoint in enumerate(endpoints):
-        if peek(endpoint, "each") or peek(endpoint, "ids"):
-            key = "label" if _text(endpoint, "label") else "name"
-            own.append((("endpoints", place, key), peek(endpoint, key)))
-    yield from duplicates(own)
-    known = [*KIND_LABELS, *(str(stem) for _, stem in own)]
+    """Require that each kind of target exists and has one source, and that no metric has a label of its targets."""
+    own = [_own_kind(endpoint) for endpoint in endpoints]
+    yield from duplicates(
+        (("endpoints", place, "label" if _text(endpoints[place], "label") else "name"), kind)
+        for place, kind in enumerate(own)
+        if kind
+    )
+    labels = {kind: tuple(label.name for label in made) for kind, made in KIND_LABELS.items()}
+    labels |= {kind: (kind, f"{kind}_id") for kind in own if kind}
     for place, endpoint in enumerate(endpoints):
         kind = _text(endpoint, "kind")
-        if kind and kind not in known:
-            message = f"there are no targets of the kind '{kind[:60]}'{suggestion(kind, known)}"
-            yield at(("endpoints", place, "kind"), refused(f"{message}; known: {', '.join(known)}"))
+        if kind and kind not in labels:
+            message = f"there are no targets of the kind '{kind[:60]}'{suggestion(kind, labels)}"
+            yield at(("endpoints", place, "kind"), refused(f"{message}; known: {', '.join(labels)}"))
+        for path, label in _metric_labels(endpoint):
+            if label in labels.get(kind or own[place], ()):
+                yield at(("endpoints", place, *path), refused(f"'{label}' is already a label of the target"))
+
+
+def _own_kind(endpoint: object) -> str:
+    """Return the kind of the targets that an endpoint lists or names; empty if its targets are others'."""
+    is_own = peek(endpoint, "each") or peek(endpoint, "ids")
+    return (_text(endpoint, "label") or _text(endpoint, "name")) if is_own else ""
+
+
+def _metric_labels(endpoint: object) -> Iterator[tuple[KeyPath, object]]:
+    """Return the labels of an endpoint's metrics, each with its place."""
+    for number, metric in enumerate(items(peek(endpoint, "metrics"))):
+        info = peek(metric, "info")
+        for name in info if isinstance(info, Mapping) else ():
+            yield ("metrics", number, "info", name), name
+        yield ("metrics", number, "label"), peek(metric, "label")
 
 
 def _families(endpoints: list[object]) -> Iterator[InitErrorDetails]:

@@ -1,7 +1,7 @@
 """Loads the settings from flags, environment and file, in this precedence, or reports the faults of all three."""
 
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,11 +11,10 @@ from exporter.settings.flag import ACCOUNT_VARIABLES, CONFIG_VARIABLE, DATABASE_
 from exporter.settings.flags import flags as every_flag
 from exporter.settings.flags import list_variables
 from exporter.settings.model import Settings
-from exporter.settings.service import SECTIONS, ShardOrdinalError
+from exporter.settings.service import ShardOrdinalError
 from exporter.settings.sources import Reading
 from exporter.validation.faults import ConfigurationError, Fault, KeyPath, unknown_key
 from exporter.validation.messages import faults_of
-from exporter.validation.section import items, peek
 from exporter.validation.yaml_file import MarkedFile, file_names_resolved, read_marked
 
 _VARIABLES = {path: variable for variable, path in (ACCOUNT_VARIABLES | DATABASE_VARIABLES).items()}
@@ -79,28 +78,6 @@ def load_with_origins(
     return settings, origins
 
 
-def load_with_endpoints(
-    files: Sequence[Path], config: Path | None, flags: Mapping[str, str] | None, environ: Mapping[str, str]
-) -> tuple[Settings, int]:
-    """Load the settings with these files' endpoints, and return also how many these are; raises ConfigurationError."""
-    # Of the configured endpoints, only those follow whose targets the files' endpoints poll.
-    marked = read_file(config, environ)
-    kept = {key: value for key, value in (marked.data or {}).items() if key != _LIST}
-    sections = kept.get("collectors")
-    if isinstance(sections, Mapping):
-        # The sections of configured endpoints would be reported as unknown keys.
-        kept["collectors"] = {name: section for name, section in sections.items() if name in SECTIONS}
-    kept[_FILES] = [str(file.absolute()) for file in files]
-    lines = {path: line for path, line in marked.lines.items() if path[:1] != (_LIST,)}
-    file = with_endpoint_files(replace(marked, data=None if marked.data is None else kept, lines=lines))
-    tried, configured = (items((one.data or {}).get(_LIST)) for one in (file, with_endpoint_files(marked)))
-    names, kinds = ([peek(one, key) for one in tried] for key in ("name", "kind"))
-    others = (one for one in configured if peek(one, "name") not in names)
-    polled = [one for one in others if (peek(one, "label") or peek(one, "name")) in kinds]
-    data = file.data and {**file.data, _LIST: [*tried, *polled], _FILES: None}
-    return load_with_origins(replace(file, data=data), flags, environ)[0], len(tried)
-
-
 def with_endpoint_files(file: MarkedFile) -> MarkedFile:
     """Add the endpoints of the files that a configuration names under `endpoint_files`, relative to its directory."""
     data = file.data or {}
@@ -112,7 +89,7 @@ def with_endpoint_files(file: MarkedFile) -> MarkedFile:
     for name in names:
         if not isinstance(name, str) or not name.strip():
             continue  # reported where the list is validated
-        further = read_endpoint_file(Path(file.source).parent / name.strip())
+        further = _read_endpoint_file(Path(file.source).parent / name.strip())
         faults.extend(further.faults)
         found = (further.data or {}).get(_LIST)
         if isinstance(found, list):
@@ -126,7 +103,7 @@ def with_endpoint_files(file: MarkedFile) -> MarkedFile:
     return replace(file, data={**data, _LIST: listed}, faults=tuple(faults), lines=lines, sources=sources)
 
 
-def read_endpoint_file(path: Path) -> MarkedFile:
+def _read_endpoint_file(path: Path) -> MarkedFile:
     """Read a file of endpoints; faults of the file itself are in the result."""
     file = read_marked(path, example=f"{_LIST}:")
     strange = [key for key in file.data or {} if key != _LIST]

@@ -113,7 +113,6 @@ class SeriesSettings(Section):
         default=(), description="Families that are not served; patterns of whole names."
     )
     allow: tuple[PatternField, ...] = Field(default=(), description="The only families that are served; all if empty.")
-    created: bool = Field(default=False, description="Serve the _created samples of counters in OpenMetrics.")
 
     def serves(self, family: str) -> bool:
         """Return whether a family of this name is served."""

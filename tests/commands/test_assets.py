@@ -10,6 +10,7 @@ import pytest
 from tests.commands.shell import Ended, invoke
 from tests.deploy.files import DASHBOARDS, DEPLOY
 from tests.real_parts import find, find_promtool
+from tests.rules.rule_files import load_alerts
 
 SHIPPED = {
     "dashboards": {path.name: path.read_text() for path in DASHBOARDS.glob("*.json")},
@@ -84,9 +85,17 @@ def test_a_folder_that_cannot_be_had_is_one_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.real
-def test_promtool_and_amtool_accept_what_is_written(tmp_path: Path) -> None:
+def test_promtool_and_amtool_accept_what_the_documented_commands_write_and_edit(tmp_path: Path) -> None:
+    guide = (DEPLOY / "rules.md").read_text().partition("## Prometheus")[2].partition("\n## ")[0]
+    edits = re.findall(r"^sed .*", guide.replace("/etc/prometheus", str(tmp_path)), re.MULTILINE)
     invoke("assets", "rules", tmp_path / "rules")
     invoke("assets", "alertmanager", tmp_path)
+    for edit in edits:
+        subprocess.run(["sh", "-c", edit.replace("/etc/alertmanager", str(tmp_path))], check=True)
+    rules = "".join(written(tmp_path / "rules").values())
+    assert rules.count("runbook_url: http://exporter.internal:9877/runbooks/Edge") == len(load_alerts())
+    assert [left for left in ("github.com", "severity: critical", ".*edge-exporter") if left in rules] == []
+    assert 'severity="page"' in (tmp_path / "alertmanager.yml").read_text()
     checks: tuple[tuple[str | Path, ...], ...] = (
         (find_promtool(), "check", "rules", *sorted((tmp_path / "rules").glob("*.yml"))),
         (find("amtool"), "check-config", tmp_path / "alertmanager.yml"),

@@ -138,13 +138,16 @@ async def test_a_list_that_fails_on_a_page_removes_nothing_and_brings_what_it_ha
         assert len(world.samples("edge_thing_bytes")) == 13
 
 
-def shared(name: str, field: str) -> Mapping[str, object]:
-    metrics = [{"name": f"edge_{name}", "help": "A number.", "value": field}]
-    return {"name": name, "path": "/billing?from={days_ago:30}&to={today}", "interval": "10m", "metrics": metrics}
+CHARGES: Mapping[str, object] = {
+    "name": "charges",
+    "path": "/billing?from={days_ago:30}&to={today}",
+    "interval": "10m",
+    "metrics": [{"name": "edge_charges", "help": "A number.", "value": "Charges"}],
+}
 
 
 async def test_the_days_of_a_path_are_those_of_the_platforms_clock() -> None:
-    async with running(lambda *_: good({"Charges": 3.5}), [shared("a", "Charges")]) as (place, world):
+    async with running(lambda *_: good({"Charges": 3.5}), [CHARGES]) as (place, world):
         await world.settle()
         # The machine's clock says noon of 8 February. A day of difference is believed.
         place.date = "Mon, 09 Feb 2026 05:00:00 GMT"

@@ -7,9 +7,7 @@ import pytest
 
 from exporter.collectors.collector import TargetCollector
 from exporter.metric import differing
-from exporter.settings.loading import load_with_endpoints
 from exporter.settings.warnings import misnamed
-from exporter.validation.faults import ConfigurationError
 from exporter.wiring import from_settings
 from tests.commands.shell import invoke
 from tests.endpoints.configured import file_of
@@ -44,18 +42,6 @@ def test_endpoints_of_further_files_come_after_the_files_own_and_have_their_line
     shown = invoke("config", "show", "--config", str(path), environ={}).out.replace(f"{tmp_path}/", "")
     places = {"own": "config.yml:5", "edge_a": "config.yml:5", "more": "more.yml:1", "edge_b": "more.yml:1"}
     assert re.findall(r"- name: (\w+)  # (.*)", shown)[1:] == list(places.items())
-
-
-def test_faults_of_a_file_that_is_tried_have_its_lines_and_not_those_of_the_configured_endpoints(
-    tmp_path: Path,
-) -> None:
-    config = write(tmp_path, f"{ACCOUNT}endpoints:\n  - name: own\n    path: /a\n    metrics: []\n")
-    tried = write(tmp_path, "endpoints:\n  - name: things\n    metrics: [{name: edge_a, value: A}]\n", "tried.yml")
-    with pytest.raises(ConfigurationError) as refused:
-        load_with_endpoints([tried], config, {}, {})
-    assert [(fault.source, fault.line, fault.path) for fault in refused.value.faults] == [
-        (str(tried), 2, "endpoints[0].path")
-    ]
 
 
 def test_the_metric_reference_of_a_configuration_lists_its_endpoints(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def key(number: int, collector: str = "statistics", account: str = "main") -> Po
 def family(info: FamilyInfo, zone: str, value: float = 1.0, count: int = 1) -> Family:
     """Return a family of one zone."""
     if len(info.labels) == 1:
-        return Family(info, (Sample((zone,), value, 1770508800.0 if info is TOTAL else None),))
+        return Family(info, (Sample((zone,), value),))
     return Family(info, tuple(Sample((zone, f"T{number}"), value + number) for number in range(count)))
 
 
@@ -68,7 +68,7 @@ def text(generation: Generation, form: Format = Format.TEXT) -> str:
 State = Mapping[PollKey, Mapping[str, Family]]
 
 
-def naive(state: State, form: Format, wanted: Filter = Filter(), *, created: bool = False) -> bytes:  # noqa: B008
+def naive(state: State, form: Format, wanted: Filter = Filter()) -> bytes:  # noqa: B008
     """A simple model of the exposition: every family once, its targets in order."""
     parts = []
     for info in INFOS:
@@ -81,19 +81,16 @@ def naive(state: State, form: Format, wanted: Filter = Filter(), *, created: boo
         ]
         if keys and (not wanted.names or info.name in wanted.names):
             parts.append(header(info, form))
-            is_created = created and form is Format.OPENMETRICS
-            parts.extend(render(state[known][info.name], created=is_created) for known in keys)
+            parts.extend(render(state[known][info.name]) for known in keys)
     return b"".join(parts) + (b"# EOF\n" if form is Format.OPENMETRICS else b"")
 
 
 def test_the_exposition_is_sent_byte_by_byte_as_recorded() -> None:
     """Also a family whose help changes: it has the new one from its targets' next polls on."""
-    shown = ""
-    for created in (True, False):
-        made = exposition(created=created)
-        made.take({key(9): Update((family(WINDOW, "9"), family(TOTAL, "9", 3.0), family(DAY, "9", 86400.0)))})
-        made.take({key(10): Update((family(WINDOW, "10", 2.5), family(TYPES, "10", count=2)))})
-        shown += "".join(f"--- {form.name}, created: {created}\n{text(made.build(), form)}" for form in Format)
+    made = exposition()
+    made.take({key(9): Update((family(WINDOW, "9"), family(TOTAL, "9", 3.0), family(DAY, "9", 86400.0)))})
+    made.take({key(10): Update((family(WINDOW, "10", 2.5), family(TYPES, "10", count=2)))})
+    shown = "".join(f"--- {form.name}\n{text(made.build(), form)}" for form in Format)
     reworded = replace(WINDOW, help="Queries in other words.")
     made.declare((reworded,))
     shown += f"--- with another help\n{text(made.build())}"
@@ -136,24 +133,23 @@ def applied(state: dict[PollKey, dict[str, Family]], known: PollKey, update: Upd
     state[known] = {name: each for name, each in held.items() if each.samples}
 
 
-@given(st.lists(st.lists(changes(), max_size=6), max_size=8), st.booleans())
+@given(st.lists(st.lists(changes(), max_size=6), max_size=8))
 def test_whatever_changes_the_exposition_is_what_a_naive_rendering_gives(
     turns: list[list[tuple[PollKey, Update]]],
-    created: bool,  # noqa: FBT001 - drawn
 ) -> None:
     state: dict[PollKey, dict[str, Family]] = {}
     with (
         patch("exporter.exposition.segments.SEGMENT_BYTES", 200),
         patch("exporter.exposition.segments.SMALL_BYTES", 50),
     ):
-        made = exposition(created=created)
+        made = exposition()
         for turn in turns:
             for known, update in turn:
                 applied(state, known, update)
                 made.take({known: update})
             generation = made.build()
             for form in Format:
-                expected = naive(state, form, created=created)
+                expected = naive(state, form)
                 assert b"".join(generation.bodies[form].pieces) == expected
                 assert gzip.decompress(b"".join(generation.bodies[form].packed())) == expected
         series = made.build().series
@@ -171,13 +167,11 @@ FILTERS = st.builds(
 @given(st.lists(changes(), max_size=30), FILTERS)
 def test_a_filter_gives_what_a_naive_filter_gives(made_changes: list[tuple[PollKey, Update]], wanted: Filter) -> None:
     state: dict[PollKey, dict[str, Family]] = {}
-    made = exposition(created=True)
+    made = exposition()
     for known, update in made_changes:
         applied(state, known, update)
         made.take({known: update})
-    assert [made.select(wanted, form) for form in Format] == [
-        naive(state, form, wanted, created=True) for form in Format
-    ]
+    assert [made.select(wanted, form) for form in Format] == [naive(state, form, wanted) for form in Format]
 
 
 def own_metrics() -> CollectorRegistry:
@@ -263,7 +257,7 @@ def test_what_is_exposed_after_polls_and_changes_of_the_configuration(
         else:
             name, _, options[name] = step.partition(":")
             denied = infos[options["deny"]].name if options["deny"] else ""
-            made.govern(int(options["cap"]), partial(ne, denied), created=False)
+            made.govern(int(options["cap"]), partial(ne, denied))
             made.declare(info for info in INFOS if info is not infos.get(options["without"]))
     generation = made.build()
     zones: dict[str, list[str]] = {}
@@ -273,22 +267,6 @@ def test_what_is_exposed_after_polls_and_changes_of_the_configuration(
             zones.setdefault(name, []).append(line.split('zone_id="')[1].split('"')[0])
     assert " ".join(f"{name}:{','.join(of_it)}" for name, of_it in zones.items()) == shown
     assert (generation.series, generation.dropped) == (sum(map(len, zones.values())), dropped)
-
-
-def test_created_is_taken_up_without_losing_a_sample_and_left_again() -> None:
-    made = exposition()
-    polled = {key(number): Update((family(TOTAL, str(number)),)) for number in range(3)}
-    made.take(polled)
-    before = text(made.build(), Format.OPENMETRICS)
-    made.govern(1_000_000, lambda _: True, created=True)
-    made.declare(INFOS)
-    assert text(made.build(), Format.OPENMETRICS) == before
-    made.take(polled)
-    assert text(made.build(), Format.OPENMETRICS).count("_created{") == 3
-    assert names(made.select(Filter(frozenset({"edge_queries"})), Format.TEXT)) == ["edge_queries_total"]
-    made.govern(1_000_000, lambda _: True, created=False)
-    made.declare(INFOS)
-    assert text(made.build(), Format.OPENMETRICS) == before
 
 
 def test_a_family_that_cannot_be_rendered_takes_nothing_else_with_it() -> None:

@@ -26,6 +26,15 @@ BY_ALERT = for_each("alert", ALERTS, name=lambda alert: alert.name)
 BY_RULE = for_each("rule", load_rules(), name=lambda rule: rule.name)
 
 
+@BY_ALERT
+def test_no_text_of_an_alert_names_a_threshold(alert: Rule) -> None:
+    """Values of the chart change thresholds, and texts must stay true."""
+    words = " ".join(alert.annotations.values())
+    assert not [
+        word for word in ("minutes or more", "three times", "a quarter", "half of", "per cent") if word in words
+    ]
+
+
 @pytest.mark.real
 def test_promtool_accepts_the_configuration_and_every_rule(promtool: str) -> None:
     checked = run(promtool, "check", "config", DEPLOY / "prometheus" / "prometheus.yml")

@@ -93,7 +93,7 @@ def value(settings: Settings, path: str) -> object:
             {},
             {"accounts.0.name": "on", "accounts.0.credential": "0123", "accounts.0.images.0.registry_id": "7", "accounts.0.images.0.namespace": "2024-01-01", "accounts.0.images.0.name": "1e3"},
         ),
-        *((f"{ACCOUNT}series: {{created: {word}}}\n", {}, {"series.created": meant}) for word, meant in {"true": True, "yes": True, "on": True, "off": False}.items()),
+        *((f"{ACCOUNT}    dns_zones: {{discover: {word}}}\n", {}, {"accounts.0.dns_zones.discover": meant}) for word, meant in {"true": True, "yes": True, "on": True, "off": False}.items()),
         ("accounts:\n  - &first {name: one, base_url: https://one, api_key: hunter2, timeout: 5s}\n  - {<<: *first, name: two, base_url: https://two}\n", {}, {"accounts.0.name": "one", "accounts.1.name": "two", "accounts.1.base_url": "https://two", "accounts.1.timeout": 5.0}),
         (f"\ufeff{ACCOUNT}", {}, {"accounts.0.name": "main"}),
         (ACCOUNT.replace("hunter2", '" hunter2\\n"'), {}, {"accounts.0.credential": "hunter2"}),

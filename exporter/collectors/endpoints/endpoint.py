@@ -14,8 +14,7 @@ from exporter.collectors.endpoints.expression import Expression, ExpressionError
 from exporter.collectors.endpoints.path import Path, parse_path
 from exporter.platform.api.catalogue import OPERATIONS
 from exporter.platform.http.mask import is_secret_name
-from exporter.validation.faults import KeyPath
-from exporter.validation.section import Section, at, broken, duplicates, expected, items, named, peek, refused
+from exporter.validation.section import Section, at, broken, duplicates, expected, items, named, refused
 from exporter.validation.types import Interval, Text, parse_label_name, parse_text
 
 ACCOUNT_KIND = "account"
@@ -250,18 +249,4 @@ class Endpoint(Section):
         )
         if isinstance(raw.get("ids"), list):
             yield from duplicates((("ids", place), text) for place, text in enumerate(items(raw["ids"])))
-        own = (stem, f"{stem}_id") if is_own else tuple(one.name for one in KIND_LABELS.get(str(raw.get("kind")), ()))
-        yield from label_clashes(raw.get("metrics"), own)
         yield from duplicates(named(raw, "metrics", "name"), "name")
-
-
-def label_clashes(metrics: object, own: tuple[str, ...]) -> Iterator[InitErrorDetails]:
-    """Refuse labels of an endpoint's metrics that its targets already have."""
-    for place, metric in enumerate(items(metrics)):
-        info, label = peek(metric, "info"), peek(metric, "label")
-        paths: list[tuple[object, KeyPath]] = (
-            [(key, ("info", key)) for key in info] if isinstance(info, Mapping) else []
-        )
-        for name, path in (*paths, (label, ("label",))):
-            if name in own:
-                yield at(("metrics", place, *path), refused(f"'{name}' is already a label of the target"))

@@ -164,12 +164,7 @@ def _callee(settings: Settings, task: Task, account: str | None, database: str |
         return _one(settings.databases, database, "database", variables)
     if database is not None:
         complain("--database is for sql and database_pipeline; --account names an account", MISUSE)
-    return choose_account(settings, account)
-
-
-def choose_account(settings: Settings, name: str | None) -> AccountSettings:
-    """Return the account that is named, or the only one; the command ends if there is none, or several."""
-    return _one(settings.accounts, name, "account", "EDGE_EXPORTER_BASE_URL and EDGE_EXPORTER_API_KEY")
+    return _one(settings.accounts, account, "account", "EDGE_EXPORTER_BASE_URL and EDGE_EXPORTER_API_KEY")
 
 
 def _one(known: Sequence[T], name: str | None, what: str, variables: str) -> T:
