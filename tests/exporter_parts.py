@@ -144,7 +144,7 @@ class ExporterParts:
         """Make what follows the ledger, which is open."""
         settings = self.settings
         self._shards.take_in(dict(self.ledger.remembered()))
-        self.polling = Polling(settings, self._shards, self.telemetry, self._clocks)
+        self.polling = Polling(settings, self._shards, self.telemetry, self._clocks, None)
         self.store, self.schedule = self.polling.store, self.polling.schedule
         series = settings.series
         self.exposition = Exposition(self.telemetry.exposed(), cap=series.max_per_family, admits=series.serves)

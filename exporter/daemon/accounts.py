@@ -1,6 +1,7 @@
 """The accounts and databases that the daemon polls: their clients, and whether they answer."""
 
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -9,7 +10,6 @@ from exporter.counters.ledger import Ledger
 from exporter.platform.api import database
 from exporter.polling.poll import AccountObserver
 from exporter.polling.timetable import Account, Intervals, Plan
-from exporter.responsive.event_loop import Turns
 from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.model import Settings
 from exporter.targets.registry import Registry
@@ -30,6 +30,7 @@ class Accounts:
         ledger: what is known of the platforms' times and pauses.
         registry: says which accounts this process reports.
         intervals: returns the intervals of polls that are in force.
+        parsing: parses long answers, as `Client` describes it.
         entries: the accounts and databases that are polled, by their targets' `client_name`.
     """
 
@@ -38,10 +39,10 @@ class Accounts:
     registry: Registry
     intervals: Callable[[], Intervals]
     clocks: Clocks
+    parsing: Executor | None
     entries: Mapping[str, Account] = field(default_factory=dict)
     _configured: Mapping[str, AccountSettings | DatabaseSettings] = field(default_factory=dict)
     _observers: dict[str, AccountObserver] = field(default_factory=dict)
-    _turns: Turns = field(default_factory=Turns)
 
     def build(self, settings: Settings) -> dict[str, Account]:
         """Create the accounts and databases of settings; those with unchanged settings keep their clients.
@@ -65,7 +66,7 @@ class Accounts:
                     self.clocks,
                     platform_time=self.ledger.platform_time(name),
                     pause=self.ledger.pause(name),
-                    turns=self._turns,
+                    parsing=self.parsing,
                 )
                 built[name] = Account.of(client)
         return built

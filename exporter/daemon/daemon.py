@@ -3,6 +3,7 @@
 import asyncio
 import signal
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import InitVar, dataclass, field
 from typing import Any, Self
@@ -72,13 +73,15 @@ class Daemon:
     grown: InitVar[Callable[[], None]]
     _tasks: set[asyncio.Task[object]] = field(default_factory=set)
     _reloading: asyncio.Lock = field(default_factory=asyncio.Lock)
+    # Of one thread, because a parsed answer may take many times its size.
+    _parsing: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "answers"))
     _config_faults: tuple[str, ...] = ()
     _log: FilteringBoundLogger = field(default_factory=logger)
 
     def __post_init__(self, grown: Callable[[], None]) -> None:
         clocks, series = self.clocks, self.settings.series
         self.ledger = self.shards.ledger
-        self.polling = Polling(self.settings, self.shards, self.telemetry, clocks)
+        self.polling = Polling(self.settings, self.shards, self.telemetry, clocks, self._parsing)
         self._config_loaded = clocks.wall()
         exposition = Exposition(self.telemetry.exposed(), cap=series.max_per_family, admits=series.serves)
         exposition.declare(_all_families(self.schedule.plans.values()))
@@ -186,6 +189,7 @@ class Daemon:
         await self.ledger.close()
         await self.server.stop()
         await self.polling.accounts.close()
+        self._parsing.shutdown(wait=False, cancel_futures=True)
 
     def reload_soon(self) -> None:
         """Begin a reload, in the background."""

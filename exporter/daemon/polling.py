@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from concurrent.futures import Executor
 
 from exporter.clock import Clocks
 from exporter.collectors import discovery
@@ -29,6 +30,7 @@ class Polling:
     Args:
         settings: the first settings.
         shards: the shards, whose state is open.
+        parsing: parses long answers, as `Client` describes it.
 
     Attributes:
         store: the results of polls.
@@ -41,7 +43,9 @@ class Polling:
         OSError: a file of trusted certificates cannot be read.
     """
 
-    def __init__(self, settings: Settings, shards: Shards, telemetry: Telemetry, clocks: Clocks) -> None:
+    def __init__(
+        self, settings: Settings, shards: Shards, telemetry: Telemetry, clocks: Clocks, parsing: Executor | None
+    ) -> None:
         self._shards = shards
         self._ledger = shards.ledger
         self._registry = shards.registry
@@ -50,7 +54,9 @@ class Polling:
         # The polled shards, with the epochs of their leases if they are shared by leases.
         self._epochs: Mapping[int, int] = {}
         self.store = Store(clocks.wall, clocks.monotonic, self._lifetime, self._remembered)
-        self.accounts = Accounts(telemetry, self._ledger, self._registry, lambda: self.schedule.intervals, clocks)
+        self.accounts = Accounts(
+            telemetry, self._ledger, self._registry, lambda: self.schedule.intervals, clocks, parsing
+        )
         self.budgets = ScriptBudgets(telemetry, self._ledger, self._registry, clocks)
         self.scope = from_settings.scope(settings)
         self._retention = settings.state.retention

@@ -144,7 +144,7 @@ class BadAnswer(PlatformError, reason="bad_answer"):
 
 
 class BodyTooLarge(BadAnswer, reason="too_large"):
-    """The body is over the cap of 16 MiB."""
+    """The body is over the limit of its operation."""
 
 
 class NotJson(BadAnswer, reason="not_json"):

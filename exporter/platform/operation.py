@@ -31,7 +31,6 @@ from pydantic.alias_generators import to_camel, to_pascal
 from pydantic_core import PydanticCustomError
 
 from exporter.metric import as_count
-from exporter.platform.long_json import Items
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -39,6 +38,9 @@ T_co = TypeVar("T_co", covariant=True)
 Scalar = str | int | bool
 # Some paths of deployments send JSON but refuse a request that accepts only JSON.
 HEADERS = {"Accept": "application/json, */*;q=0.5", "Accept-Encoding": "gzip", "User-Agent": "edge-exporter"}
+# The highest number of bytes in an answer: a page of a list or one resource, and a documented answer without pages.
+PAGE_LIMIT = 4 * 1024 * 1024
+WHOLE_LIMIT = 16 * 1024 * 1024
 # The extension of an `httpx.Request` that has its whole address; `httpx.URL`, which takes long to make, is that of the
 # account alone, and changes the case of the host and the percent-encoding.
 ADDRESS = "address"
@@ -81,7 +83,7 @@ class Operation(Generic[T]):
         writes: whether it changes anything on the platform.
         absent: statuses that mean "there is none" and are not failures; the value is None then.
         documented: False for operations that the interface document does not have.
-        items: the array of its answer that may be long; a long answer without one is refused beyond 50,000 values.
+        most_bytes: a longer body is refused.
     """
 
     name: str
@@ -93,7 +95,7 @@ class Operation(Generic[T]):
     writes: bool = False
     absent: frozenset[int] = field(default_factory=frozenset)
     documented: bool = True
-    items: Items | None = None
+    most_bytes: int = PAGE_LIMIT
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,8 +327,6 @@ class Unusable:
 
 
 def _one_by_one(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:  # noqa: ANN401
-    if isinstance(value, Unusable):
-        return value  # an item of a long answer, validated while the answer arrived
     try:
         return handler(value)
     except ValidationError as error:

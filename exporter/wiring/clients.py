@@ -1,6 +1,7 @@
 """Creates the client of an account or a database from its settings."""
 
 import random
+from concurrent.futures import Executor
 
 from exporter.clock import SYSTEM, Clocks, PlatformTime
 from exporter.platform.errors import ProxyFault
@@ -8,7 +9,6 @@ from exporter.platform.http.client import Client, Credential, Observer
 from exporter.platform.http.proxy import proxy_secrets
 from exporter.platform.http.rate_limiter import Pause, RateLimiter, Retry
 from exporter.platform.http.transport import connector
-from exporter.responsive.event_loop import Turns
 from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.key_file import KeyFile
 from exporter.validation.faults import ConfigurationError, Fault
@@ -24,13 +24,13 @@ def client_of(
     *,
     platform_time: PlatformTime | None = None,
     pause: Pause | None = None,
-    turns: Turns | None = None,
+    parsing: Executor | None = None,
 ) -> Client:
     """Create the client of an account or a database; raises OSError for its ca_file, ConfigurationError for its proxy.
 
     The budget of an account is shared by `shards` processes; only one polls a database. The known time of its platform
-    and the pause that this asked for are kept by the caller; None if unknown. `turns` is the order in which long
-    answers are parsed, one for all clients of an event loop.
+    and the pause that this asked for are kept by the caller; None if unknown. `parsing` parses long
+    answers, as `Client` describes it.
     """
     if isinstance(settings, DatabaseSettings):
         url, scheme, key_file = settings.url, "bearer", settings.auth_token_file
@@ -64,6 +64,6 @@ def client_of(
         observer=observer,
         clocks=clocks,
         platform_time=(platform_time or PlatformTime(clocks)).read,
-        turns=turns or Turns(),
+        parsing=parsing,
         secrets=secrets,
     )

@@ -4,8 +4,6 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-import pytest
-
 from exporter.polling.first_discovery import FIRST_TRIES
 from tests.endpoints.platform import Answer, Platform, Query, good, platform
 from tests.exporter_parts import ExporterParts, exporter_parts, only
@@ -88,18 +86,6 @@ async def test_a_thousand_things_in_pages_of_seven() -> None:
         assert listed == -(-ITEMS // PAGE), "each page once"
         assert place.asked["/thing/7/stats"] == 1
         assert set(place.methods) == {"GET"}
-
-
-@pytest.mark.parametrize("items", ["Items", "Items[?Id]", "Items[?keys(@)]"])
-async def test_a_page_of_many_items_with_many_fields_is_read(items: str) -> None:
-    made = Things(
-        range(1, ITEMS + 1), ITEMS, **{f"SomeRealisticSettingName{number:03}": number for number in range(180)}
-    )
-    each = {"list": "/things", "items": items, "id": "Id", "name": "Name", "page": "page", "more": "HasMoreItems"}
-    async with running(made.answer, [{**THINGS, "each": each}]) as (place, world):
-        await world.settle()
-        assert world.samples("edge_thing_bytes", thing="thing 999") == {("main", "999"): 9990.0}
-        assert place.asked["/things?page=1"] == 1
 
 
 async def test_a_thing_goes_after_two_complete_lists_without_it_and_after_no_short_one() -> None:

@@ -84,13 +84,6 @@ class Expression:
         nodes = [node for node, _ in _nodes(self.tree) if node["type"] not in ("subexpression", "current", "identity")]
         return tuple(str(node["value"]) for node in nodes) if all(node["type"] == "field" for node in nodes) else None
 
-    def array_path(self) -> tuple[str, ...] | None:
-        """Return the plain path of the array that the expression is, or filters, such as `data.Items[?Id]`."""
-        node = self.tree
-        while node["type"] in ("projection", "filter_projection", "flatten", "index_expression", "pipe"):
-            node = node["children"][0]
-        return Expression(self.text, node).plain_path()
-
     def is_null(self, document: object) -> bool:
         """Return whether the document has a null at this plain path; False if a key of the path is missing."""
         keys = self.plain_path()

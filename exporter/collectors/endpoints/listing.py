@@ -10,12 +10,11 @@ from exporter.collectors.endpoints.endpoint import LONGEST_ID, Endpoint, TargetL
 from exporter.collectors.endpoints.expression import Expression, ExpressionError, integral
 from exporter.platform.api.document import Document
 from exporter.platform.errors import PlatformError, WrongShape
-from exporter.platform.long_json import Items
 from exporter.platform.operation import Operation, Request
-from exporter.responsive.slices import unhurried
 from exporter.targets.target import Inventory, Resource, ResourceList, Target
 
-PAGE_SIZE = 1000
+# An item may take several kilobytes.
+PAGE_SIZE = 200
 MOST_PAGES = 100_000
 MOST_TARGETS = 200_000
 LIST_SUFFIX = "_list"
@@ -50,7 +49,6 @@ class EndpointListCollector(Collector):
             help=f"The list of the targets of the configured endpoint {endpoint.name}.",
             answer=TypeAdapter(Document),
             documented=False,
-            items=_items_of(listing),
         )
         self.operations = (self._page,)
 
@@ -73,7 +71,7 @@ class EndpointListCollector(Collector):
                 date = answer.date or date
                 items, has_more = self._read(answer.value)
                 known, before = len(found), len(found) + len(passed)
-                expected = await self._take(items, found, passed)
+                expected = self._take(items, found, passed)
                 # A repeated item shows that the pages shifted while they were read.
                 complete = complete and len(found) == known + expected
                 if len(found) > MOST_TARGETS:
@@ -102,10 +100,10 @@ class EndpointListCollector(Collector):
             raise WrongShape(f"{listing.more.text if listing.more else ''} is neither true nor false")
         return items, more
 
-    async def _take(self, items: list[Any], found: dict[str, Resource], passed: set[int]) -> int:
+    def _take(self, items: list[Any], found: dict[str, Resource], passed: set[int]) -> int:
         """Add the resources of a page; return how many items there are, without those whose ids cannot be polled."""
         expected = len(items)
-        async for item in unhurried(items):
+        for item in items:
             value = integral(_evaluated(self._listing.id, item, "id"))
             if isinstance(value, bool) or not isinstance(value, int | str) or value == "":
                 continue
@@ -118,19 +116,6 @@ class EndpointListCollector(Collector):
             text = str(name) if isinstance(name, str | int | float) and not isinstance(name, bool) else ""
             found.setdefault(target_id, Resource(target_id, text))
         return expected
-
-
-def _items_of(listing: TargetList) -> Items | None:
-    """Return the array of a long answer, with the fields that are read of its items; None if its place is unknown."""
-    array = listing.items.array_path()
-    filters = listing.items if listing.items.plain_path() is None else None
-    parts = [part for part in (listing.id, listing.name, filters) if part is not None]
-    fields = frozenset[str]().union(*(part.fields() for part in parts))
-
-    def read(item: Any) -> Any:  # noqa: ANN401 - any JSON
-        return item if "*" in fields or not isinstance(item, dict) else {key: item[key] for key in fields & item.keys()}
-
-    return None if array is None else Items(array, read)
 
 
 def _evaluated(expression: Expression, document: object, key: str) -> Any:  # noqa: ANN401

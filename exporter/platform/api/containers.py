@@ -2,7 +2,6 @@
 
 from pydantic import TypeAdapter
 
-from exporter.platform.long_json import Items
 from exporter.platform.operation import DEFERRED, Answer, Caller, CamelWire, Each, Operation, Parameter, Request, usable
 
 
@@ -18,7 +17,6 @@ TAGS = Operation(
     path="/mc/registries/tags",
     help="The tags of a container image; it only reads, although it is a POST.",
     answer=TypeAdapter(list[Each[ContainerImageTag]], config=DEFERRED),
-    items=Items((), TypeAdapter(Each[ContainerImageTag]).validate_python),
     parameters=(
         Parameter("registryId", "body", "string", "Registry: dockerhub, github, or a number as text."),
         Parameter("imageName", "body", "string", "The image's name."),

@@ -8,9 +8,17 @@ from typing import Any
 from pydantic import Field, TypeAdapter, ValidationError
 
 from exporter.platform.errors import StatementError, WrongShape
-from exporter.platform.long_json import Items
-from exporter.platform.operation import Answer, Caller, Integer, Number, Operation, Parameter, Request, Wire
-from exporter.responsive.slices import unhurried
+from exporter.platform.operation import (
+    WHOLE_LIMIT,
+    Answer,
+    Caller,
+    Integer,
+    Number,
+    Operation,
+    Parameter,
+    Request,
+    Wire,
+)
 
 Cell = str | int | float | bytes | None
 
@@ -21,8 +29,6 @@ def read_row(raw: object) -> tuple[Cell, ...]:
     Raises:
         ValueError: the row does not have the protocol's shape.
     """
-    if isinstance(raw, tuple):
-        return raw
     if not isinstance(raw, list):
         raise ValueError("a row is not an array")  # noqa: TRY004 - as pydantic does, one kind of error for all shapes
     return tuple([_cell(value) for value in raw])
@@ -109,6 +115,7 @@ PIPELINE = Operation(
     help="Executes SQL statements in order; it only reads if all its statements only read.",
     answer=TypeAdapter(PipelineResponse),
     parameters=(Parameter("requests", "body", "json", "The requests, as a JSON array."),),
+    most_bytes=WHOLE_LIMIT,
 )
 
 
@@ -117,7 +124,7 @@ class Rows:
     """A statement's result as Python values.
 
     Attributes:
-        is_cut: whether there were more rows than the limit; the others were not read.
+        is_cut: whether there were more rows than the limit; the others are left out.
     """
 
     columns: tuple[str, ...]
@@ -125,20 +132,14 @@ class Rows:
     is_cut: bool
 
 
-# The place of a statement's rows in the answer.
-_ROW_PATH = ("results", "*", "response", "result", "rows")
 _RESULT = TypeAdapter(StatementResult)
 _DESCRIPTION = TypeAdapter(Description)
 
 
-def execution(
-    statements: Sequence[str], most_rows: int | None = None, *, writes: bool = False
-) -> Request[PipelineResponse]:
+def execution(statements: Sequence[str], *, writes: bool = False) -> Request[PipelineResponse]:
     """Return the request with which `execute` executes statements."""
-    # One row more than the limit shows that there are too many.
-    items = Items(_ROW_PATH, read_row, None if most_rows is None else most_rows + 1)
     requests = [{"type": "execute", "stmt": {"sql": sql}} for sql in statements]
-    return _pipeline_of(requests, replace(PIPELINE, items=items, writes=writes))
+    return _pipeline_of(requests, replace(PIPELINE, writes=writes))
 
 
 async def execute(
@@ -149,15 +150,15 @@ async def execute(
     Args:
         caller: makes the call.
         statements: the SQL.
-        most_rows: reading ends with the first row beyond this number; None reads all.
+        most_rows: further rows are left out; None reads all.
         writes: whether a statement may write; the request is then not retried.
 
     Raises:
         PlatformError: there is no usable answer to the whole request.
     """
-    answer = await caller.call(execution(statements, most_rows, writes=writes))
+    answer = await caller.call(execution(statements, writes=writes))
     outcomes = [
-        result if isinstance(result, StatementError) else await _rows(result, most_rows)
+        result if isinstance(result, StatementError) else _rows(result, most_rows)
         for result in _results(answer.value, len(statements))
     ]
     return Answer(outcomes, answer.date, answer.raw, answer.seconds)
@@ -193,8 +194,7 @@ def _results(answer: PipelineResponse, number: int) -> list[Mapping[str, Any] | 
         raise WrongShape(f"the database answered {number} requests with {len(results)} results", status=200)
     outcomes: list[Mapping[str, Any] | StatementError] = []
     for result in results[:number]:
-        # If reading ended within the rows, the type may be missing.
-        if result.type in ("ok", None) and result.response is not None and result.response.result is not None:
+        if result.type == "ok" and result.response is not None and result.response.result is not None:
             outcomes.append(result.response.result)
         elif result.error is not None:
             outcomes.append(StatementError(result.error.message or "SQL error", error_key=result.error.code or ""))
@@ -203,14 +203,16 @@ def _results(answer: PipelineResponse, number: int) -> list[Mapping[str, Any] | 
     return outcomes
 
 
-async def _rows(result: Mapping[str, Any], most: int | None) -> Rows:
+def _rows(result: Mapping[str, Any], most: int | None) -> Rows:
+    listed, is_cut = result.get("rows"), False
+    if most is not None and isinstance(listed, list) and len(listed) > most:
+        result, is_cut = {**result, "rows": listed[:most]}, True
     try:
         parsed = _RESULT.validate_python(result)
-        rows = [read_row(row) async for row in unhurried(parsed.rows[:most])]
+        rows = tuple(map(read_row, parsed.rows))
     except ValueError:
         raise WrongShape("a result of the pipeline has another shape than documented", status=200) from None
     columns = tuple(column.name or "" for column in parsed.cols)
-    is_cut = most is not None and len(parsed.rows) > most
-    if not is_cut and any(len(row) != len(columns) for row in rows):
+    if any(len(row) != len(columns) for row in rows):
         raise WrongShape("a row of the pipeline has another width than its columns", status=200)
-    return Rows(columns, tuple(rows), is_cut)
+    return Rows(columns, rows, is_cut)

@@ -13,7 +13,6 @@ from pydantic import TypeAdapter
 
 from exporter.metric import as_count, is_count
 from exporter.platform.errors import WrongShape
-from exporter.platform.long_json import Items
 from exporter.platform.operation import (
     Answer,
     Caller,
@@ -240,7 +239,6 @@ RECORD_SCAN = Operation(
     path="/dnszone/{zoneId}/records/scan",
     help="The latest record scan of a DNS zone.",
     answer=TypeAdapter[DnsRecordScanJob | None](DnsRecordScanJob),
-    items=Items(("Records",), TypeAdapter(ScanRecord).validate_python),
     parameters=(Parameter("zoneId", "path", "integer", "DNS zone id."),),
     # Never scanned, or no such zone: only the statistics show which.
     absent=frozenset({404}),

@@ -7,7 +7,6 @@ from typing import NamedTuple
 from pydantic import Field, TypeAdapter
 
 from exporter.platform.errors import PlatformError, Rejected
-from exporter.platform.long_json import Items
 from exporter.platform.operation import (
     Answer,
     Caller,
@@ -20,7 +19,6 @@ from exporter.platform.operation import (
     Request,
     usable,
 )
-from exporter.responsive.slices import unhurried
 
 PAGE_SIZE = 1000
 DEFAULT_PAGE_SIZE = 20
@@ -50,7 +48,6 @@ SEARCH = Operation(
     path="/search",
     help="Finds the account's resources by text.",
     answer=TypeAdapter(SearchResponse),
-    items=Items(("SearchResults",), TypeAdapter(Each[SearchResult]).validate_python),
     parameters=(
         Parameter("search", "query", "string", "What to look for.", required=False),
         Parameter("from", "query", "integer", "How many results to skip.", required=False),
@@ -118,7 +115,7 @@ async def everything(caller: Caller) -> Answer[SearchListing]:
             continue
         items, before = answer.value.search_results or [], len(names)
         readable = usable(items)
-        async for item in unhurried(readable):
+        for item in readable:
             names[Found(item.type, item.id)] = item.name or ""
         total = answer.value.total if answer.value.total is not None else total
         skipped += len(items)

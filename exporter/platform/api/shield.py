@@ -7,12 +7,22 @@ from typing import TypeVar, cast
 from pydantic import TypeAdapter
 
 from exporter.platform.api import shield_models as models
-from exporter.platform.long_json import Items
-from exporter.platform.operation import Answer, Caller, Each, Envelope, Operation, Parameter, Request, Unusable
+from exporter.platform.operation import (
+    WHOLE_LIMIT,
+    Answer,
+    Caller,
+    Each,
+    Envelope,
+    Operation,
+    Parameter,
+    Request,
+    Unusable,
+)
 
 T = TypeVar("T")
 
-LARGEST_PAGE = 1000
+# A zone is about a kilobyte, and several with long lists of rules.
+PAGE_SIZE = 200
 MOST_PAGES = 10_000
 
 
@@ -28,7 +38,6 @@ ZONES = Operation(
     path="/shield/shield-zones",
     help="The account's shield zones, a page at a time.",
     answer=TypeAdapter(models.ShieldZonePage),
-    items=Items(("data",), TypeAdapter(Each[models.ShieldZone]).validate_python),
     parameters=(
         Parameter("page", "query", "integer", "Page, from 1.", required=False),
         Parameter("perPage", "query", "integer", "Zones a page, 1 to 1,000.", required=False),
@@ -48,7 +57,6 @@ ZONE_RATE_LIMITS = Operation(
     path="/shield/metrics/rate-limits/{shieldZoneId}",
     help="Breaches of every rate limit of a shield zone.",
     answer=cast("TypeAdapter[list[models.RateLimitMetrics] | None]", _enveloped(list[Each[models.RateLimitMetrics]])),
-    items=Items(("data",), TypeAdapter(Each[models.RateLimitMetrics]).validate_python),
     parameters=(_ZONE,),
     absent=frozenset({404}),
     documented=False,
@@ -60,6 +68,7 @@ ACCESS_LIST = Operation(
     help="A custom access list.",
     answer=_enveloped(models.CustomAccessList),
     parameters=(_ZONE, Parameter("id", "path", "integer", "Custom access list id.")),
+    most_bytes=WHOLE_LIMIT,
 )
 
 API_GUARDIAN = Operation(
@@ -67,8 +76,8 @@ API_GUARDIAN = Operation(
     path="/shield/shield-zone/{shieldZoneId}/api-guardian",
     help="The API guardian's configuration and endpoints.",
     answer=_enveloped(models.ApiGuardian),
-    items=Items(("data", "endpoints"), TypeAdapter(models.GuardianEndpoint).validate_python),
     parameters=(_ZONE,),
+    most_bytes=WHOLE_LIMIT,
 )
 
 BOT_DETECTION = Operation(
@@ -92,7 +101,7 @@ PLAN_SEGMENTATION = Operation(
     path="/shield/waf/rules/plan-segmentation",
     help="WAF rules by the plan that includes them.",
     answer=_enveloped(list[models.PlanSegment]),
-    items=Items(("data",), TypeAdapter(models.PlanSegment).validate_python),
+    most_bytes=WHOLE_LIMIT,
 )
 
 # The interface document defines the categories 0 to 7; a platform may have others.
@@ -154,7 +163,7 @@ async def zones(caller: Caller) -> Answer[ZoneListing]:
     unusable: dict[int, str] = {}
     nameless, seen, number = 0, 0, 1
     for _ in range(MOST_PAGES):
-        answer = await caller.call(Request(ZONES, query={"page": number, "perPage": LARGEST_PAGE}))
+        answer = await caller.call(Request(ZONES, query={"page": number, "perPage": PAGE_SIZE}))
         for item in answer.value.data or ():
             if not isinstance(item, Unusable):
                 found[item.shield_zone_id] = item

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -16,7 +17,7 @@ from exporter.platform import errors
 from exporter.platform.errors import CredentialError, PlatformError
 from exporter.platform.http import responses, transport
 from exporter.platform.http.rate_limiter import RateLimiter, Retry, http_date, retry_after_seconds
-from exporter.platform.http.responses import Content, Mask, read_body
+from exporter.platform.http.responses import Mask, read_body
 from exporter.platform.operation import (
     ADDRESS,
     Answer,
@@ -28,10 +29,11 @@ from exporter.platform.operation import (
     headers_of,
     unexpected_in,
 )
-from exporter.responsive.event_loop import Turns
 
 T = TypeVar("T")
 
+# A longer body, in bytes, is parsed by the executor; a shorter one takes a few milliseconds.
+LONG_BODY = 512 * 1024
 # A poll may wait this long, in seconds, before a retry. At most half of an account's workers may wait longer, as
 # Retry-After may ask, so that other targets are still polled.
 SHORT_REST = 2.0
@@ -131,7 +133,8 @@ class Client:
         observer: is notified of every attempt.
         clocks: the clocks.
         platform_time: the `Date` of a good answer → the accepted time, as `PlatformTime.read` returns it.
-        turns: the order in which long answers are parsed; shared by the clients of an event loop.
+        parsing: parses long answers, one at a time, because of the memory that they take; None parses them on the event
+            loop, for a command that does nothing else.
         secrets: what is masked in answers beside the credential, such as a proxy's password.
     """
 
@@ -144,7 +147,7 @@ class Client:
     observer: Observer
     clocks: Clocks = SYSTEM
     platform_time: Callable[[datetime | None], datetime | None] = lambda date: date
-    turns: Turns = field(default_factory=Turns)
+    parsing: Executor | None = None
     secrets: tuple[str, ...] = ()
     # The mask of the last call. Building one takes milliseconds, and nearly all calls have the same secrets.
     _mask: Mask = field(init=False, default_factory=Mask)
@@ -256,7 +259,7 @@ class Client:
         try:
             response, content = await self._send(operation, request, deadline, mask)
             code = str(response.status_code)
-            result = self._understand(operation, response, content, self.clocks.monotonic() - began)
+            result = await self._understand(operation, response, content, self.clocks.monotonic() - began)
             self.observer.attempted(operation.name, code, result.seconds, None)
             answered = True
             return result
@@ -276,16 +279,16 @@ class Client:
 
     async def _send(
         self, operation: Operation[T], request: httpx.Request, deadline: float, mask: Mask
-    ) -> tuple[httpx.Response, Content]:
+    ) -> tuple[httpx.Response, bytes]:
         """Send a request and read its answer, within a number of seconds."""
         came: httpx.Response | None = None
-        content: Content = b"", None
+        content = b""
         try:
             async with asyncio.timeout(deadline):
                 came = await self._transport.handle_async_request(request)
                 stream = cast("httpx.AsyncByteStream", came.stream)
                 try:
-                    content = await read_body(came, stream, operation.items, self.turns, mask)
+                    content = await read_body(came, stream, operation.most_bytes, mask)
                 finally:
                     await stream.aclose()
         except (TimeoutError, *transport.CAUGHT) as error:
@@ -304,14 +307,10 @@ class Client:
         fault.status = came.status_code if came is not None else 0
         return fault
 
-    def _understand(
-        self,
-        operation: Operation[T],
-        response: httpx.Response,
-        content: Content,
-        seconds: float,
+    async def _understand(
+        self, operation: Operation[T], response: httpx.Response, raw: bytes, seconds: float
     ) -> CallResult[Any]:
-        status, (raw, parsed) = response.status_code, content
+        status = response.status_code
         date = http_date(response.headers.get("date"))
         if not response.is_success and status not in operation.absent:
             raise responses.status_error(status, raw, self._asked_to_wait(response, date))
@@ -319,7 +318,11 @@ class Client:
         if status in operation.absent:
             return CallResult(Answer(None, moment, raw, seconds), seconds)
         try:
-            value = responses.payload(operation, raw, status, parsed)
+            if self.parsing is None or len(raw) <= LONG_BODY:
+                value = responses.payload(operation, raw, status)
+            else:
+                loop = asyncio.get_running_loop()
+                value = await loop.run_in_executor(self.parsing, responses.payload, operation, raw, status)
         except PlatformError as error:
             # The body may report a 429 or 503 that the status does not have.
             error.retry_after = self._asked_to_wait(response, date)

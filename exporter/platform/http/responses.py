@@ -7,8 +7,7 @@ or twice), as hexadecimal digits, and as base64, also the variant for URLs and i
 import json
 from base64 import b64encode
 from collections.abc import Iterable, Iterator
-from contextlib import AsyncExitStack, closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,35 +16,21 @@ from pydantic import TypeAdapter, ValidationError
 
 from exporter.platform import errors
 from exporter.platform.errors import MASK, PlatformError, StatusError, error_for_status, one_line
-from exporter.platform.long_json import Items, LongJson, NotWholeJsonError, TooManyValuesError, without_surrogates
 from exporter.platform.operation import Envelope, Operation, Wire, describe, is_out_of_range
-from exporter.responsive.event_loop import Turns
 
 if TYPE_CHECKING:
     import httpx
 
 T = TypeVar("T")
 
-BODY_LIMIT = 16 * 1024 * 1024
 ERROR_BODY_LIMIT = 64 * 1024
-# A longer body is parsed step by step while it arrives. A shorter one is parsed at once, which takes a millisecond.
-LONG_BODY = 64 * 1024
-# The rest of a body longer than this is read when few others are: parsed, one may take 16 times this memory, or more.
-_LARGE_BODY = 256 * 1024
 # A shorter secret may be equal to a word of the answer.
 SHORTEST = 12
 # A longer secret is masked in pieces, because one expression for all of it could be too large for the engine.
 _PIECE = 4096
-# The highest number of characters that the pattern of one character matches.
-_LONGEST_CHARACTER = 24
 # A line of base64 ends after a group of four digits; in JSON, the line break is escaped.
 _BREAK = r"(?:(?:\r|\\{1,4}r)?(?:\n|\\{1,4}n))?"
 _BASE64_SYMBOLS = {"+": r"(?:\+|-|%(?:25)?2[Bb])", "/": r"(?:\\?/|_|%(?:25)?2[Ff])"}
-
-
-# The decoded bytes, of an error or of a list that was cut only the part that was read; and the document, if the body
-# was long and therefore parsed while it arrived.
-Content = tuple[bytes, LongJson | None]
 
 
 class Mask:
@@ -56,17 +41,15 @@ class Mask:
 
     Attributes:
         secrets: the same.
-        longest: the highest number of bytes of an occurrence of a secret; 0 if nothing is masked.
     """
 
-    __slots__ = ("_compiled", "longest", "secrets")
+    __slots__ = ("_compiled", "secrets")
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self.secrets = tuple(secrets)
         pieces = [piece for secret in self.secrets if len(secret) >= SHORTEST for piece in _pieces(secret)]
         # The longest first: a shorter secret may be a part of a longer one, whose rest would remain.
         pieces.sort(key=len, reverse=True)
-        self.longest = max(map(len, pieces), default=0) * _LONGEST_CHARACTER
         options = re2.Options()
         options.log_errors = False
         options.max_mem = 64 * 1024 * 1024
@@ -123,99 +106,36 @@ def _character(char: str) -> str:
     return rf"(?i:{in_json}|{in_url}|{in_html}|\\{{0,4}}(?:{plain}))"
 
 
-@dataclass(slots=True, eq=False)
-class Body:
-    """Collects a body, and masks the secrets of the call in it.
-
-    Attributes:
-        size: the number of bytes so far.
-        masked: the masked ones, in parts.
-    """
-
-    mask: Mask
-    size: int = 0
-    masked: list[bytes] = field(default_factory=list)
-    # Bytes that may be the beginning of a secret are held back until the next ones arrive.
-    _held: bytearray = field(default_factory=bytearray)
-
-    def take(self, piece: bytes, *, last: bool = False) -> bytes:
-        """Add received bytes; return those that are masked."""
-        self.size += len(piece)
-        self._held += piece
-        # Each byte is searched twice at most, however small the pieces are; a short body is searched once.
-        if not last and len(self._held) < max(LONG_BODY, 2 * self.mask.longest):
-            return b""
-        masked = self.mask.apply(bytes(self._held))
-        end = len(masked) if last else max(0, len(masked) - self.mask.longest)
-        self._held = bytearray(masked[end:])
-        self.masked.append(masked[:end])
-        return masked[:end]
-
-
-async def read_body(
-    response: "httpx.Response", stream: "httpx.AsyncByteStream", items: Items | None, turns: Turns, mask: Mask
-) -> Content:
-    """Read the body of an answer; the body of an error is cut at the limit.
+async def read_body(response: "httpx.Response", stream: "httpx.AsyncByteStream", most_bytes: int, mask: Mask) -> bytes:
+    """Read the body of an answer; the body of an error is cut at its limit.
 
     Args:
         response: the answer.
         stream: its body. The response's own iterators accept no answer that a test has made with `content`.
-        items: the array that may be long in a good answer.
-        turns: the order in which long bodies are parsed on the event loop.
+        most_bytes: the limit of a good answer.
         mask: masks the secrets of the call, in case the platform repeats them, so that no name, label or error contains
             one.
 
     Raises:
         BodyTooLarge: the answer is a success, and its body is longer than the limit.
-        NotJson: the body is long and not JSON.
-        WrongShape: the body has more values than an answer may have.
         httpx.TransportError: it is not received completely.
         httpx.DecodingError: it cannot be decoded.
     """
     status, is_success = response.status_code, response.is_success
     announced = response.headers.get("content-length", "")
-    too_large = f"the body is over {BODY_LIMIT} bytes"
-    if is_success and announced.isdecimal() and int(announced) > BODY_LIMIT:
+    too_large = f"the body is over {most_bytes} bytes"
+    if is_success and announced.isdecimal() and int(announced) > most_bytes:
         raise errors.BodyTooLarge(too_large, status=status)
-    body = Body(mask)
-    long: LongJson | None = None
-    async with AsyncExitStack() as at_end:
-        async for piece in stream:
-            before, taken = body.size, body.take(piece)
-            if not is_success and body.size > ERROR_BODY_LIMIT:
-                break
-            if body.size > BODY_LIMIT:
-                raise errors.BodyTooLarge(too_large, status=status)
-            if before <= _LARGE_BODY < body.size:
-                await at_end.enter_async_context(turns.places)
-            if long is None and is_success and body.size > LONG_BODY:
-                long, taken = at_end.enter_context(closing(LongJson(items))), b"".join(body.masked)
-            await _parse_piece(long, taken, turns, status)
-            if long is not None and long.is_cut:
-                return b"".join(body.masked), long
-        await _parse_piece(long, body.take(b"", last=True), turns, status, is_last=True)
-    return b"".join(body.masked), long
-
-
-async def _parse_piece(
-    long: LongJson | None, piece: bytes, turns: Turns, status: int, *, is_last: bool = False
-) -> None:
-    """Parse the received bytes of a long body."""
-    if long is None:
-        return
-    try:
-        for _ in long.feed(piece, is_last=is_last):
-            await turns.take()
-    except NotWholeJsonError:
-        raise _no_json(long.begin, status) from None
-    except TooManyValuesError as error:
-        raise errors.WrongShape(f"the body holds {error}", status=status) from None
-    await turns.take()
-
-
-def _no_json(begin: str, status: int) -> errors.NotJson:
-    looks = "HTML" if begin.startswith("<") else "not whole JSON"
-    return errors.NotJson(f"the platform answered {status} with a body that is {looks}", status=status)
+    pieces: list[bytes] = []
+    size = 0
+    async for piece in stream:
+        pieces.append(piece)
+        size += len(piece)
+        if not is_success and size > ERROR_BODY_LIMIT:
+            break
+        if size > most_bytes:
+            raise errors.BodyTooLarge(too_large, status=status)
+    return mask.apply(b"".join(pieces))
 
 
 # Error keys that mean that this zone does not have the resource: its plan lacks it, or it was never set up.
@@ -287,20 +207,20 @@ def status_error(status: int, raw: bytes, retry_after: float | None) -> StatusEr
     )
 
 
-def payload(operation: Operation[T], raw: bytes, status: int, parsed: LongJson | None = None) -> T:
-    """Return the payload of a body with a success status; `parsed` is the body, if it was parsed while it arrived.
+def payload(operation: Operation[T], raw: bytes, status: int) -> T:
+    """Return the payload of a body with a success status.
 
     Raises:
         NotJson, WrongShape: the body cannot be used.
         EnvelopeError, NotAvailable, StatusError: the body reports a failure.
     """
     value: Any
-    if parsed is None and not raw.strip():
+    if not raw.strip():
         raise errors.NotJson(f"the platform answered {status} with an empty body", status=status)
     try:
-        value = _parse(operation.answer, raw, parsed)
+        value = _parse(operation.answer, raw)
     except ValidationError as error:
-        raise _why_unparsed(error, raw, parsed, status) from None
+        raise _why_unparsed(error, raw, status) from None
     if isinstance(value, Wire):
         failed = value.failure()
         if failed is not None:
@@ -311,14 +231,12 @@ def payload(operation: Operation[T], raw: bytes, status: int, parsed: LongJson |
             value = value.payload()
         elif not value.model_fields_set:
             fault = errors.WrongShape("the body has none of the documented fields", status=status)
-            raise _reported_failure(raw, parsed, status) or fault
+            raise _reported_failure(raw, status) or fault
     read: T = value
     return read
 
 
-def _parse(adapter: TypeAdapter[T], raw: bytes, parsed: LongJson | None) -> T:
-    if parsed is not None:
-        return adapter.validate_python(parsed.document)
+def _parse(adapter: TypeAdapter[T], raw: bytes) -> T:
     try:
         return adapter.validate_json(raw)
     except ValidationError as error:
@@ -326,10 +244,20 @@ def _parse(adapter: TypeAdapter[T], raw: bytes, parsed: LongJson | None) -> T:
             raise
         # Invalid UTF-8 and unpaired surrogates must affect one name only, and not the whole answer.
         try:
-            mended = json.dumps(without_surrogates(json.loads(raw.decode("utf-8-sig", "replace"))))
+            mended = json.dumps(_without_surrogates(json.loads(raw.decode("utf-8-sig", "replace"))))
         except (ValueError, RecursionError):
             raise error from None
         return adapter.validate_json(mended)
+
+
+def _without_surrogates(value: Any) -> Any:  # noqa: ANN401
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, list):
+        return [_without_surrogates(item) for item in value]
+    if isinstance(value, dict):
+        return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
+    return value
 
 
 def _is_no_json(error: ValidationError) -> bool:
@@ -337,10 +265,11 @@ def _is_no_json(error: ValidationError) -> bool:
     return error.error_count() == 1 and error.errors(include_input=False)[0]["type"] == "json_invalid"
 
 
-def _why_unparsed(error: ValidationError, raw: bytes, parsed: LongJson | None, status: int) -> PlatformError:
+def _why_unparsed(error: ValidationError, raw: bytes, status: int) -> PlatformError:
     if _is_no_json(error):
-        return _no_json(raw.lstrip()[:1].decode("latin-1"), status)
-    reported = _reported_failure(raw, parsed, status)
+        looks = "HTML" if raw.lstrip().startswith(b"<") else "not whole JSON"
+        return errors.NotJson(f"the platform answered {status} with a body that is {looks}", status=status)
+    reported = _reported_failure(raw, status)
     if reported is None and is_out_of_range(error):
         return errors.OutOfRange(f"a number of the body is out of range: {describe(error)}", status=status)
     return reported or errors.WrongShape(
@@ -348,10 +277,10 @@ def _why_unparsed(error: ValidationError, raw: bytes, parsed: LongJson | None, s
     )
 
 
-def _reported_failure(raw: bytes, parsed: LongJson | None, status: int) -> PlatformError | None:
+def _reported_failure(raw: bytes, status: int) -> PlatformError | None:
     """Return the failure in a body that does not have the payload's shape: an envelope, or a status in the body."""
     try:
-        body = json.loads(raw) if parsed is None else parsed.document
+        body = json.loads(raw)
     except (ValueError, RecursionError):
         return None
     if not isinstance(body, dict):

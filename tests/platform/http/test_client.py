@@ -1,26 +1,23 @@
 """What a client returns to its caller and reports to its observer for a successful call."""
 
 import asyncio
-import gc
 import gzip
-from collections import Counter
-from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
-from weakref import ref
+from unittest.mock import patch
 
 import httpx
 import pytest
 
-from exporter.platform.api import dns, shield
-from exporter.platform.errors import NotAvailable, NotFound, PlatformError, RateLimited, ServerError
-from exporter.platform.http.responses import BODY_LIMIT, ERROR_BODY_LIMIT
-from exporter.platform.long_json import Items
-from exporter.platform.operation import Request
+from exporter.platform.api import database, dns, shield
+from exporter.platform.errors import BodyTooLarge, NotAvailable, NotFound, PlatformError, RateLimited, ServerError
+from exporter.platform.http.client import LONG_BODY
+from exporter.platform.http.responses import ERROR_BODY_LIMIT
+from exporter.platform.operation import PAGE_LIMIT, Operation, Request
 from tests.platform.clients import Reply, answered, client_of, good, settle
-from tests.platform.raw_server import Line, RawRequest, ending, raw_server, reply, saying
+from tests.platform.raw_server import Line, RawRequest, raw_server, reply, saying
 from tests.waiting import until
 
 NOON = datetime(2026, 2, 8, 12, 0, 7, tzinfo=UTC)
@@ -104,7 +101,7 @@ async def test_a_compressed_body_is_read(encoding: str) -> None:
 
 
 async def test_a_body_of_exactly_the_limit_is_read_however_it_comes() -> None:
-    whole = GOOD.encode().ljust(BODY_LIMIT)
+    whole = GOOD.encode().ljust(PAGE_LIMIT)
 
     async def send(request: RawRequest, line: Line) -> None:
         match request.target:
@@ -118,41 +115,35 @@ async def test_a_body_of_exactly_the_limit_is_read_however_it_comes() -> None:
 
     async with raw_server(send) as server, client_of(server.url) as kit:
         sizes = [len((await dns.statistics(kit.calls, zone)).raw) for zone in (1, 2, 3)]
-    assert sizes == [BODY_LIMIT] * 3
+    assert sizes == [PAGE_LIMIT] * 3
 
 
-async def test_what_was_read_of_a_body_that_breaks_off_is_freed_without_a_garbage_collection() -> None:
-    made: list[ref[frozenset[int]]] = []
-
-    def read(item: dict[str, int]) -> frozenset[int]:
-        made.append(ref(one := frozenset(item.values())))
-        return one
-
-    scan = Request(replace(dns.RECORD_SCAN, items=Items(("Records",), read)), {"zoneId": 103})
-    begun = b'HTTP/1.1 200 OK\r\nContent-Length: 999999\r\n\r\n{"Records": [' + b'{"TTL": 3600}, ' * 10_000
-    gc.disable()
-    with suppress(PlatformError):
-        async with raw_server(ending("closed", begun)) as server, client_of(server.url) as kit:
-            await kit.calls.call(scan)
-    gc.enable()
-    assert made
-    assert not any(one() for one in made)
+async def test_the_documented_answers_without_pages_may_be_four_times_as_long() -> None:
+    answers: dict[Operation[Any], bytes] = {
+        shield.API_GUARDIAN: b'{"data": {"endpoints": []}, "error": null}',
+        shield.ACCESS_LIST: b'{"data": {"id": 11}, "error": null}',
+        shield.PLAN_SEGMENTATION: b'{"data": [], "error": null}',
+        database.PIPELINE: b'{"results": []}',
+    }
+    for operation, body in answers.items():
+        request = Request(operation, {"shieldZoneId": 3, "id": 11})
+        longest, too_long = body.ljust(4 * PAGE_LIMIT), body.ljust(4 * PAGE_LIMIT + 1)
+        async with answered(Reply(200, longest), Reply(200, too_long)) as (kit, _):
+            assert len((await kit.calls.call(request)).raw) == 4 * PAGE_LIMIT
+            with pytest.raises(BodyTooLarge, match="over 16777216 bytes"):
+                await kit.calls.call(request)
 
 
-async def test_of_bodies_over_256_kib_two_are_read_at_a_time() -> None:
-    pieces: Counter[int] = Counter()
-    over: list[int] = []
-
-    async def send(zone: int) -> AsyncIterator[bytes]:
-        for _ in range(8):
-            yield b" " * 65_536
-            pieces[zone] += 1
-        over.append(sum(number > 5 for number in pieces.values()))
-        yield GOOD.encode()
-
-    async with answered(*(good(send(zone)) for zone in range(4))) as (kit, _):
-        await asyncio.gather(*(dns.statistics(kit.calls, zone) for zone in range(4)))
-    assert over == [2, 2, 4, 4]
+@pytest.mark.parametrize("size", [LONG_BODY, LONG_BODY + 1])
+async def test_a_long_answer_is_parsed_by_the_executor_and_a_short_one_on_the_loop(size: int) -> None:
+    with ThreadPoolExecutor(1) as parsing:
+        async with answered(good(GOOD.ljust(size)), good("<html>".ljust(size))) as (kit, _):
+            kit.client.parsing = parsing
+            with patch.object(parsing, "submit", wraps=parsing.submit) as submit:
+                assert (await dns.statistics(kit.calls, 102)).value.total_queries_served == 7
+                error = await kit.failure()
+    assert str(error) == "the platform answered 200 with a body that is HTML"
+    assert submit.call_count == (2 if size > LONG_BODY else 0)
 
 
 async def test_of_an_errors_body_the_beginning_is_read() -> None:

@@ -6,7 +6,6 @@ import re
 from base64 import b64decode, b64encode, encodebytes, urlsafe_b64encode
 from collections.abc import Callable
 from contextlib import suppress
-from itertools import pairwise
 from random import Random
 from urllib.parse import quote, quote_plus
 
@@ -14,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.platform.http.responses import Body, Mask
+from exporter.platform.http.responses import Mask
 
 SECRETS = st.text(st.characters(min_codepoint=32, max_codepoint=126), min_size=12, max_size=80)
 
@@ -86,38 +85,6 @@ def test_json_around_a_masked_secret_is_the_same_json(text: str, secret: str) ->
     assert secret not in read["echo"]
     if secret not in text:
         assert (read["before"], read["after"]) == (text, [text])
-
-
-@given(
-    secret=SECRETS,
-    encode=st.sampled_from(list(ENCODINGS.values())),
-    padding=st.integers(0, 3000),
-    cuts=st.sets(st.integers(1, 6000)),
-)
-def test_a_secret_is_masked_wherever_the_pieces_of_a_body_end(
-    secret: str, encode: Callable[[str], str], padding: int, cuts: set[int]
-) -> None:
-    raw = ("x" * padding + encode(secret) + "y" * padding).encode()
-    mask = Mask([secret])
-    body = Body(mask)
-    ends = [0, *sorted(cut for cut in cuts if cut < len(raw)), len(raw)]
-    pieces = [body.take(raw[begin:end], last=end == len(raw)) for begin, end in pairwise(ends)]
-    assert b"".join(pieces) == b"".join(body.masked) == mask.apply(raw)
-
-
-def test_a_long_secret_does_not_make_small_pieces_costly() -> None:
-    class Counting(Mask):
-        searched = 0
-
-        def apply(self, raw: bytes) -> bytes:
-            self.searched += len(raw)
-            return super().apply(raw)
-
-    mask = Counting(["0123456789" * 400])
-    body = Body(mask)
-    for _ in range(4_000):
-        body.take(b"x" * 100)
-    assert 0 < mask.searched <= 2 * 400_000
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,6 @@ async def test_a_secret_that_the_platform_echoes_is_in_no_error() -> None:
 
 @pytest.mark.parametrize(("rows", "echo"), [(0, KEY), (200, KEY), (4000, KEY), *((0, echo) for echo in ESCAPED)])
 async def test_a_key_that_the_platform_echoes_in_a_good_answer_is_masked(rows: int, echo: str) -> None:
-    """Also in an answer so long that it is parsed while it arrives, with its pieces cut at any place."""
     names = [f"{'x' * (number % 97)} {KEY}.example" for number in range(rows)]
     records = json.dumps([{"Name": name} for name in names])
     answer = good(f'{{"Domain": "{echo}.example", "Records": {records}}}')
