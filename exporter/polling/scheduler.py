@@ -6,10 +6,8 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Generator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC
 
 from apscheduler.events import EVENT_JOB_MAX_INSTANCES, EVENT_JOB_MISSED
-from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from structlog.typing import FilteringBoundLogger
 
 from exporter.clock import Clocks
@@ -17,6 +15,7 @@ from exporter.collectors import discovery
 from exporter.counters.ledger import Ledger
 from exporter.exposition.store import Store
 from exporter.log import logger
+from exporter.polling import ticks
 from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, FirstDiscovery, tells_names, waits_for_names
 from exporter.polling.poll import DuePoll, PollMemory, Polls
 from exporter.polling.timetable import SMOOTHING, Account, DueTimes, Plan
@@ -164,11 +163,7 @@ class Schedule:
             name: WorkerPool(account.client.rate_limiter.most_in_flight, polls.run, starts, clocks.monotonic)
             for name, account in accounts.items()
         }
-        self._scheduler = AsyncIOScheduler(
-            # Without a time zone it reads the machine's, and fails where TZ is not the name of one.
-            timezone=UTC,
-            job_defaults={"misfire_grace_time": None, "coalesce": True},
-        )
+        self._scheduler = ticks.scheduler(clocks.monotonic)
         self._scheduler.add_listener(
             lambda lost: self.telemetry.missed.labels(lost.job_id).inc(), EVENT_JOB_MISSED | EVENT_JOB_MAX_INSTANCES
         )
@@ -201,7 +196,7 @@ class Schedule:
         """Poll everything now, limited only by the budgets, and then at the intervals."""
         for name, plan in self.plans.items():
             seconds = min(LONGEST_TICK, max(SHORTEST_TICK, plan.interval / TICKS_AN_INTERVAL))
-            self._scheduler.add_job(self._tick_on_loop, "interval", seconds=seconds, args=(name,), id=name)
+            self._scheduler.add_job(self._tick_on_loop, ticks.Every(seconds), args=(name,), id=name)
         self._scheduler.start()
         self.open()
 

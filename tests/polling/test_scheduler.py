@@ -2,9 +2,7 @@
 
 import asyncio
 import json
-import logging
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,8 +15,8 @@ from exporter.collectors.collector import Collector, Context, Polled
 from exporter.counters.ledger import Counters, Entry
 from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, FIRST_TRIES
 from exporter.polling.poll import DuePoll
-from exporter.polling.scheduler import CAPACITY_SECONDS, Schedule, WorkerPool
-from exporter.polling.timetable import FIRST_WAIT, LATEST_SLOT, SMOOTHING, Timetable
+from exporter.polling.scheduler import CAPACITY_SECONDS, WorkerPool
+from exporter.polling.timetable import FIRST_WAIT, LATEST_SLOT, SMOOTHING
 from exporter.responsive.slices import at_once
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.keys import API_KEY
@@ -588,32 +586,6 @@ async def test_stopping_waits_neither_for_polls_that_stall_nor_for_those_that_ar
         async with asyncio.timeout(END_SECONDS):
             await parts.schedule.stop()
         assert parts.schedule.pools["main"].busy == set()
-
-
-async def test_stopping_in_the_middle_of_a_tick_logs_nothing(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    began = asyncio.Event()
-
-    def endless(due: Timetable, now: float, _waits: object) -> Iterator[tuple[float, Target]]:
-        while due.known:
-            began.set()
-            for target in list(due.known):
-                yield now, target
-
-    async with exporter_parts() as parts:
-        monkeypatch.setattr("exporter.polling.scheduler.SHORTEST_TICK", 0.01)
-        monkeypatch.setattr("exporter.polling.scheduler.LONGEST_TICK", 0.01)
-        monkeypatch.setattr(Schedule, "tick", lambda *_: None)
-        monkeypatch.setattr(Timetable, "pop", endless)
-        monkeypatch.setattr(WorkerPool, "offer", lambda *_: True)
-        monkeypatch.setattr("exporter.responsive.slices.SLICE_SECONDS", 0.0)
-        parts.schedule.start()
-        async with asyncio.timeout(PATIENCE):
-            await began.wait()
-        await parts.schedule.stop()
-        await asyncio.sleep(0)
-    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == []
 
 
 async def test_results_that_wait_for_a_stopped_ledger_have_a_bound_and_all_are_published_in_the_end(
