@@ -198,7 +198,7 @@ def parse_label_name(value: object) -> str:
 
 
 def parse_pattern(value: object) -> Pattern:
-    """Validate a regular expression in the syntax of RE2."""
+    """Validate a regular expression."""
     if isinstance(value, Pattern):
         return value
     if not isinstance(value, str) or not value:

@@ -13,7 +13,7 @@ from tests.commands.shell import clean
 HEAVY = frozenset(
     {
         "aiohttp", "apscheduler", "asyncio", "bcrypt", "fastapi", "httpx", "importlib.metadata", "isal", "jinja2",
-        "jmespath", "msgpack", "prometheus_client", "psycopg", "pydantic", "pydantic_settings", "re2",
+        "jmespath", "msgpack", "prometheus_client", "psycopg", "pydantic", "pydantic_settings",
         "rich.console", "sqlite3", "ssl", "starlette", "structlog", "uvicorn", "yaml",
     }
 )  # fmt: skip
@@ -40,7 +40,7 @@ accounts:
   - {name: main, base_url: "http://127.0.0.1:9", api_key: a-key}
 """
 MODELS = {"pydantic"}
-SETTINGS = MODELS | {"jmespath", "re2"}
+SETTINGS = MODELS | {"jmespath"}
 # Pydantic looks for plugins when it builds the first validator; pydantic-settings imports asyncio.
 READ = SETTINGS | {"asyncio", "importlib.metadata", "pydantic_settings", "ssl", "yaml"}
 # httpx imports rich for a command line of its own.
@@ -62,7 +62,7 @@ PROCESSES: list[list[tuple[str, set[str]]]] = [
     ],
     [
         ("--version", {"importlib.metadata"}),
-        ("explain --help", READ - {"jmespath", "re2", "yaml", "pydantic_settings"}),
+        ("explain --help", READ - {"jmespath", "yaml", "pydantic_settings"}),
     ],
     [("call --list", MODELS | {"rich.console"})],
     [("call dns_zone --account ?", MODELS | {"yaml"})],
