@@ -16,8 +16,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from exporter.counters.rows import StateRow, columns, whole_text
 from exporter.counters.storage import StorageError
-from exporter.platform.http.mask import is_secret_name
-from exporter.platform.http.responses import Mask
+from exporter.platform.http.mask import is_secret_name, without_secrets
 from exporter.targets.target import PollKey
 
 SCHEMA_VERSION = 2
@@ -206,7 +205,7 @@ class StateDatabase:
             if self._connection is not None and self._connection.closed:
                 self.close()
             # One line, without the secrets of the address, and without the original error, which could quote it.
-            raise StorageError(Mask(self._secrets).text(" ".join(str(error).split()))) from None
+            raise StorageError(without_secrets(" ".join(str(error).split()), self._secrets)) from None
         self._took(name, time.monotonic() - began)
 
     def _connected(self) -> Connection:

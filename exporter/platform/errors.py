@@ -8,6 +8,8 @@ one line.
 from collections.abc import Iterable
 from typing import ClassVar
 
+from exporter.platform.http.mask import without_secrets
+
 MESSAGE_LIMIT = 300
 
 
@@ -17,10 +19,6 @@ def one_line(text: str) -> str:
     if len(line) <= MESSAGE_LIMIT and len(text) <= MESSAGE_LIMIT * 4:
         return line
     return line[: MESSAGE_LIMIT - 1] + "…"
-
-
-# The text that replaces a secret.
-MASK = "***"
 
 
 class PlatformError(Exception):
@@ -60,11 +58,11 @@ class PlatformError(Exception):
         self.seconds = 0.0
 
     def redact(self, secrets: Iterable[str]) -> None:
-        """Remove secrets from the message, for those that are too short to be masked in the answer."""
-        for secret in filter(None, secrets):
-            self.args = tuple(str(part).replace(secret, MASK) for part in self.args)
-            self.error_key = self.error_key.replace(secret, MASK)
-            self.fields = tuple((name.replace(secret, MASK), said.replace(secret, MASK)) for name, said in self.fields)
+        """Remove secrets, for those that are too short to be masked in the answer, and those that JSON has escaped."""
+        known = tuple(secrets)
+        self.args = tuple(without_secrets(str(part), known) for part in self.args)
+        self.error_key = without_secrets(self.error_key, known)
+        self.fields = tuple((without_secrets(name, known), without_secrets(said, known)) for name, said in self.fields)
 
 
 class TransportError(PlatformError, reason="transport", retryable=True):

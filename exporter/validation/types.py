@@ -12,8 +12,7 @@ from pydantic_core import InitErrorDetails
 
 from exporter.foreign.patterns import Pattern, PatternError
 from exporter.foreign.regular_file import check_regular, unreadable
-from exporter.platform.errors import MASK
-from exporter.platform.http.mask import is_ambiguous
+from exporter.platform.http.mask import MASK, is_ambiguous
 from exporter.validation.faults import KeyPath
 from exporter.validation.section import at, expected, refused
 

@@ -23,9 +23,8 @@ from exporter.foreign.terminal import escape
 from exporter.platform import errors
 from exporter.platform.api import database as database_api
 from exporter.platform.api.database import Rows
-from exporter.platform.errors import MASK, PlatformError
-from exporter.platform.http.mask import mask_secrets
-from exporter.platform.http.responses import Mask
+from exporter.platform.errors import PlatformError
+from exporter.platform.http.mask import MASK, mask_secrets, without_secrets
 from exporter.platform.operation import Request, address_of, headers_of
 from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.loading import load
@@ -192,7 +191,7 @@ def _carry_out(task: Task, callee: Callee, *, compact: bool) -> None:
             value, faults = interruptible.run(_send(task, callee))
     except PlatformError as error:
         complain(description(error), exit_code(error))
-    click.echo(_as_text(value, Mask(secrets), compact=compact))
+    click.echo(_as_text(value, secrets, compact=compact))
     if faults:
         complain("\n".join(faults), FAULT)
 
@@ -269,9 +268,9 @@ def _ask(task: Task, callee: Callee) -> None:
         complain("Nothing was sent.", MISUSE)
 
 
-def _as_text(value: Any, mask: Mask | None = None, *, compact: bool) -> str:  # noqa: ANN401 - any JSON
+def _as_text(value: Any, secrets: Sequence[str] = (), *, compact: bool) -> str:  # noqa: ANN401 - any JSON
     """Return JSON as text without secrets, in which no character controls a terminal."""
     layout: dict[str, Any] = {"separators": (",", ":")} if compact else {"indent": 2}
     shown = [value]
-    mask_secrets(shown, _SECRET_FIELDS.__contains__, (mask or Mask()).text)
+    mask_secrets(shown, _SECRET_FIELDS.__contains__, lambda text: without_secrets(text, secrets))
     return escape(json.dumps(shown[0], ensure_ascii=False, **layout), keep="\n")

@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 
 from exporter.foreign.patterns import Pattern
 from exporter.foreign.terminal import escape
-from exporter.platform.errors import MASK
+from exporter.platform.http.mask import MASK
 from exporter.settings.account import IdsFile
 from exporter.settings.loading import load_with_origins, read_file
 from exporter.validation.faults import KeyPath, written

@@ -17,7 +17,7 @@ from exporter.platform import errors
 from exporter.platform.errors import CredentialError, PlatformError
 from exporter.platform.http import responses, transport
 from exporter.platform.http.rate_limiter import RateLimiter, Retry, http_date, retry_after_seconds
-from exporter.platform.http.responses import Mask, read_body
+from exporter.platform.http.responses import read_body
 from exporter.platform.operation import (
     ADDRESS,
     Answer,
@@ -149,8 +149,6 @@ class Client:
     platform_time: Callable[[datetime | None], datetime | None] = lambda date: date
     parsing: Executor | None = None
     secrets: tuple[str, ...] = ()
-    # The mask of the last call. Building one takes milliseconds, and nearly all calls have the same secrets.
-    _mask: Mask = field(init=False, default_factory=Mask)
     # The number of calls that wait before a retry.
     _resting: int = field(init=False, default=0)
     _transport: httpx.AsyncBaseTransport = field(init=False, default_factory=httpx.AsyncBaseTransport)
@@ -196,13 +194,10 @@ class Client:
             raise transport.fault_of(error, _host(self.base_url)) from None
         body, parameters = request.body or {}, operation.parameters
         secrets = (secret, *self.secrets, *(str(body[it.name]) for it in parameters if it.secret and it.name in body))
-        if self._mask.secrets != secrets:
-            self._mask = Mask(secrets)
-        mask = self._mask
         attempt, seconds = 1, 0.0
         while True:
             try:
-                result = await self._attempt(operation, sent, until, attempt, mask=mask)
+                result = await self._attempt(operation, sent, until, attempt, secrets=secrets)
             except PlatformError as error:
                 error.seconds = seconds = seconds + error.seconds
                 if isinstance(error, errors.Unauthorized):
@@ -245,7 +240,7 @@ class Client:
         until: float | None,
         attempt: int,
         *,
-        mask: Mask,
+        secrets: tuple[str, ...],
     ) -> CallResult[T]:
         permit = await self.rate_limiter.acquire(request.extensions[ADDRESS].partition("?")[0], until)
         began = self.clocks.monotonic()
@@ -257,7 +252,7 @@ class Client:
         limited = answered = False
         wait: float | None = None
         try:
-            response, content = await self._send(operation, request, deadline, mask)
+            response, content = await self._send(operation, request, deadline, secrets)
             code = str(response.status_code)
             result = await self._understand(operation, response, content, self.clocks.monotonic() - began)
             self.observer.attempted(operation.name, code, result.seconds, None)
@@ -278,7 +273,7 @@ class Client:
             self.rate_limiter.release(permit, limited=limited, answered=answered, wait=wait)
 
     async def _send(
-        self, operation: Operation[T], request: httpx.Request, deadline: float, mask: Mask
+        self, operation: Operation[T], request: httpx.Request, deadline: float, secrets: tuple[str, ...]
     ) -> tuple[httpx.Response, bytes]:
         """Send a request and read its answer, within a number of seconds."""
         came: httpx.Response | None = None
@@ -288,7 +283,7 @@ class Client:
                 came = await self._transport.handle_async_request(request)
                 stream = cast("httpx.AsyncByteStream", came.stream)
                 try:
-                    content = await read_body(came, stream, operation.most_bytes, mask)
+                    content = await read_body(came, stream, operation.most_bytes, secrets)
                 finally:
                     await stream.aclose()
         except (TimeoutError, *transport.CAUGHT) as error:

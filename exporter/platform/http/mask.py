@@ -1,12 +1,14 @@
-"""Masks secrets by the names of their fields, and finds addresses whose password could be shown."""
+"""Masks secrets by their values or by the names of their fields, and finds addresses whose password could be shown."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from re import DOTALL, IGNORECASE
 from re import compile as regex
 from typing import Any
 
-from exporter.platform.errors import MASK
-
+# The text that replaces a secret.
+MASK = "***"
+# A shorter secret may be equal to a word of an answer.
+SHORTEST = 12
 # An '@' that does not end the user name and the password for every parser.
 _AMBIGUOUS = regex(r"[/?#@].*@", DOTALL)
 _WORD = regex(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
@@ -14,6 +16,21 @@ _SECRET_WORDS = frozenset({"key", "keys", "pwd", "passwd", "passphrase"})
 _SECRET_PART = regex(
     r"password|secret|token|credential|(api|access|private|auth|signing)[_-]?key|authorization", IGNORECASE
 )
+
+
+def without_secrets(text: str, secrets: Iterable[str]) -> str:
+    """Replace each secret in a text; the longest first, because a shorter one may be a part of it."""
+    for secret in sorted(filter(None, secrets), key=len, reverse=True):
+        text = text.replace(secret, MASK)
+    return text
+
+
+def body_without_secrets(body: bytes, secrets: Iterable[str]) -> bytes:
+    """Replace each secret of at least 12 characters in the body of an answer."""
+    for secret in sorted(secrets, key=len, reverse=True):
+        if len(secret) >= SHORTEST:
+            body = body.replace(secret.encode("utf-8", "surrogatepass"), MASK.encode())
+    return body
 
 
 def is_ambiguous(address: str) -> bool:

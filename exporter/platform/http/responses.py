@@ -1,21 +1,15 @@
-"""Reads answers: the body, with the secrets of the call masked; the payload of a success, or the failure it reports.
-
-A secret is found in upper or lower case, as plain text, escaped for JSON (once or twice) or HTML, percent-encoded (once
-or twice), as hexadecimal digits, and as base64, also the variant for URLs and in lines of 76 columns.
-"""
+"""Reads answers: the body, without the secrets of the call; the payload of a success, or the failure it reports."""
 
 import json
-from base64 import b64encode
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import re2
 from pydantic import TypeAdapter, ValidationError
 
 from exporter.platform import errors
-from exporter.platform.errors import MASK, PlatformError, StatusError, error_for_status, one_line
+from exporter.platform.errors import PlatformError, StatusError, error_for_status, one_line
+from exporter.platform.http.mask import body_without_secrets
 from exporter.platform.operation import Envelope, Operation, Wire, describe, is_out_of_range
 
 if TYPE_CHECKING:
@@ -24,97 +18,19 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 ERROR_BODY_LIMIT = 64 * 1024
-# A shorter secret may be equal to a word of the answer.
-SHORTEST = 12
-# A longer secret is masked in pieces, because one expression for all of it could be too large for the engine.
-_PIECE = 4096
-# A line of base64 ends after a group of four digits; in JSON, the line break is escaped.
-_BREAK = r"(?:(?:\r|\\{1,4}r)?(?:\n|\\{1,4}n))?"
-_BASE64_SYMBOLS = {"+": r"(?:\+|-|%(?:25)?2[Bb])", "/": r"(?:\\?/|_|%(?:25)?2[Ff])"}
 
 
-class Mask:
-    """Replaces secrets in bytes by `***`.
-
-    Args:
-        secrets: the secrets to mask; in answers, those that are too short are not masked.
-
-    Attributes:
-        secrets: the same.
-    """
-
-    __slots__ = ("_compiled", "secrets")
-
-    def __init__(self, secrets: Iterable[str] = ()) -> None:
-        self.secrets = tuple(secrets)
-        pieces = [piece for secret in self.secrets if len(secret) >= SHORTEST for piece in _pieces(secret)]
-        # The longest first: a shorter secret may be a part of a longer one, whose rest would remain.
-        pieces.sort(key=len, reverse=True)
-        options = re2.Options()
-        options.log_errors = False
-        options.max_mem = 64 * 1024 * 1024
-        self._compiled = [re2.compile("|".join(_patterns(piece)).encode(), options) for piece in pieces]
-
-    def apply(self, raw: bytes) -> bytes:
-        """Return the bytes without the secrets."""
-        for pattern in self._compiled:
-            if pattern.search(raw) is not None:
-                raw = pattern.sub(MASK.encode(), raw)
-        return raw
-
-    def text(self, text: str) -> str:
-        """Return a text without the secrets, also without those that are too short to be masked in an answer."""
-        text = self.apply(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
-        for secret in filter(None, self.secrets):
-            text = text.replace(secret, MASK)
-        return text
-
-
-def _pieces(secret: str) -> list[str]:
-    """Divide a secret into equal pieces, so that no piece is short."""
-    number = -(-len(secret) // _PIECE)
-    size = -(-len(secret) // number)
-    return [secret[start : start + size] for start in range(0, len(secret), size)]
-
-
-def _patterns(secret: str) -> Iterator[str]:
-    yield "".join(map(_character, secret))
-    plain = secret.encode("utf-8", "replace")
-    yield f"(?i:{plain.hex()})"
-    # The base64 digits depend on the bytes before the secret; the first and the last digit may depend on its
-    # neighbours.
-    for before in range(3):
-        digits = b64encode(bytes(before) + plain + bytes(2)).decode()
-        first = -(-before * 8 // 6)
-        yield "".join(
-            (_BREAK if place % 4 == 0 and place > first else "") + _BASE64_SYMBOLS.get(digits[place], digits[place])
-            for place in range(first, (before + len(plain)) * 8 // 6)
-        )
-
-
-def _character(char: str) -> str:
-    """Return a pattern of a character as it is, or escaped for JSON, a URL or HTML."""
-    units = char.encode("utf-16-be", "replace").hex()
-    in_json = "".join(rf"\\{{0,4}}u{units[at : at + 4]}" for at in range(0, len(units), 4))
-    in_url = "".join(f"%(?:25)?{byte:02x}" for byte in char.encode("utf-8", "replace"))
-    in_html = f"&#0{{0,4}}{ord(char)};|&#x0{{0,4}}{ord(char):x};"
-    # The longer alternative first, so that no part of it remains.
-    plain = "|".join(
-        re2.escape(it) for it in sorted({char, escape(char), "+" if char == " " else char}, key=len, reverse=True)
-    )
-    # Text that is escaped twice has several backslashes. All are replaced, so that the rest remains valid JSON.
-    return rf"(?i:{in_json}|{in_url}|{in_html}|\\{{0,4}}(?:{plain}))"
-
-
-async def read_body(response: "httpx.Response", stream: "httpx.AsyncByteStream", most_bytes: int, mask: Mask) -> bytes:
+async def read_body(
+    response: "httpx.Response", stream: "httpx.AsyncByteStream", most_bytes: int, secrets: Iterable[str]
+) -> bytes:
     """Read the body of an answer; the body of an error is cut at its limit.
 
     Args:
         response: the answer.
         stream: its body. The response's own iterators accept no answer that a test has made with `content`.
         most_bytes: the limit of a good answer.
-        mask: masks the secrets of the call, in case the platform repeats them, so that no name, label or error contains
-            one.
+        secrets: the secrets of the call, which are masked in case the platform repeats them, so that no name, label or
+            error contains one.
 
     Raises:
         BodyTooLarge: the answer is a success, and its body is longer than the limit.
@@ -135,7 +51,7 @@ async def read_body(response: "httpx.Response", stream: "httpx.AsyncByteStream",
             break
         if size > most_bytes:
             raise errors.BodyTooLarge(too_large, status=status)
-    return mask.apply(b"".join(pieces))
+    return body_without_secrets(b"".join(pieces), secrets)
 
 
 # Error keys that mean that this zone does not have the resource: its plan lacks it, or it was never set up.

@@ -59,7 +59,7 @@ def answered(body: str) -> dict[str, Any]:
                 ('"DeploymentKey": "d", "Name": "ü"', '"DeploymentKey":"***","Name":"ü"'),
                 ('"Any": [{"Secret": ["s", null, 2]}, {"DefaultValue": ""}]',
                  '"Any":[{"Secret":["***",null,2]},{"DefaultValue":""}]'),
-                ('"Any": ["SANDBOX-api-key", "sandbox%252Dapi%252Dkey", 1.5]', '"Any":["***","***",1.5]'),
+                (r'"Any": ["sandbox-api-key", "sandbox\u002dapi\u002dkey", 1.5]', '"Any":["***","***",1.5]'),
                 (r'"Any": ["\u001b[2J", "\u009b31m", "\u202e", "\ud800"]',
                  r'"Any":["\u001b[2J","\u009b31m","\u202e","\ud800"]'),
             )
