@@ -7,6 +7,7 @@ from pydantic_core import InitErrorDetails
 from exporter.collectors.catalogue import CATALOGUE
 from exporter.collectors.endpoints.endpoint import KIND_LABELS
 from exporter.collectors.endpoints.listing import LIST_SUFFIX
+from exporter.settings.service import SECTIONS
 from exporter.validation.faults import KeyPath, suggestion, unknown_key
 from exporter.validation.section import at, duplicates, items, peek, refused
 from exporter.validation.types import stale_too_early
@@ -14,7 +15,6 @@ from exporter.validation.types import stale_too_early
 # Prefixes that belong to the exporter's own metrics, its process, users' queries and Prometheus.
 _TAKEN_PREFIXES = ("edge_exporter_", "edge_target_", "edge_api_", "edge_database_", "process_", "python_", "scrape_")
 _TAKEN_NAMES = frozenset({"up", "edge_up", "edge_script_monthly_budget_dollars", "ALERTS", "ALERTS_FOR_STATE"})
-_SECTIONS = tuple(collector.name for collector in CATALOGUE if collector.section == collector.name)
 
 
 def endpoint_names(raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
@@ -103,5 +103,5 @@ def _sections(endpoints: list[object], sections: object) -> Iterator[InitErrorDe
         if name in own:
             interval = peek(section, "interval") or peek(own[name], "interval") or "10m"
             yield from stale_too_early(("collectors", name), interval, peek(section, "stale_after"))
-        elif name not in _SECTIONS:
-            yield at(("collectors", name), refused(unknown_key(str(name), (*_SECTIONS, *own))))
+        elif name not in SECTIONS:
+            yield at(("collectors", name), refused(unknown_key(str(name), (*SECTIONS, *own))))

@@ -37,9 +37,9 @@ def at(path: KeyPath, error: PydanticCustomError) -> InitErrorDetails:
     return InitErrorDetails(type=error, loc=path, input=None)
 
 
-def broken(*rules: tuple[object, str, str], place: KeyPath = ()) -> Iterator[InitErrorDetails]:
-    """Yield an error for each rule that is broken; it is whether it is broken, its key below the place, the message."""
-    return (at((*place, key), refused(message)) for is_broken, key, message in rules if is_broken)
+def broken(*rules: tuple[object, str, str]) -> Iterator[InitErrorDetails]:
+    """Yield an error for each rule that is broken; a rule is whether it is broken, the key, and the message."""
+    return (at((key,), refused(message)) for is_broken, key, message in rules if is_broken)
 
 
 def peek(item: object, key: str) -> object:

@@ -68,9 +68,8 @@ class Expression:
         return json.dumps(_sorted(self.tree), sort_keys=True)
 
     def fields(self) -> frozenset[str]:
-        """Return the names of all fields that the expression reads, and `*` if it may read all fields of an object."""
-        nodes = [node for node, _ in _nodes(self.tree) if node["type"] in ("field", "current", "value_projection")]
-        return frozenset(str(node["value"]) if node["type"] == "field" else "*" for node in nodes)
+        """Return the names of the fields in the expression."""
+        return frozenset(str(node["value"]) for node, _ in _nodes(self.tree) if node["type"] == "field")
 
     def branches(self) -> Mapping[str, "Expression"] | None:
         """Return the parts of `{a: …, b: …}` by their keys; None for any other expression."""
@@ -78,20 +77,15 @@ class Expression:
             return None
         return {str(node["value"]): Expression(self.text, node["children"][0]) for node in self.tree["children"]}
 
-    def plain_path(self) -> tuple[str, ...] | None:
-        """Return the keys of a plain path such as `data.Items`, none for `@`; None for any other expression."""
-        # A plain path consists of fields; the parser writes it as subexpressions of two.
-        nodes = [node for node, _ in _nodes(self.tree) if node["type"] not in ("subexpression", "current", "identity")]
-        return tuple(str(node["value"]) for node in nodes) if all(node["type"] == "field" for node in nodes) else None
-
     def is_null(self, document: object) -> bool:
-        """Return whether the document has a null at this plain path; False if a key of the path is missing."""
-        keys = self.plain_path()
-        for key in keys or ():
-            if not isinstance(document, dict) or key not in document:
+        """Return whether the document has a null at a plain path such as `data.Chart`; False for other expressions."""
+        # The parser writes a plain path as subexpressions of two fields.
+        nodes = [node for node, _ in _nodes(self.tree) if node["type"] not in ("subexpression", "current")]
+        for node in nodes:
+            if node["type"] != "field" or not isinstance(document, dict) or node["value"] not in document:
                 return False
-            document = document[key]
-        return bool(keys) and document is None
+            document = document[node["value"]]
+        return document is None
 
 
 def compile_expression(text: str) -> Expression:
