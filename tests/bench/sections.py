@@ -1,7 +1,9 @@
 """The measurements: what each section starts, and the tables that it returns."""
 
+import json
 import math
 import os
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,8 +14,8 @@ from tempfile import TemporaryDirectory
 from tests.bench import load
 from tests.bench.calls import CLIENTS, measure
 from tests.bench.peers import EXPORTER, PEERS, beside
-from tests.bench.platform import FIRST_ZONE, SERIES_A_ZONE, platform_serving, write
-from tests.bench.process import MIB, Child, cpu_seconds, get, memory, polling_zones, sum_of, wait
+from tests.bench.platform import FIRST_ZONE, SERIES_A_ZONE, platform_serving, write, write_search
+from tests.bench.process import MIB, Child, cpu_seconds, get, memory, own, polling_zones, sum_of, wait
 from tests.bench.report import Table
 from tests.counters.process import exporter_running
 
@@ -48,9 +50,11 @@ class Plan:
     polled_zones: int = 20_000
     polled_interval: float = 40.0
     polled_rounds: int = 2
+    # The targets whose start, list and reload the event loop must not be long busy with.
+    listed: int = 10_000
 
 
-QUICK = Plan((1_000, 10_000), 1.0, 1_000, 2.0, (1, 64), (0, 500), 500, 5.0, 1)
+QUICK = Plan((1_000, 10_000), 1.0, 1_000, 2.0, (1, 64), (0, 500), 500, 5.0, 1, 1_000)
 
 
 def ratio(part: float, whole: float) -> float:
@@ -181,9 +185,23 @@ def polls(plan: Plan) -> Iterator[Table]:
     yield table
 
 
+def pauses(plan: Plan) -> Iterator[Table]:
+    """Measure the longest pauses of the event loop: at the start, while a list is taken over, and in a reload."""
+    columns = ("while", "longest pause ms", "processor ms in it")
+    table = Table(f"Pauses of the event loop with {plan.listed:,} targets", columns)
+    with platform_serving(changes=False) as platform, TemporaryDirectory() as folder:
+        write_search(platform.folder, plan.listed)
+        command = own("tests.bench.pauses", platform.url, plan.listed, folder)
+        printed = subprocess.run([*map(str, command)], stdout=subprocess.PIPE, check=True).stdout
+    for event, (length, used) in json.loads(printed).items():
+        table.add(event, length, used)
+    yield table
+
+
 SECTIONS: dict[str, Callable[[Plan], Iterator[Table]]] = {
     "scrape": scrape,
     "calls": calls,
     "polls": polls,
     "daemon": whole,
+    "pauses": pauses,
 }
