@@ -186,8 +186,7 @@ class ExporterParts:
 
     def absences(self, **wanted: object) -> list[Absence]:
         """Return the absences that a question selects."""
-        found = self.explainer().absences(replace(AbsenceFilter(), **wanted))  # type: ignore[arg-type] # fields by name
-        return [absence for absence in found if absence is not None]
+        return list(self.explainer().absences(replace(AbsenceFilter(), **wanted)))  # type: ignore[arg-type] # by name
 
     def text(self) -> str:
         """Return the current exposition."""

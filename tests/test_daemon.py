@@ -19,9 +19,9 @@ from structlog.testing import capture_logs
 
 import exporter
 from exporter.counters.ledger import Counters, Entry
+from exporter.daemon import runtime
 from exporter.daemon.daemon import Daemon, run
 from exporter.exposition.exposition import Exposition
-from exporter.responsive import runtime
 from exporter.sandbox import keys
 from exporter.settings.loading import load
 from exporter.settings.model import Settings

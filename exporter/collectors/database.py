@@ -16,7 +16,6 @@ from exporter.platform.api import database
 from exporter.platform.api.database import Cell, Rows
 from exporter.platform.errors import BadAnswer, Forbidden, NotFound, PlatformError, Rejected, StatementError, WrongShape
 from exporter.platform.operation import Operation
-from exporter.responsive.slices import unhurried
 from exporter.targets.target import Target
 from exporter.validation.section import Section, at, duplicates, expected, items, refused
 from exporter.validation.types import OptionalInterval, Text, parse_label_name
@@ -196,7 +195,7 @@ class QueryCollector(Collector):
         rows = answer.value[0]
         if isinstance(rows, StatementError):
             raise rows
-        family = Family(query.info, await samples_of(one.database, query, rows))
+        family = Family(query.info, samples_of(one.database, query, rows))
         labels = (label_value(one.database), query.name)
         families = (
             Family(DURATION, (Sample(labels, answer.seconds),)),
@@ -263,7 +262,7 @@ def leads_with_reading(sql: str) -> bool:
             return True
 
 
-async def samples_of(name: str, query: SqlQuery, rows: Rows) -> tuple[Sample, ...]:
+def samples_of(name: str, query: SqlQuery, rows: Rows) -> tuple[Sample, ...]:
     """Return the samples of a query's rows, labelled with the database's name; NULL and infinite values give none.
 
     Raises:
@@ -273,7 +272,7 @@ async def samples_of(name: str, query: SqlQuery, rows: Rows) -> tuple[Sample, ..
         raise WrongShape(f"the query returned more rows than max_rows ({query.max_rows})")
     columns = _columns(query, rows.columns)
     samples: dict[LabelValues, Sample] = {}
-    async for number, row in unhurried(enumerate(rows.rows, start=1)):
+    for number, row in enumerate(rows.rows, start=1):
         value = _number(row[columns[query.value]], query.value, number)
         if value is None:
             continue

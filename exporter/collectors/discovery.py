@@ -24,7 +24,6 @@ from exporter.platform.errors import (
     Unauthorized,
 )
 from exporter.platform.operation import Answer, Operation, Request, Unusable
-from exporter.responsive.slices import unhurried
 from exporter.targets.target import Inventory, Resource, ResourceList, Target, TargetKey
 
 T = TypeVar("T")
@@ -88,7 +87,7 @@ class DiscoveryCollector(Collector):
                 failed.update(KINDS.values())
             else:
                 date = found.date
-                rest = Inventory(await _lists(found.value))
+                rest = Inventory(_lists(found.value))
                 if found.value.fault is not None:
                     faults.append(found.value.fault)
                 outcome = self._counted(target, found.value)
@@ -148,7 +147,7 @@ async def _names(
     if found is None:
         return None, False
     faults.extend([found.value.fault] if found.value.fault is not None else [])
-    names = {kind: listed.names() for kind, listed in (await _lists(found.value)).items()}
+    names = {kind: listed.names() for kind, listed in _lists(found.value).items()}
     if zones is None and "shield_zone" in lacking:
         zones = await _tried(shield.zones(context.caller), faults)
     if zones is not None:
@@ -167,9 +166,9 @@ async def _tried(call: Awaitable[T], faults: list[PlatformError]) -> T | None:
         return None
 
 
-async def _lists(listing: SearchListing) -> dict[str, ResourceList]:
+def _lists(listing: SearchListing) -> dict[str, ResourceList]:
     found: dict[str, list[Resource]] = {kind: [] for kind in KINDS.values()}
-    async for resource, name in unhurried(listing.names.items()):
+    for resource, name in listing.names.items():
         kind = KINDS.get(resource.type)
         if kind is not None:
             found[kind].append(Resource(str(resource.id), name))

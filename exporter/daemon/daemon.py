@@ -16,6 +16,7 @@ from exporter.clock import SYSTEM, Clocks
 from exporter.collectors.catalogue import families
 from exporter.counters.rows import StateRow
 from exporter.counters.storage import LeaseLostError, StateLockedError
+from exporter.daemon import runtime
 from exporter.daemon.polling import Polling
 from exporter.daemon.shards import Shards
 from exporter.explain.candidates import Sources
@@ -27,8 +28,6 @@ from exporter.log import configure, logger
 from exporter.metric import FamilyInfo
 from exporter.polling.scheduler import Schedule
 from exporter.polling.timetable import Account, Plan
-from exporter.responsive import runtime
-from exporter.responsive.event_loop import watch_lag
 from exporter.settings.model import Settings
 from exporter.settings.warnings import exposed, misnamed
 from exporter.targets.target import PollKey
@@ -154,7 +153,7 @@ class Daemon:
             "budgets": _repeated(BUDGETS_EVERY_SECONDS, self.polling.budgets.show),
             "lists": _repeated(SAVED_EVERY_SECONDS, self.polling.save_lists),
             "absence counting": keep_counting(explainer, telemetry.show_absent, monotonic),
-            "loop lag": watch_lag(telemetry.loop_lag.observe, monotonic),
+            "loop lag": runtime.watch_lag(telemetry.loop_lag.observe, monotonic),
         }
         for name, work in works.items():
             self._begin_task(work, name)

@@ -19,7 +19,7 @@ A target of a list, such as a shield zone, is explained by the poll of its list 
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from exporter.collectors import discovery
@@ -29,7 +29,6 @@ from exporter.explain.candidates import ANY, Candidate, Scope, Sources
 from exporter.explain.evidence import cause_of_failure, moment, source_fields
 from exporter.exposition.store import Status
 from exporter.metric import FamilyInfo
-from exporter.responsive.slices import in_slices
 from exporter.targets.target import PollKey, Target
 
 # These causes of a failure are reported instead of STALE and FAILING.
@@ -101,8 +100,8 @@ class Explainer:
         """Return the names of all collectors, enabled or not."""
         return tuple(collector.name for collector in self._sources.scope().collectors)
 
-    def absences(self, wanted: AbsenceFilter = ALL) -> Iterator[Absence | None]:
-        """Return the selected absences, collector by collector; a None between them is a place to pause."""
+    def absences(self, wanted: AbsenceFilter = ALL) -> Iterator[Absence]:
+        """Return the selected absences, collector by collector."""
         scope = self._sources.scope()
         for collector in scope.collectors:
             if wanted.collectors and collector.name not in wanted.collectors:
@@ -110,14 +109,11 @@ class Explainer:
             for kind in collector.kinds:
                 yield from self._of_kind(scope, collector, kind, wanted)
 
-    def _of_kind(
-        self, scope: Scope, collector: Collector, kind: str, wanted: AbsenceFilter
-    ) -> Iterator[Absence | None]:
+    def _of_kind(self, scope: Scope, collector: Collector, kind: str, wanted: AbsenceFilter) -> Iterator[Absence]:
         if wanted.families and not wanted.families & {info.name for info in collector.families}:
             return
         unseen = {label for label in wanted.targets if label.startswith(f"{kind}/")}
         for candidate in self._sources.of_kind(scope, kind):
-            yield None
             if wanted.admits(candidate.target) or (candidate.target.id == ANY and not wanted.targets):
                 unseen.discard(candidate.target.key.label)
                 yield from self._of_candidate(scope, collector, candidate, wanted)
@@ -243,15 +239,12 @@ class Explainer:
         return f"writing {state} fails: {fault}" if fault else f"the write to {state} has not ended"
 
 
-def tally(absences: Iterable[Absence | None]) -> Generator[None, None, dict[tuple[str, str], int]]:
-    """Count absent families by collector and cause, a target at a time; returns the counts."""
+def tally(absences: Iterable[Absence]) -> dict[tuple[str, str], int]:
+    """Count absent families by collector and cause."""
     counts: dict[tuple[str, str], int] = {}
     for absence in absences:
-        if absence is None:
-            yield
-        else:
-            key = (absence.collector, absence.cause)
-            counts[key] = counts.get(key, 0) + len(absence.families)
+        key = (absence.collector, absence.cause)
+        counts[key] = counts.get(key, 0) + len(absence.families)
     return counts
 
 
@@ -269,7 +262,7 @@ async def keep_counting(
     while True:
         await sleep(wait)
         began = monotonic()
-        show(await in_slices(tally(explainer.absences()), monotonic))
+        show(tally(explainer.absences()))
         took = monotonic() - began
         # Each wait is at least twice as long as the one before, so that counts are frequent only after the start.
         wait = max(min(EVERY_SECONDS, wait * 2), took / LARGEST_SHARE)

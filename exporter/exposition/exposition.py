@@ -126,13 +126,8 @@ class Exposition:
             blocks[info.name] = block
         self._blocks = blocks
 
-    def take(self, changes: Mapping[PollKey, Update], yield_to_others: Callable[[], object] = lambda: None) -> None:
-        """Render the changed targets.
-
-        Args:
-            changes: target → its changes.
-            yield_to_others: called between targets, so that other threads can run.
-        """
+    def take(self, changes: Mapping[PollKey, Update]) -> None:
+        """Render the changed targets."""
         for key, update in changes.items():
             held = self._of_key.get(key, frozenset())
             placed = {family.info.name: self._put(key, family) for family in update.families}
@@ -146,7 +141,6 @@ class Exposition:
                 self._of_key[key] = self._sets.setdefault(names, names)
             else:
                 self._of_key.pop(key, None)
-            yield_to_others()
 
     def _put(self, key: PollKey, family: Family) -> bool:
         """Replace a target's samples of a family; returns whether the target has any now, dropped ones included."""
@@ -175,19 +169,16 @@ class Exposition:
         block = self._blocks.get(family)
         return block is not None and key in block.dropped
 
-    def build(self, yield_to_others: Callable[[], object] = lambda: None, *, own: bool = True) -> Generation:
+    def build(self, *, own: bool = True) -> Generation:
         """Join all chunks into a generation; only segments that changed are joined and compressed again.
 
-        Args:
-            yield_to_others: called between segments, so that other threads can run.
-            own: whether to encode the program's own metrics again; otherwise those of the last generation are used.
+        The program's `own` metrics are encoded again, or those of the last generation are used.
         """
         if own:
             lines: dict[Format, list[bytes]] = {form: [] for form in Format}
             for headers, own_lines in encode_own(self.own, self.admits):
                 for form in Format:
                     lines[form] += (headers[form], own_lines)
-                yield_to_others()
             self._own_parts = {form: Part.of(b"".join(lines[form])) for form in Format}
         bodies = {}
         for form in Format:
@@ -195,13 +186,10 @@ class Exposition:
             for block in self._blocks.values():
                 if block.chunks.total:
                     parts.append(block.headers[form])
-                    for segment in block.chunks.segments:
-                        parts.append(segment.part())
-                        yield_to_others()
+                    parts.extend(segment.part() for segment in block.chunks.segments)
             bodies[form] = Body([*parts, self._own_parts[form], self._ends[form]])
             if form in self.packed:
                 bodies[form].packed()
-            yield_to_others()
         dropped = {name: sum(block.dropped.values()) for name, block in self._blocks.items() if block.dropped}
         return Generation(bodies, sum(block.chunks.total for block in self._blocks.values()), dropped)
 

@@ -1,7 +1,6 @@
 """Renders a generation of the exposition every one to five seconds, on its own thread."""
 
 import asyncio
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import KW_ONLY, dataclass, field
@@ -12,7 +11,6 @@ from isal import igzip
 
 from exporter.exposition.exposition import Exposition, Filter, Format, Generation
 from exporter.exposition.store import Store
-from exporter.responsive.slices import YieldToOthers
 from exporter.telemetry import Telemetry
 
 P = ParamSpec("P")
@@ -42,7 +40,6 @@ class Renderer:
         telemetry: where the renderer's own metrics are kept.
         monotonic: a clock in seconds.
         grown: called when the number of series has doubled since the last call.
-        sleep: suspends the renderer's thread for a number of seconds.
         current: the generation that scrapes receive.
     """
 
@@ -52,7 +49,6 @@ class Renderer:
     monotonic: Callable[[], float]
     _: KW_ONLY
     grown: Callable[[], None] = lambda: None
-    sleep: Callable[[float], None] = time.sleep
     current: Generation = field(init=False)
     _rendered: float = 0.0
     _rendered_own: float = 0.0
@@ -64,7 +60,6 @@ class Renderer:
     def __post_init__(self) -> None:
         self.current = self.exposition.build()
         self.be_eager()
-        self._yield_to_others = YieldToOthers(self.monotonic, self.sleep)
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="renderer")
 
     async def run(self) -> None:
@@ -88,7 +83,7 @@ class Renderer:
         if changes := self.store.changes():
             self._is_behind = True
             began = self.monotonic()
-            await self.on_thread(self.exposition.take, changes, self._yield_to_others)
+            await self.on_thread(self.exposition.take, changes)
             self._rendering += self.monotonic() - began
 
     async def render(self, *, own: bool = True) -> Generation:
@@ -99,7 +94,7 @@ class Renderer:
         await self._take()
         began = self.monotonic()
         self._is_behind = False
-        self.current = await self.on_thread(self.exposition.build, self._yield_to_others, own=own)
+        self.current = await self.on_thread(self.exposition.build, own=own)
         self._rendered = now = self.monotonic()
         self._pause = min(LONGEST_GAP, max(SHORTEST_GAP, (now - began) * PAUSE_FACTOR))
         self._rendered_own = now if own else self._rendered_own
@@ -135,7 +130,7 @@ class Renderer:
         def make() -> tuple[bytes, Generation | None]:
             selected = self.exposition.select(wanted, form)
             packed = igzip.compress(selected, compresslevel=DEFLATE_LEVEL) if gzip else selected
-            return packed, self.exposition.build(self._yield_to_others, own=False) if renew else None
+            return packed, self.exposition.build(own=False) if renew else None
 
         packed, generation = await self.on_thread(make)
         if generation is not None:

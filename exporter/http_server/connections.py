@@ -2,8 +2,10 @@
 
 import asyncio
 import errno
+import resource
 import socket
 import ssl
+import sys
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -25,6 +27,19 @@ BUSY_SECONDS = 0.02
 # A fault has ended when it has not occurred for this time.
 QUIET_SECONDS = 10.0
 _GONE = (errno.EAGAIN, errno.EINTR, errno.ECONNABORTED, errno.EPROTO)
+
+
+def raise_file_limit() -> None:
+    """Raise the soft limit of open files to the hard limit, where the system allows it."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def file_limit() -> int:
+    """Return how many files and sockets this process may have open."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return sys.maxsize if soft == resource.RLIM_INFINITY else soft
 
 
 class Connections:

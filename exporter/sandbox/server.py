@@ -2,9 +2,8 @@
 
 from starlette.applications import Starlette
 
-from exporter.http_server.connections import Connections
+from exporter.http_server.connections import Connections, file_limit
 from exporter.http_server.server import LoopServer, bind
-from exporter.responsive.runtime import file_limit
 
 # The exporter may run in the same process, and needs the greater part of the files.
 LEAST_CONNECTIONS, MOST_CONNECTIONS, SHARE_OF_FILES = 16, 512, 4

@@ -4,11 +4,10 @@ Fields are added and never removed. Times are unix seconds, durations are second
 """
 
 import json
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, fields
 from typing import NamedTuple
 
-from exporter.responsive.slices import unhurried
 from exporter.web import explanation
 from exporter.web.explanation import Explanation, absence_as_json, explain, parse_question
 from exporter.web.status import View
@@ -22,12 +21,12 @@ Fields = Iterable[tuple[str, str]]
 
 
 class Endpoint(NamedTuple):
-    """A path below `/api/v1/`: what it is for, its parameters, and the function that answers, piece by piece."""
+    """A path below `/api/v1/`: what it is for, its parameters, and the function that answers."""
 
     path: str
     description: str
     parameters: Mapping[str, str]
-    answer: Callable[[View, Fields], AsyncIterator[str]]
+    answer: Callable[[View, Fields], str]
 
 
 def encode(value: object) -> str:
@@ -35,25 +34,23 @@ def encode(value: object) -> str:
     return json.dumps(value, separators=(",", ":"), allow_nan=False)
 
 
-async def _status(view: View, _fields: Fields) -> AsyncIterator[str]:
-    yield encode(asdict(await view.status())) + "\n"
+def _status(view: View, _fields: Fields) -> str:
+    return encode(asdict(view.status())) + "\n"
 
 
-async def _targets(view: View, given: Fields) -> AsyncIterator[str]:
-    found, _ = await view.targets(parse_query(given, view.known(), default_limit=DEFAULT_ROWS))
-    async for piece in _with_rows(view, found, "targets", map(_target, found.targets)):
-        yield piece
+def _targets(view: View, given: Fields) -> str:
+    found, _ = view.targets(parse_query(given, view.known(), default_limit=DEFAULT_ROWS))
+    return encode(_plain(found, "targets") | {"targets": list(map(_target, found.targets))}) + "\n"
 
 
-async def _explain(view: View, given: Fields) -> AsyncIterator[str]:
-    found = await explain(view, parse_question(view, given))
-    async for piece in _with_rows(view, found, "absences", map(absence_as_json, found.absences)):
-        yield piece
+def _explain(view: View, given: Fields) -> str:
+    found = explain(view, parse_question(view, given))
+    return encode(_plain(found, "absences") | {"absences": list(map(absence_as_json, found.absences))}) + "\n"
 
 
-async def _index(_view: View, _fields: Fields) -> AsyncIterator[str]:
+def _index(_view: View, _fields: Fields) -> str:
     listed = [{"path": it.path, "description": it.description, "parameters": it.parameters} for it in ENDPOINTS[1:]]
-    yield json.dumps({"endpoints": listed}, indent=2) + "\n"
+    return json.dumps({"endpoints": listed}, indent=2) + "\n"
 
 
 def _target(view: TargetView) -> dict[str, object]:
@@ -62,18 +59,6 @@ def _target(view: TargetView) -> dict[str, object]:
 
 def _plain(view: TargetView | TargetsView | Explanation, but: str = "") -> dict[str, object]:
     return {field.name: getattr(view, field.name) for field in fields(view) if field.name != but}
-
-
-async def _with_rows(
-    view: View, found: TargetsView | Explanation, name: str, rows: Iterable[Mapping[str, object]]
-) -> AsyncIterator[str]:
-    """Encode an object with a list as its last field, a row at a time."""
-    yield f'{encode(_plain(found, name))[:-1]},"{name}":['
-    separator = ""
-    async for row in unhurried(rows, view.clocks.monotonic):
-        yield separator + encode(row)
-        separator = ","
-    yield "]}\n"
 
 
 ENDPOINTS = (

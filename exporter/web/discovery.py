@@ -1,13 +1,9 @@
 """`/sd/{kind}`: the resources of a kind for Prometheus' HTTP service discovery, for jobs that probe them."""
 
-from collections.abc import AsyncIterator
-from heapq import heappop, heappush
-
 from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 
 from exporter.metric import label_value
-from exporter.responsive.slices import unhurried
 from exporter.targets.directory import Known
 from exporter.targets.target import NAMED_BY_SEARCH, Target
 from exporter.web.api import encode
@@ -20,11 +16,11 @@ INCOMPLETE = "X-Edge-Incomplete"
 _ADDRESSES = {"script": "default_hostname"}
 
 
-async def discover(view: View, kind: str, query: QueryParams) -> tuple[list[Known], list[str]]:
+def discover(view: View, kind: str, query: QueryParams) -> tuple[list[Known], list[str]]:
     """Find the resources of a kind; it causes no platform call.
 
     Returns:
-        The resources that have an address, as a heap, and the accounts of which nothing is known.
+        The resources that have an address, and the accounts of which nothing is known.
 
     Raises:
         HTTPException: nothing lists such a kind (404), or nothing is known of it yet (503).
@@ -43,7 +39,7 @@ async def discover(view: View, kind: str, query: QueryParams) -> tuple[list[Know
     for account in accounts:
         # Prometheus drops every target for an empty answer, so it must be true: all are known, none gets one.
         is_known, is_complete = False, registry.is_known_whole(account, kind)
-        async for one in unhurried(registry.selected(account, kind), view.clocks.monotonic):
+        for one in registry.selected(account, kind):
             if is_gone(Target(account, kind, one.key.id)):
                 continue
             has_address = bool(_address(one))
@@ -51,7 +47,7 @@ async def discover(view: View, kind: str, query: QueryParams) -> tuple[list[Know
             may_get_one = one.facts is None if kind in _ADDRESSES else kind in NAMED_BY_SEARCH
             is_complete = is_complete and (has_address or not may_get_one)
             if has_address and (not is_own or registry.owns(one.key)):
-                heappush(found, one)
+                found.append(one)
         if not (is_known or is_complete):
             unknown.append(account)
     if unknown and len(unknown) == len(accounts):
@@ -60,16 +56,15 @@ async def discover(view: View, kind: str, query: QueryParams) -> tuple[list[Know
     return found, unknown
 
 
-async def pieces(view: View, heap: list[Known]) -> AsyncIterator[str]:
+def groups(found: list[Known]) -> str:
     """Encode the answer, ordered by account and id, so that all exporters of an installation answer alike."""
-    begin = "["
-    async for one in unhurried((heappop(heap) for _ in range(len(heap))), view.clocks.monotonic):
-        facts = {"account": one.key.account, "kind": one.key.kind, "id": one.key.id, "name": one.name}
-        facts |= one.facts or {}
-        labels = {f"__meta_edge_{label}": label_value(value) for label, value in facts.items()}
-        yield begin + encode({"targets": [label_value(_address(one))], "labels": labels})
-        begin = ",\n"
-    yield "]\n" if begin != "[" else "[]\n"
+    return "[" + ",\n".join(map(_group, sorted(found, key=lambda one: one.key))) + "]\n"
+
+
+def _group(one: Known) -> str:
+    facts = {"account": one.key.account, "kind": one.key.kind, "id": one.key.id, "name": one.name, **(one.facts or {})}
+    labels = {f"__meta_edge_{label}": label_value(value) for label, value in facts.items()}
+    return encode({"targets": [label_value(_address(one))], "labels": labels})
 
 
 def _address(one: Known) -> str:

@@ -8,7 +8,6 @@ from typing import Any
 from exporter.collectors.causes import Cause
 from exporter.explain.explainer import Absence, AbsenceFilter
 from exporter.metric import label_value
-from exporter.responsive.slices import unhurried
 from exporter.web.status import View
 from exporter.web.target_query import check, read_fields, read_number
 
@@ -76,16 +75,14 @@ def parse_question(view: View, fields: Iterable[tuple[str, str]]) -> AbsenceQuer
     )
 
 
-async def explain(view: View, question: AbsenceQuery) -> Explanation:
-    """Answer a question; the event loop runs between small pieces of the work."""
+def explain(view: View, question: AbsenceQuery) -> Explanation:
+    """Answer a question."""
     families: Counter[tuple[str, Cause]] = Counter()
     targets: Counter[tuple[str, Cause]] = Counter()
     page: list[Absence] = []
     matched = 0
     left = set(question.targets)
-    async for absence in unhurried(view.explainer.absences(question), view.clocks.monotonic):
-        if absence is None:
-            continue
+    for absence in view.explainer.absences(question):
         families[absence.collector, absence.cause] += len(absence.families)
         targets[absence.collector, absence.cause] += 1
         if question.offset <= matched < question.offset + question.limit:
@@ -93,7 +90,7 @@ async def explain(view: View, question: AbsenceQuery) -> Explanation:
         left -= {absence.target, absence.name}
         matched += 1
     # Targets all of whose families have series.
-    async for key, status in unhurried(view.store.statuses() if left else (), view.clocks.monotonic):
+    for key, status in view.store.statuses() if left else ():
         left -= {key.target.label, status.target.name}
     return Explanation(
         now=view.clocks.wall(),

@@ -5,10 +5,9 @@ from pathlib import Path
 
 from starlette.types import ASGIApp
 
-from exporter.http_server.connections import Connections
+from exporter.http_server.connections import Connections, file_limit
 from exporter.http_server.server import LoopServer, bind
 from exporter.log import logger
-from exporter.responsive import runtime
 from exporter.web.auth.access import AccessControl, slow_check
 from exporter.web.auth.tls import ServerTls, prefers_curve_unset
 from exporter.web.auth.web_config import WebConfig, load_web_config
@@ -56,7 +55,7 @@ class WebServer:
 
     def leave_room(self, outgoing: int) -> None:
         """Limit open connections, so that file descriptors are left for outgoing ones and the rest of the process."""
-        files = runtime.file_limit()
+        files = file_limit()
         room = files - RESERVED_FILES - outgoing
         if room < LEAST_CONNECTIONS:
             needed = LEAST_CONNECTIONS + RESERVED_FILES + outgoing

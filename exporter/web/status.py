@@ -10,7 +10,6 @@ from exporter.explain.explainer import Explainer
 from exporter.exposition.store import Store
 from exporter.metric import label_value
 from exporter.polling.scheduler import Schedule
-from exporter.responsive.slices import unhurried
 from exporter.targets.registry import Registry
 from exporter.targets.target import Target, TargetKey
 from exporter.web import status_models as views
@@ -142,19 +141,19 @@ class View:
         """Return whether a target of this key is polled."""
         return bool(self.registry.find(key)) or any(known.target.label == key for known, _ in self.store.statuses())
 
-    async def targets(self, query: TargetQuery, pairs: Sequence[Pair] = ()) -> tuple[views.TargetsView, Census]:
+    def targets(self, query: TargetQuery, pairs: Sequence[Pair] = ()) -> tuple[views.TargetsView, Census]:
         """Return the targets that a query finds, of these or of all, and their counts in every state."""
         pairs = pairs or list(self.store.statuses())
         found: list[Pair] = []
         census = Census()
-        async for pair in unhurried(pairs, self.clocks.monotonic):
+        for pair in pairs:
             if query.admits(pair):
                 census.take_in(pair)
                 if not query.states or state_of(pair[1]) in query.states:
                     found.append(pair)
         now = self.clocks.wall()
         page = query.arrange(found)[query.offset : query.offset + query.limit]
-        rows = [self._target(pair, now) async for pair in unhurried(page, self.clocks.monotonic)]
+        rows = [self._target(pair, now) for pair in page]
         return views.TargetsView(len(pairs), len(found), query.offset, query.limit, tuple(rows)), census
 
     def _target(self, pair: Pair, now: float) -> views.TargetView:
@@ -183,10 +182,10 @@ class View:
         key = TargetKey.of(target.account, "shield_zone", zone_id)
         return label_value(self.registry.name_of(key) or key.label) if zone_id else ""
 
-    async def status(self, pairs: Sequence[Pair] = ()) -> views.StatusView:
+    def status(self, pairs: Sequence[Pair] = ()) -> views.StatusView:
         """Return the state of the whole exporter; `pairs` are all targets, if they are known already."""
         census = Census()
-        async for pair in unhurried(pairs or list(self.store.statuses()), self.clocks.monotonic):
+        for pair in pairs or list(self.store.statuses()):
             census.take_in(pair)
         schedule = self.schedule()
         failures = tuple(self._failures(census))

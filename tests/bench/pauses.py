@@ -12,9 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from exporter.daemon import runtime
 from exporter.daemon.daemon import Daemon
 from exporter.log import configure
-from exporter.responsive import runtime
 from exporter.settings.model import Settings
 from exporter.targets.target import PollKey, TargetKey
 from tests.bench.process import polling_zones

@@ -296,12 +296,3 @@ def test_only_segments_that_changed_are_joined_again_and_both_formats_share_them
     assert len(segments[0]) > 3
     assert segments[0] <= {id(piece) for piece in bodies[0][Format.OPENMETRICS].pieces}
     assert (len(segments[1] - segments[0]), len(segments[2] - segments[1])) == (0, 1)
-
-
-def test_others_are_given_way_between_targets_and_between_segments() -> None:
-    made, times = exposition(), list[str]()
-    made.take(
-        {key(number): Update((family(WINDOW, str(number)),)) for number in range(5)}, lambda: times.append("take")
-    )
-    made.build(lambda: times.append("build"))
-    assert (times.count("take"), times.count("build") > 3) == (5, True)

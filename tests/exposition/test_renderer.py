@@ -5,7 +5,7 @@ import gzip
 import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import count
 from typing import Any
 from unittest.mock import patch
@@ -19,7 +19,6 @@ from exporter.exposition.exposition import Exposition, Filter, Format
 from exporter.exposition.renderer import EAGER_SECONDS, LONGEST_SILENCE, SHORTEST_GAP, Renderer
 from exporter.exposition.store import HEALTH, Store
 from exporter.metric import Family, FamilyInfo, Kind, Sample
-from exporter.responsive.slices import LONGEST_STRETCH
 from exporter.targets.target import Target
 from exporter.telemetry import Telemetry
 from tests.polled import succeed
@@ -32,9 +31,8 @@ INFOS = tuple(FamilyInfo(f"edge_poll_{place}", "Of a poll.", Kind.GAUGE, "", ("z
 
 @dataclass
 class Clock(TurnedClock):
-    """A clock that tests set, that each look at it advances, and that records sleep."""
+    """A clock that tests set, and that each look at it advances."""
 
-    slept: list[float] = field(default_factory=list)
     step: float = 0.0
 
     def __call__(self) -> float:
@@ -76,7 +74,7 @@ async def rendering(cap: int = 1_000_000, grown: Callable[[], None] = lambda: No
     telemetry = Telemetry(CollectorRegistry(), "test")
     exposition = Exposition(telemetry.exposed(), cap=cap)
     exposition.declare((*INFOS, *HEALTH))
-    renderer = Renderer(exposition, store, telemetry, clock, grown=grown, sleep=clock.slept.append)
+    renderer = Renderer(exposition, store, telemetry, clock, grown=grown)
     clock.now += EAGER_SECONDS
     await renderer.render()
     clock.now += SHORTEST_GAP
@@ -95,7 +93,7 @@ async def rendering(cap: int = 1_000_000, grown: Callable[[], None] = lambda: No
         ("eager step wait:1 step wait:0.99 step", [True, True, False]),
         ("eager wait:29 step wait:1 step", [True, False]),
         # After one that took long, the next one waits longer.
-        ("publish slow:0.02 step slow:0 publish wait:1 step wait:3 step", [True, False, True]),
+        ("publish slow:0.2 step slow:0 publish wait:1 step wait:3 step", [True, False, True]),
     ],
 )
 async def test_a_generation_is_rendered_when_something_changed_or_its_own_metrics_are_due(
@@ -178,18 +176,6 @@ async def test_it_is_told_when_the_series_have_doubled() -> None:
             setup.publish(number, 1)
             await setup.renderer.render()
     assert len(times) == 3, "at 1, 3 and 7 zones"
-
-
-async def test_the_thread_gives_way_after_each_stretch_of_work() -> None:
-    async with rendering() as setup:
-        await setup.renderer.render()
-        setup.clock.slept.clear()
-        setup.clock.step = LONGEST_STRETCH / 3
-        for number in range(30):
-            setup.publish(number, 1)
-        await setup.renderer.render()
-        assert len(setup.clock.slept) > 5
-        assert all(seconds > 0 for seconds in setup.clock.slept)
 
 
 async def test_it_prints_by_itself_until_it_is_stopped() -> None:

@@ -4,7 +4,9 @@ import asyncio
 import errno
 import gc
 import logging
+import resource
 import socket
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -16,7 +18,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 from structlog.testing import capture_logs
 
-from exporter.http_server.connections import Connections
+from exporter.http_server.connections import Connections, file_limit
 from exporter.http_server.protocol import LARGEST_HEAD, REQUEST_SECONDS, TimeLimitedProtocol
 from exporter.http_server.server import STEP, LoopServer, bind
 from tests.waiting import PATIENCE, until
@@ -495,3 +497,9 @@ async def test_a_connection_is_kept_between_scrapes_until_a_request_does_not_end
     assert not connection.transport.is_closing()
     time.ahead += REQUEST_SECONDS
     await connection.until_closed()
+
+
+@pytest.mark.parametrize(("soft", "files"), [(1024, 1024), (resource.RLIM_INFINITY, sys.maxsize)])
+def test_the_limit_of_files_is_the_soft_one(monkeypatch: pytest.MonkeyPatch, soft: int, files: int) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (soft, resource.RLIM_INFINITY))
+    assert file_limit() == files

@@ -1,20 +1,15 @@
-import asyncio
 import gzip
 import re
-from collections.abc import Iterator
 from unittest.mock import Mock
 
 import httpx
 import pytest
 
 from exporter.assets.shipped import AssetError, find_folder
-from exporter.clock import Clocks
-from exporter.exposition.store import Status, Store
-from exporter.targets.target import PollKey
 from exporter.web.app import create_app
 from exporter.web.page.assets import load_assets
 from tests.web.rendered import Page
-from tests.web.view_setup import endpoints_client, view_setup, zone
+from tests.web.view_setup import endpoints_client, view_setup
 
 READING = [
     *("/", "/metrics", "/-/healthy", "/-/ready", "/api/v1/", "/api/v1/targets", "/api/v1/status", "/explain"),
@@ -216,32 +211,3 @@ async def test_all_paths_are_below_the_prefix(prefix: str) -> None:
         home = await client.get(bare)
         assert (home.status_code, home.headers["location"]) == (307, "edge/")
         assert [(await client.get(bare + path)).status_code for path in (bare, "/metrics/")] == [404, 404]
-
-
-async def test_one_page_is_made_at_a_time() -> None:
-    async with view_setup() as setup:
-        for number in range(50):
-            setup.succeed(zone(number))
-        events: list[str] = []
-
-        class Watched(Store):
-            def statuses(self) -> Iterator[tuple[PollKey, Status]]:
-                events.append("begin")
-                return setup.store.statuses()
-
-        def series() -> int:
-            events.append("end")
-            return 0
-
-        def ticking() -> float:
-            # Each look at the clock is a slice, so that the loop turns in the midst of the work.
-            setup.clock.now += 1
-            return setup.clock.now
-
-        view = setup.view()
-        view.store, view.series, view.clocks = Watched(setup.wall, setup.wall), series, Clocks(setup.wall, ticking)
-        transport = httpx.ASGITransport(setup.app(view=view))
-        async with httpx.AsyncClient(transport=transport, base_url="http://exporter:9877") as client:
-            answers = await asyncio.gather(*(client.get("/api/v1/status") for _ in range(3)))
-    assert [answer.status_code for answer in answers] == [200] * 3
-    assert events == ["begin", "end"] * 3

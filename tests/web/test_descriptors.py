@@ -16,7 +16,6 @@ from starlette.responses import PlainTextResponse
 from structlog.testing import capture_logs
 
 from exporter.http_server.protocol import TimeLimitedProtocol
-from exporter.responsive import runtime
 from exporter.sandbox import keys
 from exporter.sandbox.world import World
 from tests.counters.process import Exporter
@@ -161,7 +160,7 @@ async def test_connections_leave_files_for_the_outgoing_ones(
     monkeypatch: pytest.MonkeyPatch, spare: int, most: int, needed: list[int]
 ) -> None:
     monkeypatch.setattr(TimeLimitedProtocol, "seconds", 2 * PATIENCE)
-    monkeypatch.setattr(runtime, "file_limit", lambda: spare + 96 + 200)
+    monkeypatch.setattr("exporter.web.server.file_limit", lambda: spare + 96 + 200)
     async with serving(PlainTextResponse("here")) as server:
         with capture_logs() as logs:
             server.leave_room(200)

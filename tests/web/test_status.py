@@ -31,7 +31,7 @@ async def test_queries_are_targets_of_their_database() -> None:
         setup.succeed(Target("", "query", "orders/open", "open"), "database_queries")
         assert [row.account for row in await setup.rows()] == ["database:orders"]
         assert len(await setup.rows(accounts=("database:orders",))) == 1
-        assert (await setup.view().status()).accounts[0].targets == 1
+        assert setup.view().status().accounts[0].targets == 1
 
 
 async def test_an_account_has_its_state_budget_and_pause() -> None:
@@ -44,7 +44,7 @@ async def test_an_account_has_its_state_budget_and_pause() -> None:
         for path in ("/one", "/two"):
             budget.release(await budget.acquire(path), limited=True, wait=30.0)
         setup.turn(10)
-        (account,) = (await setup.view().status()).accounts
+        (account,) = setup.view().status().accounts
     assert (account.account, account.up, account.reason) == ("main", False, "unauthorized")
     assert (account.demand, account.budget, account.max_in_flight) == (12.5, 5.0, 4)
     assert (account.targets, account.failing) == (2, 1)
@@ -58,7 +58,7 @@ async def test_a_database_is_up_while_one_of_its_targets_succeeds() -> None:
         database = Target("", "database", "orders", "orders")
 
         async def is_up() -> bool:
-            return (await setup.view().status()).accounts[0].up
+            return setup.view().status().accounts[0].up
 
         assert await is_up()
         setup.fail(query, "database_queries")
@@ -101,14 +101,14 @@ async def test_an_exporter_without_a_shard_is_ready_when_the_state_s_database_ha
         setup.is_authenticated = False
         view = setup.view()
         at_once(setup.registry.resharding(Share(frozenset(), 2, may_change=True)))
-        waits_for, shown = [view.waits_for()], [(await view.status()).leases]
+        waits_for, shown = [view.waits_for()], [view.status().leases]
         holdings = [Holding(0, 2, "other/1", 3), Holding(1, 3, "of another total/1", 4)]
         for has_answered in (False, True):
             view.leases = Mock(has_answered=has_answered, holdings=holdings)
             waits_for.append(view.waits_for())
         for may_change in (True, False):
             at_once(setup.registry.resharding(Share(frozenset({1}), 2, may_change=may_change)))
-            shown.append((await view.status()).leases)
+            shown.append(view.status().leases)
         waits_for.append(view.waits_for())
     silent = "the state's database has not answered"
     assert waits_for == [silent, silent, "", "no authenticated answer has come"]

@@ -161,7 +161,7 @@ class ViewSetup:
 
     async def rows(self, **wanted: object) -> list[TargetView]:
         """Return the targets that a query finds."""
-        return list((await self.view().targets(TargetQuery().but(**wanted)))[0].targets)
+        return list((self.view().targets(TargetQuery().but(**wanted)))[0].targets)
 
     def turn(self, seconds: float) -> None:
         """Advance the clocks."""

@@ -10,8 +10,8 @@ from typing import Any
 
 from exporter.commands.output.printing import complaining
 from exporter.counters.storage import LeaseLostError, StateLockedError
+from exporter.http_server.connections import raise_file_limit
 from exporter.log import logger
-from exporter.responsive import runtime
 from exporter.validation.faults import ConfigurationError
 
 SIGNALS = frozenset({signal.SIGTERM, signal.SIGINT})
@@ -35,7 +35,7 @@ def listening(address: str, flag: str) -> Iterator[None]:
 
 def serve(coroutine: Coroutine[Any, Any, None]) -> None:
     """Run a server until it receives a signal; print a message and exit if it cannot start."""
-    runtime.raise_file_limit()
+    raise_file_limit()
     errors = (ConfigurationError, StateLockedError, LeaseLostError, ListenError)
     with complaining(*errors), ends_in_time():
         asyncio.run(coroutine)

@@ -2,7 +2,7 @@
 
 import platform as python_platform
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from urllib.parse import urlencode
 
@@ -14,7 +14,6 @@ from exporter.collectors.causes import Cause
 from exporter.explain.evidence import moment
 from exporter.explain.explainer import Absence
 from exporter.platform.errors import RateLimited
-from exporter.responsive.slices import unhurried
 from exporter.web.explanation import AbsenceQuery, Explanation
 from exporter.web.page import wording
 from exporter.web.page.assets import Asset
@@ -27,8 +26,6 @@ from exporter.web.target_query import LONGEST_SEARCH, MOST_ROWS, PAGE_ROWS, PAGE
 REFRESH_SECONDS = 5
 LONG_REFRESH_SECONDS = 60
 LONG_PAGE = 250
-# The number of template pieces that are joined before the event loop may run.
-BUFFERED = 10
 _CHART_WIDTH = 120
 _CHART_TOP = 3
 _CHART_BOTTOM = 25
@@ -143,14 +140,13 @@ def _environment() -> Environment:
 class Pages:
     """Renders the pages; jinja2 escapes every text that is not markup."""
 
-    def __init__(self, monotonic: Callable[[], float], assets: Mapping[str, Asset], version: str) -> None:
-        self._monotonic = monotonic
+    def __init__(self, assets: Mapping[str, Asset], version: str) -> None:
         self._shared = {"assets": assets, "version": version}
 
     def status(
         self, status: StatusView, found: TargetsView, counts: Census, query: TargetQuery, known: FilterValues
-    ) -> AsyncIterator[str]:
-        """Render the status page with the targets that a query found, piece by piece.
+    ) -> str:
+        """Render the status page with the targets that a query found.
 
         `counts` has the states of the targets, whatever states the query asks for.
         """
@@ -169,22 +165,20 @@ class Pages:
             refresh=LONG_REFRESH_SECONDS if len(found.targets) > LONG_PAGE else REFRESH_SECONDS,
         )
 
-    def explanation(self, found: Explanation, question: AbsenceQuery) -> AsyncIterator[str]:
-        """Render the page of the absent families that a question found, piece by piece."""
+    def explanation(self, found: Explanation, question: AbsenceQuery) -> str:
+        """Render the page of the absent families that a question found."""
         asked = ", ".join(sorted(question.targets | question.families))
         listed = sum(len(absence.families) for absence in found.absences)
         return self._rendered(
             "explanation.html", now=found.now, found=found, asked=asked, causes=_by_cause(found), listed=listed
         )
 
-    def runbook(self, name: str, content: Markup) -> AsyncIterator[str]:
+    def runbook(self, name: str, content: Markup) -> str:
         """Render a runbook, whose page is one level below the others."""
         return self._rendered("runbook.html", root="../", name=name, content=content)
 
-    def _rendered(self, template: str, *, root: str = "", **values: object) -> AsyncIterator[str]:
-        stream = _environment().get_template(template).stream(root=root, **self._shared, **values)
-        stream.enable_buffering(BUFFERED)
-        return unhurried(stream, self._monotonic)
+    def _rendered(self, template: str, *, root: str = "", **values: object) -> str:
+        return _environment().get_template(template).render(root=root, **self._shared, **values)
 
 
 def _alike(failures: Sequence[FailureView]) -> list[list[FailureView]]:

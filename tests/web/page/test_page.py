@@ -219,7 +219,7 @@ async def test_at_most_twelve_errors_are_shown_beside_a_link_to_all_and_fifty_ar
         for number in range(60):
             setup.fail(zone(number), reason=f"reason_{number}")
         page = await shown(setup)
-        assert len((await setup.view().status()).failures) == 50
+        assert len(setup.view().status().failures) == 50
     assert page.html.partition('<ul class="errors">')[2].partition("</ul>")[0].count("<li>") == 12
     assert "All failures" in page.text
 

@@ -1,10 +1,12 @@
-"""Tunes the process: the switch interval of threads, garbage collection, and the limit of open files."""
+"""Tunes the process for its event loop, and measures the loop's lag."""
 
+import asyncio
 import gc
-import resource
 import sys
-from contextlib import suppress
+import time
+from collections.abc import Awaitable, Callable
 
+LAG_EVERY_SECONDS = 0.1
 # The longest wait of the event loop for another thread, at each of its steps; Python's default is 5 ms. With 0.5 ms, a
 # busy daemon spends a tenth of its processor time on changes of the thread.
 TURN_SECONDS = 0.002
@@ -25,24 +27,21 @@ def share() -> None:
 
 
 def settle() -> None:
-    """Collect garbage now, and exclude all remaining objects from later collections, which stop every thread.
+    """Exclude all present objects from later collections of garbage, which stop every thread.
 
-    Excluded objects are still freed when nothing refers to them, except reference cycles, which stay until the next
-    call. Call this when many long-lived objects were created or replaced.
+    Excluded objects are still freed when nothing refers to them, except reference cycles, which stay. So call this when
+    the number of long-lived objects has doubled, and not again and again.
     """
-    gc.unfreeze()
-    gc.collect()
     gc.freeze()
 
 
-def raise_file_limit() -> None:
-    """Raise the soft limit of open files to the hard limit, where the system allows it."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with suppress(OSError, ValueError):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-
-
-def file_limit() -> int:
-    """Return how many files and sockets this process may have open."""
-    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return sys.maxsize if soft == resource.RLIM_INFINITY else soft
+async def watch_lag(
+    observe: Callable[[float], object],
+    monotonic: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> None:
+    """Sleep repeatedly, by a clock in seconds, and report each time how many seconds late the event loop resumed."""
+    while True:
+        began = monotonic()
+        await sleep(LAG_EVERY_SECONDS)
+        observe(max(0.0, monotonic() - began - LAG_EVERY_SECONDS))
