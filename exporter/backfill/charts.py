@@ -1,152 +1,168 @@
-"""Requests the past days of a target from the platform's charts, in windows that the platform allows."""
+"""Reads the closed days before the first sights of an account's counters from the platform's charts."""
 
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
+import asyncio
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from itertools import chain
 from typing import Any
 
-from exporter.backfill.samples import Span, day_of, midnight
+from exporter.backfill.openmetrics import Past
 from exporter.collectors import dns_statistics, shield_rate_limits
-from exporter.collectors.collector import Polled, TargetCollector
-from exporter.collectors.endpoints.endpoint import Endpoint
-from exporter.collectors.endpoints.path import Path
-from exporter.metric import DayBuckets, FamilyInfo, Kind, LabelValues
+from exporter.collectors.collector import Collector, Context, Polled, TargetCollector
+from exporter.counters.rows import StateRow, unpack
+from exporter.counters.series import DaySeries, Series
+from exporter.metric import DayBuckets, FamilyInfo, Kind, LabelValues, label_value
 from exporter.platform.api import dns
+from exporter.platform.errors import NotAvailable, PlatformError
+from exporter.platform.http.client import Client
 from exporter.platform.operation import Answer, Caller, Request
+from exporter.targets.registry import Registry
+from exporter.targets.target import PollKey, Target
 
-# The platform's charts show this many days by default. It is unknown whether they can show more.
+BUILT_IN = (dns_statistics.COLLECTOR, shield_rate_limits.COLLECTOR)
+# Charts of statistics show this many days by default. It is unknown whether they can show more.
 WINDOW_DAYS = 30
-# The map of breaches covers this many days, including today; days without a breach are missing.
+# The map of breaches covers this many days, including today; in it, days without a breach are missing.
 BREACH_DAYS = 28
+# The time limit of a call, including retries and the wait for the budget.
+CALL_SECONDS = 600.0
 
-SeriesKey = tuple[str, LabelValues]
-# Family and label values beyond the target's own → day → count.
-Shown = dict[SeriesKey, dict[int, float]]
+# A counter and its label values beyond the target's own → ordinal of a UTC day → count.
+Shown = dict[tuple[FamilyInfo, LabelValues], dict[int, float]]
 
 
-@dataclass(frozen=True, slots=True)
-class History:
-    """How the past days of a collector's counters are requested.
-
-    Attributes:
-        window_days: how many days one call can request; 0 if a call cannot choose its days.
-        zero_days: a missing day counts 0 if it is one of the last `zero_days` days. Any other missing
-            day is unknown.
-        newest: where dates in the path are relative to the present, how many days ago the newest day is. Such a path
-            is requested as on an earlier day.
-    """
-
-    collector: TargetCollector[Any]
-    window_days: int = 0
-    zero_days: int = 0
-    newest: int | None = None
+def counters(collector: TargetCollector[Any]) -> tuple[FamilyInfo, ...]:
+    """Return the counters of a collector."""
+    return tuple(info for info in collector.families if info.kind is Kind.COUNTER)
 
 
 @dataclass(frozen=True, slots=True)
 class Windowed:
-    """A caller that adds certain days to requests for statistics; the collector reads the answer as usual."""
+    """A caller that requests statistics for certain days; the collector reads the answer as usual."""
 
     caller: Caller
-    span: Span
+    days: range
 
     async def call(self, request: Request[Any]) -> Answer[Any]:
-        """Send a request; statistics are requested for the days of the history."""
+        """Send a request."""
         if request.operation is dns.STATISTICS:
-            # The end is the next midnight, which includes the whole last day, whether the platform reads it as a time
-            # or a date.
-            query = {**(request.query or {}), "dateFrom": _wire(self.span.first), "dateTo": _wire(self.span.last + 1)}
-            request = replace(request, query=query)
+            # The end is the next midnight, which includes the last day, whether the platform reads a time or a date.
+            window = {"dateFrom": _midnight(self.days.start), "dateTo": _midnight(self.days.stop)}
+            request = replace(request, query={**(request.query or {}), **window})
         return await self.caller.call(request)
 
 
-# Polls a target, for the days of a span or as if it were another time.
-Poll = Callable[[Span | None, datetime | None], Awaitable[Polled]]
+@dataclass(frozen=True, slots=True)
+class AccountCharts:
+    """Reads the charts of one account's targets.
 
-# The collectors of the catalogue that have a history.
-BUILT_IN = (
-    History(dns_statistics.COLLECTOR, WINDOW_DAYS),
-    History(shield_rate_limits.COLLECTOR, zero_days=BREACH_DAYS),
-)
-
-
-def history_of(endpoint: Endpoint, collector: TargetCollector[Any]) -> History | None:
-    """Return how the days of an endpoint's charts are requested; None if it has no charts or no past days."""
-    if not any(metric.days for metric in endpoint.metrics) or _names_one_day(endpoint.path):
-        return None
-    if not endpoint.path.days_ago:
-        return History(collector)
-    newest = _newest(endpoint.path)
-    return History(collector, max(endpoint.path.days_ago) - newest, newest=newest)
-
-
-def limits_of(endpoint: Endpoint) -> Iterator[str]:
-    """Yield a sentence for the counters of an endpoint that have no history or only a part, with the reason."""
-    charted = ", ".join(metric.name for metric in endpoint.metrics if metric.days)
-    monthly = ", ".join(metric.name for metric in endpoint.metrics if metric.month)
-    if charted and _names_one_day(endpoint.path):
-        yield f"no history of {charted}: the path names one day, and no span such as {{days_ago:30}} to {{today}}"
-    elif charted and not endpoint.path.days_ago:
-        days = "only the days in the answer, because the path has no dates such as {days_ago:30}"
-        yield f"of {charted}, the history has {days}"
-    if monthly:
-        yield f"no history of {monthly}: a month-to-date value has no past days"
-
-
-def _newest(path: Path) -> int:
-    """Return how many days ago the newest day of a path is; 0 if the path does not name an end."""
-    return 0 if path.names_today or len(path.days_ago) == 1 else min(path.days_ago)
-
-
-def _names_one_day(path: Path) -> bool:
-    """Return whether a path names a single day and not a span of days."""
-    return max(path.days_ago, default=0) <= _newest(path) if path.names_today or path.days_ago else False
-
-
-def families(histories: Iterable[History]) -> tuple[FamilyInfo, ...]:
-    """Return the counters that have a history."""
-    return tuple(info for one in histories for info in one.collector.families if info.kind is Kind.COUNTER)
-
-
-async def days(history: History, poll: Poll, wanted: Collection[int], now: datetime) -> Shown:
-    """Return what the platform shows of the wanted days (ordinals), and perhaps of others; raises PlatformError.
-
-    `now` is the time for answers without a date.
+    Attributes:
+        registry: the targets; `discover` fills it.
+        rows: the counters' state, which tells from which day they count, and what they leave out of earlier days.
+        failures: what could not be read, with the reasons.
     """
-    if not wanted:
-        return {}
-    if not history.window_days:
-        return _shown_by_itself(await poll(None, None), history.zero_days, now)
-    shown: Shown = {}
-    for first in range(min(wanted), max(wanted) + 1, history.window_days):
-        last = min(first + history.window_days - 1, max(wanted))
-        if history.newest is None:
-            polled = await poll(Span(first, last), None)
-        else:
-            # As above, the end is the next midnight.
-            polled = await poll(None, datetime.fromordinal(last + 1 + history.newest).replace(tzinfo=UTC))
-        for key, source in _buckets(polled):
-            held = {day: count for day, count in source.days.items() if first <= day <= last}
-            shown.setdefault(key, {}).update(held)
-    return shown
+
+    account: str
+    client: Client
+    registry: Registry
+    rows: Mapping[PollKey, StateRow]
+    failures: list[str] = field(default_factory=list)
+
+    @property
+    def today(self) -> int:
+        """The ordinal of the platform's UTC day."""
+        return self.client.present().astimezone(UTC).toordinal()
+
+    async def discover(self, collectors: Iterable[Collector]) -> None:
+        """Find the account's targets."""
+        (account,) = self.registry.polled(self.account, "account").values()
+        for collector in collectors:
+            if collector.wants(account):
+                polled = await self._poll(collector, account, range(1))
+                if polled.found is not None:
+                    self.registry.apply(self.account, polled.found)
+                if polled.error is not None:
+                    self.failures.append(f"{self.account}: the list of resources is incomplete: {polled.error}")
+
+    async def read(self, collectors: Iterable[TargetCollector[Any]], days: range) -> list[Past]:
+        """Return what the platform shows of the days, and the live counters leave out."""
+        in_flight = asyncio.Semaphore(self.client.rate_limiter.max_in_flight)
+
+        async def read(collector: TargetCollector[Any], target: Target) -> list[Past]:
+            async with in_flight:
+                try:
+                    return await self._past(collector, target, days)
+                except NotAvailable:
+                    return []  # The zone does not have this resource.
+                except (PlatformError, ValueError) as error:
+                    self.failures.append(f"{self.account}: {target.key.label} ({target.name}): {error}")
+                    return []
+
+        reading = [
+            read(collector, target)
+            for collector in collectors
+            for target in self.registry.polled(self.account, collector.polls).values()
+        ]
+        return list(chain.from_iterable(await asyncio.gather(*reading)))
+
+    async def _past(self, collector: TargetCollector[Any], target: Target, days: range) -> list[Past]:
+        row = self.rows.get(PollKey(target.key, collector.name))
+        live = {} if row is None else unpack(row.data)
+        first_days = {
+            family: [series.first_day for series in states.values() if isinstance(series, DaySeries)]
+            for family, states in live.items()
+        }
+        # Counter → the day of its first sight, from which the live one counts.
+        begun = {info: min(first_days.get(info.name, ()), default=self.today) for info in counters(collector)}
+        days = days[: max(0, max(begun.values()) - days.start)]
+        shown = await self._shown(collector, target, days)
+        named = target if row is None else replace(target, name=row.name)
+        own = tuple(label_value(label.value(named, None)) for label in collector.labels)
+        past = []
+        for (info, labels), counts in shown.items():
+            series = live.get(info.name, {}).get(labels)
+            kept = {day: _left_out(series, day, count) for day, count in counts.items() if day < begun[info]}
+            if kept:
+                past.append(Past(info, own + labels, kept))
+        return past
+
+    async def _shown(self, collector: TargetCollector[Any], target: Target, days: range) -> Shown:
+        """Return what the platform shows of the days."""
+        size = WINDOW_DAYS if collector is dns_statistics.COLLECTOR else max(1, len(days))
+        shown: Shown = {}
+        for window in (days[at : at + size] for at in range(0, len(days), size)):
+            polled = await self._poll(collector, target, window)
+            if polled.error is not None:
+                raise polled.error
+            for info, _, sources, _ in polled.outcomes[0].counts:
+                for labels, source in sources:
+                    if isinstance(source, DayBuckets):
+                        whole = self._whole(collector, source).items()
+                        held = {day: count for day, count in whole if day in window and day < self.today}
+                        shown.setdefault((info, labels), {}).update(held)
+        return shown
+
+    def _whole(self, collector: TargetCollector[Any], source: DayBuckets) -> Mapping[int, float]:
+        """Return the days of a chart that are complete."""
+        if collector is dns_statistics.COLLECTOR:
+            return source.days
+        if collector is shield_rate_limits.COLLECTOR:
+            zeros = dict.fromkeys(range(self.today - BREACH_DAYS + 1, self.today), 0.0) if source.charted else {}
+            return {**zeros, **source.days}
+        # The window of the answer may begin in the middle of its oldest day.
+        return {day: source.days[day] for day in sorted(source.days)[1:]}
+
+    async def _poll(self, collector: Collector, target: Target, days: range) -> Polled:
+        calls = self.client.until(self.client.clocks.monotonic() + CALL_SECONDS)
+        return await collector.result(Context(Windowed(calls, days), self.registry, self.client.present()), target)
 
 
-def _shown_by_itself(polled: Polled, zero_days: int, now: datetime) -> Shown:
-    today = day_of(polled.date or now)
-    zeros = dict.fromkeys(range(today - zero_days + 1, today + 1), 0.0)
-    charts = {key: source.days for key, source in _buckets(polled) if source.charted}
-    if zero_days:
-        return {key: {**zeros, **shown} for key, shown in charts.items()}
-    # The oldest day may be incomplete, because the window can begin in the middle of it.
-    return {key: {day: shown[day] for day in sorted(shown)[1:]} for key, shown in charts.items()}
+def _midnight(ordinal: int) -> str:
+    return datetime.fromordinal(ordinal).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _buckets(polled: Polled) -> Iterator[tuple[SeriesKey, DayBuckets]]:
-    """Yield the day counters of the polled target."""
-    for count in polled.outcomes[0].counts:
-        for labels, source in count.sources:
-            if isinstance(source, DayBuckets):
-                yield (count.info.name, labels), source
-
-
-def _wire(ordinal: int) -> str:
-    return datetime.fromtimestamp(midnight(ordinal) / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+def _left_out(series: Series | None, day: int, count: float) -> float:
+    """Return the part of a day's count that the live counter leaves out: at most its baseline, where it has one."""
+    baseline = series.uncounted(day) if isinstance(series, DaySeries) else None
+    return count if baseline is None else min(count, baseline)

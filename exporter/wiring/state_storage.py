@@ -1,4 +1,4 @@
-"""Creates the storage of the state in a database from its settings, and reads what a running daemon has stored."""
+"""Creates the storage of the state in a database from its settings."""
 
 import os
 import secrets
@@ -8,15 +8,7 @@ from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING
 
-from exporter.backfill.baselines import (
-    Baselines,
-    OwnBaselines,
-    RecordedBaselines,
-    open_file_baselines,
-    recorded_in_file,
-)
-from exporter.clock import SYSTEM
-from exporter.counters.storage import LeaseHeldError, NullObserver, StorageError
+from exporter.counters.storage import NullObserver, StorageError
 from exporter.settings.service import StateSettings
 from exporter.targets.sharding import Share
 from exporter.targets.target import PollKey
@@ -73,30 +65,3 @@ def _address(state: StateSettings) -> str:
         return state.address()
     except SecretFileError as error:
         raise StorageError(str(error)) from None
-
-
-def recorded(state: StateSettings) -> RecordedBaselines | None:
-    """Return the rows that a running daemon has stored; None without a state."""
-    if not state.is_shared:
-        return recorded_in_file(state.path) if state.path is not None and state.path.exists() else None
-    from exporter.counters.state_database import StateDatabase  # noqa: PLC0415 - an extra
-
-    database = StateDatabase(partial(_address, state), state.lease)
-    return RecordedBaselines(partial(database.row, state.installation), database.close)
-
-
-async def baselines(state: StateSettings, share: Share) -> Baselines:
-    """Read the baselines of the live counters of a share of the targets, for a backfill; raises BaselineError."""
-    if not state.is_shared or (stored := recorded(state)) is None:
-        return await open_file_baselines(state.path, SYSTEM)
-    if len(share.held) > 1:
-        # The targets of all shards, which no single process counts: the stored rows of the running exporters are read.
-        return stored
-    storage = lone_storage(state, share)
-    try:
-        own = await OwnBaselines.open(storage, SYSTEM)
-    except LeaseHeldError:
-        storage.close()
-        return stored
-    await stored.close()
-    return own

@@ -2,22 +2,19 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager, closing
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from exporter.backfill.baselines import open_file_baselines
-from exporter.backfill.charts import BUILT_IN, families
-from exporter.backfill.job import Backfill, Report, Selected
-from exporter.backfill.output import Spool
-from exporter.backfill.samples import STEPS
+from exporter.backfill.charts import BUILT_IN, AccountCharts
+from exporter.backfill.openmetrics import STEPS, write
 from exporter.clock import Clocks
-from exporter.collectors import discovery, dns_statistics, shield_rate_limits
+from exporter.collectors import discovery
 from exporter.collectors.collector import Context
 from exporter.counters.ledger import Entry, Ledger
 from exporter.counters.on_thread import OnThread
@@ -25,16 +22,19 @@ from exporter.counters.state_file import FileStorage
 from exporter.platform.http.client import Client, Observer
 from exporter.sandbox.faults import Faults
 from exporter.sandbox.world import World
+from exporter.settings.service import StateSettings
 from exporter.targets.registry import Registry
 from exporter.targets.sharding import Shard
 from exporter.targets.target import PollKey
 from exporter.wiring import from_settings
 from exporter.wiring.clients import client_of
+from exporter.wiring.stored_rows import stored_rows
 from tests.counters.ledger_driver import LedgerEvents
 from tests.exporter_parts import START, at_once, configuration, sandbox, still
 
 TODAY = date(2026, 2, 8)
 DAY = 86_400.0
+NAMES = [collector.name for collector in BUILT_IN]
 
 # Label pairs, and samples as (unix seconds, value).
 Labels = frozenset[tuple[str, str]]
@@ -43,7 +43,7 @@ Raw = dict[tuple[str, Labels], Samples]
 
 
 def ago(days: int) -> date:
-    """Return a day before the sandbox's present day."""
+    """Return a day before the sandbox's first day."""
     return TODAY - timedelta(days=days)
 
 
@@ -65,7 +65,7 @@ def grown(samples: Samples) -> float:
 
 @dataclass
 class BackfillSetup:
-    """A sandbox, and the objects that read it, whose clock is `behind` by some seconds, and waits between polls."""
+    """A sandbox, and the objects that read it, whose clock is `behind` by some seconds."""
 
     world: World
     faults: Faults
@@ -73,29 +73,23 @@ class BackfillSetup:
     folder: Path
     account: Mapping[str, object] = field(default_factory=dict)
     behind: float = 0.0
-    waited: list[float] = field(default_factory=list)
 
     @property
-    def state(self) -> Path:
-        """The state file."""
-        return self.folder / "state.db"
+    def state(self) -> StateSettings:
+        """The settings of the state file."""
+        return StateSettings(path=self.folder / "state.db")
 
     @property
     def output(self) -> Path:
         """The file of history."""
         return self.folder / "history.om"
 
-    def _clocks(self) -> Clocks:
-        return Clocks(lambda: self.world.clock.now() - self.behind, sleep=at_once)
-
-    async def _wait(self, seconds: float) -> None:
-        self.waited.append(seconds)
-
     @asynccontextmanager
     async def parts(self) -> AsyncIterator[tuple[Registry, Client]]:
         """Return a registry with the account's targets, and the account's client."""
         settings = configuration(self.url, {}, **{"timeout": 5, **self.account})
-        client = client_of(settings.accounts[0], Observer(), 1, self._clocks())
+        clocks = Clocks(lambda: self.world.clock.now() - self.behind, sleep=at_once)
+        client = client_of(settings.accounts[0], Observer(), 1, clocks)
         registry = Registry(Shard())
         registry.configure(from_settings.selections(settings))
         try:
@@ -105,69 +99,45 @@ class BackfillSetup:
 
     async def backfill(
         self,
-        first: date | None = None,
-        last: date | None = None,
+        first: date,
+        last: date,
         *,
         step: str = "3h",
-        state: bool = True,
+        state: StateSettings | None = None,
         labels: Mapping[str, str] | None = None,
-        selected: Selected | None = None,
-        progressed: Callable[[Report], None] = lambda _report: None,
-    ) -> Report:
-        """Write history."""
-        baselines = await open_file_baselines(self.state if state else None, self._clocks())
-        try:
-            async with self.parts() as (registry, client):
-                work = Backfill(
-                    registry,
-                    {"main": client},
-                    baselines,
-                    labels=labels or {},
-                    step=STEPS[step],
-                    selected=selected or Selected(),
-                    clocks=replace(self._clocks(), sleep=self._wait),
-                    progressed=progressed,
-                )
-                span = await work.survey(
-                    None if first is None else first.toordinal(), None if last is None else last.toordinal()
-                )
-                with closing(Spool(self.output, families(BUILT_IN), {"days": str(span)})) as spool:
-                    report = await work.run(span, spool)
-                    spool.finish(keep=bool(report.failures))
-                    return report
-        finally:
-            await baselines.close()
+    ) -> list[str]:
+        """Write the history of the days, the last one included, and return what could not be read."""
+        async with self.parts() as (registry, client):
+            charts = AccountCharts("main", client, registry, stored_rows(state or self.state, NAMES))
+            await charts.discover([discovery.COLLECTOR])
+            past = await charts.read(BUILT_IN, range(first.toordinal(), last.toordinal() + 1))
+            write(self.output, past, labels or {}, STEPS[step])
+            return charts.failures
 
-    @asynccontextmanager
-    async def ledger(self) -> AsyncIterator[Ledger]:
-        """Open the ledger of a daemon."""
+    async def scrape(self, raw: Raw) -> None:
+        """Poll every counter once as a daemon does, and add the served values to the raw samples."""
+        now = datetime.fromtimestamp(self.world.clock.now(), UTC)
         clocks = Clocks(self.world.clock.now)
-        storage = OnThread(FileStorage(self.state, clocks.wall, lambda _at: None))
+        storage = OnThread(FileStorage(self.folder / "state.db", clocks.wall, lambda _at: None))
         ledger = Ledger(storage, LedgerEvents(), clocks=clocks, linger=0)
         await ledger.open()
         try:
-            yield ledger
+            async with self.parts() as (registry, client):
+                context = Context(client.until(None), registry, now)
+                found = await discovery.COLLECTOR.poll(context, next(registry.targets("account")))
+                assert found.found is not None
+                registry.apply("main", found.found)
+                for collector in BUILT_IN:
+                    for target in registry.targets(collector.polls):
+                        polled = await collector.poll(context, target)
+                        key = PollKey(target.key, collector.name)
+                        entry = Entry(key, target.name, now.timestamp(), polled.outcomes[0].counts, polled.date or now)
+                        for family in await ledger.record(entry):
+                            for sample in family.samples:
+                                labels = frozenset(zip(family.info.labels, sample.values, strict=True))
+                                raw.setdefault((family.info.name, labels), []).append((now.timestamp(), sample.value))
         finally:
             await ledger.close()
-
-    async def scrape(self, ledger: Ledger, raw: Raw) -> None:
-        """Poll every counter once, and add the served values to the raw samples."""
-        async with self.parts() as (registry, client):
-            now = datetime.fromtimestamp(self.world.clock.now(), UTC)
-            context = Context(client.until(None), registry, now)
-            account = next(registry.targets("account"))
-            found = await discovery.COLLECTOR.poll(context, account)
-            assert found.found is not None
-            registry.apply("main", found.found)
-            for collector in (dns_statistics.COLLECTOR, shield_rate_limits.COLLECTOR):
-                for target in registry.targets(collector.polls):
-                    polled = await collector.poll(context, target)
-                    key = PollKey(target.key, collector.name)
-                    entry = Entry(key, target.name, now.timestamp(), polled.outcomes[0].counts, polled.date or now)
-                    for family in await ledger.record(entry):
-                        for sample in family.samples:
-                            labels = frozenset(zip(family.info.labels, sample.values, strict=True))
-                            raw.setdefault((family.info.name, labels), []).append((now.timestamp(), sample.value))
 
 
 @asynccontextmanager
@@ -193,7 +163,7 @@ def written(home: Path, step: str) -> Written:
         async with backfill_setup(home, start=time.time()) as where:
             today = datetime.fromtimestamp(where.world.clock.now(), UTC).date()
             days = [today - timedelta(days=number) for number in range(30, 0, -1)]
-            await where.backfill(days[0], days[-1], labels={"job": "edge"}, state=False, step=step)
+            await where.backfill(days[0], days[-1], labels={"job": "edge"}, step=step)
             dns = where.world.dns
             truth = {str(zone): [dns.true_queries(zone, day) for day in days] for zone in dns.zones}
             end = datetime(today.year, today.month, today.day, tzinfo=UTC).timestamp()

@@ -1,16 +1,23 @@
-"""History and live counters together count everything once, whichever is first."""
+"""History and live counters together count everything once, but for the first day before the first sight."""
 
+from collections.abc import Iterable
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
-from exporter.backfill.job import Report, Selected
+from exporter.counters.storage import StorageError
+from exporter.daemon.daemon import Daemon
+from exporter.sandbox import keys
 from exporter.sandbox.dns import Chart, Shape
+from exporter.settings.model import Settings
+from exporter.settings.service import StateSettings
+from exporter.wiring.stored_rows import stored_rows
 from tests.backfill.backfill_setup import DAY, TODAY, BackfillSetup, Raw, ago, backfill_setup, grown, parsed
+from tests.postgres import Postgres
+from tests.waiting import until
 
-FIRST = ago(29)
 QUERIES, ROUTED, BREACHES = (
     "edge_dns_queries_total",
     "edge_dns_routed_queries_total",
@@ -23,183 +30,120 @@ def days(first: date, last: date) -> list[date]:
     return [date.fromordinal(day) for day in range(first.toordinal(), last.toordinal() + 1)]
 
 
-def joined(*raws: Raw) -> Raw:
+def growth(raws: Iterable[Raw], name: str, **labels: str) -> float:
+    """Return the total growth of the series of a family with these labels."""
     whole: Raw = {}
     for raw in raws:
         for key, samples in raw.items():
             whole.setdefault(key, []).extend(samples)
-    return whole
+    chosen = (samples for (family, own), samples in whole.items() if family == name and labels.items() <= set(own))
+    return sum(map(grown, chosen))
 
 
-def growth(raw: Raw, name: str, **labels: str) -> float:
-    """Return the total growth of the series of a family with these labels."""
-    return sum(
-        grown(samples) for (family, own), samples in raw.items() if family == name and labels.items() <= set(own)
-    )
+def queries(where: BackfillSetup, span: Iterable[date]) -> dict[int, int]:
+    """Return the true queries of each zone on these days."""
+    chosen = list(span)
+    return {zone: sum(where.world.dns.true_queries(zone, day) for day in chosen) for zone in where.world.dns.zones}
 
 
-def assert_all_is_counted(where: BackfillSetup, raw: Raw, first: date, last: date) -> None:
-    """Check every zone's queries and every limit's breaches of the days exactly."""
-    world, span = where.world, days(first, last)
-    for zone in world.dns.zones:
-        grown = growth(raw, QUERIES, zone_id=str(zone))
-        assert grown == sum(world.dns.true_queries(zone, day) for day in span), zone
-    breach_days = [day for day in span if (TODAY - day).days <= 27]
-    for limit in world.rate_limits.limits:
-        if any(key[0] == BREACHES and ("rate_limit_id", str(limit)) in key[1] for key in raw):
-            grown = growth(raw, BREACHES, rate_limit_id=str(limit))
-            assert grown == sum(world.rate_limits.true_breaches(limit, day).total for day in breach_days), limit
-
-
-async def test_history_first_and_live_later_lose_nothing(tmp_path: Path) -> None:
-    async with backfill_setup(tmp_path) as where:
-        report = await where.backfill(FIRST)
-        assert (report.failures, report.targets, report.done) == ([], 18, 18)
-        raw: Raw = {}
-        # The daemon starts six hours later, and only it counts what happened in between.
-        for step in (DAY / 4, 60.0, DAY, DAY * 2):
-            where.world.clock.advance(step)
-            async with where.ledger() as ledger:
-                await where.scrape(ledger, raw)
-        assert_all_is_counted(where, joined(parsed(where.output), raw), FIRST, date(2026, 2, 11))
-
-
-async def test_live_first_and_history_later_count_nothing_twice(tmp_path: Path) -> None:
-    async with backfill_setup(tmp_path) as where:
-        raw: Raw = {}
-        async with where.ledger() as ledger:
-            for step in (0.0, 3600.0, DAY, DAY):
-                where.world.clock.advance(step)
-                await where.scrape(ledger, raw)
-            # The live counters have counted these days.
-            assert (await where.backfill(date(2026, 2, 9), date(2026, 2, 10))).live == 18
-            # The platform's map no longer has earlier days.
-            report = await where.backfill(ago(25))
-            assert (report.failures, report.live) == ([], 0)
-        assert_all_is_counted(where, joined(parsed(where.output), raw), ago(25), date(2026, 2, 10))
-
-
-@pytest.mark.parametrize(
-    ("spans", "has_state", "counted"),
-    [
-        # Far history is asked for in windows.
-        ([(99, 0)], True, (99, 0)),
-        # Two spans, one after the other, count all once.
-        ([(20, 11), (10, 1)], True, (20, 1)),
-        # Without a state file, the history ends with yesterday.
-        ([(29, 0)], False, (29, 1)),
-    ],
-)
-async def test_each_day_is_counted_once(
-    tmp_path: Path, spans: list[tuple[int, int]], counted: tuple[int, int], *, has_state: bool
+@pytest.mark.parametrize("is_history_first", [True, False])
+async def test_only_the_first_day_before_the_first_sight_is_in_neither(
+    tmp_path: Path, *, is_history_first: bool
 ) -> None:
+    async with backfill_setup(tmp_path) as where:
+        world, raw = where.world, Raw()
+        if is_history_first:
+            assert await where.backfill(ago(25), ago(1)) == []
+        await where.scrape(raw)
+        held, limits = queries(where, [TODAY]), world.rate_limits
+        breached = {limit: limits.true_breaches(limit, TODAY).total for limit in limits.limits}
+        # A day from before the first sight rises later: the live counter counts that.
+        world.dns.add_queries(ZONE, 70, ago(2))
+        for step in (3600.0, DAY, DAY):
+            world.clock.advance(step)
+            await where.scrape(raw)
+        if not is_history_first:
+            assert await where.backfill(ago(25), date(2026, 2, 9)) == []
+        history, span = parsed(where.output), days(ago(25), date(2026, 2, 10))
+        for zone, total in queries(where, span).items():
+            assert growth([history, raw], QUERIES, zone_id=str(zone)) == total - held[zone], zone
+        served = {limit for limit in limits.limits if growth([raw], BREACHES, rate_limit_id=str(limit))}
+        assert LIMIT in served
+        for limit in served:
+            known = sum(limits.true_breaches(limit, day).total for day in span) - breached[limit]
+            assert growth([history, raw], BREACHES, rate_limit_id=str(limit)) == known, limit
+        assert {max(samples)[0] for samples in history.values()} == {1_770_508_800.0}, "the midnight of the first sight"
+        # Of days that are counted live there is no history.
+        await where.backfill(TODAY, date(2026, 2, 9))
+        assert parsed(where.output) == {}
+
+
+@pytest.mark.parametrize("spans", [[(99, 1)], [(20, 11), (10, 1)]], ids=["far back, in windows", "two files"])
+async def test_each_day_is_counted_once(tmp_path: Path, spans: list[tuple[int, int]]) -> None:
     async with backfill_setup(tmp_path, shield_zones={"discover": False}) as where:
-        found: Raw = {}
+        found = []
         for first, last in spans:
-            chosen = Selected(zones=frozenset({str(ZONE)}))
-            report = await where.backfill(ago(first), ago(last), state=has_state, selected=chosen)
-            assert (report.failures, report.targets) == ([], 1)
-            found = joined(found, parsed(where.output))
-            where.output.unlink()
-        span = days(ago(counted[0]), ago(counted[1]))
-        assert growth(found, QUERIES) == sum(where.world.dns.true_queries(ZONE, day) for day in span)
-        assert where.state.exists() == has_state
+            assert await where.backfill(ago(first), ago(last)) == []
+            found.append(parsed(where.output))
+        for zone, total in queries(where, days(ago(spans[0][0]), ago(1))).items():
+            assert growth(found, QUERIES, zone_id=str(zone)) == total
 
 
-@pytest.mark.parametrize("is_searched", [True, False])
-async def test_the_present_day_is_the_platform_s(tmp_path: Path, *, is_searched: bool) -> None:
-    off: dict[str, Any] = {key: {"discover": False} for key in ("dns_zones", "scripts", "shield_zones")}
-    async with backfill_setup(tmp_path, **{} if is_searched else off, rate_limits=[{"id": LIMIT}]) as where:
+@pytest.mark.real
+async def test_the_first_sights_are_read_from_a_database_while_exporters_run(
+    tmp_path: Path, postgres: Postgres
+) -> None:
+    async with backfill_setup(tmp_path) as where:
+        account = {"name": "main", "base_url": where.url, "api_key": keys.API_KEY}
+        state = StateSettings(url=SecretStr(postgres.new_database()))
+        assert stored_rows(state, ["dns_statistics"]) == {}
+        settings = Settings.model_validate(
+            {"accounts": [account], "state": {"url": state.address()}, "web": {"listen": "127.0.0.1:0"}}
+        )
+        daemon = await Daemon.start(settings, lambda: settings)
+        try:
+            await until(lambda: len(stored_rows(state, ["dns_statistics"])) == len(where.world.dns.zones))
+            where.world.clock.advance(2 * DAY)
+            await where.backfill(ago(5), date(2026, 2, 9), state=state)
+        finally:
+            await daemon.stop()
+        for zone, total in queries(where, days(ago(5), ago(1))).items():
+            assert growth([parsed(where.output)], QUERIES, zone_id=str(zone)) == total
+
+
+async def test_the_present_day_is_the_platform_s(tmp_path: Path) -> None:
+    async with backfill_setup(tmp_path, rate_limits=[{"id": LIMIT}]) as where:
         where.behind = DAY
-        report = await where.backfill(state=False)
-        assert (str(report.span), report.failures) == (f"{FIRST} to {TODAY}", [])
+        await where.backfill(ago(29), TODAY)
         breaches = where.world.rate_limits
         expected = sum(breaches.true_breaches(LIMIT, day).total for day in days(ago(27), ago(1)))
-        assert growth(parsed(where.output), BREACHES, rate_limit_id=str(LIMIT)) == expected
+        assert growth([parsed(where.output)], BREACHES, rate_limit_id=str(LIMIT)) == expected
 
 
 async def test_a_chart_that_is_null_has_no_history(tmp_path: Path) -> None:
     async with backfill_setup(tmp_path) as where:
         where.world.dns.set_chart(ZONE, Chart.QUERIES, Shape.NULL)
-        await where.backfill(FIRST)
-        history = parsed(where.output)
-        assert not any(name == QUERIES and ("zone_id", str(ZONE)) in own for name, own in history)
-        assert any(name == ROUTED and ("zone_id", str(ZONE)) in own for name, own in history)
+        await where.backfill(ago(29), ago(1))
+        names = {name for name, own in parsed(where.output) if ("zone_id", str(ZONE)) in own}
+        assert names == {ROUTED}
 
 
-async def test_a_zone_that_cannot_be_read_spoils_no_other_and_is_tried_again(tmp_path: Path) -> None:
+async def test_a_zone_that_cannot_be_read_spoils_no_other(tmp_path: Path) -> None:
     async with backfill_setup(tmp_path, dns_zones={"ids": [999]}) as where:
-        fault = where.faults.add({"kind": "status", "status": 500, "path_regex": "/dnszone/103/.*"})
-        report = await where.backfill(FIRST)
-        assert {failure.target.key.label for failure in report.failures} == {"dns_zone/103", "dns_zone/999"}
-        assert where.waited == [5.0, 10.0], "a 500 may be past, and a 404 is not"
-        assert growth(parsed(where.output), QUERIES, zone_id="103") == 0
-        where.faults.remove(fault.fault_id)
-        again = await where.backfill(FIRST)
-        assert [failure.target.key.label for failure in again.failures] == ["dns_zone/999"]
-        assert again.resumed == again.targets - 2
-        grown = growth(parsed(where.output), QUERIES, zone_id="103")
-        assert grown == sum(where.world.dns.true_queries(103, day) for day in days(FIRST, TODAY))
-
-
-class Unplugged(Exception):
-    """Raised at the point where the process would end."""
-
-
-async def test_interrupted_anywhere_it_goes_on_and_writes_the_same(tmp_path: Path) -> None:
-    (tmp_path / "a").mkdir()
-    (tmp_path / "b").mkdir()
-    async with backfill_setup(tmp_path / "a") as whole:
-        await whole.backfill(FIRST)
-    async with backfill_setup(tmp_path / "b", budget={"max_in_flight": 2}) as broken:
-        for stop in range(1, 18, 4):
-            seen: list[int] = []
-
-            def progressed(report: Report, stop: int = stop, seen: list[int] = seen) -> None:
-                seen.append(report.done)
-                if seen[-1] == stop:
-                    raise Unplugged
-
-            with pytest.raises(Unplugged):
-                await broken.backfill(FIRST, progressed=progressed)
-            assert (stop <= seen[-1] <= stop + 2, broken.output.exists()) == (True, False), "no further call begins"
-        report = await broken.backfill(FIRST)
-        assert report.resumed >= 17
-        assert sorted(broken.output.read_text().splitlines()) == sorted(whole.output.read_text().splitlines())
-        # A strict parser takes their order, too.
-        assert parsed(broken.output)
-
-
-async def test_a_refused_key_is_one_failure_and_not_one_a_zone(tmp_path: Path) -> None:
-    async with backfill_setup(tmp_path, api_key="wrong", dns_zones={"ids": list(range(101, 113))}) as where:
-        report = await where.backfill(FIRST)
-        assert [failure.target.key.label for failure in report.failures] == ["account/main", "account/main"]
-        assert ["401" in failure.reason for failure in report.failures] == [True, True]
-        assert report.failures[1].reason.startswith("dns_statistics: ")
-
-
-async def test_an_answer_of_too_many_requests_is_waited_for(tmp_path: Path) -> None:
-    async with backfill_setup(tmp_path) as where:
-        fault = {"kind": "status", "status": 429, "path_regex": "/dnszone/104/.*", "headers": {"Retry-After": "400"}}
-        where.faults.add({**fault, "times": 2})
-        assert ((await where.backfill(FIRST)).failures, where.waited) == ([], [300.0, 300.0])
-
-
-async def test_a_target_that_the_running_daemon_has_not_seen_is_left_for_later(tmp_path: Path) -> None:
-    async with backfill_setup(tmp_path) as where:
-        async with where.ledger() as ledger:
-            await where.scrape(ledger, {})
-            where.world.dns.add_zone("new.example")
-            report = await where.backfill(FIRST)
-        assert [failure.reason for failure in report.failures] == [
-            "the running exporter has not counted it yet; run this again later"
+        where.faults.add({"kind": "status", "status": 500, "path_regex": "/dnszone/103/.*"})
+        failures = await where.backfill(ago(29), ago(1))
+        assert [failure.partition(" (")[0] for failure in sorted(failures)] == [
+            "main: dns_zone/103",
+            "main: dns_zone/999",
         ]
+        history = [parsed(where.output)]
+        total = queries(where, days(ago(29), ago(1)))
+        assert [growth(history, QUERIES, zone_id=zone) for zone in ("102", "103")] == [total[102], 0]
 
 
-async def test_days_that_the_ledger_knows_are_not_asked_for_again(tmp_path: Path) -> None:
-    async with backfill_setup(tmp_path, shield_zones={"discover": False}) as where:
-        async with where.ledger() as ledger:
-            await where.scrape(ledger, {})
-        where.faults.add({"kind": "status", "status": 500, "path_regex": "/dnszone/101/.*"})
-        report = await where.backfill(ago(5), selected=Selected(zones=frozenset({"101"})))
-        assert (report.failures, report.targets) == ([], 1)
+def test_a_state_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "state.db").write_text("no database " * 100)
+    with pytest.raises(StorageError, match=r"state\.db cannot be read: file is not a database"):
+        stored_rows(StateSettings(path=tmp_path / "state.db"), ["dns_statistics"])
+    with pytest.raises(StorageError, match=r"the state database cannot be read: .*refused"):
+        stored_rows(StateSettings(url=SecretStr("postgresql://a:secret@127.0.0.1:1/x")), ["dns_statistics"])

@@ -150,31 +150,27 @@ def changed_counters(settings: Settings, verdicts: Sequence[AccountResult]) -> I
     if not has_counters or not any(verdict.tried for verdict in verdicts):
         return
     with loading():
-        from exporter.counters.rows import facts_key, unpack_facts  # noqa: PLC0415 - as above
+        from exporter.counters.rows import FACTS, facts_key, unpack_facts  # noqa: PLC0415 - as above
         from exporter.counters.storage import StorageError  # noqa: PLC0415
         from exporter.metric import differing  # noqa: PLC0415
-        from exporter.wiring import state_storage  # noqa: PLC0415
+        from exporter.wiring.stored_rows import stored_rows  # noqa: PLC0415
 
-    stored = state_storage.recorded(settings.state)
-    if stored is None:
+    try:
+        stored = stored_rows(settings.state, [one.name + FACTS for one in settings.endpoints])
+    except StorageError:
         return
     collectors = {one.name: one for one in from_settings.collectors(settings) if isinstance(one, TargetCollector)}
     found: Counter[tuple[KeyPath, str, str]] = Counter()
-    try:
-        for place, endpoint in enumerate(settings.endpoints):
-            tried = [one.target for verdict in verdicts for one in verdict.tried if one.collector == endpoint.name]
-            for target in tried:
-                row = stored.read(facts_key(PollKey(target.key, endpoint.name)))
-                facts = {} if row is None else unpack_facts(row.data)
-                for number, metric in enumerate(collectors[endpoint.name].metrics):
-                    known, now = facts.get(metric.name), metric.declared(target.account)
-                    if known is not None and now and known.declared != now:
-                        path: KeyPath = ("endpoints", place, "metrics", number, "name")
-                        found[path, metric.name, differing(known.declared, now)] += 1
-    except StorageError:
-        return
-    finally:
-        stored.release()
+    for place, endpoint in enumerate(settings.endpoints):
+        tried = [one.target for verdict in verdicts for one in verdict.tried if one.collector == endpoint.name]
+        for target in tried:
+            row = stored.get(facts_key(PollKey(target.key, endpoint.name)))
+            facts = {} if row is None else unpack_facts(row.data)
+            for number, metric in enumerate(collectors[endpoint.name].metrics):
+                known, now = facts.get(metric.name), metric.declared(target.account)
+                if known is not None and now and known.declared != now:
+                    path: KeyPath = ("endpoints", place, "metrics", number, "name")
+                    found[path, metric.name, differing(known.declared, now)] += 1
     for (path, name, parts), targets in found.items():
         effect = f"{targets} of its targets will continue from their values with a new baseline"
         yield path, f"'{name}' counts something else than before ({parts}): {effect}"

@@ -1,0 +1,77 @@
+"""Converts counts of days to a running total, and writes it as OpenMetrics with timestamps."""
+
+import math
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import date
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
+
+from exporter.metric import FamilyInfo, LabelValues
+
+DAY_MS = 86_400_000
+# The names of the possible distances between samples, in milliseconds. A day is a multiple of each.
+STEPS: Mapping[str, int] = {"15m": DAY_MS // 96, "1h": DAY_MS // 24, "3h": DAY_MS // 8}
+_EPOCH = date(1970, 1, 1).toordinal()
+
+
+class Past(NamedTuple):
+    """A series: its label values in the order of their names, and ordinal of a UTC day (`date.toordinal`) → count."""
+
+    info: FamilyInfo
+    values: LabelValues
+    days: Mapping[int, float]
+
+
+def samples(days: Mapping[int, float], step: int) -> Iterator[tuple[int, float]]:
+    """Yield unix milliseconds and the total since the first day, with each day's count spread evenly over the day.
+
+    The first sample of a day is 1 ms after its midnight and repeats the total before it. So a range that begins at a
+    midnight finds a sample there in Prometheus 2, which includes the beginning, and in Prometheus 3, which does not;
+    and the last sample of a file, at a midnight, is never at the time of the first one of the file that follows.
+    A day that is not known has no samples.
+    """
+    total = 0.0
+    for day in sorted(days):
+        midnight, count = (day - _EPOCH) * DAY_MS, days[day]
+        yield midnight + 1, total
+        for passed in range(step, DAY_MS + 1, step):
+            grown = count * passed / DAY_MS
+            # Whole numbers take the least space in a block.
+            yield midnight + passed, total + (math.floor(grown) if float(count).is_integer() else grown)
+        total += count
+
+
+def write(output: Path, past: Iterable[Past], labels: Mapping[str, str], step: int) -> int:
+    """Write series with additional labels to a new file, which gets its name when it is complete.
+
+    Returns:
+        The number of samples.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    written, fresh = 0, output.with_name(output.name + ".part")
+    try:
+        with fresh.open("w", encoding="utf-8", newline="\n") as file:
+            for info, series in groupby(sorted(past, key=lambda one: one.info.name), key=lambda one: one.info):
+                name = info.name.removesuffix("_total")
+                file.write(f"# HELP {name} {_escaped(info.help)}\n# TYPE {name} counter\n")
+                for one in series:
+                    pairs = (*labels.items(), *zip(info.labels, one.values, strict=True))
+                    named = info.name + "{" + ",".join(f'{key}="{_escaped(value)}"' for key, value in pairs) + "}"
+                    for at, value in samples(one.days, step):
+                        file.write(f"{named} {value:.17g} {at // 1000}.{at % 1000:03d}\n")
+                        written += 1
+            file.write("# EOF\n")
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.rename(output)
+    finally:
+        fresh.unlink(missing_ok=True)
+    return written
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')

@@ -1,0 +1,117 @@
+"""The command `backfill`: the arguments that it refuses, how it ends, and what it prints."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from exporter.sandbox import keys
+from tests.backfill.backfill_setup import parsed
+from tests.commands.platform import Platform, running
+from tests.commands.shell import Ended, invoke
+
+
+@pytest.fixture
+def platform() -> Iterator[Platform]:
+    with running(is_present=True, dns_zones=5) as served:
+        yield served
+
+
+@pytest.fixture
+def config(tmp_path: Path, platform: Platform) -> Path:
+    file = tmp_path / "config.yml"
+    file.write_text(f"""
+accounts:
+  - {{name: main, base_url: "{platform.url}", api_key: {keys.API_KEY}, budget: {{requests_per_second: 1000}}}}
+state: {{path: {tmp_path / "state.db"}}}
+""")
+    return file
+
+
+def backfill(config: Path, *arguments: str) -> Ended:
+    return invoke("backfill", "--config", config, "--output", config.parent / "history.om", *arguments)
+
+
+def day(ahead: int) -> str:
+    return (datetime.now(UTC) + timedelta(days=ahead)).date().isoformat()
+
+
+def test_a_month_is_written_and_the_next_step_is_named(config: Path) -> None:
+    ended = backfill(config, "--step", "3h", "--label", "job=edge", "--label", "instance=a:1")
+    output = config.parent / "history.om"
+    assert (ended.code, ended.err) == (0, "")
+    first, following = ended.out.splitlines()
+    raw = parsed(output)
+    assert first.startswith(
+        f"{output}: {day(-30)} to {day(-1)}, {len(raw)} series, {sum(map(len, raw.values()))} samples, "
+    )
+    assert following == (
+        f"Next: promtool tsdb create-blocks-from --max-block-duration=1200h openmetrics {output} DIRECTORY"
+    )
+    assert {(dict(labels)["job"], dict(labels)["instance"]) for _, labels in raw} == {("edge", "a:1")}
+    assert {path.name for path in config.parent.iterdir()} == {"config.yml", "history.om"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--to", day(0)], f"--from and --to: the last day that has ended is {day(-1)}"),
+        (["--from", day(-3), "--to", day(-4)], "--from and --to: "),
+        (["--from", day(2)], "--from and --to: "),
+        (["--from", "yesterday"], "'yesterday' does not match the format '%Y-%m-%d'"),
+        (["--label", "job"], "expected NAME=VALUE"),
+        (["--label", "zone_id=1"], "expected NAME=VALUE with a name that the series have not"),
+        (["--label", "job=a", "--label", "job=b"], "found 'job=b', expected NAME=VALUE"),
+        (["--step", "5m"], "'5m' is not one of '15m', '1h', '3h'"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_and_nothing_is_written(config: Path, arguments: list[str], says: str) -> None:
+    ended = backfill(config, *arguments)
+    assert (ended.code, says in ended.err) == (2, True), ended.err
+    assert not (config.parent / "history.om").exists()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code", "said"),
+    [
+        ("budget:", "budgte:", 2, "budgte: unknown key; did you mean 'budget'?"),
+        ("name: main", "name: main, dns_zones: {discover: false}, shield_zones: {discover: false}", 1,
+         "nothing is written: the counters began before "),
+        (keys.API_KEY, "wrong", 1, "not read: main: the list of resources is incomplete: the platform answered 401"),
+        ("state.db", "config.yml", 1, "config.yml cannot be read: file is not a database"),
+        ("state: {path", "state: {path: null} #", 0, ""),
+    ],
+)  # fmt: skip
+def test_another_configuration_ends_otherwise(config: Path, old: str, new: str, code: int, said: str) -> None:
+    config.write_text(config.read_text().replace(old, new))
+    ended = backfill(config)
+    assert (ended.code, said in ended.err) == (code, True), ended.err
+    assert ((config.parent / "history.om").exists(), config.exists()) == (code == 0, True)
+
+
+def test_databases_have_no_history(config: Path) -> None:
+    config.write_text("databases: [{name: a, url: 'libsql://a.example.net', auth_token: t, queries: []}]\n")
+    ended = backfill(config)
+    assert (ended.code, "there is no account in the configuration" in ended.err) == (2, True), ended.err
+
+
+def test_a_file_that_is_there_is_not_overwritten(config: Path) -> None:
+    (config.parent / "history.om").write_text("mine")
+    ended = backfill(config)
+    assert (ended.code, "is there already" in ended.err) == (2, True)
+    assert (config.parent / "history.om").read_text() == "mine"
+    output = config / "history.om"
+    ended = backfill(config, "--output", str(output))
+    assert (ended.code, ended.err) == (1, f"cannot write {output}: Not a directory\n")
+
+
+def test_what_failed_is_named_and_its_name_steers_no_terminal(config: Path, platform: Platform) -> None:
+    platform.world.dns.zones.rename(102, "evil\x1b[2J\x9b31m\u202e\nforged")
+    platform.faults.add({"kind": "status", "status": 404, "path_regex": "/dnszone/102/.*"})
+    ended = backfill(config)
+    assert ended.code == 1
+    assert ended.err.startswith(r"not read: main: dns_zone/102 (evil\u001b[2J\u009b31m\u202e\u000aforged): ")
+    zones = {dict(labels).get("zone_id") for _, labels in parsed(config.parent / "history.om")}
+    assert zones >= {"101", "103"}
+    assert "102" not in zones

@@ -1,0 +1,51 @@
+"""The samples of a history, and its file."""
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from exporter.backfill.charts import BUILT_IN, counters
+from exporter.backfill.openmetrics import DAY_MS, STEPS, Past, samples, write
+
+EPOCH = date(1970, 1, 1).toordinal()
+HOUR = 3_600_000
+INFO = counters(BUILT_IN[0])[0]
+
+
+def test_a_day_is_spread_evenly_and_begins_just_after_its_midnight() -> None:
+    assert {"15m": HOUR // 4, "1h": HOUR, "3h": HOUR * 3} == STEPS
+    assert list(samples({EPOCH + 1: 25.0, EPOCH + 2: 0.5}, STEPS["3h"])) == [
+        (DAY_MS + 1, 0.0),
+        # A whole count grows by whole numbers.
+        *((DAY_MS + HOUR * hours, 25 * hours // 24) for hours in range(3, 24, 3)),
+        (2 * DAY_MS, 25.0),
+        (2 * DAY_MS + 1, 25.0),
+        *((2 * DAY_MS + HOUR * hours, 25 + 0.5 * hours / 24) for hours in range(3, 24, 3)),
+        (3 * DAY_MS, 25.5),
+    ]
+
+
+@pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
+def test_a_total_never_falls_and_a_day_that_is_not_known_has_no_samples(step: int) -> None:
+    found = list(samples({EPOCH + 3: 20_000_001.0, EPOCH + 1: 7.0, EPOCH: 0.7}, step))
+    assert found == sorted(found)
+    assert [value for _, value in found] == sorted(value for _, value in found)
+    assert found[-1] == (4 * DAY_MS, 20_000_008.7)
+    assert [at for at, _ in found if 2 * DAY_MS <= at <= 3 * DAY_MS + 1] == [2 * DAY_MS, 3 * DAY_MS + 1]
+
+
+def test_a_file_is_openmetrics_and_gets_its_name_when_it_is_whole(tmp_path: Path) -> None:
+    output = tmp_path / "history.om"
+    past = [Past(INFO, ("main", "7", "x\\y\nz"), {EPOCH: 8.0}), Past(INFO, ("main", "8", ""), {EPOCH: 1e20})]
+    assert write(output, past, {"job": 'a"b'}, STEPS["3h"]) == 18
+    head, kind, first, *_, last, end = output.read_text().splitlines()
+    assert (head.split()[:3], kind) == (["#", "HELP", "edge_dns_queries"], "# TYPE edge_dns_queries counter")
+    series = 'edge_dns_queries_total{job="a\\"b",account="main",'
+    assert first == f'{series}zone_id="7",domain="x\\\\y\\nz"}} 0 0.001'
+    assert (last, end) == (f'{series}zone_id="8",domain=""}} 1e+20 86400.000', "# EOF")
+    with pytest.raises(ZeroDivisionError):
+        write(
+            tmp_path / "other.om", (Past(INFO, ("main", "7", ""), {EPOCH: 1 / number}) for number in (1, 0)), {}, HOUR
+        )
+    assert list(tmp_path.iterdir()) == [output]
