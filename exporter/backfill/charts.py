@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, date
 from itertools import chain
 from typing import Any
 
@@ -48,8 +48,8 @@ class Windowed:
         """Send a request."""
         if request.operation is dns.STATISTICS:
             # The end is the next midnight, which includes the last day, whether the platform reads a time or a date.
-            window = {"dateFrom": _midnight(self.days.start), "dateTo": _midnight(self.days.stop)}
-            request = replace(request, query={**(request.query or {}), **window})
+            begin, end = (f"{date.fromordinal(day)}T00:00:00Z" for day in (self.days.start, self.days.stop))
+            request = replace(request, query={**(request.query or {}), "dateFrom": begin, "dateTo": end})
         return await self.caller.call(request)
 
 
@@ -75,10 +75,10 @@ class AccountCharts:
         return self.client.present().astimezone(UTC).toordinal()
 
     async def discover(self, collectors: Iterable[Collector]) -> None:
-        """Find the account's targets."""
+        """Find the account's targets, with those of the collectors that discover any."""
         (account,) = self.registry.polled(self.account, "account").values()
         for collector in collectors:
-            if collector.wants(account):
+            if collector.discovers and collector.wants(account):
                 polled = await self._poll(collector, account, range(1))
                 if polled.found is not None:
                     self.registry.apply(self.account, polled.found)
@@ -109,12 +109,8 @@ class AccountCharts:
     async def _past(self, collector: TargetCollector[Any], target: Target, days: range) -> list[Past]:
         row = self.rows.get(PollKey(target.key, collector.name))
         live = {} if row is None else unpack(row.data)
-        first_days = {
-            family: [series.first_day for series in states.values() if isinstance(series, DaySeries)]
-            for family, states in live.items()
-        }
         # Counter → the day of its first sight, from which the live one counts.
-        begun = {info: min(first_days.get(info.name, ()), default=self.today) for info in counters(collector)}
+        begun = {info: _first_sight(live.get(info.name, {}).values(), self.today) for info in counters(collector)}
         days = days[: max(0, max(begun.values()) - days.start)]
         shown = await self._shown(collector, target, days)
         named = target if row is None else replace(target, name=row.name)
@@ -158,8 +154,8 @@ class AccountCharts:
         return await collector.result(Context(Windowed(calls, days), self.registry, self.client.present()), target)
 
 
-def _midnight(ordinal: int) -> str:
-    return datetime.fromordinal(ordinal).strftime("%Y-%m-%dT%H:%M:%SZ")
+def _first_sight(live: Iterable[Series], otherwise: int) -> int:
+    return min((series.first_day for series in live if isinstance(series, DaySeries)), default=otherwise)
 
 
 def _left_out(series: Series | None, day: int, count: float) -> float:

@@ -56,16 +56,15 @@ def backfill(
         parsed = _parsed(labels, {label for one in charts for info in counters(one) for label in info.labels})
         if output.exists():
             raise click.UsageError(f"{output} is there already: remove it, or name another --output")
-        finders = [one for one in polled if one.discovers]
-        days, past, failures = interruptible.run(_read(settings, charts, finders, first, last))
+        span, past, failures = interruptible.run(_read(settings, polled, charts, first, last))
     faults = [f"not read: {escape(failure)}" for failure in failures]
     if not past:
-        complain("\n".join([*faults, f"nothing is written: the counters began before {days}, or there are none"]))
+        complain("\n".join([*faults, f"nothing is written: the counters began before {span}, or there are none"]))
     try:
         samples = write(output, past, parsed, STEPS[step])
     except OSError as error:
         complain(f"cannot write {output}: {error.strerror or error}")
-    echo(f"{output}: {days}, {len(past)} series, {samples} samples, {output.stat().st_size / 1e6:.1f} MB.")
+    echo(f"{output}: {span}, {len(past)} series, {samples} samples, {output.stat().st_size / 1e6:.1f} MB.")
     echo(f"Next: promtool tsdb create-blocks-from --max-block-duration=1200h openmetrics {output} DIRECTORY")
     if faults:
         complain("\n".join(faults))
@@ -84,8 +83,8 @@ def _parsed(labels: Iterable[str], taken: set[str]) -> dict[str, str]:
 
 async def _read(
     settings: Settings,
+    polled: Sequence[Collector],
     charts: Sequence[TargetCollector[Any]],
-    finders: Sequence[Collector],
     first: datetime | None,
     last: datetime | None,
 ) -> tuple[str, list[Past], list[str]]:
@@ -95,17 +94,17 @@ async def _read(
     registry.configure(from_settings.selections(settings))
     rows = stored_rows(settings.state, [one.name for one in charts])
     async with AsyncExitStack() as opened:
-        accounts: list[AccountCharts] = []
+        accounts = []
         for account in settings.accounts:
             client = client_of(account, Observer(), settings.shard.parts)
             opened.push_async_callback(client.aclose)
             accounts.append(AccountCharts(account.name, client, registry, rows))
-        await asyncio.gather(*(one.discover(finders) for one in accounts))
+        await asyncio.gather(*(one.discover(polled) for one in accounts))
         yesterday = min(one.today for one in accounts) - 1
         end = yesterday if last is None else last.toordinal()
         days = range(end - DEFAULT_DAYS + 1 if first is None else first.toordinal(), end + 1)
         if not days or end > yesterday:
             raise click.UsageError(f"--from and --to: the last day that has ended is {date.fromordinal(yesterday)}")
         past = await asyncio.gather(*(one.read(charts, days) for one in accounts))
-    words = f"{date.fromordinal(days[0])} to {date.fromordinal(end)}"
-    return words, list(chain.from_iterable(past)), list(chain.from_iterable(one.failures for one in accounts))
+    span = f"{date.fromordinal(days[0])} to {date.fromordinal(end)}"
+    return span, list(chain.from_iterable(past)), list(chain.from_iterable(one.failures for one in accounts))
