@@ -12,7 +12,12 @@ LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generat
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+# Shown as the last line, which a failing command would not be.
+NEEDED = $(if $(filter True,$(shell $(or $(wildcard $(BIN)/python),$(PYTHON)) -c 'import sys; print(sys.version_info >= (3, 11))')),,$(error \
+	edge-exporter needs Python 3.11 or newer, and $(or $(wildcard $(BIN)/python),$(PYTHON)) is another: make PYTHON=python3.13))
+
 $(BIN)/edge-exporter: pyproject.toml
+	$(NEEDED)
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
@@ -45,6 +50,10 @@ check: $(VENV)/.test ## lint, types, and that what is generated is up to date
 .PHONY: lowest
 lowest: ## the tests that need no other programs, with the lowest versions of the dependencies
 	PYTHON=$(PYTHON) .ci/lowest
+
+.PHONY: pythons
+pythons: ## the tests that need no other programs, on every other Python from 3.11 on that is installed
+	PYTHON=$(PYTHON) .ci/pythons
 
 .PHONY: rooms
 rooms: $(VENV)/.test ## the rooms of the package, low to high, and what each imports

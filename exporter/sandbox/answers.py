@@ -2,10 +2,23 @@
 
 import json
 from collections.abc import Sequence
-from http import HTTPStatus
 from typing import Any
 
 from starlette.responses import Response
+
+
+# Of RFC 9110; those of Python's http module differ between its versions.
+_PHRASES = {
+    400: "Bad Request",
+    401: "Unauthorized",
+    403: "Forbidden",
+    404: "Not Found",
+    405: "Method Not Allowed",
+    413: "Content Too Large",
+    415: "Unsupported Media Type",
+    422: "Unprocessable Content",
+    500: "Internal Server Error",
+}
 
 
 def encode(content: Any) -> bytes:  # noqa: ANN401 - any JSON
@@ -39,7 +52,7 @@ def problem(
     more: dict[str, Any] = {"type": f"https://errors.example/{status}"}
     if fields:
         more = {"errors": [{"field": field, "message": message} for field, message in fields], "id": trace}
-    content = {"title": HTTPStatus(status).phrase, "status": status, "detail": detail, "instance": instance, **more}
+    content = {"title": _PHRASES[status], "status": status, "detail": detail, "instance": instance, **more}
     return payload(content, status, "application/problem+json")
 
 
