@@ -6,7 +6,6 @@ from typing import Any
 
 from starlette.responses import Response
 
-
 # Of RFC 9110; those of Python's http module differ between its versions.
 _PHRASES = {
     400: "Bad Request",

@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 import threading
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -60,7 +60,9 @@ def ends_in_time(seconds: float = SECONDS) -> Iterator[None]:
                 return
             if not is_counting:
                 is_counting = True
-                threading.Thread(target=_end_after, args=(seconds,), name="countdown", daemon=True).start()
+                # Both now: while the interpreter ends, no thread can be started. Writing to the log may hang, too.
+                for work, wait in ((_say_what_hangs, seconds), (_end, seconds + LOG_SECONDS)):
+                    threading.Thread(target=_after, args=(wait, work), name="countdown", daemon=True).start()
             # Pass the signal on to the installed handler.
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {received})
             signal.raise_signal(received)
@@ -79,12 +81,12 @@ def ends_in_time(seconds: float = SECONDS) -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
 
-def _end_after(seconds: float) -> None:
+def _after(seconds: float, work: Callable[[], None]) -> None:
     threading.Event().wait(seconds)
-    # Writing to the log may hang, too.
-    saying = threading.Thread(target=_say_what_hangs, daemon=True)
-    saying.start()
-    saying.join(LOG_SECONDS)
+    work()
+
+
+def _end() -> None:
     os._exit(0)
 
 
