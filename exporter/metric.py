@@ -81,7 +81,8 @@ class Metric(Generic[T_contra]):
             of label values to sources, or None.
         labels: the names of the labels that come after the target's.
         source: the fields of the answer that it is read from, if the help does not name them.
-        declared: for counters of the configuration: account → what is counted, as `Count.declared` says.
+        declared: for counters: identifies what is counted, as `Count.declared` says. Of a built-in metric it is a
+            number, to be raised when the metric counts something else than before.
     """
 
     name: str
@@ -90,7 +91,7 @@ class Metric(Generic[T_contra]):
     counted: "Callable[[T_contra], Source | Mapping[str, Source] | None] | None" = None
     labels: tuple[str, ...] = ()
     source: str = ""
-    declared: Callable[[str], bytes] = lambda _account: b""
+    declared: bytes = b"1"
 
     @property
     def kind(self) -> Kind:
@@ -142,29 +143,21 @@ class Count(NamedTuple):
     Attributes:
         labels: the values of the target's labels, which do not identify the series, so that a new name does not end it.
         sources: the values of the metric's other labels → the source.
-        declared: identifies what a family of the configuration counts; made by `declaration`. Empty for a built-in one.
+        declared: identifies what is counted; with another one, the counter starts again at 0.
     """
 
     info: FamilyInfo
     labels: LabelValues
     sources: tuple[tuple[LabelValues, Source], ...]
-    declared: bytes = b""
+    declared: bytes = b"1"
 
 
-# The parts of the configuration that say what a counter counts.
-DECLARED = ("base_url", "path", "days or month", "expression", "label", "scale")
 _PART_BYTES = 6
 
 
 def declaration(parts: Iterable[str]) -> bytes:
-    """Return what identifies a declaration: digests of the parts that `DECLARED` names, without their text."""
+    """Return what identifies a counter of the configuration: a digest of each part that says what it counts."""
     return b"".join(blake2b(part.encode(), digest_size=_PART_BYTES).digest() for part in parts)
-
-
-def differing(before: bytes, now: bytes) -> str:
-    """Return the names of the parts in which two declarations differ."""
-    spans = [(name, slice(at * _PART_BYTES, (at + 1) * _PART_BYTES)) for at, name in enumerate(DECLARED)]
-    return ", ".join(name for name, span in spans if before[span] != now[span])
 
 
 # Longer label values are cut, because users of the platform choose the names.

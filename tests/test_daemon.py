@@ -298,24 +298,6 @@ async def test_a_reload_polls_again_at_once_what_it_cut_off(configured: Configur
         assert len(await scraped(daemon, client, "edge_dns_window_queries")) == 3
 
 
-async def test_a_pause_that_the_platform_asked_for_goes_on_after_a_restart(configured: ConfiguredSandbox) -> None:
-    configured.faults.add({"kind": "status", "status": 429, "retry_after": 900, "path_regex": "/.*"})
-
-    def is_paused(daemon: Daemon) -> bool:
-        return daemon.schedule.accounts["main"].client.rate_limiter.pause.left() > 0
-
-    async with configured.daemon() as (daemon, _):
-        await until(lambda: is_paused(daemon))
-    configured.faults.clear()
-    async with configured.daemon() as (daemon, client):
-        await until(daemon.schedule.all_discovered)
-        (account,) = (await client.get("/api/v1/status")).json()["accounts"]
-        assert 0 < account["paused"] <= 900
-        assert await daemon.reload() == ()
-        assert is_paused(daemon)
-        assert "edge_api_requests_total{" not in (await client.get("/metrics")).text
-
-
 async def test_a_reload_takes_over_which_families_are_served(configured: ConfiguredSandbox) -> None:
     async with configured.daemon() as (daemon, client):
         await scraped(daemon, client, "edge_dns_window_queries")

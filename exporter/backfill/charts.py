@@ -10,8 +10,9 @@ from typing import Any
 from exporter.backfill.openmetrics import Past
 from exporter.collectors import dns_statistics, shield_rate_limits
 from exporter.collectors.collector import Collector, Context, Polled, TargetCollector
+from exporter.counters.counting import CountedFamily, Series
 from exporter.counters.rows import StateRow, unpack
-from exporter.counters.series import DaySeries, Series
+from exporter.counters.series import DaySeries
 from exporter.metric import DayBuckets, FamilyInfo, Kind, LabelValues, label_value
 from exporter.platform.api import dns
 from exporter.platform.errors import NotAvailable, PlatformError
@@ -110,14 +111,15 @@ class AccountCharts:
         row = self.rows.get(PollKey(target.key, collector.name))
         live = {} if row is None else unpack(row.data)
         # Counter → the day of its first sight, from which the live one counts.
-        begun = {info: _first_sight(live.get(info.name, {}).values(), self.today) for info in counters(collector)}
+        begun = {info: _first_sight(live.get(info.name), self.today) for info in counters(collector)}
         days = days[: max(0, max(begun.values()) - days.start)]
         shown = await self._shown(collector, target, days)
         named = target if row is None else replace(target, name=row.name)
         own = tuple(label_value(label.value(named, None)) for label in collector.labels)
         past = []
         for (info, labels), counts in shown.items():
-            series = live.get(info.name, {}).get(labels)
+            family = live.get(info.name)
+            series = None if family is None else family.series.get(labels)
             kept = {day: _left_out(series, day, count) for day, count in counts.items() if day < begun[info]}
             if kept:
                 past.append(Past(info, own + labels, kept))
@@ -154,8 +156,11 @@ class AccountCharts:
         return await collector.result(Context(Windowed(calls, days), self.registry, self.client.present()), target)
 
 
-def _first_sight(live: Iterable[Series], otherwise: int) -> int:
-    return min((series.first_day for series in live if isinstance(series, DaySeries)), default=otherwise)
+def _first_sight(live: CountedFamily | None, otherwise: int) -> int:
+    if live is None:
+        return otherwise
+    # The family's own day is a later one where a label value has left it.
+    return min((live.day, *(series.first_day for series in live.series.values() if isinstance(series, DaySeries))))
 
 
 def _left_out(series: Series | None, day: int, count: float) -> float:

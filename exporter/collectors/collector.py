@@ -204,7 +204,7 @@ def describe(labels: Sequence[Label[Any]], metrics: Iterable[Metric[Any]]) -> tu
 
 
 def measure(
-    labels: LabelValues, infos: Sequence[FamilyInfo], metrics: Sequence[Metric[P]], payload: P, account: str = ""
+    labels: LabelValues, infos: Sequence[FamilyInfo], metrics: Sequence[Metric[P]], payload: P
 ) -> tuple[tuple[Family, ...], tuple[Count, ...]]:
     """Turn a payload into the families and counts of one target: all of them, or an error.
 
@@ -213,7 +213,6 @@ def measure(
         infos: the family of each metric, in the same order.
         metrics: the declarations.
         payload: the platform's answer.
-        account: the target's account.
 
     Raises:
         WrongShape: a value cannot be read from this payload; OutOfRange where it is too large.
@@ -230,7 +229,7 @@ def measure(
                 for key, source in sources:
                     # Of label values that cutting makes equal the first is kept, as for gauges.
                     found.setdefault(_values(key), source)
-                counts.append(Count(info, labels, tuple(found.items()), metric.declared(account)))
+                counts.append(Count(info, labels, tuple(found.items()), metric.declared))
         except (ValueError, OverflowError) as error:
             fault = OutOfRange if isinstance(error, OverflowError) else WrongShape
             raise fault(f"{metric.name} cannot be read from the answer: {error}") from error
@@ -317,7 +316,7 @@ class TargetCollector(Collector, Generic[P]):
         if self.tells_facts is not None:
             context.registry.directory.note(target.key, self.tells_facts(answer.value))
         values = tuple(label_value(label.value(target, answer.value)) for label in self.labels)
-        families, counts = measure(values, self.families, self.metrics, answer.value, target.account)
+        families, counts = measure(values, self.families, self.metrics, answer.value)
         days = self.chart(answer.value) if self.chart is not None else None
         chart = tuple(days[day] for day in sorted(days)[-CHART_DAYS:]) if days else ()
         lack = NO_VALUES if answer.value is not None else Lack(self.nothing)

@@ -1,11 +1,11 @@
 """Durable counters, computed from the platform's values for each day or month.
 
 `series.py` contains the rules for counting a day's value, including late corrections, and `months.py` those of a
-month-to-date value; `series.py` applies them to the series of a family, all without any I/O. `ledger.py` counts polls,
-and returns the counters after they are committed. `rows.py` packs the series into rows. `storage.py` is the ledger's
-interface to a storage, and `on_thread.py` makes one of a storage that blocks: `state_file.py` keeps the rows in
-SQLite, `database_storage.py` in PostgreSQL (`state_database.py`), where `lease.py` excludes other exporters.
-`copying.py` copies one storage to another.
+month-to-date value; `counting.py` applies them to the families of a target, all without any I/O. `ledger.py` counts
+polls, and returns the counters after they are committed. `rows.py` packs the families into rows, and `upgrade.py`
+converts those of earlier versions. `storage.py` is the ledger's interface to a storage, and `on_thread.py` makes one of
+a storage that blocks: `state_file.py` keeps the rows in SQLite, `database_storage.py` in PostgreSQL
+(`state_database.py`), where `lease.py` excludes other exporters. `copying.py` copies one storage to another.
 
 How a lease, its epoch and its holder live in a state database:
 

@@ -9,27 +9,13 @@ from datetime import datetime
 from typing import NamedTuple, Protocol
 
 from exporter.clock import SYSTEM, Clocks, PlatformTime
-from exporter.counters.rows import (
-    ADDRESS,
-    FACTS,
-    NEVER,
-    PAUSE,
-    PLATFORM_TIME,
-    Families,
-    StateRow,
-    account_key,
-    facts_key,
-    listed,
-    pack,
-    pack_facts,
-    unpack,
-    unpack_facts,
-)
-from exporter.counters.series import FamilyFacts, Poll, States, advance_family, follow_family
+from exporter.counters.counting import Families, count_poll, served
+from exporter.counters.rows import PLATFORM_TIME, StateRow, account_key, listed, pack, unpack
+from exporter.counters.series import Poll
 from exporter.counters.storage import LeaseHeldError, StateLockedError, Storage, StorageError, report
+from exporter.counters.upgrade import upgraded
 from exporter.log import logger
-from exporter.metric import Count, Family, Sample, differing
-from exporter.platform.http.rate_limiter import Pause
+from exporter.metric import Count, Family
 from exporter.targets.target import PollKey
 
 LINGER_SECONDS = 0.2
@@ -40,6 +26,8 @@ CLOSE_SECONDS = 3.0
 AT_ONCE = 50
 # A row is written whole with each poll of its target.
 LARGE_ROW_BYTES = 64 * 1024
+# For how long a counter that counts something else now is served as 0: a minute, and what the rendering may take.
+ZERO_SECONDS = 65.0
 _NOT_USABLE = "state not usable, counters do not change until it is"
 
 
@@ -65,6 +53,7 @@ class Entry(NamedTuple):
         success: when the poll ended, in unix seconds of this machine's clock.
         counts: the sources of each counter family in the answer.
         now: the platform's time.
+        address: the base address of the platform that answered.
     """
 
     key: PollKey
@@ -72,6 +61,7 @@ class Entry(NamedTuple):
     success: float
     counts: tuple[Count, ...]
     now: datetime
+    address: str = ""
 
 
 # The counters of a target as they were last committed.
@@ -101,6 +91,7 @@ class Ledger:
         linger: how long a group commit waits for further polls, in seconds.
         retry: how long to wait after a failed write, in seconds.
         retention: seconds for which label values that no answer contains are kept.
+        addresses: account → its base address, for rows of earlier versions, which do not say what they count.
 
     Attributes:
         fault: why the last write failed; empty if it succeeded.
@@ -115,6 +106,7 @@ class Ledger:
         linger: float = LINGER_SECONDS,
         retry: float = RETRY_SECONDS,
         retention: float = math.inf,
+        addresses: Mapping[str, str] | None = None,
     ) -> None:
         self._storage = storage
         self._observer = observer
@@ -122,6 +114,7 @@ class Ledger:
         self._linger = linger
         self._retry = retry
         self._retention = retention
+        self._addresses = addresses or {}
         self._log = logger()
         self._requests = _Requests()
         self._asked = asyncio.Event()
@@ -129,8 +122,8 @@ class Ledger:
         self._rows: dict[PollKey, StateRow] = {}
         self._unsaved: dict[PollKey, StateRow | None] = {}
         self._platform_times: dict[str, PlatformTime] = {}
-        self._pauses: dict[str, Pause] = {}
-        self._addresses: dict[str, StateRow] = {}
+        # Families that count something else now, and since when they are served as 0, on the monotonic clock.
+        self._zeros: dict[tuple[PollKey, str], float] = {}
         # What was logged already: rows that are large, and families that count something else.
         self._said: set[object] = set()
         self._ending = asyncio.Event()
@@ -185,25 +178,6 @@ class Ledger:
     def platform_time(self, account: str) -> PlatformTime:
         """Return the estimate of the time on an account's platform; the storage keeps it."""
         return self._platform_times.setdefault(account, PlatformTime(self._clocks))
-
-    def pause(self, account: str) -> Pause:
-        """Return the pause that an account's platform asked for; the storage keeps it."""
-        return self._pauses.setdefault(account, Pause(self._clocks, self.wake))
-
-    def locate(self, addresses: Mapping[str, str]) -> Collection[str]:
-        """Take over digests of the accounts' addresses; return the accounts that had another one before.
-
-        Their targets continue with new baselines; families that declare what they count see to that themselves.
-        """
-        moved = set()
-        for account, digest in addresses.items():
-            now = StateRow("", self._clocks.wall(), digest.encode())
-            if self._addresses.setdefault(account, now._replace(success=0.0)).data != now.data:
-                self._addresses[account] = now
-                moved.add(account)
-                event = "account has another address, its counters continue from their values with new baselines"
-                self._say(self._log.warning, event, account=account)
-        return moved
 
     async def record(self, entry: Entry) -> Counters:
         """Update the counters from a poll's result, and wait for the attempt to commit them.
@@ -287,7 +261,9 @@ class Ledger:
             if future is not None and not future.done():
                 is_old = bool(entry.counts) and (refused is None or entry.key in refused)
                 saved = self._families(entry.key, self._rows.get(entry.key)) if is_old else families
-                future.set_result(_counters(saved, entry.counts))
+                counters = served(saved, entry.counts)
+                self._note_zeros(entry.key, saved, counters)
+                future.set_result(counters)
             if not number % AT_ONCE:
                 await asyncio.sleep(0)
 
@@ -303,7 +279,7 @@ class Ledger:
         opened = await self._storage.prepare()
         if opened is None:
             return
-        found = self._taken_in(opened.rows)
+        found, changed = await self._taken_in(opened.rows)
         for rows in (self._rows, self._unsaved):
             for key in [key for key in rows if opened.is_left(key)]:
                 del rows[key]
@@ -316,22 +292,24 @@ class Ledger:
             # Another exporter may have held the shard in the meantime; its rows may contain targets that are new here.
             self._unsaved = {**self._rows, **self._unsaved}
             self._rows = {**found, **self._rows}
+        self._unsaved = {**changed, **self._unsaved}
 
-    def _taken_in(self, rows: Mapping[PollKey, StateRow]) -> dict[PollKey, StateRow]:
-        """Return the rows of targets with their facts, and restore the platform times and pauses of the accounts."""
+    async def _taken_in(
+        self, rows: dict[PollKey, StateRow]
+    ) -> tuple[dict[PollKey, StateRow], dict[PollKey, StateRow | None]]:
+        """Restore the platform times of the accounts; return the other rows, and the changes of an upgrade."""
+        changed: dict[PollKey, StateRow | None] = {}
+        for number, (key, row) in enumerate(upgraded(rows, self._addresses, is_shared=self._storage.is_shared), 1):
+            changed[key] = row
+            if not number % AT_ONCE:
+                await asyncio.sleep(0)
         found: dict[PollKey, StateRow] = {}
         for key, row in rows.items():
             if key.collector == PLATFORM_TIME:
                 self.platform_time(key.target.account).restore(row.success)
-            elif key.collector == PAUSE:
-                self.pause(key.target.account).restore(row.success)
-            elif key.collector == ADDRESS:
-                own, self._addresses[key.target.account] = self._addresses.get(key.target.account, row), row
-                self.locate({key.target.account: own.data.decode()})
-            elif not key.collector.endswith(FACTS):
-                facts = rows.get(facts_key(key))
-                found[key] = row if facts is None else row._replace(facts=facts.data)
-        return found
+            elif (kept := changed.get(key, row)) is not None:
+                found[key] = kept
+        return found, changed
 
     def _failed(self, event: str, error: Exception) -> None:
         if not self.fault:
@@ -352,62 +330,56 @@ class Ledger:
 
     def _count(self, entry: Entry) -> Families:
         stored = self._unsaved[entry.key] if entry.key in self._unsaved else self._rows.get(entry.key)
-        families = self._families(entry.key, stored)
-        known = unpack_facts(stored.facts) if stored is not None and stored.facts and families else {}
-        address, former = self._addresses.get(entry.key.target.account), Families()
-        if stored is not None and address is not None and stored.success < address.success <= entry.success:
-            # It was counted on another platform.
-            former, families = families, {name: families[name] for name in known.keys() & families.keys()}
-        for count in entry.counts:
-            name = count.info.name
-            states = families.setdefault(name, {})
-            if count.declared:
-                known[name], corrections = self._follow(entry, count, states, known.get(name))
-            else:
-                corrections = advance_family(states, count.sources, Poll(entry.now, entry.success))
-                for labels, series in former.get(name, {}).items():
-                    if labels in states:
-                        states[labels].closed, states[labels].created = series.value, series.created
-            if corrections:
-                self._observer.corrected(name, corrections)
-        for name in known.keys() - {count.info.name for count in entry.counts}:
-            known[name].note(families.setdefault(name, {}), (), entry.success, self._retention)
-        row = StateRow(entry.name, entry.success, pack(families), pack_facts(known) if known else b"")
+        before = self._families(entry.key, stored)
+        for name, family in before.items():
+            zero_since = self._zeros.get((entry.key, name), math.inf)
+            family.is_anew = family.is_anew and self._clocks.monotonic() - zero_since < ZERO_SECONDS
+        poll = Poll(entry.now, entry.success)
+        families, corrections = count_poll(before, entry.counts, entry.address, poll, self._retention)
+        for name, number in corrections.items():
+            self._observer.corrected(name, number)
+        for name, family in before.items():
+            if families[name] is not family:
+                self._say_anew(entry.key, name, families[name].digest)
+        row = StateRow(entry.name, entry.success, pack(families))
         if len(row.data) > LARGE_ROW_BYTES:
             self._say_large(entry.key, families, len(row.data))
         self._unsaved[entry.key] = row
         return families
 
-    def _follow(self, entry: Entry, count: Count, states: States, facts: FamilyFacts | None) -> tuple[FamilyFacts, int]:
-        """Update a configured family's counters; log once for each account if it counts something else now."""
-        said = (entry.key.collector, entry.key.target.account, count.info.name, count.declared)
-        if facts is not None and facts.declared != count.declared and said not in self._said:
+    def _note_zeros(self, key: PollKey, families: Families, counters: Counters) -> None:
+        """Note which of the counters that are served now are 0 because they count something else than before."""
+        shown = {counter.info.name for counter in counters}
+        for name, family in families.items():
+            if family.is_anew and name in shown:
+                self._zeros.setdefault((key, name), self._clocks.monotonic())
+            else:
+                self._zeros.pop((key, name), None)
+
+    def _say_anew(self, key: PollKey, family: str, digest: bytes) -> None:
+        """Log once for the targets of an account that a counter counts something else now."""
+        said = (key.collector, key.target.account, family, digest)
+        if said not in self._said:
             self._said.add(said)
-            event = "counter counts something else now, it continues from its value with a new baseline"
-            changed = differing(facts.declared, count.declared)
-            self._say(self._log.warning, event, account=said[1], family=said[2], changed=changed)
-        return follow_family(states, count, facts, Poll(entry.now, entry.success), self._retention)
+            event = "counter counts something else now, it starts again at 0"
+            self._say(self._log.warning, event, account=key.target.account, family=family)
 
     def _say_large(self, key: PollKey, families: Families, size: int) -> None:
         if key in self._said:
             return
         self._said.add(key)
-        longest = max(families, key=lambda name: len(families[name]))
+        longest = max(families, key=lambda name: len(families[name].series))
         facts = {"collector": key.collector, "account": key.target.account, "target": key.target.label}
-        values = str(len(families[longest]))
+        values = str(len(families[longest].series))
         event = "row of the state is large, and is written whole with each poll"
         self._say(self._log.warning, event, **facts, bytes=str(size), family=longest, label_values=values)
 
     async def _save(self) -> Collection[PollKey] | None:
         """Write unsaved rows; return the keys that another exporter counts now, or None if the write failed."""
         rows = dict(self._unsaved)
-        for key, row in self._unsaved.items():
-            if row is None or row.facts:
-                rows[facts_key(key)] = row and StateRow("", NEVER, row.facts)
-        moments = [(PLATFORM_TIME, account, time.believed) for account, time in list(self._platform_times.items())]
-        moments += [(PAUSE, account, pause.until()) for account, pause in list(self._pauses.items())]
-        rows |= {account_key(kind, account): StateRow("", at, b"") for kind, account, at in moments if at is not None}
-        rows |= {account_key(ADDRESS, account): row for account, row in list(self._addresses.items())}
+        for account, time in self._platform_times.items():
+            if time.believed is not None:
+                rows[account_key(PLATFORM_TIME, account)] = StateRow("", time.believed, b"")
         try:
             refused = await self._storage.commit(rows)
         except StorageError as error:
@@ -424,22 +396,3 @@ class Ledger:
             self.fault = ""
             self._observer.wrote(self.fault)
         return refused
-
-
-def _counters(families: Families, counts: tuple[Count, ...]) -> tuple[Family, ...]:
-    """Return the counters of a poll that the ledger has: those of the answer, without a series that was never saved.
-
-    In a family with both shapes all series are served, because only the sum of all of them is right.
-    """
-    counters = []
-    for count in counts:
-        states = families.get(count.info.name, {})
-        shown = [labels for labels, _ in count.sources]
-        if any(one.is_whole for one in (*states.values(), *(source for _, source in count.sources))):
-            shown += states
-        samples = tuple(
-            Sample(count.labels + labels, states[labels].value) for labels in dict.fromkeys(shown) if labels in states
-        )
-        if samples:
-            counters.append(Family(count.info, samples))
-    return tuple(counters)

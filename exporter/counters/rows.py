@@ -1,23 +1,20 @@
-"""The rows of the state: a target's series and facts, packed, and the names under which they are kept."""
+"""The rows of the state: the counted families of a target, packed, and the names under which rows are kept."""
 
 import math
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, replace
 from datetime import date
 from functools import cache, lru_cache
 from operator import index
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgpack
 
+from exporter.counters.counting import CountedFamily, Families, Series
 from exporter.counters.months import MonthSeries
-from exporter.counters.series import DaySeries, FamilyFacts, Series
-from exporter.metric import LabelValues
+from exporter.counters.series import DaySeries
 from exporter.targets.target import PollKey
 
-# family → label values beyond the target's → the series' state
-Families = dict[str, dict[LabelValues, Series]]
 _NO_NUMBER = "a series of the state holds a value that is not a number"
 
 
@@ -27,14 +24,12 @@ class StateRow(NamedTuple):
     Attributes:
         name: the target's name.
         success: unix seconds of its last successful poll.
-        data: its series, packed.
-        facts: what is known of its configured families apart from the series, packed; empty if nothing.
+        data: its counted families, packed.
     """
 
     name: str
     success: float
     data: bytes
-    facts: bytes = b""
 
 
 def columns(key: PollKey) -> tuple[str, str, str, str]:
@@ -48,30 +43,22 @@ def whole_text(text: str) -> str:
 
 
 # What is not a row of a target is in rows whose collector's name no version has as a collector, so that none unpacks
-# them. The facts of a row have this after the name, and a success in the far future, beyond the retention of earlier
-# versions; a moment of an account is the success of a row without a target.
-FACTS = ":facts"
-NEVER = 2.0**53
+# them. A moment of an account is the success of a row without a target. A success in the far future is beyond the
+# retention of any version.
+_NEVER = 2.0**53
 _LIST = "list/"
-PLATFORM_TIME, PAUSE = "platform_time", "pause"
-# An account's platform: a digest of its address, and the moment from which the account is there.
-ADDRESS = "address"
-
-
-def facts_key(key: PollKey) -> PollKey:
-    """Return the key of the row that holds the facts of a row."""
-    return PollKey(key.target, key.collector + FACTS)
+PLATFORM_TIME = "platform_time"
 
 
 @cache
 def account_key(kind: str, account: str) -> PollKey:
-    """Return the key of a row of an account that belongs to no target, such as the moment at which its pause ends."""
+    """Return the key of a row of an account that belongs to no target, such as the time of its platform."""
     return PollKey.of(kind, account, "account", "")
 
 
 def listed(account: str, kind: str, packed: bytes) -> dict[PollKey, StateRow]:
     """Return the row of the list of an account's resources of a kind."""
-    return {account_key(_LIST + kind, account): StateRow("", NEVER, packed)}
+    return {account_key(_LIST + kind, account): StateRow("", _NEVER, packed)}
 
 
 def lists(rows: Mapping[PollKey, StateRow]) -> dict[tuple[str, str], bytes]:
@@ -80,53 +67,42 @@ def lists(rows: Mapping[PollKey, StateRow]) -> dict[tuple[str, str], bytes]:
     return {(key.target.account, key.collector.removeprefix(_LIST)): packed for key, packed in found}
 
 
+# What a family of a row may lack at its end: its absent label values, and whether it started again.
+_REST_OF_FAMILY: tuple[Any, ...] = ((), 0)
+
+
 def pack(families: Families) -> bytes:
-    """Convert series to the bytes that are stored."""
-    plain = {
-        family: [[labels, to_plain(state)] for labels, state in states.items()] for family, states in families.items()
-    }
+    """Convert counted families to the bytes that are stored."""
+    plain = []
+    for name, family in families.items():
+        series = [[labels, to_plain(state)] for labels, state in family.series.items()]
+        rest = [list(family.absent.items()), int(family.is_anew)] if family.absent or family.is_anew else []
+        plain.append([name, family.digest, family.day, series, *rest])
     packed: bytes = msgpack.packb(plain)
     return packed
 
 
 def unpack(packed: bytes) -> Families:
-    """Convert stored bytes to series.
+    """Convert stored bytes to counted families.
 
     Raises:
         ValueError: they have another form.
     """
     try:
-        return {
-            str(family): {tuple(map(str, labels)): from_plain(plain) for labels, plain in states}
-            for family, states in msgpack.unpackb(packed, use_list=False).items()
-        }
-    except (TypeError, AttributeError, KeyError, msgpack.UnpackException) as error:
+        return dict(map(_family, msgpack.unpackb(packed, use_list=False)))
+    except (TypeError, ValueError, msgpack.UnpackException) as error:
         raise ValueError("a row of the state does not have the form that this version writes") from error
 
 
-def pack_facts(facts: Mapping[str, FamilyFacts]) -> bytes:
-    """Convert what is known of families to the bytes that are stored."""
-    plain = {
-        family: [known.declared, known.day, list(known.absent.items()), list(known.stale)]
-        for family, known in facts.items()
-    }
-    packed: bytes = msgpack.packb(plain)
-    return packed
-
-
-def unpack_facts(packed: bytes) -> dict[str, FamilyFacts]:
-    """Convert stored bytes to what is known of families; nothing if they have another form."""
-    with suppress(TypeError, ValueError, AttributeError, msgpack.UnpackException):
-        return {
-            str(family): FamilyFacts(
-                bytes(declared),
-                date.fromordinal(day).toordinal(),
-                {tuple(map(str, labels)): _number(since) for labels, since in absent},
-                {tuple(map(str, labels)) for labels in stale},
-            )
-            for family, (declared, day, absent, stale) in msgpack.unpackb(packed).items()
-        }
-    return {}
+def _family(plain: Sequence[Any]) -> tuple[str, CountedFamily]:
+    name, digest, day, series, *rest = plain
+    absent, is_anew = (*rest, *_REST_OF_FAMILY[len(rest) :])
+    family = CountedFamily(digest, date.fromordinal(day).toordinal(), is_anew=bool(is_anew))
+    family.series = {tuple(map(str, labels)): from_plain(state) for labels, state in series}
+    family.absent = {tuple(map(str, labels)): number(since) for labels, since in absent}
+    if not (isinstance(name, str) and isinstance(digest, bytes)):
+        raise TypeError
+    return name, family
 
 
 # A row of version 0.1 has the first values of a month alone; those that equal these at its end are left out.
@@ -157,21 +133,22 @@ def from_plain(plain: object) -> Series:
     match plain:
         case ["m", *fields] if 0 <= len(fields) - _FIRST_OF_MONTH <= len(_REST_OF_MONTH):
             rest = _REST_OF_MONTH[len(fields) - _FIRST_OF_MONTH :]
-            values = [*map(_number, fields), *rest]
+            values = [*map(number, fields), *rest]
             created, month, polled, baseline, high, last, closed, seen, has_fallen, former, guard, is_held = values
             months = MonthSeries(created, int(month), polled, baseline, high, last, closed, seen, guard=guard)
             months.has_fallen, months.is_held = bool(has_fallen), bool(is_held)
             months.former = None if former < 0 else former
             return months
         case ["d", created, first_day, closed, shut, highs, baselines, lasts, *whole] if whole in ([], [1]):
-            first = int(_number(first_day))
-            days = DaySeries(_number(created), first, _number(closed), int(_number(shut)), is_whole=bool(whole))
+            first = int(number(first_day))
+            days = DaySeries(number(created), first, number(closed), int(number(shut)), is_whole=bool(whole))
             days.highs, days.baselines, days.lasts = (_days(column, first) for column in (highs, baselines, lasts))
             return days
     raise ValueError("a series of the state does not have the form that this version writes")
 
 
-def _number(value: object) -> float:
+def number(value: object) -> float:
+    """Return a number of a row; raises ValueError if it is none, or not finite."""
     if isinstance(value, int | float) and math.isfinite(value):
         return float(value)
     raise ValueError(_NO_NUMBER)

@@ -19,7 +19,7 @@ from exporter.counters.storage import StateLockedError, StorageError, StoredStat
 from exporter.log import logger
 from exporter.targets.target import PollKey
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 # "edge" in ASCII: the application id in SQLite's header.
 APPLICATION_ID = 0x65646765
 BUSY_SECONDS = 2.0
@@ -288,6 +288,8 @@ MIGRATIONS = (
     );
     PRAGMA application_id = {APPLICATION_ID};
     """,
+    # The data of rows have another form since, in which the ledger writes them when it has read them.
+    "",
 )
 
 

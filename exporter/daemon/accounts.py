@@ -27,7 +27,7 @@ class Accounts:
 
     Attributes:
         telemetry: where calls are counted.
-        ledger: what is known of the platforms' times and pauses.
+        ledger: what is known of the platforms' times.
         registry: says which accounts this process reports.
         intervals: returns the intervals of polls that are in force.
         parsing: parses long answers, as `Client` describes it.
@@ -65,7 +65,6 @@ class Accounts:
                     settings.shard.parts,
                     self.clocks,
                     platform_time=self.ledger.platform_time(name),
-                    pause=self.ledger.pause(name),
                     parsing=self.parsing,
                 )
                 built[name] = Account.of(client)

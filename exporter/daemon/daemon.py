@@ -238,7 +238,8 @@ class Daemon:
         # state.
         self.settings = settings
         configure(settings.log.level, settings.log.format)
-        self.polling.replace(settings, accounts, plans, self.shards.configure(settings))
+        self.shards.configure(settings)
+        self.polling.replace(settings, accounts, plans)
         self._declare()
         self._note_loaded()
         self.schedule.start()

@@ -1,7 +1,7 @@
 """Polls the targets of the settings in force and of the shards that this process holds."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 
 from exporter.clock import Clocks
@@ -10,6 +10,7 @@ from exporter.counters.rows import StateRow
 from exporter.daemon.accounts import Accounts
 from exporter.daemon.shards import Shards
 from exporter.exposition.store import Store
+from exporter.platform.operation import spelt_alike
 from exporter.polling.failure_log import FailureLog
 from exporter.polling.poll import PollMemory
 from exporter.polling.scheduler import Schedule
@@ -65,15 +66,18 @@ class Polling:
         self.schedule = self._schedule(settings, self.accounts.build(settings), from_settings.plans(settings))
         self.budgets.show()
 
-    def replace(
-        self, settings: Settings, accounts: Mapping[str, Account], plans: Sequence[Plan], moved: Collection[str]
-    ) -> None:
+    def replace(self, settings: Settings, accounts: Mapping[str, Account], plans: Sequence[Plan]) -> None:
         """Apply other settings, with the accounts and collectors that were built from them.
 
-        The former schedule has stopped, and the new one is to be started. The series of accounts that have `moved` to
-        another address are removed, and their targets polled again at once.
+        The former schedule has stopped, and the new one is to be started. The series of accounts with another address
+        are removed, and their targets polled again at once.
         """
         former = self.schedule
+        moved = {
+            name
+            for name in accounts.keys() & former.accounts.keys()
+            if spelt_alike(accounts[name].client.base_url) != spelt_alike(former.accounts[name].client.base_url)
+        }
         self.scope = from_settings.scope(settings)
         change = self._configure(settings)
         self.schedule = self._schedule(settings, accounts, plans, former.hand_over(moved))
@@ -85,7 +89,7 @@ class Polling:
             is_polled = plan is not None and target.kind == plan.collector.polls
             if plan is None or (is_polled and not plan.collector.wants(discovery.without_names(target))):
                 self.store.remove(status.target, key.collector)
-            if target.account in moved:
+            if target.client_name in moved:
                 self.store.remove(status.target, key.collector)
         for name in former.plans.keys() - self.schedule.plans.keys():
             self._telemetry.forget("collector", name)

@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from exporter.clock import Clocks
@@ -18,7 +18,7 @@ from exporter.targets.registry import Change, Registry
 from exporter.targets.sharding import Share
 from exporter.targets.target import PollKey
 from exporter.telemetry import Telemetry
-from exporter.wiring.from_settings import address_digests, digests
+from exporter.wiring.from_settings import addresses, digests
 from exporter.wiring.state_storage import database_storage
 
 
@@ -69,16 +69,17 @@ class Shards:
         else:
             self.storage = MemoryStorage()
         self._loop = asyncio.get_running_loop()
-        self.ledger = Ledger(self.storage, telemetry, clocks=clocks, retention=state.retention)
+        self.ledger = Ledger(
+            self.storage, telemetry, clocks=clocks, retention=state.retention, addresses=addresses(settings)
+        )
         self.configure(settings)
         # Accounts whose remembered rate limits cannot be assigned to shards before they are listed.
         self._unsettled: set[tuple[str, str]] = set()
 
-    def configure(self, settings: Settings) -> Collection[str]:
-        """Let the other exporters compare their configuration with these settings; return the accounts that moved."""
+    def configure(self, settings: Settings) -> None:
+        """Let the other exporters compare their configuration with these settings."""
         if self.database is not None:
             self.database.leases.configuration = digests(settings)
-        return self.ledger.locate(address_digests(settings))
 
     def waits(self) -> str:
         """Return why this process holds no shard, and since when; empty if nothing prevents it."""

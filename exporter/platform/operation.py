@@ -12,9 +12,9 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Annotated, Any, ClassVar, Generic, Literal, Protocol, TypeVar
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urlsplit
 
 from pydantic import (
     AfterValidator,
@@ -44,6 +44,7 @@ WHOLE_LIMIT = 16 * 1024 * 1024
 # The extension of an `httpx.Request` that has its whole address; `httpx.URL`, which takes long to make, is that of the
 # account alone, and changes the case of the host and the percent-encoding.
 ADDRESS = "address"
+_DEFAULT_PORTS = {"http": 80, "https": 443}
 _DATE = re.compile(r"\d{4}-\d\d-\d\d($|[T ]\d\d:\d\d)", re.ASCII)
 _DAY_FIRST = re.compile(r"(\d\d)-(\d\d)-(\d{4})", re.ASCII)
 # The platform writes fractions with seven digits; Python reads six.
@@ -156,6 +157,15 @@ class Caller(Protocol):
             PlatformError: there is no usable answer.
         """
         ...
+
+
+@cache
+def spelt_alike(base_url: str) -> str:
+    """Return one spelling of a base address: scheme and host in lower case, no default port, no slash at the end."""
+    parts = urlsplit(base_url)
+    host, port = parts.hostname or "", parts.port
+    where = host if port in (None, _DEFAULT_PORTS.get(parts.scheme)) else f"{host}:{port}"
+    return f"{parts.scheme}://{where}{parts.path.rstrip('/')}"
 
 
 def address_of(base_url: str, request: Request[Any]) -> str:

@@ -118,6 +118,7 @@ class PollMemory:
         failures: logs the beginnings and ends of failures.
         durations: collector → duration of its last poll in seconds.
         collectors: the collectors in use, by name.
+        accounts: the accounts and databases in use, by their targets' `client_name`.
         unavailable: the targets for which the platform does not have what a collector asks for.
         gone: the targets that no longer exist, as an answer said.
         counting: the successful polls that wait for the ledger; at most one for each target and collector.
@@ -132,6 +133,7 @@ class PollMemory:
     failures: FailureLog
     durations: dict[str, float] = field(default_factory=dict)
     collectors: Mapping[str, Collector] = field(default_factory=dict)
+    accounts: Mapping[str, Account] = field(default_factory=dict)
     unavailable: set[PollKey] = field(default_factory=set)
     gone: set[Target] = field(default_factory=set)
     counting: dict[PollKey, asyncio.Task[None]] = field(default_factory=dict)
@@ -266,12 +268,14 @@ class Polls:
     ) -> None:
         """Count an outcome of a poll, and publish it when what was counted is on disk, or could not be written."""
         name, target = collector.name, outcome.target
-        counters = await self.ledger.record(Entry(key, target.name, self.clocks.wall(), outcome.counts, now))
+        address = self.accounts[target.client_name].client.base_url
+        entry = Entry(key, target.name, self.clocks.wall(), outcome.counts, now, address)
+        counters = await self.ledger.record(entry)
         # While the ledger wrote, the target or the collector may have been removed, or other families exposed.
         is_polled = target.key in self.registry.by_key
         if not is_polled and (target.kind == collector.polls or not self.registry.admits(target)):
             return
-        if name not in self.memory.collectors:
+        if name not in self.memory.collectors or address != self.memory.accounts[target.client_name].client.base_url:
             return
         lifetime = self.due_times.intervals.lifetime(name, target)
         if target in self.memory.gone and not collector.owns_target:

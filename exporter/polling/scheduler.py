@@ -150,6 +150,7 @@ class Schedule:
         self.last_tick = self._capacity_shown = clocks.monotonic()
         self._await_names()
         memory.collectors = {name: plan.collector for name, plan in self.plans.items()}
+        memory.accounts = accounts
         memory.forget_removed(registry)
         self._first_discovery = first = FirstDiscovery(self._discovered_accounts, memory.discovered)
         self.due_times = due_times = DueTimes(

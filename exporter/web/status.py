@@ -250,7 +250,7 @@ class View:
                 budget=budget.effective_rate,
                 demand=schedule.intervals.demand.get(name, 0.0),
                 limits=account.capacity.limits(),
-                paused=budget.pause.left(),
+                paused=budget.pause(),
                 max_in_flight=budget.max_in_flight,
                 targets=census.count(account=name),
                 failing=failing,

@@ -7,7 +7,7 @@ from exporter.clock import SYSTEM, Clocks, PlatformTime
 from exporter.platform.errors import ProxyFault
 from exporter.platform.http.client import Client, Credential, Observer
 from exporter.platform.http.proxy import proxy_secrets
-from exporter.platform.http.rate_limiter import Pause, RateLimiter, Retry
+from exporter.platform.http.rate_limiter import RateLimiter, Retry
 from exporter.platform.http.transport import connector
 from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.key_file import KeyFile
@@ -23,14 +23,12 @@ def client_of(
     clocks: Clocks = SYSTEM,
     *,
     platform_time: PlatformTime | None = None,
-    pause: Pause | None = None,
     parsing: Executor | None = None,
 ) -> Client:
     """Create the client of an account or a database; raises OSError for its ca_file, ConfigurationError for its proxy.
 
     The budget of an account is shared by `shards` processes; only one polls a database. The known time of its platform
-    and the pause that this asked for are kept by the caller; None if unknown. `parsing` parses long
-    answers, as `Client` describes it.
+    is kept by the caller; None if unknown. `parsing` parses long answers, as `Client` describes it.
     """
     if isinstance(settings, DatabaseSettings):
         url, scheme, key_file = settings.url, "bearer", settings.auth_token_file
@@ -57,7 +55,7 @@ def client_of(
         credential=credential,
         connect=connect,
         rate_limiter=RateLimiter(
-            budget.requests_per_second / shards, in_flight, clocks=clocks, throttled=observer.throttled, pause=pause
+            budget.requests_per_second / shards, in_flight, clocks=clocks, throttled=observer.throttled
         ),
         retry=Retry(random.random),
         timeout=settings.timeout,

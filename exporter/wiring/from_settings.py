@@ -28,14 +28,14 @@ def named(settings: Settings) -> dict[str, AccountSettings | DatabaseSettings]:
     }
 
 
-def address_digests(settings: Settings) -> dict[str, str]:
-    """Return digests of the accounts' addresses, by account."""
-    return {account.name: _digest(str(account.base_url)) for account in settings.accounts}
+def addresses(settings: Settings) -> dict[str, str]:
+    """Return the base addresses of the accounts, by account."""
+    return {account.name: account.base_url for account in settings.accounts}
 
 
 def digests(settings: Settings) -> str:
     """Return digests of the accounts' addresses, and of where targets come from, to be compared by other exporters."""
-    accounts = address_digests(settings)
+    accounts = {name: _digest(address) for name, address in addresses(settings).items()}
     sources = [
         [one.account, one.kind, one.discover, sorted(target.id for target in one.fixed)]
         + [[pattern.pattern for pattern in patterns] for patterns in (one.include, one.exclude)]
@@ -72,8 +72,7 @@ def plans(settings: Settings) -> list[Plan]:
 def collectors(settings: Settings) -> tuple[Collector, ...]:
     """Return every collector, enabled or not, including those of configured queries and endpoints."""
     catalogue = with_queries(queries(settings.databases, settings.collector_settings()["database"].interval))
-    addresses = {account.name: account.base_url for account in settings.accounts}
-    return (*catalogue, *build.collectors(endpoints(settings), addresses))
+    return (*catalogue, *build.collectors(endpoints(settings)))
 
 
 def endpoints(settings: Settings) -> list[Endpoint]:

@@ -1,12 +1,14 @@
 """Polls single collectors, and renders the results as exposition text, or as a text of all that a poll gives."""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 
 from exporter.collectors.collector import Collector, Context, Outcome, Polled
-from exporter.counters.series import Poll, Series, advance_family
+from exporter.counters.counting import Families, count_poll
+from exporter.counters.series import Poll
 from exporter.exposition.encoding import Format, header, render
 from exporter.metric import Count, Family, LabelValues, MonthToDate, Sample, Source
 from exporter.platform.errors import PlatformError
@@ -43,12 +45,12 @@ async def poll(
 
 def exposed(collector: Collector, *polls: Polled, form: Format = Format.TEXT) -> str:
     """Return the exposition of a collector's families after some polls, with counters over all of them."""
-    counters: dict[tuple[str, LabelValues], dict[LabelValues, Series]] = {}
+    counters: dict[LabelValues, Families] = {}
     families: list[Family] = []
     for polled in polls:
         families = [family for outcome in polled.outcomes for family in outcome.families]
         for outcome in polled.outcomes:
-            families += [_counted(count, counters, polled.date or NOW) for count in outcome.counts]
+            families += [_counted(one, counters, polled.date or NOW) for one in outcome.counts]
     return "".join(
         (header(info, form) + b"".join(render(family) for family in families if family.info == info)).decode()
         for info in collector.families
@@ -56,10 +58,11 @@ def exposed(collector: Collector, *polls: Polled, form: Format = Format.TEXT) ->
     )
 
 
-def _counted(count: Count, counters: dict[tuple[str, LabelValues], dict[LabelValues, Series]], now: datetime) -> Family:
-    states = counters.setdefault((count.info.name, count.labels), {})
-    advance_family(states, count.sources, Poll(now, now.timestamp()))
-    return Family(count.info, tuple(Sample(count.labels + values, state.value) for values, state in states.items()))
+def _counted(one: Count, counters: dict[LabelValues, Families], now: datetime) -> Family:
+    counted, _ = count_poll(counters.get(one.labels, {}), [one], "", Poll(now, now.timestamp()), math.inf)
+    counters[one.labels] = counted
+    series = counted[one.info.name].series
+    return Family(one.info, tuple(Sample(one.labels + values, state.value) for values, state in series.items()))
 
 
 def assert_as_in_file(exposition: str, name: str, folder: Path = EXPOSITIONS) -> None:

@@ -26,6 +26,7 @@ QUERIES = FamilyInfo("edge_dns_queries_total", "Queries.", Kind.COUNTER, "", ("a
 R = TypeVar("R")
 Sources = Mapping[LabelValues, Source]
 WALL = FIRST_SIGHT.timestamp()
+URL = "https://api.example.net"
 
 
 class LedgerEvents:
@@ -76,7 +77,7 @@ def poll_of(
 ) -> Entry:
     """Return a poll of a zone with one counter family."""
     count = Count(info, ("main", zone, name), tuple(sources.items()))
-    return Entry(key_of(zone), name, success, (count,), now)
+    return Entry(key_of(zone), name, success, (count,), now, URL)
 
 
 def today(count: float, day: int = 0) -> Sources:
@@ -97,6 +98,7 @@ class LedgerDriver:
         monotonic: Callable[[], float] = lambda: 0.0,
         attempts: int = 0,
         retention: float = math.inf,
+        addresses: Mapping[str, str] | None = None,
     ) -> None:
         self.events = LedgerEvents()
         # The ledger works on while the test does not ask it for anything, as in a process.
@@ -106,7 +108,13 @@ class LedgerDriver:
         self.storage = FileStorage(location, clock, self.events.set_aside) if isinstance(location, Path) else location
         storage: Storage = MemoryStorage() if self.storage is None else OnThread(self.storage)
         self.ledger = Ledger(
-            storage, self.events, clocks=Clocks(clock, monotonic), linger=linger, retry=retry, retention=retention
+            storage,
+            self.events,
+            clocks=Clocks(clock, monotonic),
+            linger=linger,
+            retry=retry,
+            retention=retention,
+            addresses=addresses,
         )
         while not self._run(self.ledger.open(may_wait=attempts > 0)):
             attempts -= 1
@@ -159,7 +167,7 @@ class LedgerDriver:
 
     def remembered_count(self, zone: str = "102") -> float:
         """Return the committed counter of a zone."""
-        return unpack(self.ledger.remembered()[key_of(zone)].data)[QUERIES.name][()].value
+        return unpack(self.ledger.remembered()[key_of(zone)].data)[QUERIES.name].series[()].value
 
     def settle(self) -> None:
         """Wait until the ledger has done all earlier work."""

@@ -62,7 +62,7 @@ class Life:
 
     async def poll(self, client: Client, collector: TargetCollector[Any], target: Target) -> Polled:
         """Poll a target, and publish the ledger's result."""
-        accounts = {target.account: Account.of(client)}
+        self._memory.accounts = accounts = {target.account: Account.of(client)}
         monotonic = self._clocks.monotonic
         polls = Polls(
             accounts,

@@ -1,13 +1,17 @@
 """Counters over several runs of a daemon: restarts, reloads, and targets that go and come back."""
 
+import asyncio
 import re
 import time
 from pathlib import Path
 
 import pytest
 
+from exporter.counters import ledger
+from exporter.counters.ledger import Counters, Entry
 from exporter.polling.script_budgets import BUDGET_ROWS
 from tests.counters.sandboxed_daemons import SandboxedDaemons
+from tests.exporter_parts import poll_now
 from tests.waiting import until
 
 QUERIES = "edge_dns_queries_total"
@@ -67,9 +71,10 @@ async def test_a_reload_keeps_counters_and_what_is_under_way(sandboxed: Sandboxe
         assert (counts["101"], len(counts)) == (27, 2), "a zone that is excluded now is gone"
 
 
-async def test_an_account_at_another_address_goes_on_with_new_baselines_after_a_reload_and_a_restart(
-    sandboxed: SandboxedDaemons,
+async def test_an_account_at_another_address_starts_again_at_0_after_a_reload_and_a_restart(
+    sandboxed: SandboxedDaemons, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(ledger, "ZERO_SECONDS", 0.0)
     here = sandboxed.sandbox.url
     async with sandboxed.daemon() as running:
         sandboxed.world.dns.add_queries(101, 7)
@@ -81,7 +86,7 @@ async def test_an_account_at_another_address_goes_on_with_new_baselines_after_a_
         assert (await running.client.post("/-/reload")).status_code == 200
         assert "101" not in await running.samples(QUERIES, "zone_id")
         sandboxed.faults.clear()
-        for added, served in ((0, 7), (5, 12), (1000, 1012)):
+        for added, served in ((0, 0), (5, 5), (1000, 1005)):
             sandboxed.world.dns.add_queries(101, added)
             await running.poll("dns_statistics")
             assert (await running.samples(QUERIES, "zone_id"))["101"] == served
@@ -90,7 +95,30 @@ async def test_an_account_at_another_address_goes_on_with_new_baselines_after_a_
     async with sandboxed.daemon() as running:
         sandboxed.world.dns.add_queries(101, 3)
         await running.poll("dns_statistics")
-        assert (await running.samples(QUERIES, "zone_id"))["101"] == 1015
+        assert (await running.samples(QUERIES, "zone_id"))["101"] == 3
+
+
+async def test_an_answer_of_the_former_address_that_waits_for_its_commit_is_not_shown_after_a_reload(
+    sandboxed: SandboxedDaemons, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with sandboxed.daemon() as running:
+        record, may_commit, waiting = running.daemon.ledger.record, asyncio.Event(), list[Entry]()
+
+        async def held(entry: Entry) -> Counters:
+            waiting.append(entry)
+            await may_commit.wait()
+            return await record(entry)
+
+        monkeypatch.setattr(running.daemon.ledger, "record", held)
+        poll_now(running.daemon.schedule, "dns_statistics")
+        await until(lambda: len(waiting) == 3)
+        sandboxed.account = {"base_url": sandboxed.sandbox.url.replace("127.0.0.1", "localhost")}
+        sandboxed.faults.add({"kind": "status", "status": 403, "path_regex": "/dnszone/.*"})
+        assert (await running.client.post("/-/reload")).status_code == 200
+        may_commit.set()
+        await running.settle()
+        assert await running.samples("edge_dns_window_queries", "zone_id") == {}
+        assert await running.samples(QUERIES, "zone_id") == {}
 
 
 async def test_a_reload_that_switches_discovery_off_leaves_no_series_of_it(sandboxed: SandboxedDaemons) -> None:

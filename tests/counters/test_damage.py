@@ -69,7 +69,7 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
     "pages": (lambda path: overwrite(path, 4096, noise(path.stat().st_size - 4096)), "its pages are damaged"),
     "newer": (
         lambda path: run(path, "PRAGMA user_version = 99"),
-        "its schema is 99, of a newer exporter; this one reads up to 1",
+        "its schema is 99, of a newer exporter; this one reads up to 2",
     ),
     "empty": (lambda path: path.write_bytes(b""), "it is empty"),
     "no tables": (lambda path: run(path, "VACUUM", is_new=True), NOT_OURS),

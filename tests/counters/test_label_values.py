@@ -17,12 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from exporter.counters.ledger import Entry
+from exporter.counters.ledger import ZERO_SECONDS, Entry
 from exporter.counters.rows import unpack
 from exporter.metric import Count, DayBuckets, FamilyInfo, Kind, MonthToDate, Source, declaration
 from tests.counters.ledger_driver import FIRST_SIGHT, LedgerDriver, key_of
 from tests.counters.reference import Days, Month, days_counter, may_be_clipped, month_counter
 from tests.counters.state_locations import DatabaseLocation, FileLocation, StateLocation
+from tests.platform.clients import FakeClock
 from tests.postgres import Postgres
 
 BYTES = FamilyInfo("edge_thing_bytes_total", "Bytes.", Kind.COUNTER, "", ("account", "thing_id", "region"))
@@ -34,7 +35,7 @@ REGIONS = ("eu", "us", "asia")
 
 def declared(scale: float) -> bytes:
     """Return the declaration of a counter with this scale."""
-    return declaration(("https://api.example.net", "/thing", "days", "Charts", "region", repr(scale)))
+    return declaration(("/thing", "days", "Charts", "region", repr(scale)))
 
 
 class Model:
@@ -44,36 +45,36 @@ class Model:
         self.declared: bytes | None = None
         self.since = 0
         self.polls: dict[str, list[Days | Month]] = {}
-        self.kept: dict[str, Fraction] = {}
-        self.former: dict[str, list[Days | Month]] = {}
         self.left: dict[str, datetime] = {}
+        # Whether it is 0 because it counts something else now, and since when this process has served that.
+        self.is_anew = False
+        self.zero_since: datetime | None = None
 
     def value(self, region: str) -> Fraction:
-        """Return the counter of a label value that has been in a poll."""
-        return self.kept.get(region, Fraction(0)) + counted(self.polls[region])
+        """Return the served counter of a label value that has been in a poll."""
+        return Fraction(0) if self.is_anew else counted(self.polls[region])
 
     def poll(self, shown: Mapping[str, Days | Month] | None, now: datetime, declared: bytes) -> None:
         """Take in a poll; None where the map was not read."""
+        if self.zero_since is not None and (now - self.zero_since).total_seconds() >= ZERO_SECONDS:
+            self.is_anew = False
         if shown is not None:
             begins = self.declared != declared
             if begins:
-                self.kept = {region: self.value(region) for region in self.polls}
-                self.former |= {region: polls for region, polls in self.polls.items() if polls}
-                self.polls = {region: [] for region in self.polls}
-                self.declared, self.since = declared, max(self.since, now.toordinal())
+                self.is_anew = self.declared is not None
+                self.declared, self.since, self.polls, self.left = declared, now.toordinal(), {}, {}
             for region, poll in shown.items():
                 if region not in self.polls:
                     self.polls[region] = [] if begins else self._beginning(poll, now)
                 self.polls[region].append(poll)
+        self.zero_since = (self.zero_since or now) if self.is_anew and shown else None
         for region in self.polls:
             if region in (shown or {}):
                 self.left.pop(region, None)
             else:
                 self.left.setdefault(region, now)
         for region in [region for region, since in self.left.items() if (now - since).total_seconds() >= RETENTION]:
-            former = self.former.pop(region, [])
-            self.since = max(self.since, following(self.polls.pop(region) or former))
-            self.kept.pop(region, None)
+            self.since = max(self.since, following(self.polls.pop(region)))
             del self.left[region]
 
     def _beginning(self, poll: Days | Month, now: datetime) -> list[Days | Month]:
@@ -94,8 +95,6 @@ def counted(polls: list[Days | Month]) -> Fraction:
 
 def following(polls: list[Days | Month]) -> int:
     """Return the first day that is not counted yet."""
-    if not polls:
-        return 0
     if isinstance(polls[-1], Month):
         last = polls[-1].now
         return date(last.year + last.month // 12, last.month % 12 + 1, 1).toordinal()
@@ -148,16 +147,19 @@ def sources_of(
 
 def play(location: StateLocation, steps: list[Step], *, is_month: bool) -> None:
     """Poll as the steps say; compare each answer with the model."""
-    model, now = Model(), FIRST_SIGHT
+    model, now, clock = Model(), FIRST_SIGHT, FakeClock()
     grown: dict[str, float] = {}
     driver: LedgerDriver | None = None
     with ExitStack() as life:
         for step in steps:
             now += timedelta(hours=step.hours)
+            clock.now = now.timestamp()
             if driver is None or step.restarts:
                 life.close()
-                driver = LedgerDriver(location.storage(lambda: 0.0, lambda _at: None), retention=RETENTION)
+                storage = location.storage(lambda: 0.0, lambda _at: None)
+                driver = LedgerDriver(storage, monotonic=clock, retention=RETENTION)
                 life.enter_context(driver)
+                model.zero_since = None
             found = sources_of(step, now, grown, is_month=is_month)
             sources = tuple(((region,), source) for region, (source, _) in found.items())
             count = Count(BYTES, ("main", "102"), sources, declared(step.scale))
@@ -167,8 +169,8 @@ def play(location: StateLocation, steps: list[Step], *, is_month: bool) -> None:
             model.poll(shown, now, declared(step.scale))
             served = {sample.values[-1]: sample.value for family in families for sample in family.samples}
             assert served == {region: pytest.approx(float(model.value(region)), abs=1e-9) for region in found}
-            stored = unpack(driver.ledger.remembered()[KEY].data).get(BYTES.name, {})
-            assert {labels[0] for labels in stored} == set(model.polls)
+            stored = unpack(driver.ledger.remembered()[KEY].data).get(BYTES.name)
+            assert {labels[0] for labels in (stored.series if stored is not None else ())} == set(model.polls)
 
 
 @pytest.mark.parametrize("is_month", [False, True], ids=["days", "months"])

@@ -13,15 +13,15 @@ from structlog.testing import capture_logs
 
 from exporter.counters.ledger import AT_ONCE, Entry, Ledger
 from exporter.counters.on_thread import OnThread
-from exporter.counters.rows import StateRow, pack, unpack
-from exporter.counters.series import Poll, advance_family
+from exporter.counters.rows import StateRow
 from exporter.counters.state_file import FileStorage, StateFile
-from exporter.counters.storage import StateLockedError
+from exporter.counters.storage import StateLockedError, StorageError
 from exporter.metric import Count, DayBuckets, Family, FamilyInfo, Kind, Sample, declaration
 from tests.counters.ledger_driver import (
     DAY_0,
     FIRST_SIGHT,
     QUERIES,
+    URL,
     WALL,
     LedgerDriver,
     LedgerEvents,
@@ -29,7 +29,7 @@ from tests.counters.ledger_driver import (
     poll_of,
     today,
 )
-from tests.counters.state_locations import DatabaseLocation, FileLocation, StateLocation
+from tests.platform.clients import FakeClock
 from tests.waiting import PATIENCE
 
 ROUTED = FamilyInfo("edge_dns_routed_queries_total", "Queries.", Kind.COUNTER, "", ("account", "zone_id", "routing"))
@@ -143,8 +143,8 @@ REGIONS = FamilyInfo("edge_thing_bytes_total", "Bytes.", Kind.COUNTER, "", ("acc
 def regions(scale: float, counts: Mapping[str, float], zone: str = "102", day: int = 0) -> Entry:
     """Return a poll of a configured counter whose charts have one day."""
     sources = tuple(((region,), DayBuckets({DAY_0 + day: count})) for region, count in counts.items())
-    count = Count(REGIONS, ("main", zone, "x"), sources, declaration(("url", "/p", "days", "C", "region", repr(scale))))
-    return Entry(key_of(zone), "x", WALL + day * 86_400, (count,), FIRST_SIGHT + timedelta(days=day))
+    count = Count(REGIONS, ("main", zone, "x"), sources, declaration(("/p", "days", "C", "region", repr(scale))))
+    return Entry(key_of(zone), "x", WALL + day * 86_400, (count,), FIRST_SIGHT + timedelta(days=day), URL)
 
 
 def served(driver: LedgerDriver, entry: Entry) -> dict[str, float]:
@@ -153,47 +153,49 @@ def served(driver: LedgerDriver, entry: Entry) -> dict[str, float]:
     return {sample.values[-1]: sample.value for family in families for sample in family.samples}
 
 
-@pytest.mark.parametrize("kind", ["file", "database"])
-def test_an_earlier_version_in_between_takes_nothing_away(
-    kind: str, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
-    """It knows the series alone, and writes them alone; what it has not seen still counts from the first sight."""
-    location: StateLocation = FileLocation(tmp_path)
-    if kind == "database":
-        location = DatabaseLocation(request.getfixturevalue("postgres").new_database())
-    clock, ignore = (lambda: WALL), (lambda _at: None)
-    with LedgerDriver(location.storage(clock, ignore)) as driver:
-        assert served(driver, regions(1.0, {"eu": 40})) == {"eu": 0}
-    before = location.rows()
-    families = unpack(before[key_of("102")].data)
-    advance_family(families[REGIONS.name], [(("eu",), DayBuckets({DAY_0: 45}))], Poll(FIRST_SIGHT, WALL))
-    earlier = location.storage(clock, ignore)
-    earlier.prepare()
-    earlier.commit({key_of("102"): StateRow("x", WALL, pack(families))})
-    earlier.close()
-    assert location.rows().keys() == before.keys()
-    with LedgerDriver(location.storage(clock, ignore)) as driver:
-        assert served(driver, regions(1.0, {"eu": 46, "us": 3})) == {"eu": 6, "us": 3}
-        driver.ledger.forget([key_of("102")])
-        driver.settle()
-    assert not {key for key in location.rows() if key.target.id == "102"}
-
-
-def test_a_row_of_an_earlier_version_takes_the_present_declaration_and_counts_on(path: Path) -> None:
-    with LedgerDriver(path) as driver:
-        driver.record(poll_of("102", {("eu",): DayBuckets({DAY_0: 40})}, info=REGIONS))
-        assert served(driver, regions(1000.0, {"eu": 45, "us": 7})) == {"eu": 5, "us": 0}
-        assert served(driver, regions(1000.0, {"eu": 45, "us": 7, "asia": 2})) == {"eu": 5, "us": 0, "asia": 2}
-
-
 def test_a_counter_that_counts_something_else_is_logged_once_for_an_account(path: Path) -> None:
     with LedgerDriver(path) as driver, capture_logs() as logs:
         for scale in (1.0, 1000.0, 1000.0):
             for zone in ("102", "103"):
                 driver.record(regions(scale, {"eu": 40}, zone))
-        assert [(line["account"], line["family"], line["changed"], line["log_level"]) for line in logs] == [
-            ("main", REGIONS.name, "scale", "warning")
+        assert [(line["event"], line["account"], line["family"], line["log_level"]) for line in logs] == [
+            ("counter counts something else now, it starts again at 0", "main", REGIONS.name, "warning")
         ]
+
+
+def test_a_counter_that_counts_something_else_is_0_for_a_minute_on_disk_too(path: Path) -> None:
+    """Without it, a scrape might see no reset, but a fall to another value."""
+    clock = FakeClock()
+
+    def polled(driver: LedgerDriver, count: float, seconds: float = 0.0) -> float | None:
+        clock.now += seconds
+        return served(driver, regions(1000.0, {"eu": count})).get("eu")
+
+    file = FileStorage(path, time.time, lambda _at: None)
+    with LedgerDriver(file, monotonic=clock) as driver, capture_logs():
+        assert [served(driver, regions(1.0, {"eu": count})) for count in (40, 45)] == [{"eu": 0}, {"eu": 5}]
+        with patch.object(file, "commit", side_effect=StorageError("disk full")):
+            assert [polled(driver, 45), polled(driver, 46, 100)] == [5, 5]
+        assert [polled(driver, 47, 100), polled(driver, 48, 59)] == [0, 0]
+    with LedgerDriver(path, monotonic=clock) as driver:
+        assert [polled(driver, 49, 59), polled(driver, 50, 59), polled(driver, 51, 10)] == [0, 0, 6]
+    with LedgerDriver(path, monotonic=clock) as driver:
+        assert polled(driver, 52) == 7
+
+
+def test_an_account_at_another_address_starts_again_at_0_and_not_at_another_spelling(path: Path) -> None:
+    clock = FakeClock()
+    with LedgerDriver(path, monotonic=clock) as driver:
+        for address, count, expected in (
+            ("https://api.example.net", 40, 0),
+            ("HTTPS://API.example.net:443/", 45, 5),
+            ("https://edge.example.net", 7, 0),
+            ("https://edge.example.net", 9, 2),
+            ("https://api.example.net", 50, 0),
+        ):
+            clock.now += 100
+            ((family,),) = driver.record(poll_of("102", today(count))._replace(address=address))
+            assert family.samples[0].value == expected
 
 
 def test_a_large_row_is_logged_once(path: Path) -> None:

@@ -6,14 +6,16 @@ from pathlib import Path
 import pytest
 
 from exporter.counters import state_file
-from exporter.counters.rows import Families, StateRow, pack, unpack
-from exporter.counters.series import DaySeries, Poll, advance_family
+from exporter.counters.counting import CountedFamily, count_poll
+from exporter.counters.rows import StateRow, pack, unpack
+from exporter.counters.series import DaySeries, Poll
 from exporter.counters.state_file import (
+    SCHEMA_VERSION,
     StateFile,
     is_passing,
     put_aside,
 )
-from exporter.metric import DayBuckets
+from exporter.metric import Count, DayBuckets, FamilyInfo, Kind, LabelValues
 from exporter.targets.target import PollKey
 
 NOW = 1_770_379_200.0  # 2026-02-06T12:00:00Z
@@ -87,15 +89,20 @@ def test_half_a_character_in_a_text_stops_no_commit(path: Path) -> None:
 def test_a_packed_zone_is_small() -> None:
     """A zone with three series of 31 days: 50,000 zones take 50,000 times its size."""
     chart = DayBuckets({739_653 - day: 100_000.0 + day for day in range(31)})
-    families: Families = {"edge_dns_queries_total": {}, "edge_dns_routed_queries_total": {}}
-    now = datetime.fromtimestamp(NOW, UTC)
-    for states, further in zip(families.values(), (((),), (("normal",), ("smart",))), strict=True):
-        advance_family(states, [(labels, chart) for labels in further], Poll(now, NOW))
+    series: dict[str, list[LabelValues]] = {
+        "edge_dns_queries_total": [()],
+        "edge_dns_routed_queries_total": [("normal",), ("smart",)],
+    }
+    counts = [
+        Count(FamilyInfo(name, "", Kind.COUNTER), (), tuple((labels, chart) for labels in further))
+        for name, further in series.items()
+    ]
+    families, _ = count_poll({}, counts, "https://api.example.net", Poll(datetime.fromtimestamp(NOW, UTC), NOW), 1.0)
     assert len(pack(families)) < 800
 
 
 @pytest.mark.parametrize(
-    "packed", [b"", b"\xc1", b"\x01", b"\x81\xa1a\x01", b"\x81\xa1a\x91\x01", b"\x81\xa1a\x91\x92\x01\x02"]
+    "packed", [b"", b"\xc1", b"\x01", b"\x91\x01", b"\x91\x91\x01", b"\x91\x94\x01\x02\x03\x04", b"\x81\xa1a\x01"]
 )
 def test_bytes_that_are_no_series_are_refused(packed: bytes) -> None:
     with pytest.raises(ValueError, match=r".+"):
@@ -104,7 +111,8 @@ def test_bytes_that_are_no_series_are_refused(packed: bytes) -> None:
 
 def test_damaged_bytes_are_refused_or_read_but_never_raise_anything_else() -> None:
     chance = random.Random(4)  # noqa: S311 - repeatable
-    packed = pack({"edge_dns_queries_total": {("a",): DaySeries(NOW, 739_653, highs={739_653: 7.5, 739_654: 9.0})}})
+    series = DaySeries(NOW, 739_653, highs={739_653: 7.5, 739_654: 9.0})
+    packed = pack({"edge_a_total": CountedFamily(b"digest", 739_653, {("a",): series}, {("b",): NOW}, is_anew=True)})
     for _ in range(5000):
         damaged = bytearray(packed)
         for _ in range(chance.randint(1, 3)):
@@ -153,12 +161,12 @@ def test_an_older_schema_is_led_to_the_newest_with_its_rows(path: Path, monkeypa
     write(path, {ZONE: StateRow("shop.example", NOW, b"a")})
     steps = (*state_file.MIGRATIONS, "UPDATE row SET id = id || '0';", "CREATE TABLE tag (name TEXT);")
     monkeypatch.setattr(state_file, "MIGRATIONS", steps)
-    monkeypatch.setattr(state_file, "SCHEMA_VERSION", 3)
+    monkeypatch.setattr(state_file, "SCHEMA_VERSION", SCHEMA_VERSION + 2)
     StateFile(path).close()
     database = sqlite3.connect(path)
     assert database.execute("SELECT id FROM row").fetchall() == [("1020",)]
     assert database.execute("SELECT count(*) FROM tag").fetchall() == [(0,)]
-    assert database.execute("PRAGMA user_version").fetchall() == [(3,)]
+    assert database.execute("PRAGMA user_version").fetchall() == [(SCHEMA_VERSION + 2,)]
     database.close()
 
 
@@ -167,7 +175,7 @@ def test_a_step_that_fails_leaves_the_schema_before_it(path: Path, monkeypatch: 
     monkeypatch.setattr(
         state_file, "MIGRATIONS", (*state_file.MIGRATIONS, "UPDATE row SET id = '0'; UPDATE row SET absent = 0;")
     )
-    monkeypatch.setattr(state_file, "SCHEMA_VERSION", 2)
+    monkeypatch.setattr(state_file, "SCHEMA_VERSION", SCHEMA_VERSION + 1)
     with pytest.raises(sqlite3.OperationalError, match="no such column"):
         StateFile(path)
     monkeypatch.undo()

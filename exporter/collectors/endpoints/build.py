@@ -1,6 +1,6 @@
 """Builds the collectors of the configured endpoints."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from pydantic import TypeAdapter
 
@@ -15,13 +15,8 @@ from exporter.targets.target import Target
 _DOCUMENT = TypeAdapter(Document)
 
 
-def collectors(endpoints: Sequence[Endpoint], addresses: Mapping[str, str]) -> tuple[Collector, ...]:
-    """Return the collectors of these endpoints: one for each, and one for each list of targets.
-
-    Args:
-        endpoints: the endpoints.
-        addresses: account → its base address.
-    """
+def collectors(endpoints: Sequence[Endpoint]) -> tuple[Collector, ...]:
+    """Return the collectors of these endpoints: one for each, and one for each list of targets."""
     own = {label: identity(f"{label}_id", label) for endpoint in endpoints if (label := endpoint.own_label)}
     labels = {**KIND_LABELS, **own, ACCOUNT_KIND: identity()}
     made: list[Collector] = []
@@ -42,7 +37,7 @@ def collectors(endpoints: Sequence[Endpoint], addresses: Mapping[str, str]) -> t
             operations=(operation,),
             fetch=_fetch(endpoint, operation),
             labels=labels[endpoint.target_kind],
-            metrics=tuple(metric_of(metric, endpoint.path, addresses) for metric in endpoint.metrics),
+            metrics=tuple(metric_of(metric, endpoint.path) for metric in endpoint.metrics),
         )
         made.append(collector)
     return tuple(made)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from functools import cache
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -23,24 +22,11 @@ _KINDS = {type(None): "nothing", bool: "a boolean", int: "a number", float: "a n
 _MOMENT: TypeAdapter[datetime | None] = TypeAdapter(Moment)
 
 
-def metric_of(declared: EndpointMetric, path: Path, addresses: Mapping[str, str]) -> Metric[Document]:
-    """Return the metric of a declaration for the answers of a path, in the form that built-in collectors use.
-
-    Args:
-        declared: the declaration.
-        path: the path of the requests.
-        addresses: account → its base address.
-    """
+def metric_of(declared: EndpointMetric, path: Path) -> Metric[Document]:
+    """Return the metric of a declaration for the answers of a path, in the form that built-in collectors use."""
     source = declared.days or declared.month
     period = "days" if declared.days else "month"
-
-    def declared_for(account: str) -> bytes:
-        if source is None:
-            return b""
-        address = addresses.get(account, "").rstrip("/")
-        how = (period, source.canonical(), declared.label or "", repr(float(declared.scale)))
-        return declaration((address, path.canonical(), *how))
-
+    expression = source.canonical() if source else ""
     return Metric(
         declared.name,
         declared.help or f"Read from GET {path.text}, polled.",
@@ -48,7 +34,7 @@ def metric_of(declared: EndpointMetric, path: Path, addresses: Mapping[str, str]
         counted=(lambda document: _counted(declared, source, document.value)) if source else None,
         labels=declared.labels,
         source=declared.source,
-        declared=cache(declared_for),
+        declared=declaration((path.canonical(), period, expression, declared.label or "", repr(float(declared.scale)))),
     )
 
 

@@ -11,7 +11,7 @@ import click
 from exporter.commands.check import report
 from exporter.commands.check.report import COLUMNS, Row, as_json
 from exporter.commands.check.results import AccountResult, foresee
-from exporter.commands.check.unmatched import changed_counters, idle
+from exporter.commands.check.unmatched import idle
 from exporter.commands.configuration import read_configuration
 from exporter.commands.loading import loading
 from exporter.commands.output.printing import FAULT, complain, counted, terminal_width
@@ -77,7 +77,7 @@ def _warnings(settings: Settings, verdicts: Sequence[AccountResult], file: Marke
     whole = with_endpoint_files(file)
     shown = [
         Fault(*whole.locate(path), written(path), message)
-        for path, message in (*exposed(settings), *misnamed(settings.endpoints), *changed_counters(settings, verdicts))
+        for path, message in (*exposed(settings), *misnamed(settings.endpoints))
     ]
     return [one_line(str(warning)) for warning in (*shown, *idle(settings, verdicts, file))]
 

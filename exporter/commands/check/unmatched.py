@@ -1,18 +1,16 @@
-"""Finds what a configuration has without effect, and counters of endpoints that count something else than before."""
+"""Finds what a configuration has without effect."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from exporter.collectors import discovery, scripts
 from exporter.collectors.catalogue import families
-from exporter.collectors.collector import TargetCollector
 from exporter.commands.check.results import AccountResult
 from exporter.commands.loading import loading
 from exporter.commands.output.printing import counted
 from exporter.platform.errors import NotFound
 from exporter.settings.account import AccountSettings
 from exporter.settings.model import Settings
-from exporter.targets.target import PollKey, ResourceList
+from exporter.targets.target import ResourceList
 from exporter.validation.faults import Fault, KeyPath, suggestion, written
 from exporter.validation.yaml_file import MarkedFile
 from exporter.wiring import from_settings
@@ -139,38 +137,3 @@ def _nearest(pattern: str, known: Sequence[str]) -> str:
     rest = pattern.removeprefix(_PREFIX)
     alike = [name for name in known if suggestion(rest, [name.removeprefix(_PREFIX)])]
     return suggestion(pattern, [min(longer, key=len)] if longer else alike)
-
-
-def changed_counters(settings: Settings, verdicts: Sequence[AccountResult]) -> Iterator[tuple[KeyPath, str]]:
-    """Yield the path of each changed counter of the targets that were tried, and a message.
-
-    A state that cannot be read has no changes; the daemon reports such a state.
-    """
-    has_counters = any(metric.days or metric.month for endpoint in settings.endpoints for metric in endpoint.metrics)
-    if not has_counters or not any(verdict.tried for verdict in verdicts):
-        return
-    with loading():
-        from exporter.counters.rows import FACTS, facts_key, unpack_facts  # noqa: PLC0415 - as above
-        from exporter.counters.storage import StorageError  # noqa: PLC0415
-        from exporter.metric import differing  # noqa: PLC0415
-        from exporter.wiring.stored_rows import stored_rows  # noqa: PLC0415
-
-    try:
-        stored = stored_rows(settings.state, [one.name + FACTS for one in settings.endpoints])
-    except StorageError:
-        return
-    collectors = {one.name: one for one in from_settings.collectors(settings) if isinstance(one, TargetCollector)}
-    found: Counter[tuple[KeyPath, str, str]] = Counter()
-    for place, endpoint in enumerate(settings.endpoints):
-        tried = [one.target for verdict in verdicts for one in verdict.tried if one.collector == endpoint.name]
-        for target in tried:
-            row = stored.get(facts_key(PollKey(target.key, endpoint.name)))
-            facts = {} if row is None else unpack_facts(row.data)
-            for number, metric in enumerate(collectors[endpoint.name].metrics):
-                known, now = facts.get(metric.name), metric.declared(target.account)
-                if known is not None and now and known.declared != now:
-                    path: KeyPath = ("endpoints", place, "metrics", number, "name")
-                    found[path, metric.name, differing(known.declared, now)] += 1
-    for (path, name, parts), targets in found.items():
-        effect = f"{targets} of its targets will continue from their values with a new baseline"
-        yield path, f"'{name}' counts something else than before ({parts}): {effect}"

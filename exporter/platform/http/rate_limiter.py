@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 
-from exporter.clock import SYSTEM, Clocks
+from exporter.clock import Clocks
 from exporter.platform.errors import RateLimited
 
 # A longer wait in seconds that the platform asks for is shortened to this one.
@@ -26,43 +26,6 @@ LONGEST_GUESS = 60.0
 BURST_SECONDS = 0.1
 LOWEST_FACTOR = 1 / 16
 RECOVERY_PER_ANSWER = 0.02
-
-
-class Pause:
-    """A time in which an account is not called.
-
-    It can continue after a restart: `until` gives the end to store, and `restore` takes it.
-
-    Args:
-        clocks: the monotonic clock measures the pause, and the wall clock gives its end.
-        changed: called when a pause begins.
-    """
-
-    __slots__ = ("_changed", "_clocks", "_ends")
-
-    def __init__(self, clocks: Clocks = SYSTEM, changed: Callable[[], None] = lambda: None) -> None:
-        self._clocks = clocks
-        self._changed = changed
-        self._ends = clocks.monotonic()
-
-    def begin(self, seconds: float) -> None:
-        """Pause for a number of seconds from now on."""
-        self._ends = self._clocks.monotonic() + seconds
-        self._changed()
-
-    def left(self) -> float:
-        """Return the seconds until the account may be called again; 0 without a pause."""
-        return max(0.0, self._ends - self._clocks.monotonic())
-
-    def until(self) -> float | None:
-        """Return the end of the pause in unix seconds; None without a pause."""
-        left = self.left()
-        return self._clocks.wall() + left if left else None
-
-    def restore(self, until: float) -> None:
-        """Continue the pause of an earlier process, which ends at these unix seconds."""
-        left = min(LONGEST_PAUSE, until - self._clocks.wall())
-        self._ends = max(self._ends, self._clocks.monotonic() + left)
 
 
 @dataclass(slots=True, eq=False)
@@ -81,10 +44,8 @@ class RateLimiter:
         max_in_flight: calls at once.
         clocks: the clocks.
         throttled: called with the seconds that a call waited.
-        pause: the pause that the platform asked for, possibly in an earlier process.
 
     Attributes:
-        pause: the same.
         rate: requests a second that are granted without a 429.
         max_in_flight: calls at once that are granted.
         most_in_flight: calls at once that are granted without `resize`.
@@ -97,7 +58,6 @@ class RateLimiter:
         *,
         clocks: Clocks,
         throttled: Callable[[float], None],
-        pause: Pause | None = None,
     ) -> None:
         self.rate = rate
         self.max_in_flight = max_in_flight
@@ -113,10 +73,9 @@ class RateLimiter:
         self._turn = asyncio.Lock()
         self._next_slot = clocks.monotonic()
         self._factor = 1.0
-        self.pause = pause or Pause(clocks)
+        self._paused_until = clocks.monotonic()
         self._guess = 0.0
-        # After a pause the next call, for any path, is a probe.
-        self._suspect_path: str | None = "" if self.pause.left() else None
+        self._suspect_path: str | None = None
         self._probe: Permit | None = None
         self._settled = asyncio.Event()
 
@@ -133,6 +92,10 @@ class RateLimiter:
     def effective_rate(self) -> float:
         """The requests a second that are currently granted."""
         return self.rate * self._factor
+
+    def pause(self) -> float:
+        """Return the seconds until the account may be called again; 0 without a pause."""
+        return max(0.0, self._paused_until - self._clock())
 
     async def acquire(self, path: str, until: float | None = None) -> Permit:
         """Wait for the permit for one call of `path`.
@@ -152,7 +115,7 @@ class RateLimiter:
                 await self._pass_gate(permit, until)
                 await self._take_token()
                 # If the account was paused or became suspect during the wait, the call waits again.
-                if self.pause.left() <= 0 and (self._suspect_path is None or self._probe is permit):
+                if self.pause() <= 0 and (self._suspect_path is None or self._probe is permit):
                     break
                 self._give_back_probe(permit)
         except BaseException:
@@ -165,7 +128,7 @@ class RateLimiter:
 
     async def _pass_gate(self, permit: Permit, until: float | None) -> None:
         while True:
-            left = self.pause.left()
+            left = self.pause()
             if left > 0:
                 if until is not None and self._clock() + left > until:
                     message = f"the account is paused for another {left:.0f} s after a 429"
@@ -221,12 +184,13 @@ class RateLimiter:
             self._suspect_path = permit.path
             return
         # A 429 for the same path proves nothing about the account, and a pause that is running needs no second one.
-        if permit.path == self._suspect_path or self.pause.left() > 0:
+        if permit.path == self._suspect_path or self.pause() > 0:
             return
         self._guess = min(LONGEST_GUESS, max(FIRST_GUESS, self._guess * 2))
         self._factor = max(LOWEST_FACTOR, self._factor / 2)
         # A Retry-After of 0 with repeated 429s is treated like a missing one.
-        self.pause.begin(wait or self._guess)
+        self._paused_until = self._clock() + (wait or self._guess)
+        # After a pause the next call, for any path, is a probe.
         self._suspect_path = ""
 
     def _give_back_probe(self, permit: Permit) -> None:

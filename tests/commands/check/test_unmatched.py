@@ -5,18 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from exporter.collectors.collector import TargetCollector
-from exporter.counters.ledger import Entry
-from exporter.metric import Count, MonthToDate
 from exporter.sandbox import keys
-from exporter.settings.loading import load
-from exporter.targets.target import PollKey
-from exporter.wiring import from_settings
-from tests.commands.check.test_check import ACCOUNT, FIXED
+from tests.commands.check.test_check import ACCOUNT
 from tests.commands.conftest import Configure
 from tests.commands.platform import Platform, running
 from tests.commands.shell import Ended, invoke
-from tests.counters.ledger_driver import FIRST_SIGHT, WALL, LedgerDriver
 
 SERIES = """\
 series:
@@ -149,40 +142,3 @@ def test_a_shard_does_not_take_another_shard_s_script_for_a_misspelt_one(configu
             assert found == [
                 "7: accounts[0].scripts.monthly_budget_dollars.typo: no script of the account has this name or id"
             ]
-
-
-CHARGES = """\
-endpoints:
-  - {name: bills, path: "/billing", metrics: [{name: edge_a_total, month: MonthlyScriptingRequests, scale: {scale}}]}
-state: {path: {state}}
-"""
-
-
-def test_a_counter_that_counts_something_else_than_the_state_has_is_a_warning(
-    platform: Platform, configure: Configure, tmp_path: Path
-) -> None:
-    def checked(scale: str) -> list[str]:
-        path = configure(
-            ACCOUNT + FIXED + CHARGES, url=platform.url, key=keys.API_KEY, scale=scale, state=f"{tmp_path}/state.db"
-        )
-        ended = invoke("check", "--config", path)
-        assert "  1 series\n" in next(line for line in ended.out.splitlines(keepends=True) if "bills" in line)
-        return [line for line in warnings(ended, path) if "something else" in line]
-
-    assert checked("1") == []
-    collector = next(
-        one for one in from_settings.collectors(load(tmp_path / "config.yml", {}, {})) if one.name == "bills"
-    )
-    assert isinstance(collector, TargetCollector)
-    declared = collector.metrics[0].declared("main")
-    count = Count(collector.families[0], ("main",), (((), MonthToDate(3.0)),), declared)
-    with LedgerDriver(tmp_path / "state.db") as driver:
-        driver.record(Entry(PollKey.of("bills", "main", "account", "main"), "main", WALL, (count,), FIRST_SIGHT))
-        # A daemon that runs keeps the file locked.
-        assert checked("1.0") == []
-        (warned,) = checked("100")
-    assert warned == (
-        "12: endpoints[0].metrics[0].name: 'edge_a_total' counts something else than before (scale): "
-        "1 of its targets will continue from their values with a new baseline"
-    )
-    assert len(checked("100")) == 1

@@ -11,8 +11,8 @@ import pytest
 
 from exporter.clock import Clocks
 from exporter.platform.errors import RateLimited
-from exporter.platform.http.rate_limiter import Pause, Permit, RateLimiter
-from tests.platform.clients import FakeClock, settle
+from exporter.platform.http.rate_limiter import Permit, RateLimiter
+from tests.platform.clients import settle
 
 WALL = 1_770_000_000.0
 
@@ -102,21 +102,17 @@ class LimitedCalls:
                     await settle()
                 case "pause", [left, "rate", rate]:
                     limiter = self.rate_limiter
-                    assert (limiter.pause.left(), round(limiter.effective_rate, 6)) == (float(left), float(rate))
+                    assert (limiter.pause(), round(limiter.effective_rate, 6)) == (float(left), float(rate))
                 case _:
                     assert await self.at(float(word)) == paths, step
 
 
 @asynccontextmanager
-async def limited_calls(
-    rate: float = 1e9, max_in_flight: float = 1000, paused: float = 0.0
-) -> AsyncIterator[LimitedCalls]:
-    """Return a budget at the beginning of time, in a pause of a number of seconds."""
+async def limited_calls(rate: float = 1e9, max_in_flight: float = 1000) -> AsyncIterator[LimitedCalls]:
+    """Return a budget at the beginning of time."""
     time, waited = Time(), list[float]()
     clocks = Clocks(monotonic=lambda: time.now, sleep=time.sleep)
-    pause = Pause(clocks)
-    pause.begin(paused)
-    limiter = RateLimiter(rate, int(max_in_flight), clocks=clocks, throttled=waited.append, pause=pause)
+    limiter = RateLimiter(rate, int(max_in_flight), clocks=clocks, throttled=waited.append)
     made = LimitedCalls(time, limiter, waited)
     yield made
     for task in made.tasks.values():
@@ -124,7 +120,7 @@ async def limited_calls(
     await asyncio.gather(*made.tasks.values(), return_exceptions=True)
 
 
-# The name of a scenario, the rate and the calls at once, and the seconds of a pause that goes on; below them its steps.
+# The name of a scenario, the rate and the calls at once; below them its steps.
 SCENARIOS = """
 no more calls are in flight than allowed; 1e9 3
 ask a b c d e | 1 a b c | answer b | 2 a b c d | lose a | 3 a b c d e
@@ -165,9 +161,6 @@ ask a | 0.01 a | 429 a | ask b c d | cancel b | 2 a c | answer c | ask e | 3 a c
 the rate comes back with the answers; 100 1000
 ask a b | 0.1 a b | 429 a | 429 b | ask c | 10 a b c | answer c | pause 0 rate 52 | ask d | 11 a b c d
 | answer d | pause 0 rate 54
-
-after a pause that an earlier process left, calls pass one at a time until one is answered; 1e9 1000 30
-ask a b c | 29 | 31 a | answer a | 32 a b c
 """
 
 
@@ -225,7 +218,7 @@ async def test_a_pause_that_was_not_asked_for_grows_twofold_up_to_a_minute_and_a
             await it.at(number * 100 + 99)
             # A Retry-After of 0 says as little as none.
             await it.play(f"429 /{number} 0" if number % 2 else f"429 /{number}")
-            pauses.append(it.rate_limiter.pause.left())
+            pauses.append(it.rate_limiter.pause())
         await it.at(1000)
         assert (pauses, it.rate_limiter.effective_rate) == ([1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0], 100 / 16)
         it.ask("/good")
@@ -233,7 +226,7 @@ async def test_a_pause_that_was_not_asked_for_grows_twofold_up_to_a_minute_and_a
         await it.play("answer /good | ask /bad /worse")
         await it.at(1200)
         await it.play("429 /bad | 429 /worse")
-        assert it.rate_limiter.pause.left() == 1.0
+        assert it.rate_limiter.pause() == 1.0
 
 
 async def test_a_call_that_is_of_no_use_after_the_pause_is_refused_at_once_and_leaves_its_place() -> None:
@@ -263,24 +256,3 @@ async def test_a_part_of_the_budget_is_a_part_of_its_rate_and_of_its_calls_at_on
         it.ask(*names(20, "/more/"))
         await it.at(9)
         assert len(it.permits) == 8
-
-
-def test_a_pause_ends_by_the_monotonic_clock_and_its_beginning_is_reported() -> None:
-    clock, begun = FakeClock(), list[str]()
-    pause = Pause(Clocks(lambda: WALL, clock), lambda: begun.append("begun"))
-    seen = [(pause.left(), pause.until(), len(begun))]
-    pause.begin(30)
-    for passed in (0, 10, 20):
-        clock.now += passed
-        # What an earlier process left shortens no pause.
-        pause.restore(WALL - 1)
-        seen.append((pause.left(), pause.until(), len(begun)))
-    assert seen == [(0, None, 0), (30, WALL + 30, 1), (20, WALL + 20, 1), (0, None, 1)]
-
-
-@pytest.mark.parametrize(("later", "left"), [(0, 30), (20, 10), (30, 0), (10**9, 0), (-10, 40), (-(10**9), 3600)])
-def test_a_pause_goes_on_in_the_next_process_by_the_wall_clock(later: float, left: float) -> None:
-    """Also if the wall clock was set in the meantime; a pause is never longer than an hour."""
-    pause = Pause(Clocks(lambda: WALL + later, FakeClock(now=5.0)))
-    pause.restore(WALL + 30)
-    assert pause.left() == left
