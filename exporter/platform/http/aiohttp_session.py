@@ -173,6 +173,8 @@ _TRANSLATIONS: tuple[_Translation, ...] = (
 def _raise(error: BaseException) -> NoReturn:
     """Raise the exception of httpx for another, without that one, which contains the request and with it the key."""
     fault = translate(error)
+    # aiohttp keeps the exception beside the body; its traceback leads back to both, and to what was read of the body.
+    error.__traceback__ = None
     try:
         raise fault from fault.__cause__
     finally:
