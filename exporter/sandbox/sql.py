@@ -156,7 +156,7 @@ class Statement:
             return self.text, ordered
         plain = [name[1:] for name in names]
         is_named = len(names) == len(ordered) == len(set(plain)) and all(name[:1] in _PREFIXES for name in names)
-        return (self.text, dict(zip(plain, ordered, strict=True))) if is_named else (self.numbered, numbered(ordered))
+        return (self.text, dict(zip(plain, ordered, strict=True))) if is_named else (self.numbered, ordered)
 
     def arguments(self, positional: Sequence[object], named: Mapping[str, object]) -> list[object]:
         """Put arguments in the order of the parameters' numbers.
@@ -183,11 +183,6 @@ class Statement:
             else:
                 raise SqlError(f"value for parameter {parameter or place + 1} not found", _INVALID)
         return ordered
-
-
-def numbered(ordered: Sequence[object]) -> dict[str, object]:
-    """Return the arguments of numbered parameters, `?1` and so on, which Python takes by their names."""
-    return {str(number): argument for number, argument in enumerate(ordered, 1)}
 
 
 def split(text: str) -> list[Statement]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 from exporter.sandbox import hrana
-from exporter.sandbox.sql import FAULTS, SqlError, Statement, authorize, failure, numbered, split
+from exporter.sandbox.sql import FAULTS, SqlError, Statement, authorize, failure, split
 
 _LARGEST_RESULT: Final = 10 * 1024 * 1024
 _STEPS_BETWEEN_CHECKS: Final = 10_000
@@ -183,13 +183,13 @@ class Stream:
             rows.append([hrana.written(value) for value in row])
         return rows
 
-    def _is_readonly(self, text: str) -> bool:
+    def _is_readonly(self, numbered: str) -> bool:
         """Return whether a statement with numbered parameters changes nothing."""
-        parameters = numbered([None] * sum(len(statement.parameters) for statement in split(text)[:1]))
+        parameters = [None] * sum(len(statement.parameters) for statement in split(numbered)[:1])
         try:
-            program = self._connection.execute(f"EXPLAIN {text}", parameters).fetchall()
+            program = self._connection.execute(f"EXPLAIN {numbered}", parameters).fetchall()
         except FAULTS as error:
-            raise failure(error, text) from error
+            raise failure(error, numbered) from error
         return not any(
             opcode == "Vacuum" or (opcode == "Transaction" and writing) for _, opcode, _, writing, *_ in program
         )
