@@ -121,7 +121,14 @@ class Database:
             if parked is None or parked.kind is not kind:
                 raise hrana.ProtocolError("The baton is invalid, or its stream has expired")
             resumed = parked.stream
-        stream, results = await asyncio.to_thread(self._run, pipeline, kind, resumed)
+        running = asyncio.ensure_future(asyncio.to_thread(self._run, pipeline, kind, resumed))
+        try:
+            stream, results = await asyncio.shield(running)
+        except asyncio.CancelledError:
+            # The thread continues, and no one else knows its connection.
+            with contextlib.suppress(hrana.ProtocolError, ForbiddenError):
+                (await running)[0].close()
+            raise
         baton = None if stream.is_closed else self._park(stream, kind)
         return {"baton": baton, "base_url": None, "results": results}
 

@@ -2,12 +2,17 @@
 
 import asyncio
 from typing import Any
+from unittest.mock import patch
 
 import httpx
 import pytest
 
+from exporter.sandbox import hrana
 from exporter.sandbox.clock import WorldClock
-from exporter.sandbox.keys import DATABASE_TOKEN_FULL, DATABASE_TOKEN_READ_ONLY
+from exporter.sandbox.database import Database
+from exporter.sandbox.keys import DATABASE_TOKEN_FULL, DATABASE_TOKEN_READ_ONLY, TokenKind
+from exporter.sandbox.noise import Noise
+from exporter.sandbox.stream import Stream
 from exporter.sandbox.world import World
 from tests.sandbox.conftest import NOON
 from tests.sandbox.pipelines import AUTOCOMMIT, CLOSE, Request, batch, execute, sequence, step, store, stored
@@ -228,3 +233,16 @@ async def test_a_database_that_was_closed_begins_anew(full: Pipeline, world: Wor
     world.close()
     assert (await full.results(execute("SELECT * FROM t")))[0]["type"] == "error"
     assert await full.row("SELECT count(*) FROM orders") == ["8640"]
+
+
+async def test_the_stream_of_a_cancelled_request_is_closed() -> None:
+    database = Database(Noise(1), WorldClock())
+    pipeline = hrana.Pipeline.model_validate({"requests": [execute(LARGE)]})
+    answer = asyncio.create_task(database.answer(pipeline, TokenKind.READ_ONLY))
+    with patch.object(Stream, "close", autospec=True, side_effect=Stream.close) as close:
+        await asyncio.sleep(0)
+        answer.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await answer
+        close.assert_called_once()
+    database.close()
