@@ -80,7 +80,6 @@ class Metric(Generic[T_contra]):
         counted: for counters, in place of `value`: payload → the source that the ledger counts from, or a mapping
             of label values to sources, or None.
         labels: the names of the labels that come after the target's.
-        source: the fields of the answer that it is read from, if the help does not name them.
         declared: for counters: identifies what is counted, as `Count.declared` says. Of a built-in metric it is a
             number, to be raised when the metric counts something else than before.
     """
@@ -90,7 +89,6 @@ class Metric(Generic[T_contra]):
     value: "Callable[[T_contra], Number | Mapping[str, Number] | Mapping[LabelValues, Number]] | None" = None
     counted: "Callable[[T_contra], Source | Mapping[str, Source] | None] | None" = None
     labels: tuple[str, ...] = ()
-    source: str = ""
     declared: bytes = b"1"
 
     @property
@@ -112,7 +110,6 @@ class FamilyInfo:
     Attributes:
         name: as exposed; that of a counter ends with `_total`.
         labels: all label names, the target's own first.
-        source: the fields of the answer that it is read from; empty if the help names them.
     """
 
     name: str
@@ -120,7 +117,6 @@ class FamilyInfo:
     kind: Kind
     unit: str = ""
     labels: tuple[str, ...] = ()
-    source: str = ""
 
 
 class Sample(NamedTuple):

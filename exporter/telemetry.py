@@ -152,8 +152,8 @@ class Telemetry:
     )
     absent = _gauge(
         "edge_exporter_absent_families{collector, cause}",
-        "Absent families of targets, by collector and cause, counted once a minute or less often; "
-        "`edge-exporter explain` names them.",
+        "Absent families of targets, by collector and cause, counted every 15 seconds; `edge-exporter explain` names "
+        "them.",
     )
     loop_lag = _histogram(
         "edge_exporter_loop_lag_seconds",

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Self
@@ -18,8 +18,7 @@ from exporter.collectors.catalogue import CATALOGUE, families
 from exporter.counters.ledger import Entry, Ledger
 from exporter.daemon.polling import Polling
 from exporter.daemon.shards import Shards
-from exporter.explain.candidates import Sources
-from exporter.explain.explainer import Absence, AbsenceFilter, Explainer
+from exporter.explain.explainer import Explainer
 from exporter.exposition.exposition import Exposition, Format
 from exporter.exposition.renderer import Renderer
 from exporter.exposition.store import HEALTH
@@ -33,6 +32,7 @@ from exporter.sandbox.world import World
 from exporter.settings.model import Settings
 from exporter.targets.target import PollKey
 from exporter.telemetry import Telemetry
+from exporter.wiring import from_settings
 from tests.turned_clock import TurnedClock
 from tests.waiting import until
 
@@ -171,22 +171,12 @@ class ExporterParts:
     def explainer(self) -> Explainer:
         """Return an explainer of the present absences."""
         return Explainer(
-            Sources(
-                scope=lambda: self.polling.scope,
-                registry=self.registry,
-                store=self.store,
-                schedule=lambda: self.schedule,
-                is_capped=self.exposition.is_capped,
-                accepted=self.polling.accounts.accepted,
-                state=self._shards.storage.location,
-                ledger_fault=lambda: self.ledger.fault,
-                clocks=self._clocks,
-            )
+            settings=lambda: self.settings,
+            collectors=lambda: from_settings.collectors(self.settings),
+            registry=self.registry,
+            store=self.store,
+            ledger_fault=lambda: self.ledger.fault,
         )
-
-    def absences(self, **wanted: object) -> list[Absence]:
-        """Return the absences that a question selects."""
-        return list(self.explainer().absences(replace(AbsenceFilter(), **wanted)))  # type: ignore[arg-type] # by name
 
     def text(self) -> str:
         """Return the current exposition."""

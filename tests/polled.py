@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 
-from exporter.collectors.causes import Cause
 from exporter.collectors.collector import Outcome
 from exporter.exposition.store import Store
 from exporter.metric import Family
@@ -35,4 +34,4 @@ def fail(
     store: Store, collector: str, outcome: Outcome, reason: str, message: str, *, lifetime: float, duration: float = 0.1
 ) -> None:
     """Record a failed poll."""
-    store.fail(collector, outcome, lifetime, reason, message, duration=duration, cause=Cause.FAILING)
+    store.fail(collector, outcome, lifetime, reason, message, duration=duration)

@@ -110,7 +110,7 @@ async def test_a_wrong_key_is_healthy_and_not_ready_until_a_reload_puts_it_right
         assert (await client.get("/-/healthy")).status_code == 200
         assert 'edge_up{account="main"} 0.0' in (await client.get("/metrics")).text
         absences = (await client.get("/api/v1/explain?family=edge_dns_queries_total")).json()["absences"]
-        assert {absence["cause"] for absence in absences} == {"key_refused"}
+        assert {absence["cause"] for absence in absences} == {"failing"}
         configured.write(FILE)
         assert (await client.post("/-/reload")).status_code == 200
         assert await scraped(daemon, client, "edge_dns_window_queries"), "polled at once"

@@ -29,8 +29,8 @@ def test_a_module_imports_downward_only(module: Module) -> None:
 @pytest.mark.parametrize(
     ("imported", "rooms"),
     [
-        # Everyone else receives values.
-        (("exporter.settings",), {"settings", "daemon", "wiring", "cli", "commands"}),
+        # Everyone else receives values; `explain` names what the configuration leaves out, with its line.
+        (("exporter.settings",), {"settings", "explain", "daemon", "wiring", "cli", "commands"}),
         (("httpx", "aiohttp", "yarl"), {"platform"}),
         (("fastapi",), {"sandbox"}),
         (("exporter.sandbox",), {"sandbox", "commands"}),

@@ -2,11 +2,10 @@
 
 import math
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from exporter.collectors.causes import NO_VALUES, Cause, Lack
 from exporter.metric import Count, Family, FamilyInfo, LabelValues, Metric, Sample, Source, label_value
 from exporter.platform.errors import OutOfRange, PlatformError, WrongShape
 from exporter.platform.operation import UNKNOWN, Answer, Caller, Operation, Request, known
@@ -52,7 +51,6 @@ class Outcome(NamedTuple):
     Attributes:
         error: the failure. Usually there are no families then; those that exist are exposed.
         chart: the counts of the last days for the status page, oldest first; empty without a chart.
-        lack: why the families that are missing here have no samples.
     """
 
     target: Target
@@ -60,7 +58,6 @@ class Outcome(NamedTuple):
     counts: tuple[Count, ...] = ()
     error: PlatformError | None = None
     chart: tuple[float, ...] = ()
-    lack: Lack = NO_VALUES
 
 
 class Polled(NamedTuple):
@@ -78,14 +75,6 @@ class Polled(NamedTuple):
     date: datetime | None = None
     found: Inventory | None = None
     unnamed: PlatformError | None = None
-
-    def noting(self, unexpected: frozenset[str]) -> "Polled":
-        """Return the same with the fields of the answer that have an unknown value, by their names in JSON."""
-        if not self.outcomes or not unexpected:
-            return self
-        first, *others = self.outcomes
-        first = first._replace(lack=replace(first.lack, unexpected=unexpected))
-        return self._replace(outcomes=(first, *others))
 
     @property
     def error(self) -> PlatformError | None:
@@ -198,8 +187,7 @@ def describe(labels: Sequence[Label[Any]], metrics: Iterable[Metric[Any]]) -> tu
     """Return the families of a collector; the target's labels come before the metric's own."""
     names = tuple(label.name for label in labels)
     return tuple(
-        FamilyInfo(metric.name, metric.help, metric.kind, metric.unit, names + metric.labels, metric.source)
-        for metric in metrics
+        FamilyInfo(metric.name, metric.help, metric.kind, metric.unit, names + metric.labels) for metric in metrics
     )
 
 
@@ -284,7 +272,6 @@ class TargetCollector(Collector, Generic[P]):
         tells_name: returns the target's name, if the payload contains it.
         tells_facts: returns what else service discovery shows of the target: label → value.
         chart: returns day → count; the status page draws the last days. None if the payload has no such chart.
-        nothing: the cause of the absence if the platform has no data.
     """
 
     name: str
@@ -297,7 +284,6 @@ class TargetCollector(Collector, Generic[P]):
     tells_name: Callable[[P], str | None] | None = None
     tells_facts: Callable[[P], Mapping[str, str]] | None = None
     chart: Callable[[P], Mapping[int, float] | None] | None = None
-    nothing: Cause = Cause.NO_VALUE
     owns_target: bool = False
     families: tuple[FamilyInfo, ...] = field(init=False)
 
@@ -319,5 +305,4 @@ class TargetCollector(Collector, Generic[P]):
         families, counts = measure(values, self.families, self.metrics, answer.value)
         days = self.chart(answer.value) if self.chart is not None else None
         chart = tuple(days[day] for day in sorted(days)[-CHART_DAYS:]) if days else ()
-        lack = NO_VALUES if answer.value is not None else Lack(self.nothing)
-        return Polled((Outcome(target, families, counts, chart=chart, lack=lack),), answer.date)
+        return Polled((Outcome(target, families, counts, chart=chart),), answer.date)

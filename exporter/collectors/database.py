@@ -9,7 +9,6 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 from pydantic_core import InitErrorDetails
 
-from exporter.collectors.causes import Cause, Lack
 from exporter.collectors.collector import Collector, Context, Outcome, Polled
 from exporter.metric import Family, FamilyInfo, Kind, LabelValues, Sample, label_value
 from exporter.platform.api import database
@@ -203,15 +202,7 @@ class QueryCollector(Collector):
             Family(INTERVAL, (Sample(labels, one.interval),)),
             *([family] if family.samples else []),
         )
-        return Polled((Outcome(target, families, lack=_lack(query, rows)),), answer.date)
-
-
-def _lack(query: SqlQuery, rows: Rows) -> Lack:
-    """Return why a query with a good answer gave no samples."""
-    if not rows.rows:
-        return Lack(Cause.NO_ROW, f"the query {query.name} returned 0 rows")
-    number = len(rows.rows)
-    return Lack(words=f"{query.value} is NULL or no finite number in all {number} rows of the query {query.name}")
+        return Polled((Outcome(target, families),), answer.date)
 
 
 async def _says_reading(context: Context, query: SqlQuery) -> bool:

@@ -7,7 +7,6 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from exporter.collectors import scripts
-from exporter.collectors.causes import Cause, Lack
 from exporter.collectors.collector import Collector, Context, Outcome, Polled, describe, identity, measure
 from exporter.metric import FamilyInfo, Metric
 from exporter.platform.api import search, shield
@@ -53,8 +52,6 @@ RESOURCES: Metric[SearchListing] = Metric(
     value=lambda listing: Counter(sorted(found.type for found in listing.names)),
 )
 
-_NOT_SEARCHED = Lack(Cause.NOT_CONFIGURED, "dns_zones.discover and scripts.discover are off, so nothing is searched")
-
 
 class DiscoveryCollector(Collector):
     """Lists an account's resources, which become the targets of the other collectors.
@@ -79,7 +76,7 @@ class DiscoveryCollector(Collector):
         unnamed: list[PlatformError] = []
         failed: set[str] = set()
         rest = Inventory({})
-        outcome = Outcome(target, lack=_NOT_SEARCHED)
+        outcome = Outcome(target)
         date, zones = None, None
         if SEARCH in target.watched:
             found = await _tried(search.everything(context.caller), faults)
@@ -120,8 +117,7 @@ class DiscoveryCollector(Collector):
     def _counted(self, target: Target, listing: SearchListing) -> Outcome:
         """Count the resources of a complete search."""
         if not listing.complete:
-            words = f"search listed {len(listing.names)} resources, and its Total is {listing.total}"
-            return Outcome(target, lack=Lack(Cause.DISCOVERY_INCOMPLETE, words))
+            return Outcome(target)
         return Outcome(target, *measure((target.account,), self.families, (RESOURCES,), listing))
 
 

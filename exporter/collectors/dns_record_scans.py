@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Mapping
 
-from exporter.collectors.causes import Cause
 from exporter.collectors.collector import TargetCollector, calling, enum_samples, identity, own_id
 from exporter.metric import Metric
 from exporter.platform.api import dns
@@ -34,7 +33,6 @@ COLLECTOR: TargetCollector[Scan] = TargetCollector(
     interval=600,
     operations=(dns.RECORD_SCAN,),
     fetch=calling(dns.RECORD_SCAN, zoneId=own_id),
-    nothing=Cause.NEVER_SCANNED,
     labels=identity("zone_id", "domain"),
     metrics=(
         Metric(

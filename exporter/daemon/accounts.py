@@ -98,13 +98,6 @@ class Accounts:
         """Return for each account whether it is up; databases are not included."""
         return {name: self._is_up(name) for name in self._names()}
 
-    def accepted(self, name: str) -> float:
-        """Return when an account's credential was last accepted, as unix seconds; 0 if never."""
-        observer = self._observers.get(name)
-        if observer is None or observer.authenticated is None:
-            return 0.0
-        return self.clocks.wall() - (self.clocks.monotonic() - observer.authenticated)
-
     def is_authenticated(self) -> bool:
         """Return whether an account (or a database, if there are no accounts) has answered an authenticated call."""
         observers = [self._observers[name] for name in self._names()] or self._observers.values()

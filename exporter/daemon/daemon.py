@@ -19,8 +19,7 @@ from exporter.counters.storage import LeaseLostError, StateLockedError
 from exporter.daemon import runtime
 from exporter.daemon.polling import Polling
 from exporter.daemon.shards import Shards
-from exporter.explain.candidates import Sources
-from exporter.explain.explainer import Explainer, keep_counting
+from exporter.explain.explainer import Explainer
 from exporter.exposition.exposition import Exposition
 from exporter.exposition.renderer import Renderer
 from exporter.exposition.store import HEALTH
@@ -42,6 +41,7 @@ from exporter.wiring import from_settings
 STOP_SECONDS = 4.5
 CLEANED_EVERY_SECONDS = 3600.0
 SAVED_EVERY_SECONDS = 5.0
+ABSENCES_EVERY_SECONDS = 15.0
 # A script's name comes with its first poll, and can change with any poll.
 BUDGETS_EVERY_SECONDS = 10.0
 # At the start, a lease that another process holds is tried at this interval, for this many lengths of a lease.
@@ -152,7 +152,7 @@ class Daemon:
             "cleaning": _repeated(CLEANED_EVERY_SECONDS, self.polling.forget_removed),
             "budgets": _repeated(BUDGETS_EVERY_SECONDS, self.polling.budgets.show),
             "lists": _repeated(SAVED_EVERY_SECONDS, self.polling.save_lists),
-            "absence counting": keep_counting(explainer, telemetry.show_absent, monotonic),
+            "absences": _repeated(ABSENCES_EVERY_SECONDS, lambda: telemetry.show_absent(explainer.counts())),
             "loop lag": runtime.watch_lag(telemetry.loop_lag.observe, monotonic),
         }
         for name, work in works.items():
@@ -278,19 +278,11 @@ class Daemon:
 
     def _explainer(self) -> Explainer:
         return Explainer(
-            Sources(
-                scope=lambda: self.polling.scope,
-                registry=self.shards.registry,
-                store=self.polling.store,
-                schedule=lambda: self.schedule,
-                is_capped=self.renderer.exposition.is_capped,
-                accepted=self.polling.accounts.accepted,
-                state=self.shards.storage.location,
-                ledger_fault=lambda: self.ledger.fault,
-                holders=self.shards.holders,
-                waits=self.shards.waits,
-                clocks=self.clocks,
-            )
+            settings=lambda: self.settings,
+            collectors=lambda: from_settings.collectors(self.settings),
+            registry=self.shards.registry,
+            store=self.polling.store,
+            ledger_fault=lambda: self.ledger.fault,
         )
 
     def _view(self, explainer: Explainer) -> View:

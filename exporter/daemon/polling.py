@@ -38,7 +38,6 @@ class Polling:
         accounts: the accounts and databases.
         budgets: the monthly budgets of scripts.
         schedule: polls the targets.
-        scope: the families that the settings expose and exclude.
 
     Raises:
         OSError: a file of trusted certificates cannot be read.
@@ -59,7 +58,6 @@ class Polling:
             telemetry, self._ledger, self._registry, lambda: self.schedule.intervals, clocks, parsing
         )
         self.budgets = ScriptBudgets(telemetry, self._ledger, self._registry, clocks)
-        self.scope = from_settings.scope(settings)
         self._retention = settings.state.retention
         self._configure(settings)
         shards.begin()
@@ -78,7 +76,6 @@ class Polling:
             for name in accounts.keys() & former.accounts.keys()
             if spelt_alike(accounts[name].client.base_url) != spelt_alike(former.accounts[name].client.base_url)
         }
-        self.scope = from_settings.scope(settings)
         change = self._configure(settings)
         self.schedule = self._schedule(settings, accounts, plans, former.hand_over(moved))
         self._divide_budgets()

@@ -11,7 +11,7 @@ from exporter.counters.on_thread import OnThread
 from exporter.counters.rows import StateRow, lists
 from exporter.counters.state_file import FileStorage
 from exporter.counters.storage import MemoryStorage, Storage
-from exporter.explain.evidence import moment
+from exporter.explain.cause import moment
 from exporter.polling.script_budgets import BUDGET_ROWS
 from exporter.settings.model import Settings
 from exporter.targets.registry import Change, Registry
@@ -119,11 +119,6 @@ class Shards:
             self._unsettled -= settled
             rows = [key for key in list(self.ledger.remembered()) if (key.target.account, key.target.kind) in settled]
             self.ledger.leave([key for key in rows if key.target not in self.registry.by_key])
-
-    def holders(self) -> dict[int, str]:
-        """Return the exporter that holds each shard, where shards are held by leases."""
-        holdings = () if self.database is None else self.database.leases.holdings
-        return {holding.shard: holding.holder for holding in holdings if holding.shards == self.share.total}
 
     def claimed(self, shard: int) -> None:
         """Count a claim of a shard."""

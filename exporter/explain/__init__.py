@@ -1,5 +1,4 @@
-"""Explains absences: gives exactly one cause for every family that a target could have and that has no series.
+"""Explains absences: names one cause for every family that a target could have and that has no series.
 
-In: the registry, the store and the schedule, which are only read, through small interfaces. Out: absences, and
-their number by collector and cause. Nothing is computed for a scrape, and no state is kept between two requests.
+In: the settings, the targets, and the statuses of their polls, which are only read. Out: absences; no state is kept.
 """

@@ -164,11 +164,6 @@ class Exposition:
         block.chunks.put(key, lines, count)
         return True
 
-    def is_capped(self, family: str, key: PollKey) -> bool:
-        """Return whether the cap of a family leaves a target's series out; any thread may call this."""
-        block = self._blocks.get(family)
-        return block is not None and key in block.dropped
-
     def build(self, *, own: bool = True) -> Generation:
         """Join all chunks into a generation; only segments that changed are joined and compressed again.
 

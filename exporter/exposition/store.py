@@ -7,10 +7,9 @@ families of its last successful poll wait here until the next generation takes w
 import math
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from exporter.collectors.causes import NO_VALUES, Cause, Lack
 from exporter.collectors.collector import Outcome
 from exporter.metric import Family, FamilyInfo, Kind, Sample, label_value
 from exporter.targets.target import PollKey, Target
@@ -30,38 +29,8 @@ LAST_SUCCESS = FamilyInfo(
 HEALTH = (TARGET_UP, LAST_SUCCESS)
 
 
-@dataclass(frozen=True, slots=True)
-class Gaps:
-    """The families that are missing in the last successful poll of a target, and why.
-
-    Attributes:
-        lack: why the answer contained no samples.
-        unsaved: counters that the answer contained and the ledger has not saved yet.
-        last_seen: family → unix seconds of the last successful poll with samples of it, since the start.
-    """
-
-    lack: Lack = NO_VALUES
-    unsaved: frozenset[str] = frozenset()
-    last_seen: Mapping[str, float] = field(default_factory=dict)
-
-
-NO_GAPS = Gaps()
-GONE = Gaps(Lack(Cause.FAILING, "not_found: the platform says that there is no such resource"))
-
-
-@dataclass(frozen=True, slots=True)
-class PollFailure:
-    """Why polls of a target fail.
-
-    Attributes:
-        cause: the cause of absences; STALE if no poll has failed, but none has succeeded in time either.
-        since: unix seconds of the first failure.
-        expired: unix seconds at which the series of the target were removed; 0 if they were not.
-    """
-
-    cause: Cause
-    since: float
-    expired: float = 0.0
+# The note of a target that no longer exists, as another collector's call has shown.
+GONE = "the platform says that there is no such resource"
 
 
 @dataclass(slots=True)
@@ -78,8 +47,7 @@ class Status:
         served: whether any of its platform series are served.
         chart: the counts of the last days, oldest first; empty if its collector declares no chart.
         families: the names of its platform families, or of those that were removed last.
-        gaps: the families that the last successful poll did not give.
-        failure: why its polls fail; None if they succeed.
+        since: unix seconds since which its polls fail, or are too late; 0 if they succeed.
         believed: when the served values were polled, on the monotonic clock.
         expires: when they are removed if no poll succeeds until then, on the same clock.
         is_final: whether a poll has failed since; a longer interval then no longer moves `expires`.
@@ -97,8 +65,7 @@ class Status:
     served: bool = False
     chart: Sequence[float] = ()
     families: frozenset[str] = frozenset()
-    gaps: Gaps = NO_GAPS
-    failure: PollFailure | None = None
+    since: float = 0.0
     believed: float = 0.0
     expires: float = 0.0
     is_final: bool = False
@@ -180,26 +147,18 @@ class Store:
         status = self._status(collector, outcome.target)
         families = (*outcome.families, *counters)
         now = self.wall()
-        self._note_families(status, outcome, families)
-        status.failure = None
+        self._note_families(status, families)
+        status.since = 0.0
         status.up, status.reason, status.message = True, "", note
         status.success, status.polled, status.duration = now, now, duration
         status.chart = array("d", outcome.chart) if outcome.chart else ()
         self._believe(status, lifetime)
         self._changed[status.key] = families
 
-    def _note_families(self, status: Status, outcome: Outcome, families: tuple[Family, ...]) -> None:
+    def _note_families(self, status: Status, families: tuple[Family, ...]) -> None:
         # Targets of a kind mostly have the same families, and share one set of names.
         names = frozenset(family.info.name for family in families)
-        names = self._names.setdefault(names, names)
-        former, known = status.families, status.gaps.last_seen
-        if names is not former or known:
-            known = {name: at for name, at in known.items() if name not in names}
-            known |= dict.fromkeys(former - names, status.success)
-        unsaved = frozenset(count.info.name for count in outcome.counts if count.sources) - names
-        status.families, status.served = names, bool(names)
-        is_plain = not known and not unsaved and outcome.lack == NO_VALUES
-        status.gaps = NO_GAPS if is_plain else Gaps(outcome.lack, unsaved, known)
+        status.families, status.served = self._names.setdefault(names, names), bool(names)
 
     def fail(
         self,
@@ -210,7 +169,6 @@ class Store:
         message: str,
         *,
         duration: float,
-        cause: Cause,
     ) -> None:
         """Record a poll that failed; the families of its target stay until they expire, unless the outcome has some.
 
@@ -221,15 +179,13 @@ class Store:
             reason: one word for what went wrong.
             message: what went wrong in words.
             duration: seconds that the poll took.
-            cause: the cause of the absences that follow from the failure.
         """
         status = self._status(collector, outcome.target)
-        began = PollFailure(cause, self.wall())
-        status.failure = began if status.failure is None else replace(status.failure, cause=cause)
+        status.since = status.since or self.wall()
         status.up, status.reason, status.message = False, reason, message
         status.polled, status.duration = self.wall(), duration
         if outcome.families:
-            self._note_families(status, outcome, outcome.families)
+            self._note_families(status, outcome.families)
             self._believe(status, lifetime)
             self._changed[status.key] = outcome.families
             return
@@ -268,7 +224,8 @@ class Store:
         key = PollKey(target.key, collector)
         status = self.find(key)
         if status is not None and status.served:
-            status.served, status.families, status.gaps = False, frozenset(), GONE
+            status.served, status.families = False, frozenset()
+            status.message = status.message or GONE
             self._changed[key] = ()
 
     def remove(self, target: Target, collector: str | None = None) -> None:
@@ -294,8 +251,7 @@ class Store:
                 status.expires = max(status.expires, status.believed + self.lifetime(status.collector, status.target))
         late = [status for status in served if status.expires <= now]
         for status in late:
-            at = self.wall()
-            status.failure = replace(status.failure or PollFailure(Cause.STALE, at), expired=at)
+            status.since = status.since or self.wall()
             status.served, status.up = False, False
             self._changed[status.key] = ()
         self._earliest = min((status.expires for status in served if status.served), default=math.inf)

@@ -125,12 +125,10 @@ class CallResult(Generic[T]):
     Attributes:
         answer: the answer.
         seconds: the duration of the attempts and of the waits between them, without the waits for the account's budget.
-        unexpected: the JSON names of fields with an unknown value.
     """
 
     answer: Answer[T]
     seconds: float = 0.0
-    unexpected: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

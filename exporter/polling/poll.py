@@ -10,7 +10,6 @@ from typing import Any
 from structlog.typing import FilteringBoundLogger
 
 from exporter.clock import Clocks
-from exporter.collectors.causes import Cause, Lack, cause_of
 from exporter.collectors.collector import Collector, Context, Outcome, Polled, failed
 from exporter.counters.ledger import Entry, Ledger
 from exporter.exposition.store import GONE, Store
@@ -212,7 +211,6 @@ class Polls:
         context = Context(calls, self.registry, account.client.present(), partial(self.found, target.account))
         polled = await collector.result(context, target)
         account.capacity.note(collector.name, calls.number, calls.seconds)
-        polled = polled.noting(calls.unexpected)
         await self._record(run, polled, self.clocks.monotonic() - began)
         return polled
 
@@ -280,7 +278,7 @@ class Polls:
         lifetime = self.due_times.intervals.lifetime(name, target)
         if target in self.memory.gone and not collector.owns_target:
             # Another collector's call has shown that this resource no longer exists: nothing is published.
-            self.store.publish(name, Outcome(target, lack=GONE.lack), (), lifetime, duration=seconds)
+            self.store.publish(name, Outcome(target), (), lifetime, duration=seconds, note=GONE)
             return
         status = self.store.find(key)
         if status is not None and not status.up:
@@ -298,17 +296,13 @@ class Polls:
             if key not in self.memory.unavailable:
                 self.memory.unavailable.add(key)
                 self._log.info("not available", **facts, error_key=error.error_key)
-            words, error_key = str(error), error.error_key
-            words = words if not error_key or error_key in words else f"{words} ({error_key})"
-            nothing = Outcome(target, lack=Lack(Cause.NOT_AVAILABLE, words))
-            self.store.publish(name, nothing, (), lifetime, duration=seconds, note="not available")
+            self.store.publish(name, Outcome(target), (), lifetime, duration=seconds, note=str(error))
             return
         status = self.store.find(PollKey(target.key, name))
         # Its values may have expired since a poll that succeeded.
         if status is None or status.up or not status.reason:
             self.memory.failures.fails(facts, error.reason, str(error))
-        message, cause = str(error), cause_of(error)
-        self.store.fail(name, outcome, lifetime, error.reason, message, duration=seconds, cause=cause)
+        self.store.fail(name, outcome, lifetime, error.reason, str(error), duration=seconds)
         if isinstance(error, NotFound):
             self.store.clear(name, target)
             if collector.owns_target:

@@ -319,10 +319,6 @@ class Schedule:
             if collector.wants(target) and (waits or discovery.NAMES not in target.watched)
         }
 
-    def due_at(self, collector: str, target: Target) -> float | None:
-        """Return when a target is polled next, on the monotonic clock; None if the collector does not poll it."""
-        return self.due_times.at(collector, target)
-
     def next_due(self, collector: str) -> float:
         """Return when the next target of a collector is due, on the monotonic clock."""
         earliest = self.due_times.timetables[collector].earliest()
@@ -332,14 +328,6 @@ class Schedule:
         """Return whether the first discovery of each account has ended; arguments as for `FirstDiscovery.are_over`."""
         return self._first_discovery.are_over(silent)
 
-    def waits_for_discovery(self, target: Target) -> bool:
-        """Return whether a target is not polled before its account's first discovery has ended."""
-        return target.account in self._first_discovery.missing() and waits_for_names(target)
-
     def is_gone(self, target: Target) -> bool:
         """Return whether a target's own answer has said that it no longer exists."""
         return target in self.memory.gone
-
-    def waits_for_ledger(self, key: PollKey) -> bool:
-        """Return whether a successful poll of a target still waits for the ledger."""
-        return key in self.memory.counting

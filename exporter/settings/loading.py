@@ -2,22 +2,22 @@
 
 import socket
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from exporter.settings.flag import ACCOUNT_VARIABLES, CONFIG_VARIABLE, DATABASE_VARIABLES
+from exporter.settings.flag import CONFIG_VARIABLE
 from exporter.settings.flags import flags as every_flag
 from exporter.settings.flags import list_variables
 from exporter.settings.model import Settings
+from exporter.settings.origins import Origins
 from exporter.settings.service import ShardOrdinalError
 from exporter.settings.sources import Reading
-from exporter.validation.faults import ConfigurationError, Fault, KeyPath, unknown_key
+from exporter.validation.faults import ConfigurationError, Fault, unknown_key
 from exporter.validation.messages import faults_of
 from exporter.validation.yaml_file import MarkedFile, file_names_resolved, read_marked
 
-_VARIABLES = {path: variable for variable, path in (ACCOUNT_VARIABLES | DATABASE_VARIABLES).items()}
 _LIST = "endpoints"
 _FILES = "endpoint_files"
 
@@ -53,7 +53,7 @@ def load(
 
 def load_with_origins(
     file: MarkedFile, flags: Mapping[str, str] | None, environ: Mapping[str, str], *, host_name: str | None = None
-) -> "tuple[Settings, Origins]":
+) -> tuple[Settings, Origins]:
     """Load the settings with a file that was read already, and the origins of values; raises ConfigurationError."""
     file = with_endpoint_files(file)
     resolved = file_names_resolved(file.data or {}, Path(file.source).parent)
@@ -75,6 +75,7 @@ def load_with_origins(
         # Files with their lines first, then flags and variables.
         ordered = sorted(dict.fromkeys(faults), key=lambda fault: (fault.line is None, fault.source, fault.line or 0))
         raise ConfigurationError(ordered)
+    settings.come_from(origins)
     return settings, origins
 
 
@@ -109,27 +110,3 @@ def _read_endpoint_file(path: Path) -> MarkedFile:
     strange = [key for key in file.data or {} if key != _LIST]
     faults = [Fault(*file.locate((key,)), key, unknown_key(key, [_LIST])) for key in strange]
     return replace(file, faults=(*file.faults, *faults))
-
-
-@dataclass(frozen=True, slots=True)
-class Origins:
-    """Finds which source set a value, or which one could set a missing value."""
-
-    _file: MarkedFile
-    _above: Mapping[KeyPath, str]
-
-    def origin(self, path: KeyPath) -> str:
-        """Return what set a value: a flag, a variable, or a file with its line; `default` if nothing did."""
-        if path in self._above:
-            return self._above[path]
-        source, line = self._file.locate(path)
-        return f"{source}:{line}" if path in self._file.lines else "default"
-
-    def locate(self, path: KeyPath) -> tuple[str, int | None]:
-        """Return the source and the line of a value, or of the section that should contain it."""
-        if path in self._above:
-            return self._above[path], None
-        if len(path) > 1 and path[:2] not in self._file.lines:
-            # No source sets the value; name the variable that could set it.
-            return _VARIABLES.get(path, self._file.source), None
-        return self._file.locate(path)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from pydantic import model_validator
+from pydantic import PrivateAttr, model_validator
 from pydantic_settings import (
     BaseSettings,
     EnvSettingsSource,
@@ -12,8 +12,10 @@ from pydantic_settings import (
 )
 
 from exporter.settings.flag import DELIMITER, FIRST_ACCOUNT, FIRST_DATABASE, PREFIX, variable_of
+from exporter.settings.origins import Origins
 from exporter.settings.sections import Sections
-from exporter.validation.faults import KeyPath
+from exporter.validation.faults import Fault, KeyPath, written
+from exporter.validation.yaml_file import MarkedFile
 
 Texts = Mapping[KeyPath, str | None]
 
@@ -43,6 +45,16 @@ class Settings(BaseSettings, Sections):
 
     def __init__(self, above: Sequence[Texts] = (), /, **values: object) -> None:
         super().__init__(**{_GIVEN: (above, values)})  # type: ignore[arg-type] # the other parameters are options
+
+    _origins: Origins = PrivateAttr(default_factory=lambda: Origins(MarkedFile("", {}), {}))
+
+    def come_from(self, origins: Origins) -> None:
+        """Take over which file, flag or variable set each value."""
+        self._origins = origins
+
+    def place(self, path: KeyPath, message: str) -> str:
+        """Return what is said of a value, after its place: `edge-exporter.yml:12: series.deny[0]: …`."""
+        return str(Fault(*self._origins.locate(path), written(path), message))
 
     @classmethod
     def settings_customise_sources(

@@ -13,6 +13,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 from exporter.collectors.catalogue import CATALOGUE
 from exporter.collectors.endpoints.endpoint import Endpoint
 from exporter.targets.sharding import Shard, Share
+from exporter.validation.faults import KeyPath
 from exporter.validation.secrets import Secret, SecretFile, SecretFileError, parse_secret, read_secret
 from exporter.validation.section import Section, at, expected, refused
 from exporter.validation.types import (
@@ -116,15 +117,13 @@ class SeriesSettings(Section):
 
     def serves(self, family: str) -> bool:
         """Return whether a family of this name is served."""
-        return self.is_allowed(family) and self.denied_by(family) is None
+        return self.refusing(family) is None
 
-    def is_allowed(self, family: str) -> bool:
-        """Return whether the allow list is empty or contains a family."""
-        return not self.allow or any(pattern.fullmatch(family) for pattern in self.allow)
-
-    def denied_by(self, family: str) -> str | None:
-        """Return the pattern of the deny list that matches a family; None if none does."""
-        return next((pattern.pattern for pattern in self.deny if pattern.fullmatch(family)), None)
+    def refusing(self, family: str) -> KeyPath | None:
+        """Return the path below `series` of what leaves a family out; None if it is served."""
+        if self.allow and not any(pattern.fullmatch(family) for pattern in self.allow):
+            return ("allow",)
+        return next((("deny", place) for place, pattern in enumerate(self.deny) if pattern.fullmatch(family)), None)
 
 
 class WebSettings(Section):

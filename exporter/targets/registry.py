@@ -26,7 +26,7 @@ class Selection:
         include: if not empty, the name of a listed resource must match one of these patterns.
         exclude: the name of a listed resource must match none of these patterns.
         attributes: what the collector needs to know about each target of this kind.
-        setting: the configuration key under which such targets are named.
+        setting: the path in the configuration under which such targets are named.
     """
 
     account: str
@@ -36,17 +36,16 @@ class Selection:
     include: tuple[Pattern, ...] = ()
     exclude: tuple[Pattern, ...] = ()
     attributes: Mapping[str, str] = field(default_factory=dict)
-    setting: str = ""
+    setting: tuple[str | int, ...] = ()
 
-    def rejection(self, name: str) -> str | None:
-        """Return why a listed resource with this name is not polled; None if it is polled."""
+    def rejection(self, name: str) -> tuple[str | int, ...] | None:
+        """Return the path below `setting` of what leaves out a listed resource with this name; None if it is polled."""
         if not self.discover:
-            return "discovery is off"
+            return ()
         if self.include and not any(pattern.search(name) for pattern in self.include):
-            patterns = ", ".join(pattern.pattern for pattern in self.include)
-            return f"its name matches no include pattern: {patterns}"
-        matched = next((pattern.pattern for pattern in self.exclude if pattern.search(name)), None)
-        return None if matched is None else f"its name matches the exclude pattern {matched}"
+            return ("include",)
+        excluding = (place for place, pattern in enumerate(self.exclude) if pattern.search(name))
+        return next((("exclude", place) for place in excluding), None)
 
 
 @dataclass(slots=True)
@@ -324,12 +323,6 @@ class Registry:
         """Return the listed resources of a kind in an account that belong to this process's shards, polled or not."""
         listed = self._listed.get((account, kind), {}).values()
         return [entry.resource for entry in listed if entry.shard in self.share.held]
-
-    def elsewhere(self, account: str, kind: str, name: str) -> list[str]:
-        """Return the ids of the resources with this name that are not configured and belong to other shards."""
-        fixed, held = self._fixed.get((account, kind), {}), self.share.held
-        found = (one.key for one in self._every(account, kind) if one.name == name)
-        return [key.id for key in found if key.id not in fixed and self.shard_of(key) not in held]
 
     def selected(self, account: str, kind: str) -> Iterator[Known]:
         """Yield each selected resource, whichever shard polls it: those that are configured, listed or remembered.

@@ -9,7 +9,7 @@ from dataclasses import asdict, fields
 from typing import NamedTuple
 
 from exporter.web import explanation
-from exporter.web.explanation import Explanation, absence_as_json, explain, parse_question
+from exporter.web.explanation import explain
 from exporter.web.status import View
 from exporter.web.status_models import State, TargetsView, TargetView
 from exporter.web.target_query import MOST_ROWS, SORTS, parse_query
@@ -40,12 +40,11 @@ def _status(view: View, _fields: Fields) -> str:
 
 def _targets(view: View, given: Fields) -> str:
     found, _ = view.targets(parse_query(given, view.known(), default_limit=DEFAULT_ROWS))
-    return encode(_plain(found, "targets") | {"targets": list(map(_target, found.targets))}) + "\n"
+    return encode(_plain(found) | {"targets": list(map(_target, found.targets))}) + "\n"
 
 
 def _explain(view: View, given: Fields) -> str:
-    found = explain(view, parse_question(view, given))
-    return encode(_plain(found, "absences") | {"absences": list(map(absence_as_json, found.absences))}) + "\n"
+    return encode(explain(view, given)) + "\n"
 
 
 def _index(_view: View, _fields: Fields) -> str:
@@ -57,8 +56,8 @@ def _target(view: TargetView) -> dict[str, object]:
     return _plain(view) | {"chart": list(view.chart)}
 
 
-def _plain(view: TargetView | TargetsView | Explanation, but: str = "") -> dict[str, object]:
-    return {field.name: getattr(view, field.name) for field in fields(view) if field.name != but}
+def _plain(view: TargetView | TargetsView) -> dict[str, object]:
+    return {field.name: getattr(view, field.name) for field in fields(view)}
 
 
 ENDPOINTS = (
@@ -83,7 +82,7 @@ ENDPOINTS = (
     ),
     Endpoint(
         "explain",
-        "why families of targets have no series: one cause each, with its evidence",
+        "why families of targets have no series: one cause each",
         explanation.PARAMETERS,
         _explain,
     ),

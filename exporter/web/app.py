@@ -17,7 +17,7 @@ from exporter.assets.shipped import AssetError
 from exporter.exposition.renderer import Renderer
 from exporter.web import api
 from exporter.web.discovery import INCOMPLETE, discover, groups
-from exporter.web.explanation import explain, parse_question
+from exporter.web.explanation import explain
 from exporter.web.headers import PAGE_POLICY, accepts_gzip, with_headers
 from exporter.web.metrics import Fence, MetricsEndpoint
 from exporter.web.page.assets import Asset, load_assets
@@ -81,10 +81,8 @@ class _Endpoints:
 
     async def explanation(self, request: Request) -> Response:
         """`/explain`: the content of `/api/v1/explain` as a page."""
-        question = parse_question(self._view, request.query_params.multi_items())
-
-        found = explain(self._view, question)
-        return await self._page(request, (await self._templates()).explanation(found, question))
+        found = explain(self._view, request.query_params.multi_items())
+        return await self._page(request, (await self._templates()).explanation(**found))
 
     async def runbook(self, request: Request) -> Response:
         """`/runbooks/ALERT` and `/runbooks/ALERT.md`: the runbook of an alert; `/runbooks/`: the index."""

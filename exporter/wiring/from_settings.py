@@ -6,13 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from exporter.collectors import discovery
 from exporter.collectors.catalogue import with_queries
-from exporter.collectors.causes import Cause
 from exporter.collectors.collector import Collector
 from exporter.collectors.database import DatabaseQuery
 from exporter.collectors.endpoints import build
 from exporter.collectors.endpoints.endpoint import Endpoint
 from exporter.collectors.endpoints.listing import EndpointListCollector
-from exporter.explain.candidates import Scope
 from exporter.polling.timetable import Plan
 from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.model import Settings
@@ -81,44 +79,25 @@ def endpoints(settings: Settings) -> list[Endpoint]:
     return [one.model_copy(update={"interval": own[one.name].interval}) for one in settings.endpoints]
 
 
-def scope(settings: Settings) -> Scope:
-    """Return which families the settings expose, and which they exclude."""
-    own = settings.collector_settings()
-    series = settings.series
-
-    def refusal(family: str) -> tuple[Cause, str] | None:
-        if (pattern := series.denied_by(family)) is not None:
-            return Cause.DENIED, f"series.deny: {pattern}"
-        if not series.is_allowed(family):
-            return Cause.NOT_ALLOWED, f"series.allow: {', '.join(allowed.pattern for allowed in series.allow)}"
-        return None
-
-    return Scope(
-        collectors=collectors(settings),
-        disabled=frozenset(name for name, section in own.items() if not section.enabled),
-        refusal=refusal,
-    )
-
-
 def selections(settings: Settings) -> Iterator[Selection]:
     """Return the targets that the settings name, and the kinds that are discovered."""
-    for account in settings.accounts:
-        yield from account_selections(account)
-        for endpoint in settings.endpoints:
+    for number, account in enumerate(settings.accounts):
+        yield from _account_selections(account, number)
+        for place, endpoint in enumerate(settings.endpoints):
             if kind := endpoint.own_label:
                 fixed = tuple(Target(account.name, kind, target_id) for target_id in endpoint.ids)
                 is_listed = endpoint.each is not None
-                yield Selection(account.name, kind, fixed, discover=is_listed, setting="endpoints[].ids")
+                yield Selection(account.name, kind, fixed, discover=is_listed, setting=("endpoints", place, "ids"))
     databases = tuple(Target("", "database", database.name, database.name) for database in settings.databases)
     interval = settings.collector_settings()["database"].interval
     asked = tuple(query.target() for query in queries(settings.databases, interval))
-    yield Selection("", "database", databases, setting="databases")
-    yield Selection("", "query", asked, setting="databases[].queries")
+    yield Selection("", "database", databases, setting=("databases",))
+    yield Selection("", "query", asked, setting=("databases",))
 
 
-def account_selections(account: AccountSettings) -> Iterator[Selection]:
+def _account_selections(account: AccountSettings, number: int) -> Iterator[Selection]:
     """Return the targets that an account's settings name, and the kinds that are discovered."""
-    name = account.name
+    name, own = account.name, ("accounts", number)
     zones, scripts, shields = account.dns_zones, account.scripts, account.shield_zones
     finds_limits = shields.discover and shields.rate_limits
     is_searched = zones.discover or scripts.discover
@@ -135,27 +114,29 @@ def account_selections(account: AccountSettings) -> Iterator[Selection]:
     def named(kind: str, ids: Iterable[int], attributes: Mapping[str, str] = {}) -> tuple[Target, ...]:
         return tuple(Target(name, kind, str(one), attributes=attributes) for one in ids)
 
-    yield Selection(name, "account", (Target(name, "account", name, name, watched=watched),))
+    yield Selection(name, "account", (Target(name, "account", name, name, watched=watched),), setting=own)
     fixed = named("dns_zone", zones.all_ids())
-    yield Selection(name, "dns_zone", fixed, zones.discover, zones.include, zones.exclude, setting="dns_zones")
+    yield Selection(name, "dns_zone", fixed, zones.discover, zones.include, zones.exclude, setting=(*own, "dns_zones"))
     fixed = named("script", scripts.ids, read)
-    yield Selection(name, "script", fixed, scripts.discover, attributes=read, setting="scripts")
-    yield Selection(name, "shield_zone", named("shield_zone", shields.ids), shields.discover, setting="shield_zones")
+    yield Selection(name, "script", fixed, scripts.discover, attributes=read, setting=(*own, "scripts"))
+    yield Selection(
+        name, "shield_zone", named("shield_zone", shields.ids), shields.discover, setting=(*own, "shield_zones")
+    )
     fixed = tuple(
         Target(name, "rate_limit", str(limit.id), limit.name, _shield_zone(limit.shield_zone_id))
         for limit in account.rate_limits
     )
-    yield Selection(name, "rate_limit", fixed, finds_limits, setting="rate_limits")
+    yield Selection(name, "rate_limit", fixed, finds_limits, setting=(*own, "rate_limits"))
     fixed = tuple(
         Target(name, "access_list", str(item.id), attributes=_shield_zone(item.shield_zone_id))
         for item in account.access_lists
     )
-    yield Selection(name, "access_list", fixed, setting="access_lists")
+    yield Selection(name, "access_list", fixed, setting=(*own, "access_lists"))
     fixed = named("waf_custom_rule", (rule.id for rule in account.waf_custom_rules))
-    yield Selection(name, "waf_custom_rule", fixed, setting="waf_custom_rules")
-    yield Selection(name, "image", tuple(_images(account)), setting="images")
+    yield Selection(name, "waf_custom_rule", fixed, setting=(*own, "waf_custom_rules"))
+    yield Selection(name, "image", tuple(_images(account)), setting=(*own, "images"))
     searches = tuple(Target(name, "search", text, text) for text in account.searches)
-    yield Selection(name, "search", searches, setting="searches")
+    yield Selection(name, "search", searches, setting=(*own, "searches"))
 
 
 def _shield_zone(zone_id: int | None) -> dict[str, str]:

@@ -74,7 +74,7 @@ LABELS: Mapping[str, tuple[str, ...]] = {
     **VALUES,
     "alertstate": ("firing",),
     "branch": ("main",),
-    "cause": ("never_scanned",),
+    "cause": ("platform_has_none",),
     "checksum": ("5e884898",),
     "code": ("200",),
     "collector": tuple(INTERVALS),

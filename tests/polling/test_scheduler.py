@@ -10,9 +10,9 @@ import pytest
 from structlog.testing import capture_logs
 
 from exporter.collectors import dns_statistics
-from exporter.collectors.causes import Cause
 from exporter.collectors.collector import Collector, Context, Polled
 from exporter.counters.ledger import Counters, Entry
+from exporter.explain.cause import Cause
 from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, FIRST_TRIES
 from exporter.polling.poll import DuePoll
 from exporter.polling.scheduler import CAPACITY_SECONDS, WorkerPool
@@ -201,8 +201,8 @@ async def test_names_of_configured_ids_are_looked_up_once_before_they_are_polled
             assert NAMES["shield_zone/1"] in info
             # The look-up is no discovery: it gives no series of its own, and no count of resources.
             assert parts.samples("edge_target_up", collector="discovery") == {}
-            (absence,) = parts.absences(families=frozenset({"edge_resources"}))
-            assert absence.cause is Cause.NOT_CONFIGURED
+            (absence,) = parts.explainer().absences(["edge_resources"])
+            assert absence.finding.cause is Cause.NOT_ASKED_FOR
             await parts.turn(900)
 
 
@@ -419,7 +419,9 @@ async def test_when_a_slow_platform_is_quick_again_nothing_waits_out_the_long_in
 
 def dues(parts: ExporterParts) -> dict[Target, float]:
     """Return when the statistics of each zone are polled next."""
-    found = {target: parts.schedule.due_at("dns_statistics", target) for target in parts.registry.targets("dns_zone")}
+    found = {
+        target: parts.schedule.due_times.at("dns_statistics", target) for target in parts.registry.targets("dns_zone")
+    }
     return {target: at for target, at in found.items() if at is not None}
 
 

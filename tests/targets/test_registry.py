@@ -44,10 +44,10 @@ def test_only_names_that_match_an_include_and_no_exclude_pattern_are_polled() ->
 
 def test_a_rejection_says_why() -> None:
     selection = Selection("main", "dns_zone", discover=True, include=(Pattern("^prod-"),), exclude=(Pattern("old"),))
-    assert selection.rejection("dev") == "its name matches no include pattern: ^prod-"
-    assert selection.rejection("prod-old") == "its name matches the exclude pattern old"
+    assert selection.rejection("dev") == ("include",)
+    assert selection.rejection("prod-old") == ("exclude", 0)
     assert selection.rejection("prod-a") is None
-    assert Selection("main", "dns_zone").rejection("prod-a") == "discovery is off"
+    assert Selection("main", "dns_zone").rejection("prod-a") == ()
 
 
 def test_a_fixed_id_is_polled_whatever_its_name_and_whether_or_not_it_is_listed() -> None:

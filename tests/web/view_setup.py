@@ -12,7 +12,6 @@ from starlette.types import ASGIApp
 from exporter.clock import Clocks
 from exporter.collectors.catalogue import CATALOGUE, families
 from exporter.collectors.collector import Outcome
-from exporter.explain.candidates import Scope, Sources
 from exporter.explain.explainer import Explainer
 from exporter.exposition.exposition import Exposition
 from exporter.exposition.renderer import Renderer
@@ -59,17 +58,12 @@ class FixedSchedule:
     demand: dict[str, float] = field(default_factory=dict)
     stretch: float = 1.0
     silent: list[str] = field(default_factory=list)
-    due_at = staticmethod(lambda _collector, _target: None)
-    is_gone = waits_for_ledger = staticmethod(lambda _: False)
+    is_gone = staticmethod(lambda _: False)
 
     def all_discovered(self, silent: Collection[str] = ()) -> bool:
         """Implement `Schedule.all_discovered`."""
         self.silent = list(silent)
         return self.is_discovered
-
-    def waits_for_discovery(self, _target: Target) -> bool:
-        """Implement `Schedule.waits_for_discovery`."""
-        return not self.is_discovered
 
     @property
     def intervals(self) -> "FixedSchedule":
@@ -126,19 +120,14 @@ class ViewSetup:
 
     def explainer(self) -> Explainer:
         """Return an explainer of the store's absent families."""
-        scope = Scope(CATALOGUE, frozenset(), lambda _family: None)
+        account = {"name": "main", "base_url": "http://127.0.0.1:9", "api_key": "k"}
+        settings = Settings.model_validate({"accounts": [account]})
         return Explainer(
-            Sources(
-                scope=lambda: scope,
-                registry=self.registry,
-                store=self.store,
-                schedule=lambda: self.schedule,
-                is_capped=self.renderer.exposition.is_capped,
-                accepted=lambda _account: 0.0,
-                state="",
-                ledger_fault=lambda: "",
-                clocks=Clocks(self.wall, self.clock),
-            )
+            settings=lambda: settings,
+            collectors=lambda: CATALOGUE,
+            registry=self.registry,
+            store=self.store,
+            ledger_fault=lambda: "",
         )
 
     def app(self, prefix: str = "/", view: View | None = None, fence: Fence | None = None) -> ASGIApp:

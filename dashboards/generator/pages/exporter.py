@@ -113,10 +113,9 @@ _SCHEDULE = Row(
         ),
         Panel(
             title="Missing metrics",
-            shows="Metrics that targets could have and have no series of, by collector and cause; another shard's"
-            " targets are not among them.",
-            act="A panel is empty? `edge-exporter explain FAMILY` says why, for each target. first_poll and"
-            " discovery_incomplete pass by themselves.",
+            shows="Metrics that targets could have and have no series of, by collector and cause.",
+            act="A panel is empty? `edge-exporter explain FAMILY` says why, for each target. not_polled_yet passes"
+            " by itself.",
             queries=(queries.MISSING,),
             view=table(
                 Column("Collector", label="collector"),

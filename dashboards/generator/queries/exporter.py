@@ -152,5 +152,4 @@ LOOP_LAG = Query(
 RESTARTS = Query(
     _of_exporters(f"(time() - {series('process_start_time_seconds', INSTANCE)}) < 60"), quiet="the exporter is started"
 )
-# Other shards count their own targets.
-MISSING = Query(total(series("edge_exporter_absent_families", INSTANCE, 'cause!="other_shard"'), "collector", "cause"))
+MISSING = Query(total(series("edge_exporter_absent_families", INSTANCE), "collector", "cause"))

@@ -157,12 +157,6 @@ class EndpointMetric(Section):
         """The names of the labels that follow the target's labels."""
         return tuple(self.info) or ((self.label,) if self.label else ())
 
-    @property
-    def source(self) -> str:
-        """The text of its expressions."""
-        own = self.value or self.days or self.month
-        return ", ".join(part.text for part in ([own] if own is not None else self.info.values()))
-
     @classmethod
     def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
         """Require one source, and the suffix of a name that the source needs."""

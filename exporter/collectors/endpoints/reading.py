@@ -33,7 +33,6 @@ def metric_of(declared: EndpointMetric, path: Path) -> Metric[Document]:
         value=None if source else lambda document: _value(declared, document.value),
         counted=(lambda document: _counted(declared, source, document.value)) if source else None,
         labels=declared.labels,
-        source=declared.source,
         declared=declaration((path.canonical(), period, expression, declared.label or "", repr(float(declared.scale)))),
     )
 

@@ -139,7 +139,6 @@ class _AccountCheck:
             self.registry.apply(result.name, polled.found)
             result.lists.update(polled.found.lists)
             found = {kind: len(resource_list.resources) for kind, resource_list in polled.found.lists.items()}
-        result.unnamed = result.unnamed or polled.unnamed
         if polled.outcomes:
             self.first.setdefault(name, polled.error)
         calls = result.capacity.calls

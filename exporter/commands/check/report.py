@@ -8,9 +8,9 @@ from itertools import groupby
 from typing import NamedTuple
 
 from exporter.collectors.catalogue import CATALOGUE
-from exporter.collectors.causes import Cause, cause_of
 from exporter.commands.check.results import AccountResult, TargetResult
 from exporter.commands.output.printing import counted
+from exporter.explain.cause import Cause
 from exporter.foreign.terminal import escape
 from exporter.platform import errors
 from exporter.platform.errors import MESSAGE_LIMIT, PlatformError
@@ -18,13 +18,13 @@ from exporter.polling.timetable import SHARE
 from exporter.targets.target import DATABASE_PREFIX
 from exporter.validation.faults import Fault
 
-OK, NOT_TRIED, FAILED = "ok", "not tried", "failed"
-# The message is the same as in `explain`.
-NEVER_SCANNED, NOT_AVAILABLE = (cause.replace("_", " ") for cause in (Cause.NEVER_SCANNED, Cause.NOT_AVAILABLE))
+OK, NOT_TRIED = "ok", "not tried"
+# The words of `explain`.
+HAS_NONE, FAILED = Cause.PLATFORM_HAS_NONE.words, Cause.FAILING.words
 # Up to this many good targets of a collector are listed, or targets with the same failure; more are summarised.
 MOST_WELL = 5
 MOST_ALIKE = 10
-_ORDER = (OK, NEVER_SCANNED, NOT_AVAILABLE, FAILED)
+_ORDER = (OK, HAS_NONE, FAILED)
 _WORDS = {"dns": "DNS", "waf": "WAF"}
 # The kinds of errors that concern a whole account, and what is said of them; the first that fits is used.
 _BARRIERS: tuple[tuple[type[PlatformError], str], ...] = (
@@ -104,7 +104,7 @@ def _of_collector(account: str, collector: str, tried: list[TargetResult]) -> It
     by_result: dict[tuple[str, str], list[TargetResult]] = {}
     for one in tried:
         result = _result(one)
-        key = (result, "" if result in (OK, NEVER_SCANNED) else str(one.error))
+        key = (result, "" if one.error is None else str(one.error))
         by_result.setdefault(key, []).append(one)
     for (result, _), alike in sorted(by_result.items(), key=lambda item: _ORDER.index(item[0][0])):
         most, kept = (MOST_ALIKE, MOST_WELL) if result == FAILED else (MOST_WELL, 0)
@@ -119,8 +119,8 @@ def _of_collector(account: str, collector: str, tried: list[TargetResult]) -> It
 def _result(one: TargetResult) -> str:
     error = one.error
     if error is None:
-        return NEVER_SCANNED if one.is_never_scanned else OK
-    return NOT_AVAILABLE if isinstance(error, errors.NotAvailable) else FAILED
+        return HAS_NONE if one.is_never_scanned else OK
+    return HAS_NONE if isinstance(error, errors.NotAvailable) else FAILED
 
 
 def _detail(one: TargetResult) -> str:
@@ -130,18 +130,18 @@ def _detail(one: TargetResult) -> str:
     if isinstance(error, errors.NotFound):
         return f"there is no such {_kind(one.target.kind)}: {error}"
     if error is not None:
-        # The key must be accepted for other calls; otherwise the account as a whole would be reported.
-        cause = Cause.KEY_FORBIDDEN if isinstance(error, errors.Unauthorized) else cause_of(error)
-        return f"{cause.text}: {error}" if cause is Cause.KEY_FORBIDDEN else str(error)
+        # The key is accepted for other calls, or the account as a whole would be reported.
+        is_forbidden = isinstance(error, errors.Unauthorized | errors.Forbidden)
+        return f"the key or token may not read this: {error}" if is_forbidden else str(error)
     if one.is_never_scanned:
-        return ""
+        return "never scanned"
     return _found(one.found) if one.found else f"{one.series} series"
 
 
 def _summary(alike: list[TargetResult]) -> str:
     if alike[0].error is not None:
         return "the same" if _result(alike[0]) == FAILED else _detail(alike[0])
-    return "" if alike[0].is_never_scanned else f"{sum(one.series for one in alike)} series"
+    return _detail(alike[0]) if alike[0].is_never_scanned else f"{sum(one.series for one in alike)} series"
 
 
 def _kind(kind: str) -> str:

@@ -36,7 +36,6 @@ class AccountResult:
         barrier: the error that affects all of its targets; None if there is none.
         untried: collector → the number of polls that were skipped, because they would fail as others did.
         lists: kind → the resources that discovery listed, selected or not.
-        unnamed: why names of configured ids could not be looked up; None if they could.
     """
 
     name: str
@@ -46,7 +45,6 @@ class AccountResult:
     barrier: PlatformError | None = None
     untried: dict[str, int] = field(default_factory=dict)
     lists: dict[str, ResourceList] = field(default_factory=dict)
-    unnamed: PlatformError | None = None
 
 
 def pairs(plans: Iterable[Plan], registry: Registry, name: str) -> Iterator[Poll]:

@@ -2,12 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from exporter.collectors import discovery, scripts
+from exporter.collectors import scripts
 from exporter.collectors.catalogue import families
 from exporter.commands.check.results import AccountResult
 from exporter.commands.loading import loading
 from exporter.commands.output.printing import counted
-from exporter.platform.errors import NotFound
 from exporter.settings.account import AccountSettings
 from exporter.settings.model import Settings
 from exporter.targets.target import ResourceList
@@ -21,7 +20,7 @@ Finding = tuple[KeyPath, str]
 
 
 def idle(settings: Settings, verdicts: Iterable[AccountResult], file: MarkedFile) -> list[Fault]:
-    """Return the settings that select nothing or whose targets have no names, in the order of the configuration.
+    """Return the settings that select nothing, in the order of the configuration.
 
     Accounts whose resources are not known are skipped. Only the file can contain such settings.
     """
@@ -30,9 +29,7 @@ def idle(settings: Settings, verdicts: Iterable[AccountResult], file: MarkedFile
     for number, account in enumerate(settings.accounts):
         verdict = by_name.get(account.name)
         if verdict is not None:
-            is_looked_up = settings.collector_settings()["discovery"].enabled
-            findings = (*_of_account(account, verdict), *_nameless(account, verdict, is_looked_up=is_looked_up))
-            found += ((("accounts", number, *path), message) for path, message in findings)
+            found += ((("accounts", number, *path), message) for path, message in _of_account(account, verdict))
     if settings.series.allow or settings.series.deny:
         found += _of_series(settings)
     return [Fault(*file.locate(path), written(path), message) for path, message in found]
@@ -55,33 +52,6 @@ def _of_account(account: AccountSettings, verdict: AccountResult) -> Iterator[Fi
             yield ("scripts", "monthly_budget_dollars", name), _NO_SCRIPT[account.scripts.discover] + near
 
 
-def _nameless(account: AccountSettings, verdict: AccountResult, *, is_looked_up: bool) -> Iterator[Finding]:
-    """Return the kinds of target that have series without the name that search would supply, and why."""
-    zones, scripts_, shields = account.dns_zones, account.scripts, account.shield_zones
-    is_off = not (zones.discover or scripts_.discover or zones.all_ids() or scripts_.ids or shields.ids)
-    faults = (one.error for one in verdict.tried if one.collector == discovery.COLLECTOR.name)
-    fault = verdict.unnamed or next(filter(None, faults), None)
-    if not is_looked_up:
-        why = "collectors.discovery is disabled"
-    elif fault is not None:
-        why = f"search fails: {fault}" if verdict.unnamed else f"discovery fails: {fault}"
-    else:
-        why = "dns_zones.discover and scripts.discover are off" if is_off else "no search result has it"
-    known = {one.target for one in verdict.tried if one.target.name or isinstance(one.error, NotFound)}
-    for kind, section, label in _NAMED:
-        polled = {one.target for one in verdict.tried if one.target.kind == kind and one.error is None}
-        nameless = [target.key.label for target in sorted(polled - known, key=lambda target: target.key)]
-        if nameless:
-            more = f" and {len(nameless) - 1} more" if len(nameless) > 1 else ""
-            yield (section,), f"the name of {nameless[0]}{more} is unknown, so the label {label} is empty: {why}"
-
-
-# Kind of target, its section, and the label of its series that holds its name.
-_NAMED = (
-    ("dns_zone", "dns_zones", "domain"),
-    ("script", "scripts", "script"),
-    ("shield_zone", "shield_zones", "pull_zone"),
-)
 _NO_SCRIPT = {
     True: "no script of the account has this name or id",
     False: "no script of `ids` has this name or id, and discovery is off",

@@ -322,10 +322,9 @@ class Client:
             # The body may report a 429 or 503 that the status does not have.
             error.retry_after = self._asked_to_wait(response, date)
             raise
-        unexpected = tuple(unexpected_in(value))
-        for name in unexpected:
+        for name in unexpected_in(value):
             self.observer.unexpected(operation.name, name)
-        return CallResult(Answer(value, moment, raw, seconds), seconds, frozenset(unexpected))
+        return CallResult(Answer(value, moment, raw, seconds), seconds)
 
     def _asked_to_wait(self, response: httpx.Response, date: datetime | None) -> float | None:
         return retry_after_seconds(response.headers.get("retry-after"), date or self.clocks.utc())
@@ -340,14 +339,12 @@ class Calls:
         until: the time on the monotonic clock after which answers are useless; None if there is none.
         number: the number of calls, without retries.
         seconds: their duration: attempts and the waits between them, without the waits for the account's budget.
-        unexpected: the JSON names of fields with an unknown value in good answers.
     """
 
     client: Client
     until: float | None
     number: int = 0
     seconds: float = 0.0
-    unexpected: frozenset[str] = frozenset()
 
     async def call(self, request: Request[T]) -> Answer[T]:
         """Send a request; raises PlatformError if there is no usable answer."""
@@ -358,7 +355,6 @@ class Calls:
             self.seconds += error.seconds
             raise
         self.seconds += result.seconds
-        self.unexpected |= result.unexpected
         return result.answer
 
 

@@ -1,7 +1,6 @@
 """Renders the HTML pages from templates; they work without their script."""
 
 import platform as python_platform
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from urllib.parse import urlencode
@@ -10,11 +9,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from exporter.assets.shipped import REPOSITORY
-from exporter.collectors.causes import Cause
-from exporter.explain.evidence import moment
-from exporter.explain.explainer import Absence
+from exporter.explain.cause import Cause, moment
 from exporter.platform.errors import RateLimited
-from exporter.web.explanation import AbsenceQuery, Explanation
 from exporter.web.page import wording
 from exporter.web.page.assets import Asset
 from exporter.web.page.wording import compact, count, plural
@@ -37,9 +33,9 @@ def to_targets(query: TargetQuery) -> str:
     return f"./?{asked}#targets" if asked else "./#targets"
 
 
-def to_explanation(account: str, target: str) -> str:
+def to_explanation(target: str) -> str:
     """Link to the page that names the absent families of a target and their causes."""
-    return "explain?" + urlencode([("target", target), ("account", account)], errors="replace")
+    return "explain?" + urlencode({"target": target}, errors="replace")
 
 
 def asking(**wanted: object) -> TargetQuery:
@@ -112,6 +108,7 @@ _GLOBALS = {
         ("duration", "Took", True, "number"),
         ("chart", "30 days", True, "chart"),
     ),
+    "HAS_NONE": Cause.PLATFORM_HAS_NONE.words,
     "asking": asking,
     "build": f"Python {python_platform.python_version()}, {python_platform.system()} {python_platform.machine()}",
     "credential_of": credential_of,
@@ -165,13 +162,9 @@ class Pages:
             refresh=LONG_REFRESH_SECONDS if len(found.targets) > LONG_PAGE else REFRESH_SECONDS,
         )
 
-    def explanation(self, found: Explanation, question: AbsenceQuery) -> str:
-        """Render the page of the absent families that a question found."""
-        asked = ", ".join(sorted(question.targets | question.families))
-        listed = sum(len(absence.families) for absence in found.absences)
-        return self._rendered(
-            "explanation.html", now=found.now, found=found, asked=asked, causes=_by_cause(found), listed=listed
-        )
+    def explanation(self, now: float, absences: Sequence[Mapping[str, object]], others: Mapping[str, str]) -> str:
+        """Render the page of what `exporter.web.explanation.explain` found."""
+        return self._rendered("explanation.html", now=now, absences=absences, others=others)
 
     def runbook(self, name: str, content: Markup) -> str:
         """Render a runbook, whose page is one level below the others."""
@@ -189,17 +182,6 @@ def _alike(failures: Sequence[FailureView]) -> list[list[FailureView]]:
         message = "" if failure.reason == RateLimited.reason else failure.message
         alike.setdefault((failure.account, failure.reason, message), []).append(failure)
     return list(alike.values())
-
-
-def _by_cause(found: Explanation) -> list[tuple[Cause, int, list[Absence]]]:
-    """Return each cause with its number of families and its absences on the page, the largest first."""
-    families: Counter[Cause] = Counter()
-    for row in found.summary:
-        families[row["cause"]] += row["families"]
-    absences: dict[Cause, list[Absence]] = {}
-    for absence in found.absences:
-        absences.setdefault(absence.cause, []).append(absence)
-    return [(cause, number, absences.get(cause, [])) for cause, number in families.most_common()]
 
 
 def _words(found: TargetsView) -> str:

@@ -76,7 +76,7 @@ def places(platform: Platform, unused_address: UnusedAddress) -> dict[str, str]:
 
 
 DATABASE = "databases: [{name: one, url: '{url}', auth_token: wrong, queries: [{name: one, sql: SELECT 1 AS value}]}]"
-FAILED = "main account/main failed"
+FAILED = "main account/main failing"
 UNREACHABLE = f"{FAILED} the platform cannot be reached:"
 
 
@@ -95,7 +95,7 @@ UNREACHABLE = f"{FAILED} the platform cannot be reached:"
          f"{UNREACHABLE} the host name does not resolve (platform.invalid: ", "1 poll, 1 fault."),
         (ACCOUNT.replace("{url}", "http://127.0.0.1:{silent}").replace("600s", "1s"),
          f"{UNREACHABLE} no answer within 1 s (127.0.0.1:{{silent}})", "3 polls, 1 fault."),
-        (DATABASE, "database:one database/one failed the token is not accepted: the platform answered 401",
+        (DATABASE, "database:one database/one failing the token is not accepted: the platform answered 401",
          "2 polls, 1 fault."),
         (ACCOUNT + FIXED.replace(", ids: [101, 104, 999]", ""),
          "main not tried nothing is polled: no target is configured, and none discovered", "0 polls, 0 faults."),
@@ -119,7 +119,7 @@ def test_a_key_that_opens_all_but_one_collector_is_said_once_for_that_collector(
         tried = [path for _, path in platform.requests if path.endswith("/statistics")]
     assert [" ".join(line.split()) for line in ended.out.splitlines() if "dns_statistics" in line] == [
         (
-            "main dns_statistics dns_zone/101 prod-shop.example failed "
+            "main dns_statistics dns_zone/101 prod-shop.example failing "
             "the key or token may not read this: the platform answered 401: "
             "Authorization has been denied for this request."
         ),
@@ -158,8 +158,8 @@ def test_zones_that_fail_leave_the_others_well_and_their_answers_are_masked_and_
     rows = [" ".join(line.split()) for line in ended.out.splitlines() if "dns_statistics" in line]
     assert [re.sub(r" \S+\.example", "", without_counts(row)) for row in rows] == [
         "main dns_statistics 10 targets ok N series",
-        "main dns_statistics dns_zone/103 failed the platform answered 200 with a body that is HTML",
-        "main dns_statistics dns_zone/106 failed the platform answered 400: no such key: ***",
+        "main dns_statistics dns_zone/103 failing the platform answered 200 with a body that is HTML",
+        "main dns_statistics dns_zone/106 failing the platform answered 400: no such key: ***",
     ]
     assert r"evil\u001b[2J\u009b31m.example" in ended.out
     assert ended.out.endswith("25 polls, 2 faults.\n")

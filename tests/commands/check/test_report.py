@@ -20,8 +20,8 @@ ENOUGH = Capacity(10.0, 32, 0.1)
 ROWS = [
     Row("main", "discovery", "account/main", "main", "ok", "found 12 DNS zones, 4 scripts, 3 shield zones, 6 rate limits"),
     Row("main", "dns_statistics", "12 targets", "", "ok", "179 series"),
-    Row("main", "dns_statistics", "dns_zone/999", "old.example.net", "failed", "there is no such DNS zone: the platform answered 404"),
-    Row("other", "", "account/other", "", "failed", "the key is not accepted: the platform answered 401"),
+    Row("main", "dns_statistics", "dns_zone/999", "old.example.net", "failing", "there is no such DNS zone: the platform answered 404"),
+    Row("other", "", "account/other", "", "failing", "the key is not accepted: the platform answered 401"),
 ]  # fmt: skip
 
 
@@ -51,13 +51,13 @@ def test_no_line_is_wider_than_the_terminal_unless_it_is_narrower_than_words(wid
 
 
 def test_a_table_that_does_not_fit_40_columns_is_paragraphs() -> None:
-    rows = [Row("main", "dns_statistics", "dns_zone/101", "prod-shop.example", "failed", "the key is not accepted")]
+    rows = [Row("main", "dns_statistics", "dns_zone/101", "prod-shop.example", "failing", "the key is not accepted")]
     assert render(rows, 40).splitlines() == [
         "account main",
         "dns_statistics",
         "  dns_zone/101",
         "  prod-shop.example",
-        "  \x1b[31mfailed\x1b[0m",
+        "  \x1b[31mfailing\x1b[0m",
         "  the key is not accepted",
     ]
 
@@ -70,7 +70,7 @@ def test_a_table_becomes_paragraphs_only_where_it_does_not_fit() -> None:
 
 
 def test_a_dumb_terminal_and_one_that_wants_no_colour_get_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = [Row("main", "dns_statistics", "dns_zone/101", "", "failed", "")]
+    rows = [Row("main", "dns_statistics", "dns_zone/101", "", "failing", "")]
     for variable, value in (("TERM", "dumb"), ("NO_COLOR", "1")):
         with monkeypatch.context() as patch:
             patch.setenv(variable, value)
@@ -90,20 +90,20 @@ NOT_AVAILABLE = NotAvailable("the plan has none")
         ([statistics(number) for number in range(6)], [("6 targets", "", "ok", "0 series")]),
         # Ten that fail alike are listed, of eleven five.
         ([statistics(number, FORBIDDEN) for number in range(10)],
-         [(f"dns_zone/{number}", f"zone-{number}.example", "failed", NO) for number in range(10)]),
+         [(f"dns_zone/{number}", f"zone-{number}.example", "failing", NO) for number in range(10)]),
         ([statistics(number, FORBIDDEN) for number in range(11)],
-         [*((f"dns_zone/{number}", f"zone-{number}.example", "failed", NO) for number in range(5)),
-          ("6 targets more", "", "failed", "the same")]),
+         [*((f"dns_zone/{number}", f"zone-{number}.example", "failing", NO) for number in range(5)),
+          ("6 targets more", "", "failing", "the same")]),
         ([statistics(number, Forbidden(f"no {number % 2}")) for number in range(12)],
-         [(f"dns_zone/{number}", f"zone-{number}.example", "failed", f"{NO} {number % 2}")
+         [(f"dns_zone/{number}", f"zone-{number}.example", "failing", f"{NO} {number % 2}")
           for number in (*range(0, 12, 2), *range(1, 12, 2))]),
         # Failures of different kinds are listed apart.
         ([statistics(0, NOT_AVAILABLE), statistics(1, FORBIDDEN), statistics(2)],
          [("dns_zone/2", "zone-2.example", "ok", "0 series"),
-          ("dns_zone/0", "zone-0.example", "not available", "the plan has none"),
-          ("dns_zone/1", "zone-1.example", "failed", NO)]),
+          ("dns_zone/0", "zone-0.example", "the platform has none", "the plan has none"),
+          ("dns_zone/1", "zone-1.example", "failing", NO)]),
         ([statistics(number, NOT_AVAILABLE) for number in range(6)],
-         [("6 targets", "", "not available", "the plan has none")]),
+         [("6 targets", "", "the platform has none", "the plan has none")]),
     ],
 )  # fmt: skip
 def test_many_targets_are_summarised(tried: list[TargetResult], rows: list[tuple[str, ...]]) -> None:
@@ -116,7 +116,7 @@ def test_an_account_that_cannot_be_asked_is_one_fault_whatever_was_tried() -> No
     tried = [statistics(number, FORBIDDEN) for number in (1, 2)]
     closed = AccountResult("main", ENOUGH, 1.0, tried, Forbidden("the platform answered 403"), {"scripts": 3})
     words = "the key is not permitted to make any of the polls: the platform answered 403; 3 more polls were not tried"
-    assert [row.cells() for row in report.rows([closed])] == [("main", "", "account/main", "", "failed", words)]
+    assert [row.cells() for row in report.rows([closed])] == [("main", "", "account/main", "", "failing", words)]
     assert (report.faults([closed]), list(report.loads([closed]))) == (1, [])
     closed.barrier = Forbidden("é" * 300)
     found = report.as_json((), [closed])

@@ -1,6 +1,5 @@
 """The warnings of `check` about names and patterns that select nothing, and about counters that have changed."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -92,44 +91,6 @@ def test_what_cannot_be_known_is_no_warning(platform: Platform, configure: Confi
         config.write_text(config.read_text().replace("include:", "discover: false, include:"))
     ended = invoke("check", "--config", config)
     assert (warnings(ended, config), ended.code) == ([], 1)
-
-
-SHIELDS = "shield_zones: the name of shield_zone/1{} is unknown, so the label pull_zone is empty: {}"
-ZONE = "dns_zones: the name of dns_zone/101 is unknown, so the label domain is empty: {}"
-
-
-@pytest.mark.parametrize(
-    ("fixed", "search", "said"),
-    [
-        ({}, "", []),
-        ({"dns_zones": [101], "shield_zones": [1]}, "", []),
-        ({"dns_zones": [101, 999], "scripts": [7], "shield_zones": [1]}, "", []),
-        ({"dns_zones": [101], "shield_zones": None}, "", []),
-        ({"dns_zones": [101], "scripts": [7], "shield_zones": [1]}, "fails",
-         [ZONE.format("search fails: the platform answered 403"), SHIELDS.format("", "search fails: the")]),
-        ({"dns_zones": [101]}, "disabled", [ZONE.format("collectors.discovery is disabled")]),
-        ({"dns_zones": [101]}, "empty", [ZONE.format("no search result has it")]),
-        ({"shield_zones": None}, "",
-         [SHIELDS.format(" and 2 more", "dns_zones.discover and scripts.discover are off")]),
-    ],
-)  # fmt: skip
-def test_names_that_stay_unknown_are_said(
-    platform: Platform, configure: Configure, fixed: dict[str, list[int] | None], search: str, said: list[str]
-) -> None:
-    if search == "fails":
-        platform.fail(kind="status", path="/search", status=403)
-    if search == "empty":
-        platform.fail(kind="status", path="/search", status=200, body='{"Total": 0, "SearchResults": []}')
-    text = ACCOUNT
-    for kind in ("dns_zones", "scripts", "shield_zones"):
-        ids = fixed.get(kind, [])
-        text += f"    {kind}: {{discover: {json.dumps(ids is None)}, ids: {json.dumps(ids or [])}}}\n"
-    text += f"collectors: {{discovery: {{enabled: {json.dumps(search != 'disabled')}}}}}\n"
-    ended = invoke("check", "--config", configure(text, url=platform.url, key=keys.API_KEY))
-    found = [line.partition("accounts[0].")[2] for line in ended.out.splitlines() if line.startswith("warning")]
-    assert len(found) == len(said), found
-    assert all(one.startswith(words) for one, words in zip(found, said, strict=True)), found
-    assert ended.code == (999 in (fixed.get("dns_zones") or []))
 
 
 def test_a_shard_does_not_take_another_shard_s_script_for_a_misspelt_one(configure: Configure) -> None:

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from exporter.explain.evidence import moment
+from exporter.explain.cause import moment
 from exporter.web.page.wording import ago, ahead, compact, interval, lapse, plural, rate
 
 WRITTEN: Mapping[Callable[[Any], str], Mapping[float | None, str]] = {
