@@ -27,7 +27,6 @@ from exporter.collectors.catalogue import CATALOGUE
 from exporter.commands.call.operations import CALLABLE
 from exporter.commands.metrics import as_markdown
 from exporter.commands.options import SettingsCommand
-from exporter.commands.output.help import Context
 from exporter.platform.api.catalogue import OPERATIONS
 from exporter.settings.flag import ACCOUNT_VARIABLES, CONFIG_VARIABLE, DATABASE_VARIABLES, FIRST_ACCOUNT, Flag
 from exporter.settings.flags import flags
@@ -177,7 +176,7 @@ def commands() -> str:
         "```",
     ]
     for path, command in _every_command(command_line, ("edge-exporter",)):
-        context = Context(command, info_name=" ".join(path), **command_line.context_settings)
+        context = click.Context(command, info_name=" ".join(path), **command_line.context_settings)
         if isinstance(command, SettingsCommand) and path[-1] == "run":
             text = command.whole_help(context)
         else:
@@ -189,7 +188,7 @@ def commands() -> str:
 def _every_command(command: click.Command, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], click.Command]]:
     yield path, command
     if isinstance(command, click.Group):
-        context = Context(command, **command_line.context_settings)
+        context = click.Context(command, **command_line.context_settings)
         for name in command.list_commands(context):
             inner = command.get_command(context, name)
             if inner is not None:

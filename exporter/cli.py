@@ -6,7 +6,6 @@ import click
 from click.shell_completion import CompletionItem
 
 from exporter.commands.loading import loading
-from exporter.commands.output.help import Context
 from exporter.commands.output.printing import complain
 from exporter.validation.faults import ConfigurationError, suggestion
 
@@ -27,11 +26,11 @@ COMMANDS = {
     "state": "Copy the counters' state between a file and a database.",
 }
 
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
+
 
 class LazyGroup(click.Group):
     """Loads a command only when it is called."""
-
-    context_class = Context
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
         """Return the names in the order of the help text."""
@@ -43,8 +42,6 @@ class LazyGroup(click.Group):
             return None
         with loading():
             loaded: click.Command = import_module(f"exporter.commands.{cmd_name}").command
-        for one in (loaded, *getattr(loaded, "commands", {}).values()):
-            one.context_class = Context
         return loaded
 
     def resolve_command(
@@ -80,20 +77,13 @@ class LazyGroup(click.Group):
 
 def _print_version(context: click.Context, _parameter: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's
     if value and not context.resilient_parsing:
-        from importlib.metadata import packages_distributions  # noqa: PLC0415 - read where it is asked for
-
-        if others := sorted({*packages_distributions().get("exporter", ())} - {"edge-exporter"}):
-            complain(
-                f"{' '.join(others)} installs a package `exporter`, too, and may have replaced files of edge-exporter; "
-                "install edge-exporter into an environment of its own"
-            )
-        from exporter import __version__  # noqa: PLC0415 - see above
+        from exporter import __version__  # noqa: PLC0415 - read where it is asked for
 
         click.echo(f"edge-exporter, version {__version__}")
         context.exit()
 
 
-@click.group("edge-exporter", cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("edge-exporter", cls=LazyGroup, context_settings=CONTEXT)
 @click.option(
     "--version",
     is_flag=True,

@@ -28,20 +28,6 @@ def test_a_source_tree_that_is_not_installed_says_that_its_version_is_unknown() 
     assert (done.stdout, done.stderr) == ("0+unknown\n", "")
 
 
-def test_another_package_of_this_name_is_said(tmp_path: Path) -> None:
-    installed = tmp_path / "other_exporter-1.0.dist-info"
-    installed.mkdir()
-    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: other-exporter\nVersion: 1.0\n")
-    (installed / "top_level.txt").write_text("exporter\n")
-    environ = clean({"PYTHONPATH": str(tmp_path)})
-    ended = subprocess.run([*PROGRAM, "--version"], capture_output=True, text=True, check=False, env=environ)
-    assert (ended.stdout, ended.returncode) == ("", 1)
-    assert ended.stderr == (
-        "other-exporter installs a package `exporter`, too, and may have replaced files of edge-exporter; "
-        "install edge-exporter into an environment of its own\n"
-    )
-
-
 @pytest.mark.parametrize("word", ["-h", "--help"])
 def test_help_lists_every_command_with_a_sentence(word: str) -> None:
     ended = invoke(word)
@@ -140,12 +126,6 @@ def test_ctrl_c_while_a_command_is_loaded_ends_it_without_a_word() -> None:
     assert (ended.stdout, ended.stderr, ended.returncode) == (b"", b"", -signal.SIGINT)
 
 
-@pytest.mark.parametrize(("width", "line"), [(62, "  -h, --help  Show"), (61, "  -h, --help\n    Show")])
-def test_a_narrow_terminal_gets_the_meaning_of_an_option_below_it(width: int, line: str) -> None:
-    ended = invoke("config", "--help", environ={"COLUMNS": str(width)})
-    assert f"\n{line} this message and exit.\n" in ended.out
-
-
 # Commands to copy, and names that cannot be broken, stay whole.
 EXAMPLES = (
     "edge-exporter ",
@@ -160,8 +140,7 @@ EXAMPLES = (
 )
 
 
-@pytest.mark.parametrize("width", [40, 80])
 @pytest.mark.parametrize("name", COMMANDS)
-def test_help_fits(name: str, width: int) -> None:
-    lines = invoke(name, "--help", environ={"COLUMNS": str(width)}).out.splitlines()
-    assert [line for line in lines if len(line) > width and not line.strip(" (").startswith(EXAMPLES)] == []
+def test_help_fits(name: str) -> None:
+    lines = invoke(name, "--help", environ={"COLUMNS": "80"}).out.splitlines()
+    assert [line for line in lines if len(line) > 80 and not line.strip(" (").startswith(EXAMPLES)] == []

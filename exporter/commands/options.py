@@ -129,6 +129,4 @@ class SettingsCommand(AccountCommand):
         super().format_options(ctx, formatter)
         if not ctx.meta.get(WHOLE):
             formatter.write_paragraph()
-            formatter.write_text(
-                f"It also takes every other flag of the settings, which '{ctx.command_path} --help-all' lists."
-            )
+            formatter.write_text("--help-all lists every other flag of the settings, which it takes, too.")

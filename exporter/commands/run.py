@@ -7,28 +7,10 @@ from pathlib import Path
 import click
 
 from exporter.commands.loading import loading
-from exporter.commands.options import WHOLE, SettingsCommand, config_option
+from exporter.commands.options import SettingsCommand, config_option
 
 
-class RunCommand(SettingsCommand):
-    """Names the flags of the settings in its help, a line for each section."""
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options, and the names of the other flags."""
-        super().format_options(ctx, formatter)
-        if ctx.meta.get(WHOLE):
-            return
-        sections: dict[str, dict[str, None]] = {}
-        for option in self.other_params():
-            *steps, key = option.opts[0].split(".")
-            section = "--collectors.NAME" if steps[0] == "--collectors" else steps[0]
-            sections.setdefault(section, {})[key] = None
-        with formatter.indentation():
-            for section, keys in sections.items():
-                formatter.write_text(f"{section}.{', .'.join(keys)}")
-
-
-@click.command("run", cls=RunCommand)
+@click.command("run", cls=SettingsCommand)
 @config_option
 def command(config: Path | None, flags: Mapping[str, str]) -> None:
     """Run the daemon.

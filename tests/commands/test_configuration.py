@@ -1,4 +1,4 @@
-"""The configuration as a whole: settings, web configuration and certificates, all faults together."""
+"""The configuration as a whole: settings, web configuration and certificates."""
 
 from pathlib import Path
 
@@ -26,14 +26,12 @@ def account(ca_file: str, name: str = "main") -> str:
     ("text", "given", "expected"),
     [
         (f"accounts: [{account('ca.pem')}]\nweb: {{config_file: empty}}\n", {}, []),
+        # The files that settings name are read where these have no fault.
         ("web: {config_file: web.yml, listn: ':1'}\n", ENOUGH,
-         ["config.yml:1: web.listn: unknown key; did you mean 'listen'?", OF_WEB]),
-        # The web configuration is found wherever it is named, also beside settings that are refused.
+         ["config.yml:1: web.listn: unknown key; did you mean 'listen'?"]),
+        (LOG, ENOUGH | LOUD | {"--web.config-file": "web.yml"}, [OF_LEVEL]),
         (LOG, ENOUGH | {"--web.config-file": "web.yml"}, [OF_WEB]),
-        (LOG, ENOUGH | LOUD | {"--web.config-file": "web.yml"}, [OF_LEVEL, OF_WEB]),
         (LOG, ENOUGH | {"EDGE_EXPORTER_WEB__CONFIG_FILE": "web.yml"}, [OF_WEB]),
-        (LOG, ENOUGH | LOUD | {"EDGE_EXPORTER_WEB__CONFIG_FILE": "web.yml"}, [OF_LEVEL, OF_WEB]),
-        ("web: {config_file: web.yml}\n", ENOUGH | LOUD, [OF_LEVEL, OF_WEB]),
         ("web: {config_file: gone.yml}\n", ENOUGH, ["gone.yml: does not exist"]),
         # Certificates that cannot be trusted are named with their line.
         (f"accounts:\n  - {account('gone.pem')}\n  - {account('folder', 'two')}\n", {},

@@ -129,10 +129,9 @@ def test_every_flag_of_the_settings_is_in_the_help_which_fits_one_screen() -> No
     whole = " ".join(invoke("run", "--help-all").out.split())
     for flag in flags():
         assert f" {flag.name}" in whole
-        assert f"{'.' if '.' in flag.name else '--'}{flag.name.lstrip('-').rpartition('.')[2]}" in shown
     assert "--api-key " not in whole
     assert invoke("backfill", "--step", "5m", "--help-all").code == 0
-    assert "--collectors.NAME.enabled, .interval, .stale-after" in shown
+    assert "\n--help-all lists every other flag" in shown
 
 
 @pytest.mark.parametrize(
@@ -143,7 +142,8 @@ def test_every_flag_of_the_settings_is_in_the_help_which_fits_one_screen() -> No
     ],
 )
 def test_names_of_flags_as_other_exporters_have_them_are_understood(alias: str, expected: str) -> None:
-    assert expected in invoke("run", alias, "x").err
+    environ = {"EDGE_EXPORTER_BASE_URL": "https://api.example.net", "EDGE_EXPORTER_API_KEY": "key"}
+    assert expected in invoke("run", alias, "x", environ=environ).err
 
 
 def test_a_server_may_open_as_many_files_as_the_system_allows() -> None:

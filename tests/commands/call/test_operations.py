@@ -40,16 +40,15 @@ def test_an_operation_explains_itself() -> None:
     assert_golden("\n".join(explained), Path(__file__).with_name("explained.txt"))
 
 
-@pytest.mark.parametrize("width", [40, 80])
 @pytest.mark.parametrize("name", list(CALLABLE))
-def test_help_beside_an_operation_is_the_operation_s_and_fits(name: str, width: int) -> None:
-    shown = {invoke("call", *words, environ={"COLUMNS": str(width)}) for words in ((name, "-h"), ("-h", name, "id=1"))}
+def test_help_beside_an_operation_is_the_operation_s_and_fits(name: str) -> None:
+    shown = {invoke("call", *words, environ={"COLUMNS": "80"}) for words in ((name, "-h"), ("-h", name, "id=1"))}
     assert len(shown) == 1
     ended = shown.pop()
     assert ended.out.split()[:4] == ["Usage:", "edge-exporter", "call", name]
     # A command and a path are for copying, and stay whole.
     whole = re.compile(r"Usage: edge-exporter|  (GET|POST|PUT|PATCH) /")
-    assert [line for line in ended.out.splitlines() if len(line) > width and not whole.match(line)] == []
+    assert [line for line in ended.out.splitlines() if len(line) > 80 and not whole.match(line)] == []
     assert (ended.err, ended.code) == ("", 0)
 
 
