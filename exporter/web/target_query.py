@@ -10,7 +10,7 @@ from exporter.exposition.store import Status
 from exporter.targets.target import PollKey
 from exporter.web.status_models import State
 
-MOST_ROWS = 10_000
+MOST_ROWS = 1000
 # The status page begins with these rows; failing targets come first.
 PAGE_ROWS = 100
 PAGE_SORT = "state"

@@ -1,14 +1,12 @@
 """The endpoints on a real server: the answers to malformed and hostile requests."""
 
 import asyncio
-from dataclasses import replace
 
-import httpx
 import pytest
 
 from exporter.web.server import WebServer
 from tests.waiting import PATIENCE
-from tests.web.view_setup import SCANS, serving, view_setup, zone
+from tests.web.view_setup import serving, view_setup
 
 HOST = b"Host: localhost\r\n"
 INVALID = b"HTTP/1.1 400 "
@@ -123,29 +121,3 @@ async def test_requests_of_a_connection_are_answered_until_it_is_closed(sent: by
         answer = await exchange(server, sent, until_closed=True)
     assert (answer.startswith(b"HTTP/1.1 200 OK\r\n"), answer.count(b"HTTP/1.1")) == (True, answers)
     assert answer.count(b"healthy\n") == (0 if sent.startswith(b"HEAD") else answers)
-
-
-async def test_nothing_waits_for_ten_thousand_rows() -> None:
-    """While a page with 10,000 of 20,000 rows is rendered, other requests are answered."""
-    async with view_setup() as setup:
-        for number in range(10_000):
-            setup.succeed(zone(number, f"zone-{number:05}.example"), chart=range(31))
-            setup.succeed(zone(number, f"zone-{number:05}.example"), SCANS)
-        loop = asyncio.get_running_loop()
-        view = setup.view()
-        view.clocks = replace(view.clocks, monotonic=loop.time)
-        setup.schedule.last_tick = loop.time()
-        async with (
-            serving(setup.app(view=view)) as server,
-            httpx.AsyncClient(base_url=server.url, trust_env=False, timeout=PATIENCE) as client,
-        ):
-            page = asyncio.create_task(client.get("/", params={"limit": "10000"}))
-            answered = 0
-            while not page.done():
-                assert (await client.get("/-/healthy")).status_code == 200
-                answered += 1
-            response = await page
-    assert response.text.count("<tr>") == 10_000 + 3 + 1 + len(setup.schedule.plans)
-    assert len(response.content) < 10_000_000
-    # Where the page kept the loop to itself, only what came before it and after it would be answered.
-    assert answered > 3

@@ -14,10 +14,10 @@ KNOWN = FilterValues(("dns_statistics", "scripts"), ("main", "database:orders"))
         ([("state", "up")], "state cannot be 'up'; there are: failing, stale, pending, ok"),
         ([("sort", "size")], "sort cannot be 'size'; there are: target, name, "),
         ([("order", "up")], "order cannot be 'up'; there are: asc, desc"),
-        ([("limit", "0")], "limit must be a whole number from 1 to 10000, not '0'"),
-        ([("limit", "10001")], "limit must be a whole number from 1 to 10000, not '10001'"),
-        ([("limit", "all")], "limit must be a whole number from 1 to 10000, not 'all'"),
-        ([("limit", "9" * 100_000)], f"limit must be a whole number from 1 to 10000, not '{'9' * 50}'"),
+        ([("limit", "0")], "limit must be a whole number from 1 to 1000, not '0'"),
+        ([("limit", "10001")], "limit must be a whole number from 1 to 1000, not '10001'"),
+        ([("limit", "all")], "limit must be a whole number from 1 to 1000, not 'all'"),
+        ([("limit", "9" * 100_000)], f"limit must be a whole number from 1 to 1000, not '{'9' * 50}'"),
         ([("offset", "-1")], "offset must be a whole number from 0 to 1000000000, not '-1'"),
         ([("offset", "\u0664")], "offset must be a whole number from 0 to 1000000000, not '\u0664'"),
         ([("search", "x" * 201)], "search takes 10 words and 200 characters at most"),
@@ -33,7 +33,7 @@ def test_what_cannot_be_understood_is_said(fields: list[tuple[str, str]], words:
 
 @pytest.mark.parametrize(
     ("field", "most"),
-    [("search", "a b c d e f g h i j"), ("search", "x" * 200), ("limit", "10000"), ("offset", "1000000000")],
+    [("search", "a b c d e f g h i j"), ("search", "x" * 200), ("limit", "1000"), ("offset", "1000000000")],
 )
 def test_a_search_may_have_ten_words_and_200_characters_and_numbers_have_their_bounds(field: str, most: str) -> None:
     assert str(getattr(parse_query([(field, most)], KNOWN, default_limit=100), field)) == most

@@ -92,7 +92,7 @@ _GLOBALS = {
     "MOST_FAILURES": 12,
     "LONGEST_SEARCH": LONGEST_SEARCH,
     "PAGE_ROWS": PAGE_ROWS,
-    "PAGE_SIZES": (PAGE_ROWS, 1000, MOST_ROWS),
+    "PAGE_SIZES": (PAGE_ROWS, MOST_ROWS),
     "PAGE_SORT": PAGE_SORT,
     "UNWELL": UNWELL,
     # The unit of each chart of days.
