@@ -110,16 +110,16 @@ class AccountCharts:
     async def _past(self, collector: TargetCollector[Any], target: Target, days: range) -> list[Past]:
         row = self.rows.get(PollKey(target.key, collector.name))
         live = {} if row is None else unpack(row.data)
+        unseen = CountedFamily(b"", self.today)
         # Counter → the day of its first sight, from which the live one counts.
-        begun = {info: _first_sight(live.get(info.name), self.today) for info in counters(collector)}
+        begun = {info: _first_sight(live.get(info.name, unseen)) for info in counters(collector)}
         days = days[: max(0, max(begun.values()) - days.start)]
         shown = await self._shown(collector, target, days)
         named = target if row is None else replace(target, name=row.name)
         own = tuple(label_value(label.value(named, None)) for label in collector.labels)
         past = []
         for (info, labels), counts in shown.items():
-            family = live.get(info.name)
-            series = None if family is None else family.series.get(labels)
+            series = live.get(info.name, unseen).series.get(labels)
             kept = {day: _left_out(series, day, count) for day, count in counts.items() if day < begun[info]}
             if kept:
                 past.append(Past(info, own + labels, kept))
@@ -156,9 +156,7 @@ class AccountCharts:
         return await collector.result(Context(Windowed(calls, days), self.registry, self.client.present()), target)
 
 
-def _first_sight(live: CountedFamily | None, otherwise: int) -> int:
-    if live is None:
-        return otherwise
+def _first_sight(live: CountedFamily) -> int:
     # The family's own day is a later one where a label value has left it.
     return min((live.day, *(series.first_day for series in live.series.values() if isinstance(series, DaySeries))))
 
