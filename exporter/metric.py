@@ -110,6 +110,8 @@ class FamilyInfo:
     Attributes:
         name: as exposed; that of a counter ends with `_total`.
         labels: all label names, the target's own first.
+        own: how many labels at the end distinguish the series of one target; 0 if the number of series is bounded
+            otherwise.
     """
 
     name: str
@@ -117,6 +119,7 @@ class FamilyInfo:
     kind: Kind
     unit: str = ""
     labels: tuple[str, ...] = ()
+    own: int = 0
 
 
 class Sample(NamedTuple):
@@ -131,6 +134,21 @@ class Family(NamedTuple):
 
     info: FamilyInfo
     samples: tuple[Sample, ...]
+
+
+# For each gauge of a target: its name, and the label values that have a place, the oldest first.
+Places = tuple[tuple[str, tuple[LabelValues, ...]], ...]
+
+
+def admitted(kept: Iterable[LabelValues], offered: Iterable[LabelValues], limit: int) -> tuple[LabelValues, ...]:
+    """Return which label values of a metric have a place, the oldest first.
+
+    Args:
+        kept: those that have one already, the oldest first; they keep it, whether they are offered or not.
+        offered: those in an answer; new ones get the free places in this order.
+        limit: the number of places. If it was lowered, the newest places go.
+    """
+    return tuple(dict.fromkeys((*kept, *offered)))[:limit]
 
 
 class Count(NamedTuple):

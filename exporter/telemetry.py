@@ -148,7 +148,7 @@ class Telemetry:
     )
     series = _gauge("edge_exporter_series", "Exposed series of targets, without the exporter's own.")
     dropped = _gauge(
-        "edge_exporter_series_dropped{family}", "Series that are left out because of the cap on the family's series."
+        "edge_exporter_series_dropped{family}", "Series that are left out now because of series.max_label_values."
     )
     absent = _gauge(
         "edge_exporter_absent_families{collector, cause}",

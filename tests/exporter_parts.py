@@ -147,7 +147,7 @@ class ExporterParts:
         self.polling = Polling(settings, self._shards, self.telemetry, self._clocks, None)
         self.store, self.schedule = self.polling.store, self.polling.schedule
         series = settings.series
-        self.exposition = Exposition(self.telemetry.exposed(), cap=series.max_per_family, admits=series.serves)
+        self.exposition = Exposition(self.telemetry.exposed(), admits=series.serves)
         self.exposition.declare([*families([plan.collector for plan in self.schedule.plans.values()]), *HEALTH])
         self.renderer = Renderer(self.exposition, self.store, self.telemetry, self.clock)
 

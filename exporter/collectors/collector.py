@@ -187,7 +187,8 @@ def describe(labels: Sequence[Label[Any]], metrics: Iterable[Metric[Any]]) -> tu
     """Return the families of a collector; the target's labels come before the metric's own."""
     names = tuple(label.name for label in labels)
     return tuple(
-        FamilyInfo(metric.name, metric.help, metric.kind, metric.unit, names + metric.labels) for metric in metrics
+        FamilyInfo(metric.name, metric.help, metric.kind, metric.unit, names + metric.labels, own=len(metric.labels))
+        for metric in metrics
     )
 
 

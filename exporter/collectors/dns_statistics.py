@@ -76,7 +76,8 @@ COLLECTOR: TargetCollector[ZoneTraffic] = TargetCollector(
         ),
         Metric(
             "edge_dns_window_record_queries",
-            "Queries served in the sliding window by record type (QueriesByTypeChart), polled.",
+            "Queries served in the sliding window by record type (QueriesByTypeChart), polled; other: the types "
+            "without a name.",
             labels=("record_type",),
             value=lambda zone: zone.by_type,
         ),

@@ -10,7 +10,7 @@ from hashlib import blake2b
 
 from exporter.counters.months import MonthSeries, begin_month
 from exporter.counters.series import DaySeries, Poll, begin_days, owed_by
-from exporter.metric import Count, DayBuckets, Family, LabelValues, MonthToDate, Sample, Source, is_count
+from exporter.metric import Count, DayBuckets, Family, LabelValues, MonthToDate, Sample, Source, admitted, is_count
 from exporter.platform.operation import spelt_alike
 
 Series = DaySeries | MonthSeries
@@ -30,6 +30,8 @@ class CountedFamily:
             the day after the newest one that a dropped series had counted.
         series: label values → the state of their series.
         absent: label values → since when they are in no answer, in unix seconds.
+        is_bounded: whether label values had no place once. A series that comes later begins at 0, because it may be
+            one of them.
         is_anew: whether the family started again because of another digest, and is still served as 0.
     """
 
@@ -38,6 +40,7 @@ class CountedFamily:
     series: States = field(default_factory=dict)
     absent: dict[LabelValues, float] = field(default_factory=dict)
     is_anew: bool = False
+    is_bounded: bool = False
 
     def note(self, shown: Iterable[LabelValues], wall: float, retention: float) -> None:
         """Note which series are in an answer, and drop those that were in none for the retention.
@@ -65,7 +68,7 @@ def digest_of(address: str, declared: bytes) -> bytes:
 
 
 def count_poll(
-    families: Families, counts: Sequence[Count], address: str, poll: Poll, retention: float
+    families: Families, counts: Sequence[Count], address: str, poll: Poll, retention: float, *, limit: int
 ) -> tuple[Families, dict[str, int]]:
     """Count a poll of a target.
 
@@ -75,6 +78,7 @@ def count_poll(
         address: the base address of the platform that answered.
         poll: the time of the poll.
         retention: seconds after which a series that is in no answer is dropped.
+        limit: the most series of a family; further label values are left out.
 
     Returns:
         What is counted now, and the number of corrections of each family with any: days or months whose value fell.
@@ -86,7 +90,7 @@ def count_poll(
         sources = [(labels, source) for labels, source in one.sources if _is_readable(source)]
         if sources or not one.sources:
             name, digest = one.info.name, digest_of(address, one.declared)
-            after[name], fallen = advance_family(families.get(name), sources, digest, poll)
+            after[name], fallen = advance_family(families.get(name), sources, digest, poll, limit)
             after[name].note(dict(sources), poll.wall, retention)
             absent.discard(name)
             if fallen:
@@ -101,7 +105,7 @@ def _is_readable(source: Source) -> bool:
 
 
 def advance_family(
-    family: CountedFamily | None, sources: Sources, digest: bytes, poll: Poll
+    family: CountedFamily | None, sources: Sources, digest: bytes, poll: Poll, limit: int
 ) -> tuple[CountedFamily, int]:
     """Update a family from the sources in an answer; it starts anew if they count something else than before.
 
@@ -110,6 +114,7 @@ def advance_family(
         sources: label values → the source of the count; new series begin, and those without a source stay.
         digest: identifies what is counted.
         poll: the time of the poll.
+        limit: the most series.
 
     Returns:
         What is counted now, and the number of corrections.
@@ -120,7 +125,8 @@ def advance_family(
     elif family.digest not in (b"", digest):
         family = CountedFamily(digest, poll.today, is_anew=True)
     else:
-        family.digest, since = digest, family.day
+        family.digest, since = digest, None if family.is_bounded else family.day
+    sources = _with_place(family, sources, limit)
     corrections = 0
     of_parts, of_whole = _polls(family.series.values(), sources, replace(poll, since=since))
     for labels, source in sources:
@@ -128,6 +134,21 @@ def advance_family(
         family.series[labels], fallen = _advance(family.series.get(labels), source, own)
         corrections += fallen
     return family, corrections
+
+
+def _with_place(family: CountedFamily, sources: Sources, limit: int) -> Sources:
+    """Return the sources whose series have a place, and drop series beyond a limit that was lowered."""
+    if len(family.series.keys() | {labels for labels, _ in sources}) <= limit:
+        return sources
+    family.is_bounded = True
+    largest_first = sorted(sources, key=lambda one: (-_size(one[1]), one[0]))
+    places = frozenset(admitted(family.series, (labels for labels, _ in largest_first), limit))
+    family.series = {labels: series for labels, series in family.series.items() if labels in places}
+    return [(labels, source) for labels, source in sources if labels in places]
+
+
+def _size(source: Source) -> float:
+    return source.value if isinstance(source, MonthToDate) else sum(source.days.values())
 
 
 def _advance(series: Series | None, source: Source, poll: Poll) -> tuple[Series, int]:
@@ -154,6 +175,17 @@ def _polls(states: Iterable[Series], sources: Sources, poll: Poll) -> tuple[Poll
     oldest = min((day for _, source in sources if isinstance(source, DayBuckets) for day in source.days), default=None)
     both = replace(poll, shut=shut, oldest=oldest)
     return replace(both, owed=owed_by(wholes, parts)), replace(both, owed=owed_by(parts, wholes))
+
+
+def left_out(families: Families, counts: Sequence[Count]) -> dict[str, int]:
+    """Return for each family how many label values of a counted answer have no place."""
+    numbers = {}
+    for count in counts:
+        family = families.get(count.info.name)
+        if family is not None and family.is_bounded:
+            readable = [labels for labels, source in count.sources if _is_readable(source)]
+            numbers[count.info.name] = len(readable) - len(family.series.keys() & readable)
+    return {name: number for name, number in numbers.items() if number}
 
 
 def served(families: Families, counts: Sequence[Count]) -> tuple[Family, ...]:

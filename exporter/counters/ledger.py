@@ -9,13 +9,13 @@ from datetime import datetime
 from typing import NamedTuple, Protocol
 
 from exporter.clock import SYSTEM, Clocks, PlatformTime
-from exporter.counters.counting import Families, count_poll, served
+from exporter.counters.counting import Families, count_poll, left_out, served
 from exporter.counters.rows import PLATFORM_TIME, StateRow, account_key, listed, pack, unpack
 from exporter.counters.series import Poll
 from exporter.counters.storage import LeaseHeldError, StateLockedError, Storage, StorageError, report
 from exporter.counters.upgrade import upgraded
 from exporter.log import logger
-from exporter.metric import Count, Family
+from exporter.metric import Count, Family, Places
 from exporter.targets.target import PollKey
 
 LINGER_SECONDS = 0.2
@@ -54,6 +54,8 @@ class Entry(NamedTuple):
         counts: the sources of each counter family in the answer.
         now: the platform's time.
         address: the base address of the platform that answered.
+        max_label_values: the most label values of a counter.
+        places: the places of the target's gauges, to be kept in its row: of those that have no free place.
     """
 
     key: PollKey
@@ -62,6 +64,8 @@ class Entry(NamedTuple):
     counts: tuple[Count, ...]
     now: datetime
     address: str = ""
+    max_label_values: int = 1000
+    places: Places = ()
 
 
 # The counters of a target as they were last committed.
@@ -95,6 +99,8 @@ class Ledger:
 
     Attributes:
         fault: why the last write failed; empty if it succeeded.
+        left_out: target → family → how many label values in its last answer have no series, because all places are
+            taken; only where there are any.
     """
 
     def __init__(
@@ -128,6 +134,7 @@ class Ledger:
         self._said: set[object] = set()
         self._ending = asyncio.Event()
         self.fault = ""
+        self.left_out: dict[PollKey, Mapping[str, int]] = {}
         self._next_try = 0.0
         self._task: asyncio.Task[None] | None = None
 
@@ -238,6 +245,7 @@ class Ledger:
         for key in requests.left - polled:
             self._rows.pop(key, None)
             self._unsaved.pop(key, None)
+            self.left_out.pop(key, None)
         # Polls continue without delay: after a failed write, no write is tried for each of them.
         is_time = self._ending.is_set() or not self.fault or self._clocks.monotonic() >= self._next_try
         if is_time:
@@ -335,13 +343,19 @@ class Ledger:
             zero_since = self._zeros.get((entry.key, name), math.inf)
             family.is_anew = family.is_anew and self._clocks.monotonic() - zero_since < ZERO_SECONDS
         poll = Poll(entry.now, entry.success)
-        families, corrections = count_poll(before, entry.counts, entry.address, poll, self._retention)
+        families, corrections = count_poll(
+            before, entry.counts, entry.address, poll, self._retention, limit=entry.max_label_values
+        )
         for name, number in corrections.items():
             self._observer.corrected(name, number)
         for name, family in before.items():
             if families[name] is not family:
                 self._say_anew(entry.key, name, families[name].digest)
-        row = StateRow(entry.name, entry.success, pack(families))
+        if outside := left_out(families, entry.counts):
+            self.left_out[entry.key] = outside
+        else:
+            self.left_out.pop(entry.key, None)
+        row = StateRow(entry.name, entry.success, pack(families, entry.places))
         if len(row.data) > LARGE_ROW_BYTES:
             self._say_large(entry.key, families, len(row.data))
         self._unsaved[entry.key] = row
@@ -388,6 +402,7 @@ class Ledger:
         for key, stored in self._unsaved.items():
             if stored is None or key in refused:
                 self._rows.pop(key, None)
+                self.left_out.pop(key, None)
             else:
                 self._rows[key] = stored
         self._unsaved = {}

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import astuple, replace
 from datetime import date
 from functools import cache, lru_cache
@@ -13,6 +14,7 @@ import msgpack
 from exporter.counters.counting import CountedFamily, Families, Series
 from exporter.counters.months import MonthSeries
 from exporter.counters.series import DaySeries
+from exporter.metric import Places
 from exporter.targets.target import PollKey
 
 _NO_NUMBER = "a series of the state holds a value that is not a number"
@@ -67,16 +69,20 @@ def lists(rows: Mapping[PollKey, StateRow]) -> dict[tuple[str, str], bytes]:
     return {(key.target.account, key.collector.removeprefix(_LIST)): packed for key, packed in found}
 
 
-# What a family of a row may lack at its end: its absent label values, and whether it started again.
-_REST_OF_FAMILY: tuple[Any, ...] = ((), 0)
+# What a family of a row may lack at its end: its absent label values, whether it started again, and whether it was
+# bounded.
+_REST_OF_FAMILY: tuple[Any, ...] = ((), 0, 0)
+# A gauge of a row has its name and its places.
+_PARTS_OF_GAUGE = 2
 
 
-def pack(families: Families) -> bytes:
-    """Convert counted families to the bytes that are stored."""
-    plain = []
+def pack(families: Families, places: Places = ()) -> bytes:
+    """Convert counted families, and the places of gauges, to the bytes that are stored."""
+    plain: list[object] = list(places)
     for name, family in families.items():
         series = [[labels, to_plain(state)] for labels, state in family.series.items()]
-        rest = [list(family.absent.items()), int(family.is_anew)] if family.absent or family.is_anew else []
+        is_plain = not (family.absent or family.is_anew or family.is_bounded)
+        rest = [] if is_plain else [list(family.absent.items()), int(family.is_anew), int(family.is_bounded)]
         plain.append([name, family.digest, family.day, series, *rest])
     packed: bytes = msgpack.packb(plain)
     return packed
@@ -89,15 +95,30 @@ def unpack(packed: bytes) -> Families:
         ValueError: they have another form.
     """
     try:
-        return dict(map(_family, msgpack.unpackb(packed, use_list=False)))
-    except (TypeError, ValueError, msgpack.UnpackException) as error:
+        return dict(_family(plain) for plain in _parts(packed) if len(plain) != _PARTS_OF_GAUGE)
+    except (TypeError, ValueError, OverflowError, msgpack.UnpackException) as error:
         raise ValueError("a row of the state does not have the form that this version writes") from error
+
+
+def unpack_places(packed: bytes) -> Places:
+    """Convert stored bytes to the places of gauges; none if they have another form."""
+    with suppress(TypeError, ValueError, msgpack.UnpackException):
+        gauges = (plain for plain in _parts(packed) if len(plain) == _PARTS_OF_GAUGE)
+        return tuple((str(name), tuple(tuple(map(str, values)) for values in places)) for name, places in gauges)
+    return ()
+
+
+def _parts(packed: bytes) -> tuple[Sequence[Any], ...]:
+    parts: tuple[Sequence[Any], ...] = msgpack.unpackb(packed, use_list=False)
+    return parts
 
 
 def _family(plain: Sequence[Any]) -> tuple[str, CountedFamily]:
     name, digest, day, series, *rest = plain
-    absent, is_anew = (*rest, *_REST_OF_FAMILY[len(rest) :])
-    family = CountedFamily(digest, date.fromordinal(day).toordinal(), is_anew=bool(is_anew))
+    absent, is_anew, is_bounded = (*rest, *_REST_OF_FAMILY[len(rest) :])
+    family = CountedFamily(
+        digest, date.fromordinal(day).toordinal(), is_anew=bool(is_anew), is_bounded=bool(is_bounded)
+    )
     family.series = {tuple(map(str, labels)): from_plain(state) for labels, state in series}
     family.absent = {tuple(map(str, labels)): number(since) for labels, since in absent}
     if not (isinstance(name, str) and isinstance(digest, bytes)):

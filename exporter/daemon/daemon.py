@@ -82,7 +82,7 @@ class Daemon:
         self.ledger = self.shards.ledger
         self.polling = Polling(self.settings, self.shards, self.telemetry, clocks, self._parsing)
         self._config_loaded = clocks.wall()
-        exposition = Exposition(self.telemetry.exposed(), cap=series.max_per_family, admits=series.serves)
+        exposition = Exposition(self.telemetry.exposed(), admits=series.serves)
         exposition.declare(_all_families(self.schedule.plans.values()))
         self.renderer = Renderer(exposition, self.polling.store, self.telemetry, clocks.monotonic, grown=grown)
 
@@ -228,11 +228,10 @@ class Daemon:
             return self._config_faults
 
     async def _take_over(self, settings: Settings, accounts: Mapping[str, Account]) -> None:
-        former, series = self.schedule, settings.series
+        former = self.schedule
         exposition, on_thread = self.renderer.exposition, self.renderer.on_thread
-        await on_thread(exposition.govern, series.max_per_family, series.serves)
         plans = await asyncio.to_thread(from_settings.plans, settings)
-        await on_thread(exposition.declare, _all_families(plans))
+        await on_thread(exposition.declare, _all_families(plans), settings.series.serves)
         await former.stop()
         # There is no await from here to the end of the change: a scrape or a page shows either the old or the new
         # state.

@@ -6,10 +6,11 @@ from concurrent.futures import Executor
 
 from exporter.clock import Clocks
 from exporter.collectors import discovery
-from exporter.counters.rows import StateRow
+from exporter.counters.rows import StateRow, unpack_places
 from exporter.daemon.accounts import Accounts
 from exporter.daemon.shards import Shards
 from exporter.exposition.store import Store
+from exporter.metric import Places
 from exporter.platform.operation import spelt_alike
 from exporter.polling.failure_log import FailureLog
 from exporter.polling.poll import PollMemory
@@ -170,6 +171,7 @@ class Polling:
             self._clocks,
             self._targets_changed,
             memory or PollMemory(FailureLog(self._clocks.monotonic)),
+            settings.series.max_label_values,
         )
 
     def _targets_changed(self, change: Change) -> None:
@@ -190,9 +192,9 @@ class Polling:
         if share.may_change:
             self.schedule.resize(max(1, len(share.held)) / share.total)
 
-    def _remembered(self, collector: str, target: Target) -> float:
+    def _remembered(self, collector: str, target: Target) -> tuple[float, Places]:
         row = self._ledger.remembered().get(PollKey(target.key, collector))
-        return row.success if row is not None else 0.0
+        return (row.success, unpack_places(row.data)) if row is not None else (0.0, ())
 
     def _lifetime(self, collector: str, target: Target) -> float:
         return self.schedule.intervals.lifetime(collector, target)

@@ -26,12 +26,10 @@ class Generation:
 
     Attributes:
         series: the number of series of targets, without the program's own metrics.
-        dropped: family → series that its cap leaves out.
     """
 
     bodies: Mapping[Format, Body]
     series: int
-    dropped: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +66,11 @@ class Filter:
 
 @dataclass(slots=True)
 class _Block:
-    """A family: its headers, its chunks, and the number of series that its cap leaves out, by target."""
+    """A family: its headers and its chunks."""
 
     info: FamilyInfo
     headers: Mapping[Format, Part]
     chunks: FamilyChunks = field(default_factory=FamilyChunks)
-    dropped: dict[PollKey, int] = field(default_factory=dict)
-
-    def drop(self, key: PollKey) -> None:
-        self.dropped.pop(key, None)
-        self.chunks.remove(key)
 
 
 @dataclass(eq=False, repr=False)
@@ -86,15 +79,12 @@ class Exposition:
 
     Attributes:
         own: the program's own metrics, without `_created` samples.
-        cap: the most series of a family. A target whose series would exceed it is left out of the family, until a
-            later poll of it when there is room.
         admits: returns whether a family is exposed (the configuration's allow and deny lists).
         packed: the formats that scrapes have asked for as gzip, whose generations are packed before the next scrape.
     """
 
     own: Collector
     _: KW_ONLY
-    cap: int = 1_000_000
     admits: Callable[[str], bool] = lambda _: True
     packed: set[Format] = field(default_factory=set)
     _blocks: dict[str, _Block] = field(default_factory=dict)
@@ -106,16 +96,14 @@ class Exposition:
         self._own_parts: Mapping[Format, Part] = {form: Part.of(b"") for form in Format}
         self._ends = {Format.TEXT: Part.of(b""), Format.OPENMETRICS: Part.of(EOF_LINE)}
 
-    def govern(self, cap: int, admits: Callable[[str], bool]) -> None:
-        """Change the cap and the exposed families.
+    def declare(self, families: Iterable[FamilyInfo], admits: Callable[[str], bool] | None = None) -> None:
+        """Set the families, their order and their headers; other families are removed.
 
-        The next `declare` removes families that are not exposed any more. All other changes apply to each target with
-        its next poll.
+        Args:
+            families: the families of all targets. One that is new is exposed for each target from its next poll on.
+            admits: replaces what returns whether a family is exposed, if it is given.
         """
-        self.cap, self.admits = cap, admits
-
-    def declare(self, families: Iterable[FamilyInfo]) -> None:
-        """Set the families, their order and their headers; other families are removed."""
+        self.admits = admits or self.admits
         blocks: dict[str, _Block] = {}
         for info in families:
             if not self.admits(info.name):
@@ -135,7 +123,7 @@ class Exposition:
             gone = held - present if update.whole else held.intersection(placed) - present
             for name in gone:
                 if name in self._blocks:
-                    self._blocks[name].drop(key)
+                    self._blocks[name].chunks.remove(key)
             names = frozenset(present | (held - gone))
             if names:
                 self._of_key[key] = self._sets.setdefault(names, names)
@@ -143,7 +131,7 @@ class Exposition:
                 self._of_key.pop(key, None)
 
     def _put(self, key: PollKey, family: Family) -> bool:
-        """Replace a target's samples of a family; returns whether the target has any now, dropped ones included."""
+        """Replace a target's samples of a family; returns whether the target has any now."""
         block, count = self._blocks.get(family.info.name), len(family.samples)
         if block is None or not count:
             return False
@@ -155,12 +143,6 @@ class Exposition:
                 "family cannot be rendered", family=family.info.name, target=key.target.label, error=str(error)
             )
             return False
-        more = block.chunks.total + count
-        if more > self.cap and more - block.chunks.series(key) > self.cap:
-            block.drop(key)
-            block.dropped[key] = count
-            return True
-        block.dropped.pop(key, None)
         block.chunks.put(key, lines, count)
         return True
 
@@ -185,8 +167,7 @@ class Exposition:
             bodies[form] = Body([*parts, self._own_parts[form], self._ends[form]])
             if form in self.packed:
                 bodies[form].packed()
-        dropped = {name: sum(block.dropped.values()) for name, block in self._blocks.items() if block.dropped}
-        return Generation(bodies, sum(block.chunks.total for block in self._blocks.values()), dropped)
+        return Generation(bodies, sum(block.chunks.total for block in self._blocks.values()))
 
     def select(self, wanted: Filter, form: Format) -> bytes:
         """Return the part of the exposition that a filter selects."""

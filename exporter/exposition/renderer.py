@@ -102,8 +102,9 @@ class Renderer:
         self._rendering = 0.0
         self.telemetry.series.set(self.current.series)
         self.telemetry.dropped.clear()
-        for family, count in self.current.dropped.items():
-            self.telemetry.dropped.labels(family).set(count)
+        for family, count in self.store.left_out().items():
+            if self.exposition.admits(family):
+                self.telemetry.dropped.labels(family).set(count)
         if self.current.series > 2 * self._series:
             self._series = self.current.series
             self.grown()

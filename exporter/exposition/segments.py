@@ -206,11 +206,6 @@ class FamilyChunks:
         place = self.segments[index].find(key) if self.segments else None
         return None if place is None else (index, place)
 
-    def series(self, key: PollKey) -> int:
-        """Return the number of series of a target."""
-        found = self._find(key)
-        return 0 if found is None else self.segments[found[0]].series[found[1]]
-
     def put(self, key: PollKey, chunk: bytes, series: int) -> None:
         """Replace or add the chunk of a target; `series` is the number of series in it."""
         self.total += series

@@ -6,12 +6,14 @@ families of its last successful poll wait here until the next generation takes w
 
 import math
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from exporter.collectors.bound import Bounded
 from exporter.collectors.collector import Outcome
-from exporter.metric import Family, FamilyInfo, Kind, Sample, label_value
+from exporter.metric import Family, FamilyInfo, Kind, Places, Sample, label_value
 from exporter.targets.target import PollKey, Target
 
 _HEALTH_LABELS = ("account", "collector", "target", "name")
@@ -29,6 +31,8 @@ LAST_SUCCESS = FamilyInfo(
 HEALTH = (TARGET_UP, LAST_SUCCESS)
 
 
+# Most targets share it.
+NOTHING_LEFT_OUT: Mapping[str, int] = {}
 # The note of a target that no longer exists, as another collector's call has shown.
 GONE = "the platform says that there is no such resource"
 
@@ -51,6 +55,8 @@ class Status:
         believed: when the served values were polled, on the monotonic clock.
         expires: when they are removed if no poll succeeds until then, on the same clock.
         is_final: whether a poll has failed since; a longer interval then no longer moves `expires`.
+        places: the label values of its gauges that have a place, as `bound` returns them.
+        left_out: family → how many label values of its last good answer have no place.
         key: the target and its collector; it never changes.
     """
 
@@ -69,6 +75,8 @@ class Status:
     believed: float = 0.0
     expires: float = 0.0
     is_final: bool = False
+    places: Places = ()
+    left_out: Mapping[str, int] = field(default_factory=lambda: NOTHING_LEFT_OUT)
     key: PollKey = field(init=False)
 
     def __post_init__(self) -> None:
@@ -108,13 +116,14 @@ class Store:
         wall: returns unix seconds.
         monotonic: a clock in seconds that never jumps.
         lifetime: collector, target → seconds for which values are valid, by the current intervals.
-        remembered: collector, target → unix seconds of the last success in an earlier run; 0 if there was none.
+        remembered: collector, target → unix seconds of the last success in an earlier run, 0 if there was none, and the
+            places of its gauges that the state has.
     """
 
     wall: Callable[[], float]
     monotonic: Callable[[], float]
     lifetime: Callable[[str, Target], float] = lambda _collector, _target: 0.0
-    remembered: Callable[[str, Target], float] = lambda _collector, _target: 0.0
+    remembered: Callable[[str, Target], tuple[float, Places]] = lambda _collector, _target: (0.0, ())
     _statuses: dict[PollKey, Status] = field(default_factory=dict)
     _ordered: list[tuple[PollKey, Status]] | None = None
     _collectors: set[str] = field(default_factory=set)
@@ -133,6 +142,7 @@ class Store:
         *,
         duration: float,
         note: str = "",
+        bounded: Bounded | None = None,
     ) -> None:
         """Record a poll that succeeded: its families replace all platform families of the target.
 
@@ -143,9 +153,13 @@ class Store:
             lifetime: seconds for which the values are valid.
             duration: seconds that the poll took.
             note: why a target that is up has no series.
+            bounded: the outcome's families within the bound of label values; None if it has none.
         """
         status = self._status(collector, outcome.target)
-        families = (*outcome.families, *counters)
+        families = (*(outcome.families if bounded is None else bounded.families), *counters)
+        status.left_out = NOTHING_LEFT_OUT
+        if bounded is not None:
+            status.places, status.left_out = bounded.places, bounded.left_out or NOTHING_LEFT_OUT
         now = self.wall()
         self._note_families(status, families)
         status.since = 0.0
@@ -204,10 +218,24 @@ class Store:
             self._ordered = sorted(self._statuses.items(), key=lambda item: item[0])
         return iter(self._ordered)
 
+    def places(self, collector: str, target: Target) -> Places:
+        """Return the label values of a target's gauges that have a place."""
+        status = self.find(PollKey(target.key, collector))
+        return self.remembered(collector, target)[1] if status is None else status.places
+
+    def left_out(self) -> Mapping[str, int]:
+        """Return for each family how many series of all targets the bound of label values leaves out now."""
+        total: Counter[str] = Counter()
+        for status in self._statuses.values():
+            if status.left_out and status.served:
+                total.update(status.left_out)
+        return total
+
     def _status(self, collector: str, target: Target) -> Status:
         status = self._statuses.get(PollKey(target.key, collector))
         if status is None:
-            status = Status(target, collector, success=self.remembered(collector, target))
+            success, places = self.remembered(collector, target)
+            status = Status(target, collector, success=success, places=places)
             self._statuses[status.key] = status
             self._collectors.add(collector)
             self._ordered = None

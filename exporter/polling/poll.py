@@ -10,6 +10,7 @@ from typing import Any
 from structlog.typing import FilteringBoundLogger
 
 from exporter.clock import Clocks
+from exporter.collectors.bound import bound
 from exporter.collectors.collector import Collector, Context, Outcome, Polled, failed
 from exporter.counters.ledger import Entry, Ledger
 from exporter.exposition.store import GONE, Store
@@ -168,6 +169,7 @@ class Polls:
         store: receives the families and the status of each target.
         ledger: counts the counters before they are published.
         memory: what is known of earlier polls.
+        max_label_values: the most label values of a metric for each target.
     """
 
     accounts: Mapping[str, Account]
@@ -179,6 +181,7 @@ class Polls:
     telemetry: Telemetry
     clocks: Clocks
     memory: PollMemory
+    max_label_values: int
     _log: FilteringBoundLogger = field(default_factory=logger)
 
     async def run(self, run: DuePoll) -> None:
@@ -266,9 +269,12 @@ class Polls:
     ) -> None:
         """Count an outcome of a poll, and publish it when what was counted is on disk, or could not be written."""
         name, target = collector.name, outcome.target
-        address = self.accounts[target.client_name].client.base_url
-        entry = Entry(key, target.name, self.clocks.wall(), outcome.counts, now, address)
+        address, limit = self.accounts[target.client_name].client.base_url, self.max_label_values
+        bounded = bound(outcome.families, self.store.places(name, target), limit)
+        places = tuple((family, values) for family, values in bounded.places if len(values) == limit)
+        entry = Entry(key, target.name, self.clocks.wall(), outcome.counts, now, address, limit, places)
         counters = await self.ledger.record(entry)
+        bounded = bounded._replace(left_out={**bounded.left_out, **self.ledger.left_out.get(key, {})})
         # While the ledger wrote, the target or the collector may have been removed, or other families exposed.
         is_polled = target.key in self.registry.by_key
         if not is_polled and (target.kind == collector.polls or not self.registry.admits(target)):
@@ -284,7 +290,7 @@ class Polls:
         if status is not None and not status.up:
             self.memory.failures.recovers(_facts(name, target))
         self.memory.unavailable.discard(key)
-        self.store.publish(name, outcome, counters, lifetime, duration=seconds)
+        self.store.publish(name, outcome, counters, lifetime, duration=seconds, bounded=bounded)
 
     def _fail(self, collector: Collector, outcome: Outcome, error: PlatformError, seconds: float) -> None:
         """Record a failure; families of earlier polls stay until they expire, unless the outcome has some."""

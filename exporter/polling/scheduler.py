@@ -121,6 +121,7 @@ class Schedule:
         accounts: the accounts and databases, by their targets' `client_name`.
         changed: called when the targets have changed.
         memory: what is known of polls beyond a reload. Due times are kept; only interrupted polls are repeated at once.
+        max_label_values: the most label values of a metric for each target.
         due_times: when each target is polled next.
         intervals: the seconds between two polls of each target.
         durations: collector → duration of its last poll in seconds.
@@ -137,6 +138,7 @@ class Schedule:
     clocks: Clocks
     changed: Callable[[Change], None]
     memory: PollMemory
+    max_label_values: int
     due_times: DueTimes = field(init=False)
     last_tick: float = field(init=False)
     pools: dict[str, WorkerPool] = field(init=False)
@@ -158,7 +160,18 @@ class Schedule:
         )
         memory.due = {}
         self.intervals, self.durations = due_times.intervals, memory.durations
-        polls = Polls(accounts, due_times, self._found, registry, store, self.ledger, self.telemetry, clocks, memory)
+        polls = Polls(
+            accounts,
+            due_times,
+            self._found,
+            registry,
+            store,
+            self.ledger,
+            self.telemetry,
+            clocks,
+            memory,
+            self.max_label_values,
+        )
         starts = asyncio.Lock()
         self.pools = {
             name: WorkerPool(account.client.rate_limiter.most_in_flight, polls.run, starts, clocks.monotonic)

@@ -109,7 +109,9 @@ class CollectorsSettings(create_model("_Sections", __base__=Section, **_FIELDS))
 class SeriesSettings(Section):
     """Which series are served."""
 
-    max_per_family: int = Field(default=1_000_000, ge=1, le=100_000_000, description="The most series of a family.")
+    max_label_values: int = Field(
+        default=1000, ge=1, le=1_000_000, description="The most label values of a metric for each target."
+    )
     deny: tuple[PatternField, ...] = Field(
         default=(), description="Families that are not served; patterns of whole names."
     )

@@ -74,6 +74,7 @@ class Life:
             telemetry=self._telemetry,
             clocks=self._clocks,
             memory=self._memory,
+            max_label_values=1000,
         )
         run = DuePoll(collector, target, until=FOREVER, begin_by=0.0)
         polled = await polls.poll(run, monotonic())

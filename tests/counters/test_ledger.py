@@ -201,9 +201,9 @@ def test_an_account_at_another_address_starts_again_at_0_and_not_at_another_spel
 def test_a_large_row_is_logged_once(path: Path) -> None:
     with LedgerDriver(path) as driver, capture_logs() as logs:
         for count in (1.5, 2.5):
-            driver.record(regions(1.0, {f"region-{number}": count for number in range(1200)}))
+            driver.record(regions(1.0, {f"region-{number}": count + number for number in range(1000)}))
         assert [(line["target"], line["family"], line["label_values"]) for line in logs] == [
-            ("dns_zone/102", REGIONS.name, "1200")
+            ("dns_zone/102", REGIONS.name, "1000")
         ]
         assert int(logs[0]["bytes"]) > 64 * 1024
         served(driver, regions(1.0, {"region-1": 3.5}, day=1))

@@ -97,7 +97,9 @@ def test_a_packed_zone_is_small() -> None:
         Count(FamilyInfo(name, "", Kind.COUNTER), (), tuple((labels, chart) for labels in further))
         for name, further in series.items()
     ]
-    families, _ = count_poll({}, counts, "https://api.example.net", Poll(datetime.fromtimestamp(NOW, UTC), NOW), 1.0)
+    families, _ = count_poll(
+        {}, counts, "https://api.example.net", Poll(datetime.fromtimestamp(NOW, UTC), NOW), 1.0, limit=1000
+    )
     assert len(pack(families)) < 800
 
 

@@ -69,7 +69,7 @@ OF_TIME = {
     "a script's release changes",
 }
 OF_THE_EXPORTER = {
-    "a family exceeds series.max_per_family, or is denied",
+    "a metric has more label values than series.max_label_values",
     "an exporter waits for others",
 }
 AT_THE_START = "the exporter is started"

@@ -14,6 +14,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 from prometheus_client.parser import text_string_to_metric_families
 
+from exporter.collectors.bound import Bounded
 from exporter.collectors.collector import Outcome
 from exporter.exposition.exposition import Exposition, Filter, Format
 from exporter.exposition.renderer import EAGER_SECONDS, LONGEST_SILENCE, SHORTEST_GAP, Renderer
@@ -67,12 +68,12 @@ class RendererSetup:
 
 
 @asynccontextmanager
-async def rendering(cap: int = 1_000_000, grown: Callable[[], None] = lambda: None) -> AsyncIterator[RendererSetup]:
+async def rendering(grown: Callable[[], None] = lambda: None) -> AsyncIterator[RendererSetup]:
     """Return a renderer after its start phase, which has rendered and may render again."""
     clock = Clock()
     store = Store(lambda: 1_770_000_000.0, clock)
     telemetry = Telemetry(CollectorRegistry(), "test")
-    exposition = Exposition(telemetry.exposed(), cap=cap)
+    exposition = Exposition(telemetry.exposed())
     exposition.declare((*INFOS, *HEALTH))
     renderer = Renderer(exposition, store, telemetry, clock, grown=grown)
     clock.now += EAGER_SECONDS
@@ -156,14 +157,17 @@ async def test_stale_series_go_without_any_poll() -> None:
 
 
 async def test_the_press_tells_of_its_work() -> None:
-    async with rendering(cap=5) as setup:
+    async with rendering() as setup:
+        target = Target("main", "dns_zone", "101")
         setup.publish(101, 1, parts=4)
-        setup.publish(102, 1, parts=4)
+        outcome = Outcome(target, (Family(INFOS[0], (Sample(("101", "a"), 1.0),)),))
+        bounded = Bounded(outcome.families, (), {"edge_poll_0": 3})
+        setup.store.publish("dns_statistics", outcome, (), 900.0, duration=0.1, bounded=bounded)
         await setup.renderer.render()
         await setup.renderer.render()
-        assert setup.value("edge_exporter_series") == 4 * 4 + 4
-        assert 'edge_exporter_series_dropped{family="edge_poll_3"} 4.0\n' in setup.text()
-        setup.store.remove(Target("main", "dns_zone", "102"))
+        assert setup.value("edge_exporter_series") == 1 + 2
+        assert 'edge_exporter_series_dropped{family="edge_poll_0"} 3.0\n' in setup.text()
+        setup.store.remove(target)
         await setup.renderer.render()
         await setup.renderer.render()
         assert "edge_exporter_series_dropped{" not in setup.text()

@@ -29,7 +29,7 @@ class StoreSetup:
             self.clock,
             self.monotonic,
             lambda _collector, _target: self.lifetime,
-            lambda _collector, _target: remembered,
+            lambda _collector, _target: (remembered, ()),
         )
 
     def succeed(self, target: Target = ZONE, *, lifetime: float = 900.0, collector: str = "dns_statistics") -> None:

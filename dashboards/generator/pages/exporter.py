@@ -145,7 +145,7 @@ _COST = Row(
         Panel(
             title="Dropped by family",
             shows="Dropped series, by family; the 20 largest.",
-            act="Raise series.max_per_family if Prometheus has the memory, or poll fewer targets of this family.",
+            act="Raise series.max_label_values if Prometheus has the memory, or leave out the family with series.deny.",
             queries=(queries.DROPPED_BY_FAMILY,),
             view=table(
                 Column("Family", label="family"),

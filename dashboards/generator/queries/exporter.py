@@ -97,7 +97,7 @@ RENDER_DURATION = Query(series("edge_exporter_render_duration_seconds", INSTANCE
 DROPPED_BY_FAMILY = Query(
     top(total(f"{series('edge_exporter_series_dropped', INSTANCE)} > 0", "family"), 20),
     "{{family}}",
-    quiet="a family exceeds series.max_per_family, or is denied",
+    quiet="a metric has more label values than series.max_label_values",
 )
 
 _OF_STATE = "edge_exporter_state_database_seconds"

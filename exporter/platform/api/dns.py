@@ -56,6 +56,9 @@ MNEMONICS: Mapping[int, str] = {
     32768: "TA", 32769: "DLV",
 }  # fmt: skip
 
+_NAMES = frozenset(MNEMONICS.values())
+# The sum of all types without a mnemonic.
+OTHER_TYPE = "other"
 LONGEST_CODE = 10
 DAY = timedelta(days=1)
 SHORTEST_MONTH = timedelta(days=28)
@@ -64,11 +67,14 @@ FEWEST_GAPS = 6
 
 @lru_cache(maxsize=1024)
 def record_type(key: str) -> str:
-    """Return the mnemonic of a decimal RR type code; `TYPE<n>` if unassigned (RFC 3597), other keys unchanged."""
-    if not (key.isascii() and key.isdigit()) or len(key) > LONGEST_CODE:
+    """Return the mnemonic of an RR type, which may be given as a decimal code; `other` if it has none.
+
+    Anybody may ask a zone for types that do not exist, so these have no series of their own.
+    """
+    if key in _NAMES:
         return key
-    code = int(key)
-    return MNEMONICS.get(code, f"TYPE{code}")
+    is_code = key.isascii() and key.isdigit() and len(key) <= LONGEST_CODE
+    return MNEMONICS.get(int(key), OTHER_TYPE) if is_code else OTHER_TYPE
 
 
 class _Keys(NamedTuple):

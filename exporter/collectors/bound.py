@@ -1,0 +1,53 @@
+"""Bounds how many label values of a metric a target's gauges have; which ones are kept is steady.
+
+The ledger does the same for counters, whose places are the series that it has.
+"""
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+from exporter.metric import Family, Places, admitted
+
+
+class Bounded(NamedTuple):
+    """The families of a target within the bound.
+
+    Attributes:
+        places: the places after this answer; label values that no answer contains keep theirs.
+        left_out: family → how many label values in this answer have no place.
+    """
+
+    families: tuple[Family, ...]
+    places: Places
+    left_out: Mapping[str, int]
+
+
+# Targets of a kind mostly have the same label values, and share one object.
+@lru_cache(maxsize=64)
+def _shared(places: Places) -> Places:
+    return places
+
+
+def bound(families: Iterable[Family], places: Places, limit: int) -> Bounded:
+    """Leave out the label values that have no place; new ones get the free places in the order of their names.
+
+    Args:
+        families: the families of a target.
+        places: the places of the target's earlier answers.
+        limit: the most label values of a family.
+    """
+    places_of, within, left_out = dict(places), list[Family](), dict[str, int]()
+    for info, samples in families:
+        if not info.own:
+            within.append(Family(info, samples))
+            continue
+        offered = [sample.values[-info.own :] for sample in samples]
+        places_of[info.name] = admitted(places_of.get(info.name, ()), sorted(offered), limit)
+        chosen = frozenset(places_of[info.name])
+        kept = tuple(sample for sample, values in zip(samples, offered, strict=True) if values in chosen)
+        if len(kept) < len(samples):
+            left_out[info.name] = len(samples) - len(kept)
+        if kept:
+            within.append(Family(info, kept))
+    return Bounded(tuple(within), _shared(tuple(places_of.items())), left_out)

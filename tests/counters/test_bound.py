@@ -1,0 +1,82 @@
+"""How many label values a counter has, which ones are kept, and where those that come late begin."""
+
+import math
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+import pytest
+
+from exporter.counters.counting import Families, count_poll, left_out, served
+from exporter.counters.rows import pack, unpack, unpack_places
+from exporter.counters.series import Poll
+from exporter.metric import Count, DayBuckets, FamilyInfo, Kind, MonthToDate, Source
+from tests.counters.ledger_driver import FIRST_SIGHT
+
+THINGS = FamilyInfo("edge_things_total", "Things.", Kind.COUNTER, "", ("thing_id", "part"), own=1)
+TODAY = FIRST_SIGHT.toordinal()
+URL = "https://api.example.net"
+
+
+@dataclass
+class Target:
+    """A target whose row is packed and unpacked between any two polls."""
+
+    is_month: bool
+    limit: int = 2
+    hours: float = 0
+    row: bytes = field(default_factory=lambda: pack({}))
+    outside: int = 0
+
+    def poll(self, retention: float = math.inf, **parts: float) -> dict[str, float]:
+        """Poll the parts' totals of today or of the month an hour after the last poll; return the served counters."""
+        self.hours += 1
+        now = FIRST_SIGHT + timedelta(hours=self.hours / 100)
+        sources: dict[str, Source] = {
+            part: MonthToDate(value) if self.is_month else DayBuckets({TODAY: value, TODAY - 1: 7.0})
+            for part, value in parts.items()
+        }
+        counts = [Count(THINGS, ("1",), tuple(((part,), source) for part, source in sources.items()))]
+        before: Families = unpack(self.row)
+        families, _ = count_poll(before, counts, URL, Poll(now, now.timestamp()), retention, limit=self.limit)
+        self.row, self.outside = pack(families), left_out(families, counts).get(THINGS.name, 0)
+        return {sample.values[-1]: sample.value for one in served(families, counts) for sample in one.samples}
+
+
+@pytest.fixture(params=[False, True], ids=["days", "months"])
+def target(request: pytest.FixtureRequest) -> Target:
+    return Target(request.param)
+
+
+def test_the_largest_enter_and_keep_their_places_over_absence(target: Target) -> None:
+    assert (target.poll(a=1, b=3, c=2), target.outside) == ({"b": 0, "c": 0}, 1)
+    assert (target.poll(a=50, b=4, d=60), target.outside) == ({"b": 1}, 2)
+    assert (target.poll(a=50, b=4, c=9), target.outside) == ({"b": 1, "c": 7}, 1)
+    assert (target.poll(b=4, c=9), target.outside) == ({"b": 1, "c": 7}, 0)
+
+
+def test_one_in_time_counts_in_full_and_one_that_comes_late_or_returns_starts_at_0(target: Target) -> None:
+    assert target.poll(a=1) == {"a": 0}
+    assert target.poll(a=1, b=3, c=2) == {"a": 0, "b": 3}
+    assert target.poll(retention=0, b=4, c=9) == {"b": 4}
+    assert target.poll(b=4, c=9) == {"b": 4, "c": 0}, "the place of a is free, and c holds 9 already"
+    assert target.poll(b=4, c=11) == {"b": 4, "c": 2}
+    target.limit = 3
+    assert target.poll(a=30, b=4, c=11) == {"a": 0, "b": 4, "c": 2}
+
+
+def test_a_lower_limit_keeps_the_oldest(target: Target) -> None:
+    target.limit = 3
+    target.poll(a=1)
+    target.poll(a=1, b=2, c=1)
+    target.limit = 1
+    assert (target.poll(a=1, b=5, c=5), target.outside) == ({"a": 0}, 2)
+    target.limit = 3
+    assert target.poll(a=1, b=5, c=5) == {"a": 0, "b": 0, "c": 0}
+
+
+def test_the_places_of_gauges_stand_in_the_row_beside_the_counters(target: Target) -> None:
+    target.poll(a=1)
+    places = (("edge_parts", (("x",), ("y",))), ("edge_others", ()))
+    row = pack(unpack(target.row), places)
+    assert (unpack_places(row), unpack(row)) == (places, unpack(target.row))
+    assert unpack_places(b"\xc1") == ()
