@@ -139,7 +139,7 @@ class Explainer:
         refused: Mapping[str, Finding],
         standing: Finding | None,
     ) -> Mapping[Finding, list[str]]:
-        """Return those of a target's families that have no series, by the reason."""
+        """Return those of a target's families that have no series, or lack label values, by the reason."""
         status = self.store.find(PollKey(target.key, collector.name))
         # After a failure the values of the last good answer are served until they are stale.
         answered = status if status is not None and (status.served or status.up) else None
@@ -150,7 +150,10 @@ class Explainer:
         found: dict[Finding, list[str]] = {}
         for info in infos:
             finding = refused.get(info.name) or standing
-            if finding is None and answered is not None and info.name not in answered.families:
+            if finding is None and answered is not None and info.name in answered.left_out:
+                # Some of its label values may have series.
+                finding = self._not_asked_for("leaves out label values of it", "series", "max_label_values")
+            elif finding is None and answered is not None and info.name not in answered.families:
                 note = answered.message if answered.up else ""
                 finding = Finding(Cause.PLATFORM_HAS_NONE, note or "null, or left out of its answer")
                 if info.kind is Kind.COUNTER and (fault := self.ledger_fault()):
