@@ -43,9 +43,12 @@ def bound(families: Iterable[Family], places: Places, limit: int) -> Bounded:
             within.append(Family(info, samples))
             continue
         offered = [sample.values[-info.own :] for sample in samples]
-        places_of[info.name] = admitted(places_of.get(info.name, ()), sorted(offered), limit)
-        chosen = frozenset(places_of[info.name])
-        kept = tuple(sample for sample, values in zip(samples, offered, strict=True) if values in chosen)
+        chosen = places_of[info.name] = admitted(places_of.get(info.name, ()), sorted(offered), limit)
+        kept = samples
+        # Where places are free, each label value has one.
+        if len(chosen) == limit:
+            with_place = frozenset(chosen)
+            kept = tuple(sample for sample, values in zip(samples, offered, strict=True) if values in with_place)
         if len(kept) < len(samples):
             left_out[info.name] = len(samples) - len(kept)
         if kept:
