@@ -77,7 +77,8 @@ class AccountCharts:
 
     async def discover(self, collectors: Iterable[Collector]) -> None:
         """Find the account's targets, with those of the collectors that discover any."""
-        (account,) = self.registry.polled(self.account, "account").values()
+        accounts = self.registry.targets("account", every_shard=True)
+        account = next(target for target in accounts if target.account == self.account)
         for collector in collectors:
             if collector.discovers and collector.wants(account):
                 polled = await self._poll(collector, account, range(1))

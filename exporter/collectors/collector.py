@@ -97,6 +97,8 @@ class Collector:
         operations: the operations of the platform that a poll calls.
         families: every family that it can yield, in the order of the exposition.
         discovers: whether it finds the targets of an account.
+        every_shard: whether each shard makes its polls, because the answers contain targets of all shards. What an
+            answer says of the polled target itself is published by the shard of that target.
         owns_target: whether a 404 means that the target no longer exists. All collectors then stop polling it.
     """
 
@@ -108,6 +110,7 @@ class Collector:
     operations: tuple[Operation[Any], ...]
     families: tuple[FamilyInfo, ...]
     discovers: bool = False
+    every_shard: bool = False
     owns_target: bool = False
 
     @property
@@ -290,10 +293,6 @@ class TargetCollector(Collector, Generic[P]):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "families", describe(self.labels, self.metrics))
-
-    def wants(self, target: Target) -> bool:
-        """Return whether this target is polled; some targets exist only to discover others."""
-        return not target.scouted
 
     async def poll(self, context: Context, target: Target) -> Polled:
         """Make the calls, and turn the answer into the series of the target."""

@@ -60,7 +60,7 @@ class DiscoveryCollector(Collector):
     """
 
     name = "discovery"
-    discovers = True
+    discovers = every_shard = True
     polls = "account"
     interval = 600
     operations: tuple[Operation[Any], ...] = (search.SEARCH, shield.ZONES, shield.ZONE_RATE_LIMITS)

@@ -124,6 +124,7 @@ class ShieldZonesCollector(Collector):
 
     name = "shield_zones"
     polls = "account"
+    every_shard = True
     interval = 300
     operations: tuple[Operation[Any], ...] = (shield.ZONES,)
     families: tuple[FamilyInfo, ...] = (*_FAMILIES, *_ZONE_FAMILIES)

@@ -184,7 +184,7 @@ class Daemon:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await self.schedule.stop()
-        await self.polling.save_lists()
+        self.polling.save_lists()
         await self.ledger.close()
         await self.server.stop()
         await self.polling.accounts.close()

@@ -1,6 +1,5 @@
 """Polls the targets of the settings in force and of the shards that this process holds."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 
@@ -17,7 +16,6 @@ from exporter.polling.poll import PollMemory
 from exporter.polling.scheduler import Schedule
 from exporter.polling.script_budgets import BUDGET_ROWS, ConfiguredBudgets, ScriptBudgets
 from exporter.polling.timetable import Account, Plan
-from exporter.responsive.slices import in_slices
 from exporter.settings.model import Settings
 from exporter.targets.registry import Change
 from exporter.targets.sharding import Share
@@ -60,6 +58,8 @@ class Polling:
         )
         self.budgets = ScriptBudgets(telemetry, self._ledger, self._registry, clocks)
         self._retention = settings.state.retention
+        # Accounts whose rate limits have been listed completely.
+        self._with_rate_limits: set[str] = set()
         self._configure(settings)
         shards.begin()
         self.schedule = self._schedule(settings, self.accounts.build(settings), from_settings.plans(settings))
@@ -107,7 +107,7 @@ class Polling:
         kept = {shard for shard, epoch in epochs.items() if before.get(shard) == epoch}
         # First remove the series of other shards, because another exporter may have counted them since.
         if kept != self._registry.share.held:
-            await self._poll_shards(kept)
+            self._poll_shards(kept)
             # What comes back with a new epoch is polled at once, like any new target.
             await self.schedule.targets_changed()
             await render()
@@ -115,7 +115,7 @@ class Polling:
             self._shards.database.rendered = epochs
         self._shards.take_in(rows)
         self.budgets.remember(rows)
-        change = await self._poll_shards(epochs)
+        change = self._poll_shards(epochs)
         self._divide_budgets()
         self._telemetry.declare_ups(self.accounts.ups())
         self._telemetry.show_shards(self._registry.share.total, epochs)
@@ -123,18 +123,12 @@ class Polling:
         # The rate limits of a new shield zone are unknown before the next discovery.
         await self.schedule.targets_changed(zones)
 
-    async def save_lists(self) -> None:
+    def save_lists(self) -> None:
         """Store the lists of resources that have changed: they are served after a restart, too."""
         directory = self._registry.directory
         while directory.unsaved:
             place = directory.unsaved.pop()
-            try:
-                packed = await in_slices(directory.packing(place), self._clocks.monotonic)
-            except asyncio.CancelledError:
-                # The end of the process saves it.
-                directory.unsaved.add(place)
-                raise
-            self._ledger.keep(*place, packed)
+            self._ledger.keep(*place, directory.pack(place))
 
     def forget_removed(self) -> None:
         """Delete the counters of targets that have not been polled for longer than their retention."""
@@ -177,12 +171,22 @@ class Polling:
     def _targets_changed(self, change: Change) -> None:
         for target in change.removed:
             self.store.remove(target)
-        self._shards.targets_changed(change)
-        self.budgets.targets_changed(change)
+        self.budgets.targets_changed()
+        self._leave_rate_limits()
 
-    async def _poll_shards(self, shards: Iterable[int]) -> Change:
+    def _leave_rate_limits(self) -> None:
+        """Leave the rows of rate limits that another shard counts now; an account's first complete list shows which."""
+        registry = self._registry
+        listed = {name for name in self.accounts.entries if registry.is_listed_whole(name, "rate_limit")}
+        new = listed - self._with_rate_limits
+        self._with_rate_limits |= new
+        if new and registry.share.total > 1:
+            rows = (key for key in self._ledger.remembered() if key.target.kind == "rate_limit")
+            self._ledger.leave([one for one in rows if one.target.account in new and one.target not in registry.by_key])
+
+    def _poll_shards(self, shards: Iterable[int]) -> Change:
         share = Share(frozenset(shards), self._registry.share.total, may_change=True)
-        change = await in_slices(self._registry.resharding(share), self._clocks.monotonic)
+        change = self._registry.reshard(share)
         self._targets_changed(change)
         return change
 

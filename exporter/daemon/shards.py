@@ -14,7 +14,7 @@ from exporter.counters.storage import MemoryStorage, Storage
 from exporter.explain.cause import moment
 from exporter.polling.script_budgets import BUDGET_ROWS
 from exporter.settings.model import Settings
-from exporter.targets.registry import Change, Registry
+from exporter.targets.registry import Registry
 from exporter.targets.sharding import Share
 from exporter.targets.target import PollKey
 from exporter.telemetry import Telemetry
@@ -73,8 +73,6 @@ class Shards:
             self.storage, telemetry, clocks=clocks, retention=state.retention, addresses=addresses(settings)
         )
         self.configure(settings)
-        # Accounts whose remembered rate limits cannot be assigned to shards before they are listed.
-        self._unsettled: set[tuple[str, str]] = set()
 
     def configure(self, settings: Settings) -> None:
         """Let the other exporters compare their configuration with these settings."""
@@ -103,22 +101,12 @@ class Shards:
         rows = list(self.ledger.remembered())
         self.ledger.leave([key for key in rows if self.registry.is_strange(key.target)])
         total, held = self.share.total, self.share.held
-        if total > 1:
-            self._unsettled = {(key.target.account, key.target.kind) for key in rows if key.target.kind == "rate_limit"}
         self._telemetry.declare_shards(range(total) if self.share.may_change else held, self._is_held)
         self._telemetry.show_shards(total, dict.fromkeys(held))
         self._telemetry.shard_waiting.set_function(lambda: bool(self.waits()))
 
     def _is_held(self, shard: int) -> bool:
         return shard in self.database.counted() if self.database is not None else self.storage.holds()
-
-    def targets_changed(self, change: Change) -> None:
-        """Leave the rate limits that turned out to be another shard's, once their shield zones are known."""
-        settled = self._unsettled & change.settled
-        if settled:
-            self._unsettled -= settled
-            rows = [key for key in list(self.ledger.remembered()) if (key.target.account, key.target.kind) in settled]
-            self.ledger.leave([key for key in rows if key.target not in self.registry.by_key])
 
     def claimed(self, shard: int) -> None:
         """Count a claim of a shard."""

@@ -19,7 +19,6 @@ from exporter.platform.errors import NotAvailable, NotFound, PlatformError
 from exporter.platform.http.client import Observer
 from exporter.polling.failure_log import FailureLog
 from exporter.polling.timetable import SMOOTHING, Account, DueTimes, KeptDueTimes
-from exporter.responsive.slices import unhurried
 from exporter.targets.registry import Registry
 from exporter.targets.target import Inventory, PollKey, Target
 from exporter.telemetry import Telemetry
@@ -37,17 +36,11 @@ class DuePoll:
 
     Attributes:
         until: when the next poll of the same target is due.
-        begin_by: the latest beginning if the account has enough capacity; polls begin in this order.
     """
 
     collector: Collector
     target: Target
     until: float
-    begin_by: float
-
-    def __lt__(self, other: "DuePoll") -> bool:
-        """Return whether this poll begins before another one."""
-        return self.begin_by < other.begin_by
 
 
 class AccountObserver(Observer):
@@ -226,12 +219,13 @@ class Polls:
             self.due_times.ended(collector, target, polled)
         if polled.found is not None:
             await self.found(target.account, polled.found)
-        if target.scouted or collector.discovers:
-            error = polled.unnamed or (polled.error if target.scouted else None)
+        is_own = target.key in self.registry.by_key
+        if collector.discovers or not is_own:
+            error = polled.unnamed or (None if is_own else polled.error)
             failure = (error.reason, str(error)) if error else None
             self.memory.failures.lists(collector.name, target.account, failure)
         now = polled.date or self.clocks.utc()
-        async for outcome in unhurried(polled.outcomes, self.clocks.monotonic):
+        for outcome in polled.outcomes:
             # The target may have been removed while it was polled, and a list contains some that other shards poll.
             is_polled = outcome.target.key in self.registry.by_key
             if not is_polled and (outcome.target == target or not self.registry.admits(outcome.target)):

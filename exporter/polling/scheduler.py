@@ -2,9 +2,9 @@
 
 import asyncio
 import heapq
+import itertools
 import time
-from collections.abc import Awaitable, Callable, Collection, Generator, Mapping
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from apscheduler.events import EVENT_JOB_MAX_INSTANCES, EVENT_JOB_MISSED
@@ -19,7 +19,6 @@ from exporter.polling import ticks
 from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, FirstDiscovery, tells_names, waits_for_names
 from exporter.polling.poll import DuePoll, PollMemory, Polls
 from exporter.polling.timetable import SMOOTHING, Account, DueTimes, Plan
-from exporter.responsive.slices import at_once, in_slices
 from exporter.targets.registry import Change, Registry
 from exporter.targets.target import DATABASE_PREFIX, Inventory, PollKey, Target
 from exporter.telemetry import Telemetry
@@ -34,7 +33,7 @@ CAPACITY_SECONDS = 1.0
 class WorkerPool:
     """The queue and the workers of one account. Accounts share nothing, so a slow one delays only itself.
 
-    Polls begin in the order of `DuePoll.begin_by`. If they began in the order of their arrival, thousands of new
+    Polls begin by turns of their collectors, see `turn`. If they began in the order of their arrival, thousands of new
     targets of one collector would delay those of other collectors, and series with short intervals would become stale.
 
     Attributes:
@@ -53,7 +52,9 @@ class WorkerPool:
     # Collector → the time planned for its next poll, if it is still to come; and the same times in order.
     _turns: dict[str, float] = field(default_factory=dict)
     _ordered_turns: list[tuple[float, str]] = field(default_factory=list)
-    _queue: asyncio.PriorityQueue[DuePoll] = field(default_factory=asyncio.PriorityQueue)
+    # When a poll should begin, a number that keeps the order of equal times, and the poll.
+    _queue: asyncio.PriorityQueue[tuple[float, int, DuePoll]] = field(default_factory=asyncio.PriorityQueue)
+    _numbers: Iterator[int] = field(default_factory=itertools.count)
     _tasks: list[asyncio.Task[None]] = field(default_factory=list)
 
     def start(self) -> None:
@@ -69,13 +70,16 @@ class WorkerPool:
         self.busy.clear()
         return unfinished
 
-    def offer(self, run: DuePoll) -> bool:
-        """Queue a poll; return False if a poll of the same target by the same collector is queued or running."""
+    def offer(self, run: DuePoll, begin_by: float) -> bool:
+        """Queue a poll; return False if a poll of the same target by the same collector is queued or running.
+
+        The one with the earliest `begin_by`, on the monotonic clock, begins first.
+        """
         key = PollKey(run.target.key, run.collector.name)
         if key in self.busy:
             return False
         self.busy.add(key)
-        self._queue.put_nowait(run)
+        self._queue.put_nowait((begin_by, next(self._numbers), run))
         return True
 
     def turn(self, collector: str, now: float, each: float) -> float:
@@ -100,7 +104,7 @@ class WorkerPool:
 
     async def _work(self) -> None:
         while True:
-            run = await self._queue.get()
+            _, _, run = await self._queue.get()
             came = self.monotonic()
             try:
                 # Without this, all polls of a tick would begin at once, and a scrape would wait for all of them.
@@ -229,7 +233,9 @@ class Schedule:
         for name, plan in self.plans.items():
             if plan.collector.discovers:
                 self.due_times.make_due(name, lambda target: target.account in discover)
-            await in_slices(self._ticking(name), self.clocks.monotonic)
+            self.tick(name)
+            # With thousands of new targets a tick takes long; others run between those of two collectors.
+            await asyncio.sleep(0)
         self._show_capacity(self.last_tick)
 
     async def stop(self) -> None:
@@ -245,32 +251,25 @@ class Schedule:
 
     async def _tick_on_loop(self, name: str) -> None:
         """Enqueue due targets on the event loop; APScheduler would run a job that is not a coroutine on a thread."""
-        # At its shutdown, APScheduler cancels running ticks, and would log a traceback for each.
-        with suppress(asyncio.CancelledError):
-            await in_slices(self._ticking(name), self.clocks.monotonic)
+        self.tick(name)
 
     def tick(self, name: str) -> None:
         """Enqueue the targets of a collector that are due."""
-        at_once(self._ticking(name))
-
-    def _ticking(self, name: str) -> Generator[None, None, None]:
-        """Enqueue the due targets of a collector one by one; several of these generators may run at once."""
         now = self.clocks.monotonic()
         self.last_tick = now
         plan, timetable = self.plans[name], self.due_times.timetables[name]
         if timetable.version != self.registry.version:
-            yield from self.due_times.taking_targets(plan, now)
+            self.due_times.take_targets(plan, now)
         # The first discovery of these accounts will supply names for the labels of targets.
         missing = self._first_discovery.missing() if self._naming and not plan.collector.discovers else set[str]()
         for at, target in timetable.pop(now, lambda target: target.account in missing and waits_for_names(target)):
             self._enqueue(plan, target, at, now)
-            yield
         if now - self._capacity_shown >= CAPACITY_SECONDS:
             self._show_capacity(now)
-            yield from self.due_times.catching_up(now)
+            self.due_times.catch_up(now)
             for account, entry in self.accounts.items():
                 if entry.client.credential.is_renewed():
-                    yield from self._repolling(account, now)
+                    self._repoll(account)
             if now >= self.memory.failures.sum_up_at:
                 self.memory.failures.sum_up()
 
@@ -282,7 +281,7 @@ class Schedule:
         following = self.due_times.begun(plan, target, interval, now)
         begin_by = min(following, pool.turn(plan.collector.name, now, 1 / min(capacity.limits().values())))
         missed = int((now - at) // interval)
-        if not pool.offer(DuePoll(plan.collector, target, following, begin_by)):
+        if not pool.offer(DuePoll(plan.collector, target, following), begin_by):
             missed += 1
         if missed:
             self.telemetry.missed.labels(plan.collector.name).inc(missed)
@@ -301,22 +300,23 @@ class Schedule:
         for name in self.plans:
             self.telemetry.interval.labels(name).set(self.intervals.slowest(name))
 
-    def _repolling(self, account: str, now: float) -> Generator[None, None, None]:
+    def _repoll(self, account: str) -> None:
         """Poll the targets of an account at once, because its key was refused and has been replaced."""
         self._log.info("key has changed, polling at once", account=account)
         self._first_discovery.forget(account)
         self._await_names()
-        yield from self.due_times.making_account_due(account, now)
+        self.due_times.make_account_due(account)
 
     async def _found(self, account: str, found: Inventory) -> None:
         """Update the registry with what a discovery has found, and poll new targets."""
-        change = await in_slices(self.registry.applying(account, found), self.clocks.monotonic)
+        change = self.registry.apply(account, found)
         self._first_discovery.found(account, found)
         for target in change.removed:
             self._log.info("target removed", account=target.account, target=target.key.label, name=target.name)
         if change.removed:
             self.memory.forget_removed(self.registry)
         self.changed(change)
+        await asyncio.sleep(0)
         await self.targets_changed()
 
     def _await_names(self) -> None:
@@ -328,7 +328,7 @@ class Schedule:
         return {
             target.account
             for collector in self._naming
-            for target in self.registry.targets(collector.polls)
+            for target in self.registry.targets(collector.polls, every_shard=True)
             if collector.wants(target) and (waits or discovery.NAMES not in target.watched)
         }
 

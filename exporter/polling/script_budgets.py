@@ -7,7 +7,7 @@ from exporter.clock import Clocks
 from exporter.counters.ledger import Entry, Ledger
 from exporter.counters.rows import StateRow
 from exporter.log import logger
-from exporter.targets.registry import Change, Registry
+from exporter.targets.registry import Registry
 from exporter.targets.target import PollKey, Target
 from exporter.telemetry import Telemetry
 
@@ -66,9 +66,9 @@ class ScriptBudgets:
         names = {key.target: row.name for key, row in list(rows.items()) if key.collector == BUDGET_ROWS}
         self._bound |= {(script.account, script.id): name for script, name in names.items()}
 
-    def targets_changed(self, change: Change) -> None:
+    def targets_changed(self) -> None:
         """Serve the budgets of the scripts that are polled now."""
-        self._listed |= {account for account, kind in change.settled if kind == "script"}
+        self._listed |= {account for account in self.configured if self.registry.is_listed_whole(account, "script")}
         self.show()
 
     def show(self) -> None:

@@ -7,7 +7,7 @@ intervals; after a failure a target is polled sooner, and later if the platform 
 import heapq
 import itertools
 from bisect import bisect_left
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, InitVar, dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING
@@ -17,7 +17,6 @@ from exporter.collectors.collector import Collector, Polled
 from exporter.platform.errors import PlatformError, RateLimited, ServerError
 from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, FirstDiscovery, tells_names
 from exporter.targets.registry import Registry
-from exporter.targets.sharding import Share
 from exporter.targets.target import PollKey, Target, TargetKey
 
 if TYPE_CHECKING:
@@ -29,10 +28,6 @@ SMOOTHING = 0.1
 # Intervals are stretched until polls use this share of the capacity; the rest is for retries.
 SHARE = 0.95
 STALE_INTERVALS = 3
-# If a shard does not own an account, it discovers the account less often, depending on the number of shards: all these
-# discoveries together cost about as much as those of the owner. At the default interval, a new resource is found within
-# an hour.
-MOST_SCOUT_INTERVALS = 6
 # The upper limit for stretching discovery. Without it, with 100,000 zones and 10 calls a second, all intervals would be
 # stretched to hours, and a new zone would be found hours later.
 MOST_DISCOVERY_STRETCH = 3.0
@@ -123,23 +118,21 @@ class Intervals:
     Args:
         plans: collector → how it is run.
         accounts: the accounts and databases, by their targets' `client_name`.
-        share: the share of the targets that this process polls; only its total is used.
 
     Attributes:
         demand: account → requests a second that its targets need at the configured intervals. A sum over thousands of
             collectors is too slow for each poll.
     """
 
-    def __init__(self, plans: Mapping[str, Plan], accounts: Mapping[str, Account], share: Share) -> None:
+    def __init__(self, plans: Mapping[str, Plan], accounts: Mapping[str, Account]) -> None:
         self._plans = plans
         self._accounts = accounts
-        self._shards = share.total
         # account → collector → polls a second at the configured intervals.
         self._polls: dict[str, dict[str, float]] = {}
         self.demand: dict[str, float] = {}
 
-    def noting(self, plan: Plan, targets: Iterable[Target]) -> Generator[None, None, None]:
-        """Record all targets of a collector, with a pause after each."""
+    def note(self, plan: Plan, targets: Iterable[Target]) -> None:
+        """Record all targets of a collector."""
         name = plan.collector.name
         rates: dict[str, float] = {}
         for target in targets:
@@ -147,7 +140,6 @@ class Intervals:
             # Names are looked up once.
             if plan.collector.wants(discovery.without_names(target)):
                 rates[account] = rates.get(account, 0.0) + 1 / self.configured(plan, target)
-            yield
         for account in self._polls.keys() | rates.keys():
             polls = self._polls.setdefault(account, {})
             change = rates.get(account, 0.0) - polls.pop(name, 0.0)
@@ -165,8 +157,6 @@ class Intervals:
 
     def configured(self, plan: Plan, target: Target) -> float:
         """Return the configured seconds between two polls of a target."""
-        if target.scouted and plan.collector.discovers:
-            return plan.interval * min(self._shards, MOST_SCOUT_INTERVALS)
         return target.interval if target.interval is not None else plan.interval
 
     def effective(self, plan: Plan, target: Target) -> float:
@@ -251,27 +241,24 @@ class Timetable:
             self._order[key.account][1].append(key)
         return [target for target in targets if target not in self.known]
 
-    def pop(
-        self, now: float, waits: Callable[[Target], bool] = lambda _target: False
-    ) -> Generator[tuple[float, Target]]:
-        """Remove the targets that are due, and yield them one by one, each with its due time on the monotonic clock.
+    def pop(self, now: float, waits: Callable[[Target], bool] = lambda _target: False) -> list[tuple[float, Target]]:
+        """Remove the targets that are due, and return each with its due time on the monotonic clock.
 
         A target that `waits` stays due.
         """
-        waiting = []
-        try:
-            while self._heap and self._heap[0][0] <= now:
-                entry = heapq.heappop(self._heap)
-                at, _, target = entry
-                if self.known.get(target) is not entry:
-                    continue
-                if waits(target):
-                    waiting.append(entry)
-                else:
-                    yield at, target
-        finally:
-            for entry in waiting:
-                heapq.heappush(self._heap, entry)
+        due, waiting = [], []
+        while self._heap and self._heap[0][0] <= now:
+            entry = heapq.heappop(self._heap)
+            at, _, target = entry
+            if self.known.get(target) is not entry:
+                continue
+            if waits(target):
+                waiting.append(entry)
+            else:
+                due.append((at, target))
+        for entry in waiting:
+            heapq.heappush(self._heap, entry)
+        return due
 
     def earliest(self) -> float | None:
         """Return when the next target is due; None without targets."""
@@ -330,7 +317,7 @@ class DueTimes:
     _stretched: dict[tuple[str, str], float] = field(default_factory=dict)
 
     def __post_init__(self, due: KeptDueTimes | None) -> None:
-        self.intervals = Intervals(self.plans, self.accounts, self.registry.share)
+        self.intervals = Intervals(self.plans, self.accounts)
         self.timetables = {name: Timetable(name) for name in self.plans}
         for name, plan in self.plans.items():
             interval, moments = (due or {}).get(name, (0.0, {}))
@@ -365,30 +352,19 @@ class DueTimes:
         """Return the polled targets, once for each of their collectors."""
         return {PollKey(target.key, name) for name, timetable in self.timetables.items() for target in timetable.known}
 
-    def taking_targets(self, plan: Plan, now: float) -> Generator[None, None, None]:
-        """Take over the targets of a collector, which have changed, with a pause after each; new ones are due now."""
-        name, version = plan.collector.name, self.registry.version
-        timetable = self.timetables[name]
-        targets: dict[Target, Target] = {}
-        for target in tuple(self.registry.targets(plan.collector.polls)):
-            if plan.collector.wants(target):
-                targets[target] = target
-            yield
-        # If the targets have changed in the meantime, the tick after that change takes them.
-        if self.registry.version != version:
-            return
-        timetable.version = version
+    def take_targets(self, plan: Plan, now: float) -> None:
+        """Take over the targets of a collector, which have changed; new ones are due now."""
+        collector, registry = plan.collector, self.registry
+        name, timetable = collector.name, self.timetables[collector.name]
+        found = registry.targets(collector.polls, every_shard=collector.every_shard)
+        targets = {target: target for target in found if collector.wants(target)}
+        timetable.version = registry.version
         for target in timetable.replace(targets):
-            if timetable.version != version:
-                return
-            # Another tick of the same collector may have added it in the meantime.
-            if target not in timetable.known:
-                timetable.put(target, now)
-            yield
+            timetable.put(target, now)
         polled = {target.key for target in timetable.known}
         for key in [key for key in self.failures if key.collector == name and key.target not in polled]:
             del self.failures[key]
-        yield from self.intervals.noting(plan, targets)
+        self.intervals.note(plan, targets)
 
     def begun(self, plan: Plan, target: Target, interval: float, now: float) -> float:
         """Record that a poll of a target is enqueued; return when the next one is due, on the monotonic clock."""
@@ -400,10 +376,6 @@ class DueTimes:
     def _next_slot(self, plan: Plan, target: Target, interval: float, now: float) -> float:
         """Return the first regular poll of a target that is at least half an interval away."""
         offset = self.timetables[plan.collector.name].phase(target) * interval
-        if target.scouted:
-            # Not all shards list the account at the same time.
-            share = self.registry.share
-            offset = (offset + share.first / share.total * interval) % interval
         earliest = now + interval / 2
         return offset + -(-(earliest - offset) // interval) * interval
 
@@ -440,7 +412,7 @@ class DueTimes:
         self._booked[account] = free + self.intervals.spare_seconds(account, key.collector)
         return repeat
 
-    def catching_up(self, now: float) -> Generator[None, None, None]:
+    def catch_up(self, now: float) -> None:
         """Advance polls that long intervals have delayed, when intervals are short again, for example after a pause."""
         for (name, plan), account in itertools.product(self.plans.items(), self.accounts):
             stretch, longest = self.intervals.stretch(account, name), self._stretched.get((name, account), 1.0)
@@ -448,19 +420,13 @@ class DueTimes:
             self._stretched[name, account] = stretch if has_halved else max(stretch, longest)
             timetable = self.timetables[name]
             for target, when in list(timetable.known.items()) if has_halved else ():
-                yield
-                # In the meantime other targets may have replaced these, or a poll may have begun.
-                is_other = target.client_name != account or timetable.known.get(target) != when
-                if is_other or PollKey(target.key, name) in self.deferred:
+                if target.client_name != account or PollKey(target.key, name) in self.deferred:
                     continue
                 interval = self.intervals.effective(plan, target)
                 if when[0] - now > LATEST_SLOT * interval:
                     timetable.put(target, self._next_slot(plan, target, interval, now))
 
-    def making_account_due(self, account: str, now: float) -> Generator[None, None, None]:
-        """Make all targets of an account due now, with a pause after each."""
-        for timetable in self.timetables.values():
-            for target in [target for target in timetable.known if target.client_name == account]:
-                if target in timetable.known:
-                    timetable.put(target, now)
-                yield
+    def make_account_due(self, account: str) -> None:
+        """Make all targets of an account due now."""
+        for name in self.timetables:
+            self.make_due(name, lambda target: target.client_name == account)

@@ -2,7 +2,8 @@
 
 import json
 import zlib
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from json.encoder import encode_basestring_ascii
 from typing import NamedTuple
 
 from exporter.targets.target import TargetKey
@@ -43,22 +44,20 @@ class Directory:
     def resources(self, place: Place) -> Iterator[Known]:
         """Yield each resource of a place."""
         _, *lines = zlib.decompress(self._packed[place]).split(b"\n") if place in self._packed else [b""]
-        for line in lines:
-            resource_id, name, facts = json.loads(line)
+        for resource_id, name, facts in json.loads(b"[" + b",".join(lines) + b"]"):
             key = TargetKey.of(*place, resource_id)
             if facts is not None:
                 self.facts.setdefault(key, facts)
             yield Known(key, name, self.facts.get(key))
 
-    def merge(self, place: Place, names: dict[str, str], *, complete: bool) -> Generator[None, None, None]:
-        """Take in a list, as id → name; yields after each resource.
+    def merge(self, place: Place, names: dict[str, str], *, complete: bool) -> None:
+        """Take in a list, as id → name.
 
         What two complete lists in a row do not contain is removed; an incomplete list removes nothing.
         """
         before, absent = self._packed.get(place), self._absent.get(place, set())
         kept: dict[str, str] = {}
         for key, name, _ in self.resources(place):
-            yield
             if key.id in names:
                 # A name that is left out stays.
                 names[key.id] = names[key.id] or name
@@ -67,7 +66,7 @@ class Directory:
         self._absent[place] = set(kept) if complete else absent & kept.keys()
         if complete:
             self.whole.add(place)
-        self._packed[place] = yield from self.packing(place, (names | kept).items())
+        self._packed[place] = self.pack(place, (names | kept).items())
         if self._packed[place] != before:
             self.unsaved.add(place)
 
@@ -89,14 +88,16 @@ class Directory:
         if is_whole:
             self.whole.add(place)
 
-    def packing(self, place: Place, names: Iterable[tuple[str, str]] | None = None) -> Generator[None, None, bytes]:
-        """Pack a place with these ids and names, or with its own; yields after each, and returns the bytes to store."""
+    def pack(self, place: Place, names: Iterable[tuple[str, str]] | None = None) -> bytes:
+        """Pack a place with these ids and names, or with its own; return the bytes to store."""
         if names is None:
             names = ((key.id, name) for key, name, _ in self.resources(place))
         facts = {key.id: its for key, its in self.facts.items() if (key.account, key.kind) == place}
-        deflate = zlib.compressobj(1)
-        pieces = [deflate.compress(json.dumps([_FORM, place in self.whole]).encode())]
-        for resource_id, name in names:
-            pieces.append(deflate.compress(b"\n" + json.dumps([resource_id, name, facts.get(resource_id)]).encode()))
-            yield
-        return b"".join([*pieces, deflate.flush()])
+        lines = [json.dumps([_FORM, place in self.whole])]
+        # `json.dumps` of each resource would take six times as long.
+        lines += (
+            f"[{encode_basestring_ascii(resource_id)}, {encode_basestring_ascii(name)}, "
+            f"{json.dumps(facts[resource_id]) if resource_id in facts else 'null'}]"
+            for resource_id, name in names
+        )
+        return zlib.compress("\n".join(lines).encode(), 1)

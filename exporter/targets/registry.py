@@ -1,11 +1,10 @@
 """The configured and the discovered targets, their names, and which of them this process polls."""
 
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from exporter.foreign.patterns import Pattern
-from exporter.responsive.slices import at_once
 from exporter.targets.directory import Directory, Known
 from exporter.targets.sharding import Share
 from exporter.targets.target import NAMED_BY_SEARCH, Inventory, Resource, ResourceList, Target, TargetKey
@@ -57,16 +56,10 @@ class _Listed:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The targets that an inventory or a new configuration added and removed.
-
-    Attributes:
-        settled: the accounts and kinds with a complete list. If a resource of these is not polled here, it belongs to
-            another shard.
-    """
+    """The targets that an inventory or a new configuration added and removed."""
 
     added: tuple[Target, ...] = ()
     removed: tuple[Target, ...] = ()
-    settled: frozenset[tuple[str, str]] = frozenset()
 
 
 class Registry:
@@ -77,7 +70,6 @@ class Registry:
     Attributes:
         version: grows whenever the targets change.
         by_key: the targets that are polled, as they are polled now, with names that were learnt since.
-        scouts: account of another shard → the account as a target that is polled for its lists only.
         share: the shards that this process polls now.
         directory: what is known of resources that are not polled here.
     """
@@ -92,7 +84,6 @@ class Registry:
         self._listed: dict[tuple[str, str], dict[str, _Listed]] = {}
         self._targets: dict[tuple[str, str], dict[str, Target]] = {}
         self._fixed: dict[tuple[str, str], dict[str, Target]] = {}
-        self.scouts: dict[str, Target] = {}
         # Whether the last list of a kind in an account was complete.
         self._complete: dict[tuple[str, str], bool] = {}
         self.directory = Directory()
@@ -125,16 +116,16 @@ class Registry:
         for key, name in names.items():
             self._known.setdefault(key, name)
 
-    def resharding(self, share: Share) -> Generator[None, None, Change]:
-        """Change the shards that this process polls; yields after each target, and returns what changed."""
+    def reshard(self, share: Share) -> Change:
+        """Change the shards that this process polls; return what changed."""
         self.share = share
-        return (yield from self._rebuild(set(self._selections) | set(self._targets)))
+        return self._rebuild(set(self._selections) | set(self._targets))
 
     def is_strange(self, key: TargetKey) -> bool:
         """Return whether a resource of an earlier run belongs to another shard now.
 
-        False for a discovered rate limit: its shard depends on its shield zone, which a listing gives later (see
-        `Change.settled`). False for a row of an account that belongs to no target.
+        False for a discovered rate limit: its shard depends on its shield zone, which a listing gives later. False for
+        a row of an account that belongs to no target.
         """
         is_found = key.kind == "rate_limit" and key.id not in self._fixed.get((key.account, key.kind), {})
         return bool(key.id) and not is_found and not self.owns(key)
@@ -148,29 +139,22 @@ class Registry:
         self._fixed = {
             key: {target.id: target for target in selection.fixed} for key, selection in self._selections.items()
         }
-        self.scouts = {}
-        return at_once(self._rebuild(set(self._selections) | set(self._targets)))
+        return self._rebuild(set(self._selections) | set(self._targets))
 
     def apply(self, account: str, inventory: Inventory) -> Change:
-        """Apply what a discovery found in an account, in one step; see `applying`."""
-        return at_once(self.applying(account, inventory))
-
-    def applying(self, account: str, inventory: Inventory) -> Generator[None, None, Change]:
-        """Apply what a discovery found in an account; yields after each resource, and returns what changed.
+        """Apply what a discovery found in an account; return what changed.
 
         A resource is removed when two complete listings in a row do not contain it; an incomplete listing removes
-        nothing. The former targets stay in use until the end. The caller runs one of these for an account at a time,
-        and does not call `configure` before it has ended or was cancelled.
+        nothing.
         """
         changed: set[tuple[str, str]] = set()
         for kind, resource_list in inventory.lists.items():
-            if (yield from self._apply_list(account, kind, resource_list)):
+            if self._apply_list(account, kind, resource_list):
                 changed.add((account, kind))
         self._complete |= {(account, kind): False for kind in inventory.failed if (account, kind) in self._complete}
-        change = (yield from self._rebuild(changed)) if changed else Change()
+        change = self._rebuild(changed) if changed else Change()
         for kind, names in (inventory.names or {}).items():
             for target in list(self.polled(account, kind).values()):
-                yield
                 if not target.name:
                     self.learn(target, names.get(target.id, ""))
             unnamed = [target.key for target in self._unnamed(account, kind)]
@@ -178,15 +162,12 @@ class Registry:
                 self._rename(key, names.get(key.id, ""))
             found = {key.id: names[key.id] for key in unnamed if key.id in names}
             if found:
-                yield from self.directory.merge((account, kind), found, complete=False)
+                self.directory.merge((account, kind), found, complete=False)
         if inventory.is_whole:
             self._searched.add(account)
-        settled = frozenset(
-            (account, kind) for kind, resource_list in inventory.lists.items() if resource_list.complete
-        )
-        return replace(change, settled=settled)
+        return change
 
-    def _apply_list(self, account: str, kind: str, resource_list: ResourceList) -> Generator[None, None, bool]:
+    def _apply_list(self, account: str, kind: str, resource_list: ResourceList) -> bool:
         """Apply a listing; returns whether it changed anything."""
         listed = self._listed.setdefault((account, kind), {})
         self._complete[account, kind] = resource_list.complete
@@ -194,7 +175,6 @@ class Registry:
         named: set[str] = set()
         fixed = self._fixed.get((account, kind), {})
         for resource in resource_list.resources:
-            yield
             # Of resources of other shards only the directory keeps something. Pull zones ("cdn") are kept here, because
             # their names are used and no shard polls them.
             key = TargetKey.of(account, kind, resource.id)
@@ -213,7 +193,7 @@ class Registry:
             listed[resource.id] = _Listed(resource, shard)
             self._rename(key, resource.name)
         if kind != "cdn":
-            yield from self.directory.merge((account, kind), resource_list.names(), complete=resource_list.complete)
+            self.directory.merge((account, kind), resource_list.names(), complete=resource_list.complete)
         if not resource_list.complete:
             return changed
         for resource_id in [known for known in listed if known not in named]:
@@ -229,17 +209,11 @@ class Registry:
         if name:
             self._known[key] = name
 
-    def _rebuild(self, keys: set[tuple[str, str]]) -> Generator[None, None, Change]:
+    def _rebuild(self, keys: set[tuple[str, str]]) -> Change:
         added: list[Target] = []
         removed: list[Target] = []
         for key in sorted(keys):
-            share, after = None, dict[str, Target]()
-            # Start again if this process's shards have changed since the loop began.
-            while share is not self.share:
-                share, after = self.share, {}
-                for target in self._selected(key):
-                    after[target.id] = target
-                    yield
+            after = {target.id: target for target in self._selected(key)}
             before = self._targets.get(key, {})
             added.extend(target for target_id, target in after.items() if target_id not in before)
             gone = [target for target_id, target in before.items() if target_id not in after]
@@ -257,16 +231,10 @@ class Registry:
             return
         fixed = self._fixed[key]
         for target in selection.fixed:
-            if target.kind == "account":
-                self.scouts.pop(target.account, None)
             if self.owns(target.key):
                 name = target.name or self.name_of(target.key)
                 yield target if name == target.name else replace(target, name=name)
-            elif target.kind == "account" and self.share.held:
-                # An account belongs to one shard, but every shard needs the account's lists.
-                self.scouts[target.account] = replace(target, scouted=True)
-        # Copy the mapping, because a discovery may change it between two targets.
-        for resource_id, entry in list(self._listed.get(key, {}).items()):
+        for resource_id, entry in self._listed.get(key, {}).items():
             is_own = resource_id not in fixed and entry.shard in self.share.held
             if is_own and selection.rejection(entry.resource.name) is None:
                 zone = {"shield_zone_id": entry.resource.parent} if entry.resource.parent else {}
@@ -303,12 +271,13 @@ class Registry:
         selection = self._selections.get((found.account, found.kind))
         return selection is not None and selection.rejection(found.name) is None and self.owns(found.key)
 
-    def targets(self, kind: str) -> Iterator[Target]:
-        """Return the targets of a kind; accounts of other shards are included, whose lists alone are polled."""
-        if kind == "account":
-            yield from list(self.scouts.values())
+    def targets(self, kind: str, *, every_shard: bool = False) -> Iterator[Target]:
+        """Return the targets of a kind; of those of other shards the configured ones, if each shard polls them."""
         for account in sorted(self._accounts):
-            yield from self.polled(account, kind).values()
+            own = self.polled(account, kind)
+            yield from own.values()
+            if every_shard and self.share.held:
+                yield from (one for one in self._fixed.get((account, kind), {}).values() if one.id not in own)
 
     def selections(self, kind: str) -> list[Selection]:
         """Return the selections of a kind of resource, one for each account."""

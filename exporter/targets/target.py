@@ -61,7 +61,6 @@ class Target:
         attributes: what else the request needs, such as the shield zone of a rate limit.
         watched: names to watch for: an image's tags, or the kinds of resource that an account's lists are for.
         interval: seconds between two polls, if the target has its own interval.
-        scouted: whether the target belongs to another shard and is polled only to find other targets in its answers.
         key: the target's identity.
         client_name: the account, or the database with a prefix, whose client and budget its polls use.
     """
@@ -73,7 +72,6 @@ class Target:
     attributes: Mapping[str, str] = field(default_factory=dict, compare=False)
     watched: tuple[str, ...] = field(default=(), compare=False)
     interval: float | None = field(default=None, compare=False)
-    scouted: bool = field(default=False, compare=False)
     key: TargetKey = field(init=False, repr=False, compare=False)
     client_name: str = field(init=False, repr=False, compare=False)
 
@@ -83,8 +81,6 @@ class Target:
 
     def is_polled_as(self, other: "Target") -> bool:
         """Return whether both are polled in the same way and as often, so that values of the other are still valid."""
-        if other.scouted and not self.scouted:
-            return False
         return (self.attributes, self.watched, self.interval) == (other.attributes, other.watched, other.interval)
 
 

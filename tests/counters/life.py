@@ -76,7 +76,7 @@ class Life:
             memory=self._memory,
             max_label_values=1000,
         )
-        run = DuePoll(collector, target, until=FOREVER, begin_by=0.0)
+        run = DuePoll(collector, target, until=FOREVER)
         polled = await polls.poll(run, monotonic())
         async with asyncio.timeout(PATIENCE):
             while self._memory.counting:

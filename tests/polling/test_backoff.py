@@ -8,7 +8,6 @@ from exporter.platform.errors import TransportError
 from exporter.platform.http.client import Client, Credential
 from exporter.polling.first_discovery import FirstDiscovery
 from exporter.polling.timetable import FIRST_WAIT, Account, Capacity, DueTimes, Plan
-from exporter.responsive.slices import at_once
 from exporter.targets.registry import Registry, Selection
 from exporter.targets.sharding import Shard
 from exporter.targets.target import Target
@@ -35,7 +34,7 @@ class Failing:
     def poll(self, targets: list[Target]) -> None:
         """Poll these targets alone."""
         self._registry.configure([Selection("main", "dns_zone", fixed=tuple(targets))])
-        at_once(self._due.taking_targets(self._plan, self._clock.now))
+        self._due.take_targets(self._plan, self._clock.now)
 
     def failed(self, target: Target, now: float, due: float = HOUR) -> float:
         """Return when a target is polled after a failure, if its next regular poll is `due`."""

@@ -1,14 +1,11 @@
 """How often each target is polled."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 import pytest
 
-from exporter.collectors import discovery, dns_record_scans, dns_statistics
+from exporter.collectors import dns_record_scans, dns_statistics
 from exporter.polling.timetable import Capacity, Intervals, Plan
-from exporter.responsive.slices import at_once
-from exporter.targets.sharding import Shard
 from exporter.targets.target import Target
 
 ZONE = Target("main", "dns_zone", "101")
@@ -24,7 +21,7 @@ class Interrupted(Mapping[str, Plan]):
     intervals: Intervals
 
     def __getitem__(self, name: str) -> Plan:
-        at_once(self.intervals.noting(PLANS["dns_record_scans"], [ZONE]))
+        self.intervals.note(PLANS["dns_record_scans"], [ZONE])
         return PLANS[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -36,27 +33,16 @@ class Interrupted(Mapping[str, Plan]):
 
 def test_what_another_thread_reads_stands_while_targets_change() -> None:
     plans = Interrupted()
-    plans.intervals = Intervals(plans, {}, Shard())
-    at_once(plans.intervals.noting(PLANS["dns_statistics"], [ZONE]))
+    plans.intervals = Intervals(plans, {})
+    plans.intervals.note(PLANS["dns_statistics"], [ZONE])
     assert [plans.intervals.shortest("main"), plans.intervals.slowest("dns_record_scans")] == [300.0, 600.0]
 
 
 def test_the_shortest_interval_of_an_account_is_that_of_its_most_frequent_collector() -> None:
-    intervals = Intervals(PLANS, {}, Shard())
+    intervals = Intervals(PLANS, {})
     for plan in PLANS.values():
-        at_once(intervals.noting(plan, [ZONE]))
+        intervals.note(plan, [ZONE])
     assert (intervals.shortest("main"), intervals.shortest("another")) == (300.0, 0.0)
-
-
-@pytest.mark.parametrize(("shards", "interval"), [(1, 600.0), (3, 1800.0), (6, 3600.0), (20, 3600.0)])
-def test_a_list_that_another_shard_owns_is_asked_for_less_often_the_more_shards_there_are(
-    shards: int, interval: float
-) -> None:
-    plan = Plan(discovery.COLLECTOR, 600.0)
-    intervals = Intervals({"discovery": plan}, {}, Shard(0, shards))
-    account = Target("main", "account", "main")
-    assert intervals.configured(plan, replace(account, scouted=True)) == interval
-    assert intervals.configured(plan, account) == 600.0
 
 
 @pytest.mark.parametrize(

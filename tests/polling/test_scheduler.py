@@ -17,11 +17,10 @@ from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, FIRST_TRIES
 from exporter.polling.poll import DuePoll
 from exporter.polling.scheduler import CAPACITY_SECONDS, WorkerPool
 from exporter.polling.timetable import FIRST_WAIT, LATEST_SLOT, SMOOTHING
-from exporter.responsive.slices import at_once
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.keys import API_KEY
 from exporter.sandbox.world import World
-from exporter.targets.target import Inventory, PollKey, Resource, ResourceList, Target
+from exporter.targets.target import PollKey, Target
 from tests.exporter_parts import START, ExporterParts, exporter_parts, only, poll_now
 from tests.polled import was_up
 from tests.polling.platform import Platform, running
@@ -74,7 +73,7 @@ async def test_workers_begin_one_after_another_whatever_comes_due_at_once() -> N
         pool.start()
         for number in range(20):
             zone = Target("main", "dns_zone", str(number))
-            pool.offer(DuePoll(dns_statistics.COLLECTOR, zone, 1000.0, 0.0))
+            pool.offer(DuePoll(dns_statistics.COLLECTOR, zone, 1000.0), 0.0)
     await until(lambda: not any(pool.busy for pool in pools))
     for pool in pools:
         await pool.stop()
@@ -457,23 +456,6 @@ async def test_polls_that_long_intervals_have_delayed_are_brought_forward(
             assert all(dues(parts)[target] - parts.clock.now <= latest[target.account] for target in moved)
 
 
-async def test_targets_that_leave_while_late_polls_are_brought_forward_are_not_polled_again() -> None:
-    async with exporter_parts(account=DNS_ONLY, collectors=STATISTICS, world=world()) as parts:
-        times, plan = parts.schedule.due_times, parts.schedule.plans["dns_statistics"]
-        stretches = [4.0]
-        times.intervals.stretch = lambda *_: stretches[-1]  # type: ignore[method-assign]
-        await parts.turn(450)
-        stretches.append(1.0)
-        bringing = times.catching_up(parts.clock.now)
-        next(bringing)
-        for names in (["new"], [], []):
-            resources = tuple(Resource(name, name) for name in names)
-            parts.registry.apply("main", Inventory({"dns_zone": ResourceList(resources, complete=True)}))
-            at_once(times.taking_targets(plan, parts.clock.now))
-        at_once(bringing)
-        assert [key.collector for key in times.polled()] == ["discovery"]
-
-
 async def test_of_many_failing_targets_the_number_is_logged_when_a_minute_has_passed() -> None:
     async with exporter_parts(account=DNS_ONLY, collectors=STATISTICS, world=world(zones=30)) as parts:
         parts.faults.add({"kind": "status", "status": 400, "path_regex": "/dnszone/.*"})
@@ -642,19 +624,6 @@ async def test_results_that_wait_for_a_stopped_ledger_have_a_bound_and_all_are_p
             assert 0 < allowed < 1
 
 
-async def test_a_list_whose_saving_is_cancelled_is_saved_later(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("exporter.responsive.slices.SLICE_SECONDS", 0.0)
-    async with exporter_parts(account=DNS_ONLY, collectors=STATISTICS, world=world()) as parts:
-        unsaved = parts.registry.directory.unsaved
-        unsaved &= {("main", "dns_zone")}
-        saving = asyncio.create_task(parts.polling.save_lists())
-        await asyncio.sleep(0)
-        assert unsaved == set()
-        saving.cancel()
-        await asyncio.gather(saving, return_exceptions=True)
-        assert unsaved == {("main", "dns_zone")}
-
-
 async def test_a_failure_after_values_expired_without_a_poll_is_logged_as_a_beginning() -> None:
     async with exporter_parts(account=DNS_ONLY, collectors=STATISTICS, world=world(1)) as parts:
         parts.clock.now += 3600
@@ -676,7 +645,7 @@ async def test_a_list_that_fails_for_the_account_of_another_shard_is_logged_once
                 await parts.settle()
                 for _ in range(3):
                     await parts.turn(3600)
-                (account,) = parts.registry.targets("account")
-        told[account.scouted] = [line["event"] for line in logs if line["event"].endswith("fails")]
+                is_own = parts.registry.owns(PollKey.of("", "main", "account", "main").target)
+        told[is_own] = [line["event"] for line in logs if line["event"].endswith("fails")]
     # No series of the other shard shows the failure.
-    assert told == {False: ["target fails"], True: ["list of an account fails"]}
+    assert told == {True: ["target fails"], False: ["list of an account fails"]}

@@ -110,9 +110,9 @@ def test_every_shard_lists_what_an_account_has_and_one_speaks_of_it(total: int) 
         speaking = 0
         for index in range(total):
             registry = registry_of(Shard(index, total), settings)
-            (target,) = (target for target in registry.targets("account") if target.account == account.name)
+            listed = registry.targets("account", every_shard=discovery.COLLECTOR.every_shard)
+            (target,) = (target for target in listed if target.account == account.name)
             assert discovery.COLLECTOR.wants(target)
-            assert target.scouted != (target.key in registry.by_key)
             speaking += target.key in registry.by_key
         assert speaking == 1
 
@@ -132,11 +132,12 @@ def test_a_listing_that_tells_nothing_new_changes_nothing() -> None:
     assert versions[0] == versions[1] < versions[2]
 
 
-def listings_of(pod: RunningDaemon) -> tuple[bool, float, float]:
-    """Return whether the first account is another shard's, and how often it and its shield zones are listed."""
-    plans, configured = pod.daemon.schedule.plans, pod.daemon.schedule.intervals.configured
-    (account,) = (one for one in pod.daemon.shards.registry.targets("account") if one.id == "main")
-    return account.scouted, configured(plans["discovery"], account), configured(plans["shield_zones"], account)
+def lists_of(pod: RunningDaemon) -> tuple[list[str], list[str]]:
+    """Return the collectors that poll the first account, and those of them that publish something of it."""
+    due_times = pod.daemon.schedule.due_times
+    account = TargetKey.of("main", "account", "main")
+    polling = sorted(key.collector for key in due_times.polled() if key.target == account)
+    return polling, sorted(key.collector for key, _ in pod.daemon.polling.store.statuses() if key.target == account)
 
 
 @pytest.mark.parametrize("total", [2, 3])
@@ -145,13 +146,13 @@ async def test_all_shards_serve_together_what_one_exporter_serves(tmp_path: Path
     async with sharded_daemons(tmp_path) as shared:
         async with shared.running(total) as pods:
             parts = [await series_of(pod) for pod in pods]
-            listings = sorted(map(listings_of, pods))
+            lists = sorted(map(lists_of, pods))
         shared.folder = tmp_path / "whole"
         async with shared.running(1) as (pod,):
             alone = await series_of(pod)
     assert all(parts), "each has its share"
-    others = [(True, 600.0 * total, 300.0)] * (total - 1)
-    assert listings == [(False, 600.0, 300.0), *others], "others list an account less often"
+    listing, every = ["discovery", "shield_zones"], ["discovery", "shield_waf_plans", "shield_zones"]
+    assert lists == [(every, every)] + [(listing, [])] * (total - 1)
     counted = Counter(series for part in parts for series in part)
     assert [series for series, times in counted.items() if times > 1] == []
     assert set(counted) == set(alone)

@@ -4,7 +4,6 @@ import zlib
 
 import pytest
 
-from exporter.responsive.slices import at_once
 from exporter.targets.registry import Registry
 from exporter.targets.sharding import Shard, Share
 from exporter.targets.target import Inventory, Resource, ResourceList, Target, TargetKey
@@ -36,7 +35,7 @@ def names(made: Registry) -> str:
 def restored(made: Registry) -> Registry:
     """Return the registry of the next start."""
     after = registry(DISCOVERING, Shard(0, 1))
-    after.directory.restore(PLACE, at_once(made.directory.packing(PLACE)))
+    after.directory.restore(PLACE, made.directory.pack(PLACE))
     return after
 
 
@@ -68,7 +67,7 @@ def test_what_is_restored_leaves_by_the_same_rule() -> None:
 def test_a_damaged_list_of_the_state_is_ignored() -> None:
     made = registry(DISCOVERING)
     later = zlib.compress(b'[2, true]\n["101", "a"]')
-    for damaged in (b"", b"x", later, zlib.compress(b"true"), at_once(made.directory.packing(PLACE))[:-4]):
+    for damaged in (b"", b"x", later, zlib.compress(b"true"), made.directory.pack(PLACE)[:-4]):
         made.directory.restore(PLACE, damaged)
     assert (names(made), made.is_known_whole(*PLACE)) == ("", False)
 
@@ -101,5 +100,5 @@ def test_a_discovery_during_which_the_exporter_loses_its_shards_reads_no_script(
     scripts = tuple(Resource(str(number), "") for number in range(9))
     made.apply("main", Inventory({"script": ResourceList(scripts, complete=True)}))
     assert made.unread("main")
-    at_once(made.resharding(Share(frozenset(), 2, may_change=True)))
+    made.reshard(Share(frozenset(), 2, may_change=True))
     assert made.unread("main") == []

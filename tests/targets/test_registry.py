@@ -1,7 +1,6 @@
 """The registry of targets."""
 
 from exporter.foreign.patterns import Pattern
-from exporter.responsive.slices import at_once
 from exporter.targets.registry import Registry, Selection
 from exporter.targets.sharding import Shard, Share
 from exporter.targets.target import Inventory, Resource, ResourceList, Target, TargetKey
@@ -86,7 +85,7 @@ def test_a_rate_limit_belongs_to_the_shard_of_its_shield_zone() -> None:
     assert [made.is_strange(key) for key in keys] == [True, False, True, False]
     made.apply("main", Inventory({"rate_limit": ResourceList((Resource("55", parent="4"),), complete=True)}))
     assert made.shard_of(found) == 1
-    at_once(made.resharding(Share(frozenset({1, 2}), 4, may_change=True)))
+    made.reshard(Share(frozenset({1, 2}), 4, may_change=True))
     limits = [(target.name, target.attributes["shield_zone_id"]) for target in made.targets("rate_limit")]
     assert limits == [("login", "3"), ("", "4")]
 
@@ -110,20 +109,20 @@ def test_targets_come_and_go_with_the_shards_that_are_held() -> None:
     """A target that was listed while another exporter held its shard is polled without a new listing."""
     made = Registry(Share(frozenset(), 4, may_change=True))
     made.configure([DISCOVERING, Selection("main", "account", (Target("main", "account", "main"),))])
-    assert list(made.targets("account")) == []
+    assert list(made.targets("account", every_shard=True)) == []
     listed = ResourceList(tuple(Resource(str(number), f"zone-{number}") for number in range(1, 41)), complete=True)
     made.apply("main", Inventory({"dns_zone": listed}))
     assert list(made.targets("dns_zone")) == []
     held: set[str] = set()
     for shards in ({0}, {0, 1}, {0, 1, 2, 3}, {2}):
         share = Share(frozenset(shards), 4, may_change=True)
-        change = at_once(made.resharding(share))
+        change = made.reshard(share)
         own = {target.id for target in made.targets("dns_zone")}
         keys = [TargetKey.of("main", "dns_zone", resource.id) for resource in listed.resources]
         assert own == {key.id for key in keys if share.owns(key)}
         assert {target.id for target in change.added if target.kind == "dns_zone"} == own - held
         assert {target.id for target in change.removed if target.kind == "dns_zone"} == held - own
         assert {made.shard_of(key) for key in keys if key.id in own} <= shards
-        (account,) = made.targets("account")
-        assert account.scouted != share.owns(account.key)
+        (account,) = made.targets("account", every_shard=True)
+        assert list(made.targets("account")) == ([account] if share.owns(account.key) else [])
         held = own

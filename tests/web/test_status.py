@@ -6,7 +6,6 @@ from exporter.collectors.collector import Outcome
 from exporter.counters.lease_table import Holding
 from exporter.exposition.store import HEALTH
 from exporter.metric import Family, Sample
-from exporter.responsive.slices import at_once
 from exporter.targets.sharding import Share
 from exporter.targets.target import Target
 from exporter.web.status_models import ShardView, State
@@ -100,14 +99,14 @@ async def test_an_exporter_without_a_shard_is_ready_when_the_state_s_database_ha
     async with view_setup() as setup:
         setup.is_authenticated = False
         view = setup.view()
-        at_once(setup.registry.resharding(Share(frozenset(), 2, may_change=True)))
+        setup.registry.reshard(Share(frozenset(), 2, may_change=True))
         waits_for, shown = [view.waits_for()], [view.status().leases]
         holdings = [Holding(0, 2, "other/1", 3), Holding(1, 3, "of another total/1", 4)]
         for has_answered in (False, True):
             view.leases = Mock(has_answered=has_answered, holdings=holdings)
             waits_for.append(view.waits_for())
         for may_change in (True, False):
-            at_once(setup.registry.resharding(Share(frozenset({1}), 2, may_change=may_change)))
+            setup.registry.reshard(Share(frozenset({1}), 2, may_change=may_change))
             shown.append(view.status().leases)
         waits_for.append(view.waits_for())
     silent = "the state's database has not answered"

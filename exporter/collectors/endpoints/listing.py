@@ -32,7 +32,7 @@ class EndpointListCollector(Collector):
     """
 
     polls = "account"
-    discovers = True
+    discovers = every_shard = True
     families = ()
 
     def __init__(self, endpoint: Endpoint, listing: TargetList) -> None:

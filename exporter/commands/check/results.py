@@ -50,7 +50,7 @@ class AccountResult:
 def pairs(plans: Iterable[Plan], registry: Registry, name: str) -> Iterator[Poll]:
     """Return the polls of an account or a database."""
     for plan in plans:
-        for target in list(registry.targets(plan.collector.polls)):
+        for target in list(registry.targets(plan.collector.polls, every_shard=plan.collector.every_shard)):
             if target.client_name == name and plan.collector.wants(target):
                 yield plan, target
 

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from exporter.assets.shipped import REPOSITORY
-from exporter.responsive.slices import at_once
 from exporter.targets.sharding import Shard
 from exporter.targets.target import Target, TargetKey
 from exporter.web.page.wording import foreign, named, plain
@@ -85,7 +84,7 @@ def busy(setup: ViewSetup) -> None:
 @pytest.mark.parametrize(
     ("name", "path", "set_up"),
     [
-        ("empty_shard", "/", lambda setup: at_once(setup.registry.resharding(Shard(1, 3)))),
+        ("empty_shard", "/", lambda setup: setup.registry.reshard(Shard(1, 3))),
         ("busy", "/", busy),
         (
             "query",

@@ -1,1 +1,0 @@
-"""Keeps the event loop responsive: long work in slices, in turns, and with the process tuned for it."""
