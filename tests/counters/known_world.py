@@ -29,8 +29,12 @@ class Watched:
     Attributes:
         path: the path of its request.
         truth: returns the true values of a poll at this moment.
-        committed: series → the polls that are on disk.
-        pending: the polls that are counted but not on disk yet.
+        committed: series → the polls that are on disk, of the platform at the address.
+        address: where the last of them was answered; empty before the first.
+        pending: the polls that are counted but not on disk yet, each with its address, and whether its 0 was served for
+            long enough.
+        is_anew: whether the counters are 0 on disk because the address has changed.
+        zero_since: since when this process has served that 0, on the monotonic clock; None if it has not.
         served: what was served last.
         expected: what should have been served.
         highest: the highest value that was ever served.
@@ -41,14 +45,21 @@ class Watched:
     path: str
     truth: Callable[[], Truth]
     committed: dict[SeriesKey, list[Poll]] = field(default_factory=dict)
-    pending: list[Truth] = field(default_factory=list)
+    address: str = ""
+    pending: list[tuple[Truth, str, bool]] = field(default_factory=list)
+    is_anew: bool = False
+    zero_since: float | None = None
     served: dict[SeriesKey, float] = field(default_factory=dict)
     expected: dict[SeriesKey, Fraction] = field(default_factory=dict)
     highest: dict[SeriesKey, float] = field(default_factory=dict)
 
     def commit(self) -> None:
         """Mark all polls as saved on disk."""
-        for poll in self.pending:
+        for poll, address, is_over in self.pending:
+            if is_over:
+                self.is_anew = False
+            if address != self.address:
+                self.committed, self.highest, self.is_anew, self.address = {}, {}, self.address != "", address
             for series, seen in poll.items():
                 self.committed.setdefault(series, []).append(seen)
         self.pending = []
@@ -57,8 +68,10 @@ class Watched:
         """Compute what the rules give for the saved polls; for a map that had both shapes, the sum over its actions."""
         shapes = [poll for poll in self.committed.get(BREACHES, ()) if isinstance(poll, Shapes)]
         if any(poll.whole is not None for poll in shapes):
-            return {BREACHES: Fraction(shapes_counter(shapes))}
-        return {series: _by_the_rules(polls) for series, polls in self.committed.items() if series != BREACHES}
+            found: dict[SeriesKey, Fraction] = {BREACHES: Fraction(shapes_counter(shapes))}
+        else:
+            found = {series: _by_the_rules(polls) for series, polls in self.committed.items() if series != BREACHES}
+        return dict.fromkeys(found, Fraction(0)) if self.is_anew else found
 
 
 def _by_the_rules(polls: list[Poll]) -> Fraction:

@@ -3,9 +3,9 @@
 Each step is one of: traffic today or late, up or down; breaches; costs; charts that change their form; time that
 passes, minutes to 40 days, and platforms' clocks that go back, or are years ahead for an answer or more; zeros in the
 middle of a month, and answers from before its beginning; polls that succeed or fail; the same answers again and again;
-a state file that another process locks, or that loses a part; restarts and kills.
+a state file that another process locks, or that loses a part; restarts and kills; another address of the account.
 After each step, every served counter equals the value that the reference computes from the world's true values at the
-last committed polls, and no counter has fallen.
+last committed polls, and no counter has fallen, except to 0 at another address.
 """
 
 import asyncio
@@ -40,11 +40,12 @@ from structlog.testing import capture_logs
 from exporter.clock import Clocks
 from exporter.collectors.collector import Polled
 from exporter.counters import state_file
+from exporter.counters.ledger import ZERO_SECONDS
 from exporter.counters.on_thread import OnThread
 from exporter.platform.errors import NotFound
 from exporter.platform.http.client import Client, Credential
 from exporter.platform.http.rate_limiter import RateLimiter, Retry
-from exporter.platform.operation import ADDRESS
+from exporter.platform.operation import ADDRESS, spelt_alike
 from exporter.sandbox.app import create_app
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.dns import Chart, KeyFormat, Shape
@@ -289,6 +290,12 @@ class Platform(RuleBasedStateMachine):
         self.transport.days = 0
         self._go_on((1, names))
 
+    @rule(spelt=st.sampled_from(["http://sandbox", "HTTP://SandBox:80/", "http://other"]), then=THEN)
+    def change_the_address(self, spelt: str, then: Then) -> None:
+        """Find the account at another address, where counters start again at 0, or at the same in another spelling."""
+        self.client.base_url = spelt
+        self._go_on(then)
+
     # What the exporter does.
 
     @rule(then=THEN)
@@ -367,7 +374,7 @@ class Platform(RuleBasedStateMachine):
         """Begin a run, in which nothing is served before the first poll."""
         self.life = self._begin_life()
         for watched in self.watched.values():
-            watched.served, watched.expected = {}, {}
+            watched.served, watched.expected, watched.zero_since = {}, {}, None
 
     def _ask(self, watched: Watched) -> Polled:
         return self.runner.run(self.life.poll(self.client, watched.collector, watched.target))
@@ -381,11 +388,17 @@ class Platform(RuleBasedStateMachine):
         assert polled.error is None
         now = believed_time(self.answers)
         assert polled.date == now
-        watched.pending.append({series: self._timed(poll, now) for series, poll in truth.items()})
+        is_over = watched.zero_since is not None and self.monotonic.now - watched.zero_since >= ZERO_SECONDS
+        address = spelt_alike(self.client.base_url)
+        watched.pending.append(({series: self._timed(poll, now) for series, poll in truth.items()}, address, is_over))
         if is_saved:
             self.kept = self.life.ledger.platform_time("main").believed
             for other in self.watched.values():
                 other.commit()
+        if not watched.is_anew:
+            watched.zero_since = None
+        elif watched.zero_since is None:
+            watched.zero_since = self.monotonic.now
         watched.expected = watched.by_the_rules()
         self._note_served(watched)
 
@@ -420,7 +433,7 @@ class Platform(RuleBasedStateMachine):
     @precondition(lambda self: hasattr(self, "watched"))
     @invariant()
     def no_counter_ever_falls(self) -> None:
-        """No counter falls, also over restarts and kills."""
+        """No counter falls, also over restarts and kills, unless it starts again at 0."""
         for watched in self.watched.values():
             for series, value in watched.served.items():
                 assert value >= watched.highest.get(series, 0.0), series
