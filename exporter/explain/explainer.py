@@ -104,12 +104,15 @@ class Explainer:
         """Return the possible targets, each with the finding that concerns all of its families, if there is one."""
         for selection in self._selections(collector.kinds):
             account, kind = selection.account, selection.kind
+            polled = self.registry.polled(account, kind)
             targets: dict[str, tuple[Target, Finding | None]] = {}
             for one in self.registry.listed(account, kind):
+                if one.id in polled:
+                    continue
                 path = selection.rejection(one.name)
                 standing = None if path is None else self._not_asked_for("leaves it out", *selection.setting, *path)
                 targets[one.id] = Target(account, kind, one.id, one.name), standing
-            for target in self.registry.polled(account, kind).values():
+            for target in polled.values():
                 is_wanted = kind != collector.polls or collector.wants(target)
                 if collector is discovery.COLLECTOR:
                     is_wanted = discovery.SEARCH in target.watched  # its families count what a search finds
