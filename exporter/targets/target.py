@@ -49,7 +49,7 @@ class PollKey(NamedTuple):
         return cls(TargetKey.of(account, kind, target_id), collector)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Target:
     """A thing that is polled. Targets with the same account, kind and id are equal; all else may change.
 
@@ -68,16 +68,23 @@ class Target:
     account: str
     kind: str
     id: str
-    name: str = field(default="", compare=False)
-    attributes: Mapping[str, str] = field(default_factory=dict, compare=False)
-    watched: tuple[str, ...] = field(default=(), compare=False)
-    interval: float | None = field(default=None, compare=False)
-    key: TargetKey = field(init=False, repr=False, compare=False)
-    client_name: str = field(init=False, repr=False, compare=False)
+    name: str = ""
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    watched: tuple[str, ...] = ()
+    interval: float | None = None
+    key: TargetKey = field(init=False, repr=False)
+    client_name: str = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "key", TargetKey.of(self.account, self.kind, self.id))
         object.__setattr__(self, "client_name", self.account or DATABASE_PREFIX + self.id.partition("/")[0])
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether it is the same thing; all else of it may have changed."""
+        return isinstance(other, Target) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
 
     def is_polled_as(self, other: "Target") -> bool:
         """Return whether both are polled in the same way and as often, so that values of the other are still valid."""
