@@ -128,7 +128,7 @@ scale: $(VENV)/.test ## 100,000 zones on one, two, four and eight processes, wit
 	$(BIN)/python -m tests.scale.run --postgres
 
 .PHONY: chaos
-chaos: $(VENV)/.test ## three exporters that share a PostgreSQL, under 300 random faults, compared with one without faults
+chaos: $(VENV)/.test ## three exporters with two shards on one PostgreSQL, under ten minutes of faults, compared with one without
 	$(BIN)/python -m tests.chaos.scenario
 
 .PHONY: guarantees

@@ -23,7 +23,6 @@ COMMANDS = {
     "sandbox": "Serve the local platform alone.",
     "metrics": "Print the reference of every metric.",
     "assets": "Write the dashboards, alert rules, runbooks or configuration files to a folder.",
-    "state": "Copy the counters' state between a file and a database.",
 }
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}

@@ -116,35 +116,11 @@ class Telemetry:
         "Polls that were skipped because the poll before had not ended, or because the scheduler was late.",
     )
     shard = _gauge(
-        "edge_exporter_shard_info{shard, shards}", "The shards that this process polls, and the number of all shards."
+        "edge_exporter_shard_info{shard, shards}", "The shard that this process polls, and the number of all shards."
     )
     shard_held = _gauge(
         "edge_exporter_shard_held{shard}",
-        "Whether it is certain that no other exporter counts this shard; counters are served only then.",
-    )
-    shard_epoch = _gauge(
-        "edge_exporter_shard_epoch{shard}",
-        "How often a shard has been claimed so far, by any exporter, as reported by its holder.",
-    )
-    shard_waiting = _gauge(
-        "edge_exporter_shard_waiting",
-        "Whether the exporter can claim no shard, because another shard.total or another address of an account is "
-        "in use, or its shard is.",
-    )
-    shard_takeovers = _counter(
-        "edge_exporter_shard_takeovers_total{shard}", "Claims of a shard's lease by this exporter, including the first."
-    )
-    shard_losses = _counter(
-        "edge_exporter_shard_losses_total{shard}",
-        "Leases of a shard that another exporter claimed while this one held them, as after a suspension.",
-    )
-    refused_rows = _counter(
-        "edge_exporter_ledger_refused_rows_total",
-        "Rows of counters that were not written, because another exporter had claimed their shard.",
-    )
-    state_database = _histogram(
-        "edge_exporter_state_database_seconds{operation}",
-        "Time of an operation of the state database, including the network.",
+        "Whether any exporter holds the shard, as the state database says; of a state in a file, its own shard alone.",
     )
     series = _gauge("edge_exporter_series", "Exposed series of targets, without the exporter's own.")
     dropped = _gauge(
@@ -223,24 +199,17 @@ class Telemetry:
             if is_up is not None:
                 self.up.labels(account).set_function(is_up)
 
-    def declare_shards(self, shards: Iterable[int], is_held: Callable[[int], bool]) -> None:
-        """Start the series of the leases of the shards that this process holds or may hold.
-
-        `is_held` returns whether it is certain that no other exporter counts a shard.
-        """
-        for shard in shards:
-            self.shard_held.labels(str(shard)).set_function(partial(is_held, shard))
-            self.shard_takeovers.labels(str(shard))
-            self.shard_losses.labels(str(shard))
-
-    def show_shards(self, total: int, held: Mapping[int, int | None]) -> None:
-        """Expose which of all shards this process polls, each with the times that its lease was claimed, if known."""
+    def show_shard(self, index: int | None, total: int) -> None:
+        """Expose the shard that this process polls; None for a spare."""
         self.shard.clear()
-        self.shard_epoch.clear()
-        for shard, epoch in held.items():
-            self.shard.labels(str(shard), str(total)).set(1)
-            if epoch is not None:
-                self.shard_epoch.labels(str(shard)).set(epoch)
+        if index is not None:
+            self.shard.labels(str(index), str(total)).set(1)
+
+    def show_held(self, held: Mapping[int, bool]) -> None:
+        """Expose which shards any exporter holds; nothing of those of which that is unknown."""
+        self.shard_held.clear()
+        for shard, is_held in held.items():
+            self.shard_held.labels(str(shard)).set(is_held)
 
     def forget(self, label: str, value: str) -> None:
         """Remove every series of an account or a collector, as `label` says; a database's name has its prefix."""

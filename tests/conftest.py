@@ -23,16 +23,14 @@ TESTS: Final = Path(__file__).parent
 LONGEST: Final = tuple(
     TESTS / name
     for name in (
-        "shards/test_leases.py",
         "demo/test_restart.py",
         "test_new_collector.py",
         "browser/test_status_page.py",
         "chaos/test_chaos.py",
         "demo/test_queries.py",
         "rules/test_rules.py",
-        "shards/test_takeover_in_prometheus.py",
         "backfill/test_real.py",
-        "counters/test_state_database.py",
+        "counters/test_daemon_database.py",
         "deploy/test_container.py",
         "web/test_probes.py",
         "web/test_descriptors.py",

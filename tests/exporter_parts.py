@@ -17,7 +17,6 @@ from exporter.clock import Clocks
 from exporter.collectors.catalogue import CATALOGUE, families
 from exporter.counters.ledger import Entry, Ledger
 from exporter.daemon.polling import Polling
-from exporter.daemon.shards import Shards
 from exporter.explain.explainer import Explainer
 from exporter.exposition.exposition import Exposition, Format
 from exporter.exposition.renderer import Renderer
@@ -33,6 +32,7 @@ from exporter.settings.model import Settings
 from exporter.targets.target import PollKey
 from exporter.telemetry import Telemetry
 from exporter.wiring import from_settings
+from exporter.wiring.state_storage import own_storage
 from tests.turned_clock import TurnedClock
 from tests.waiting import until
 
@@ -92,7 +92,7 @@ async def at_once(_seconds: float) -> None:
 def undelayed() -> Iterator[None]:
     """Make ledgers within the block whose commits do not wait for more polls."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("exporter.daemon.shards.Ledger", partial(Ledger, linger=0.0))
+        patched.setattr("exporter.daemon.daemon.Ledger", partial(Ledger, linger=0.0))
         yield
 
 
@@ -136,15 +136,24 @@ class ExporterParts:
         # Waits cost nothing here; the deadline of an attempt is real, for what stalls really stalls.
         self._clocks = clocks = Clocks(self.world.clock.now, self.clock, at_once)
         self.telemetry = Telemetry(CollectorRegistry(), "test")
-        with undelayed():
-            self._shards = Shards(settings, self.telemetry, clocks, held=print, lost=print)
-        self.ledger, self.registry = self._shards.ledger, self._shards.registry
+        storage = own_storage(settings.state, clocks, self.telemetry.set_aside)
+        self._location = storage.location
+        self.ledger = Ledger(
+            storage,
+            self.telemetry,
+            clocks=clocks,
+            linger=0.0,
+            retention=settings.state.retention,
+            addresses=from_settings.addresses(settings),
+        )
 
     def build(self) -> None:
         """Make what follows the ledger, which is open."""
         settings = self.settings
-        self._shards.take_in(dict(self.ledger.remembered()))
-        self.polling = Polling(settings, self._shards, self.telemetry, self._clocks, None)
+        shard = settings.own_shard("")
+        assert shard is not None
+        self.polling = Polling(settings, shard, self.ledger, self.telemetry, self._clocks, parsing=None)
+        self.registry = self.polling.registry
         self.store, self.schedule = self.polling.store, self.polling.schedule
         series = settings.series
         self.exposition = Exposition(self.telemetry.exposed(), admits=series.serves)

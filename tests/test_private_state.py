@@ -10,10 +10,6 @@ NAMED_TUPLE = {"_replace", "_asdict", "_fields"}
 # File → private names that it may use, and why.
 ALLOWED = {
     "conftest.py": {"httpx._transports.default.create_ssl_context": "httpx has no public place to cache certificates"},
-    "counters/test_state_database.py": {
-        "_LARGEST_COMMIT": "a commit of several statements, without thousands of rows",
-        "_MIGRATIONS": "a schema step that no version has yet",
-    },
 }
 
 

@@ -6,11 +6,8 @@ from platform import python_version
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
-from exporter.clock import SYSTEM
-from exporter.daemon.shards import Shards
 from exporter.metric import FamilyInfo, Kind
 from exporter.polling.poll import AccountObserver
-from exporter.settings.model import Settings
 from exporter.telemetry import Telemetry
 
 
@@ -102,16 +99,15 @@ def test_it_shows_the_state_and_the_shards_as_they_are_now() -> None:
     )
     telemetry.wrote("")
     telemetry.set_aside(5.0)
-    telemetry.declare_shards([2], lambda shard: shard == 2)
-    telemetry.show_shards(3, {0: 7, 1: None})
-    telemetry.show_shards(3, {1: None, 2: 9})
+    for shard, held in ((1, {0: True, 2: True}), (2, {1: False, 2: True})):
+        telemetry.show_shard(shard, 3)
+        telemetry.show_held(held)
     assert (telemetry.ledger_saves, telemetry.set_aside_at) == (True, 5.0)
-    shown = ("ledger_up", "ledger_set_aside", "shard_info", "shard_held", "shard_epoch")
+    shown = ("ledger_up", "ledger_set_aside", "shard_info", "shard_held")
     assert lines(telemetry, *(f"edge_exporter_{name}" for name in shown)) == [
-        'edge_exporter_shard_info{shard="1",shards="3"} 1.0',
         'edge_exporter_shard_info{shard="2",shards="3"} 1.0',
+        'edge_exporter_shard_held{shard="1"} 0.0',
         'edge_exporter_shard_held{shard="2"} 1.0',
-        'edge_exporter_shard_epoch{shard="2"} 9.0',
         "edge_exporter_ledger_up 1.0",
         "edge_exporter_ledger_set_aside_timestamp_seconds 5.0",
     ]
@@ -137,28 +133,3 @@ def test_an_account_is_up_or_down_at_the_exporter_that_reports_it_now() -> None:
     assert lines(telemetry, "edge_up{") == ['edge_up{account="main"} 1.0']
     telemetry.declare_ups({"main": None, "other": lambda: False})
     assert lines(telemetry, "edge_up{") == ['edge_up{account="other"} 0.0']
-
-
-async def test_what_the_state_database_reports_is_counted() -> None:
-    telemetry = Telemetry(CollectorRegistry(), "1")
-    account = {"name": "main", "base_url": "http://127.0.0.1:1", "api_key": "k"}
-    shared = {"state": {"url": "postgresql://127.0.0.1:1/none"}, "shard": {"index": "lease", "total": 2}}
-    settings = Settings.model_validate({"accounts": [account], **shared})
-    shards = Shards(settings, telemetry, SYSTEM, held=print, lost=print)
-    shards.begin()
-    names = ("shard_takeovers_total", "shard_losses_total", "ledger_refused_rows_total", "state_database_seconds_count")
-    own = tuple(f"edge_exporter_{name}" for name in names)
-    assert [line.rpartition(" ")[2] for line in lines(telemetry, *own)] == ["0.0"] * 5
-    shards.claimed(0)
-    shards.lost(1)
-    shards.refused(3)
-    shards.took("commit", 0.5)
-    assert lines(telemetry, *own, "edge_exporter_state_database_seconds_sum") == [
-        'edge_exporter_shard_takeovers_total{shard="0"} 1.0',
-        'edge_exporter_shard_takeovers_total{shard="1"} 0.0',
-        'edge_exporter_shard_losses_total{shard="0"} 0.0',
-        'edge_exporter_shard_losses_total{shard="1"} 1.0',
-        "edge_exporter_ledger_refused_rows_total 3.0",
-        'edge_exporter_state_database_seconds_count{operation="commit"} 1.0',
-        'edge_exporter_state_database_seconds_sum{operation="commit"} 0.5',
-    ]

@@ -123,7 +123,7 @@ class DiscoveryCollector(Collector):
 
 async def _read_strange(context: Context, account: str, rest: Inventory) -> Inventory:
     """Read the scripts of other shards once, because service discovery shows their host names; return what remains."""
-    if context.registry.share.total == 1:
+    if context.registry.shard.total == 1:
         return rest
     rest = await _passed_on(context, rest)
     for script in context.registry.unread(account):

@@ -32,13 +32,7 @@ _EXPERIMENTAL = frozenset(
     [
         "edge_api_capacity_requests_per_second",
         "edge_database_query_interval_seconds",
-        "edge_exporter_ledger_refused_rows_total",
         "edge_exporter_script_budget_unmatched",
-        "edge_exporter_shard_epoch",
-        "edge_exporter_shard_losses_total",
-        "edge_exporter_shard_takeovers_total",
-        "edge_exporter_shard_waiting",
-        "edge_exporter_state_database_seconds",
     ]
 )
 _NOTES = {

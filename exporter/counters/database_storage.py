@@ -1,134 +1,317 @@
-"""Stores the ledger in a PostgreSQL database that several exporters share, each with the shards that it holds."""
+"""Stores the ledger in a PostgreSQL, through the one session that holds the lock of this process's shard."""
 
+import time
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import KW_ONLY, dataclass, field
-from functools import partial
+from itertools import islice
+from typing import Any, LiteralString
 
-from exporter.counters.lease import Leases, StorageObserver, boot_time
+from exporter.counters import schema
 from exporter.counters.rows import StateRow
-from exporter.counters.state_database import Group, StateDatabase, location_of
-from exporter.counters.storage import LeaseLostError, StoredState
+from exporter.counters.session import Backend, Locks, PoolerError, Session, classes, location_of
+from exporter.counters.storage import ShardTakenError, Storage, StorageError, StoredState
 from exporter.targets.target import PollKey
 
 LEASE_SECONDS = 15.0
+# Rows of one statement: so it is shorter than a lease, and what an exporter that is suspended leaves unread is little.
+PAGE = 1000
+# In the class of the totals: the lock under which one exporter at a time looks for a shard.
+_GATE = 0
 
 
-@dataclass(eq=False, repr=False)
-class DatabaseStorage:
-    """Keeps the rows of the shards whose leases are held in a state database.
+def boot_time() -> float:
+    """Return seconds that never jump, and that include the time in which the machine is suspended."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+
+
+class DatabaseStorage(Storage):
+    """Keeps the rows of one shard in a state database.
+
+    First `claim` takes the lock of a free shard. From then on, `prepare` opens a lost session again, locks the same
+    shard, and reads its rows anew.
+
+    Args:
+        url: reads the database's address, whose password may change; raises StorageError if it cannot be read.
+        installation: the common name of the exporters that share their rows.
+        total: the number of shards.
+        wanted: the shards of which one is taken.
+        seen: called with the shards that are held by any exporter; None while that is unknown.
+        lease: seconds after which the server ends a session that is silent.
+        clock: seconds that never jump, and that include the time of a suspension.
 
     Attributes:
-        url: reads the database's address, whose password may change.
-        group: this process, and the exporters that it shares the database with.
-        observer: called when shards come and go.
-        only: the only shard to hold; None for a fair share of all shards.
-        shard_of: returns the shard of a row; None if it is not known.
-        lease: the lease's length in seconds.
-        clock: seconds that never jump, and that include the time of a suspension.
-        leases: the shards that are held.
-        rendered: the shards whose counters may be in the exposition, with the epochs of their counts.
+        index: the shard; None before `claim` has found one.
+        obstacle: why `claim` has found none; empty if nothing was in the way.
+        has_answered: whether the database has ever answered.
     """
 
     is_shared = True
 
-    url: Callable[[], str]
-    group: Group
-    observer: StorageObserver
-    _: KW_ONLY
-    only: int | None
-    shard_of: Callable[[PollKey], int | None]
-    lease: float = LEASE_SECONDS
-    clock: Callable[[], float] = boot_time
-    leases: Leases = field(init=False)
-    rendered: Mapping[int, int] = field(default_factory=dict)
-    _is_prepared: bool = False
-    # The shards whose rows the ledger has, with their epochs; only rows of these are written.
-    _read: Mapping[int, int] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        connect = partial(StateDatabase, self.url, self.lease, self.observer.took)
-        self.leases = Leases(self.group, connect, self.lease, self.observer, only=self.only, clock=self.clock)
-        self._database = connect()
+    def __init__(
+        self,
+        url: Callable[[], str],
+        installation: str,
+        total: int,
+        wanted: Collection[int],
+        *,
+        seen: Callable[[Collection[int] | None], None] = lambda _shards: None,
+        lease: float = LEASE_SECONDS,
+        clock: Callable[[], float] = boot_time,
+    ) -> None:
+        self._url = url
+        self._installation = installation
+        self._total = total
+        self._wanted = wanted
+        self._seen = seen
+        self._lease = lease
+        self._clock = clock
+        self._shards_class, self._totals_class = classes(installation)
+        self._session: Session | None = None
+        # The session that has read the rows, and the server's process of the one before.
+        self._reader: Session | None = None
+        self._former: Backend | None = None
+        self._number = 0
+        self._rows_are_due = False
+        self._is_taken = False
+        self._mistaken = 0
+        # Whether this process holds the shared lock of its number of shards.
+        self._counts_shards = False
+        # Former holders come back first.
+        self._claims_from = 0.0
+        self._is_away = False
+        self.index: int | None = None
+        self.obstacle = ""
+        self.has_answered = False
 
     @property
     def location(self) -> str:
         """The host and the database, without the password."""
-        return location_of(self.url)
+        try:
+            return location_of(self._url())
+        except StorageError:
+            return "PostgreSQL"
 
-    def is_behind(self) -> bool:
-        """Return whether the held shards have changed since the last call of `prepare`."""
-        return self.leases.held != self._read
+    @property
+    def pulse(self) -> float:
+        """Seconds between two calls of `prepare`, so that the server does not take this process for dead."""
+        return self._lease / 3
 
-    def prepare(self) -> StoredState | None:
-        """Claim or renew leases, and return the rows of shards that are new to this process.
+    def session(self) -> int:
+        """Return the number of the session, as long as it certainly holds the shard; else 0."""
+        session = self._session
+        return self._number if session is not None and self.index is not None and session.is_certain() else 0
+
+    async def claim(self) -> int | None:
+        """Try to take a free shard; return its number, and None if there is none: `obstacle` says why.
 
         Raises:
-            LeaseHeldError: another exporter holds the only shard of this process.
-            LeaseLostError: another exporter has claimed the only shard of this process.
+            StorageError: the database cannot be used now.
         """
-        if self.only is not None:
-            if not self._is_prepared:
-                self._database.prepare()
-                self._is_prepared = True
-            self.leases.take(self._database)
-        epochs = self.leases.held
-        if epochs == self._read:
+        session = await self._connected()
+        if self._clock() < self._claims_from:
+            await self._look(session)
             return None
-        new = {shard for shard, epoch in epochs.items() if self._read.get(shard) != epoch}
-        gone = {shard for shard, epoch in self._read.items() if epochs.get(shard) != epoch}
-        # Rows are read in a transaction after the claim; from the claim on, the former holder of the lease can write
-        # nothing.
-        rows = self._database.rows(self.group, new) if new else {}
-        self._read = epochs
-        if self.only is not None:
-            self.rendered = epochs
-        else:
-            wanted = {*new, None}
-            rows = {key: row for key, row in rows.items() if self.shard_of(key) in wanted or _is_shared(key)}
-        self.observer.held(epochs, rows)
-        return StoredState(rows, are_newer=True, is_left=lambda key: self.shard_of(key) in gone)
+        await self._enter(session)
+        self.index = await self._take(session, self._wanted)
+        await self._leave(session)
+        self._rows_are_due = self.index is not None
+        return self.index
 
-    def commit(self, rows: Mapping[PollKey, StateRow | None]) -> Collection[PollKey]:
-        """Write rows under the leases of their shards; return the keys of rows that another exporter counts now."""
-        if not self._read:
-            return self._refuse(rows)
-        # A deletion, or a row that all shards share, may be protected by the lease of any shard.
-        any_shard = min(self._read)
-        shards = {key: any_shard if row is None or _is_shared(key) else self.shard_of(key) for key, row in rows.items()}
-        writable = {
-            key: (shard, rows[key]) for key, shard in shards.items() if shard is not None and shard in self._read
+    async def prepare(self) -> StoredState | None:
+        """Keep the session alive, or open it again; return the shard's rows if it is another session than before.
+
+        Raises:
+            ShardTakenError: another exporter has the shard.
+            StorageError: the database cannot be used now.
+        """
+        if self.index is None or self._is_taken:
+            raise ShardTakenError("another exporter has taken the shard")
+        session = await self._connected()
+        if await self._is_alive(session):
+            return None
+        session = await self._connected()
+        if not self._rows_are_due:
+            await self._return(session, self.index)
+        rows = await self._read(session)
+        self._rows_are_due, self._reader = False, session
+        self._number += 1
+        return StoredState(rows, are_newer=True, session=self._number)
+
+    async def _is_alive(self, session: Session) -> bool:
+        """Return whether the session that has read the rows still lasts; ask the server now and then."""
+        if session is not self._reader:
+            return False
+        # A little earlier than the pulse: the rounds of the ledger are not exact.
+        if session.is_certain() and self._clock() < session.answered + self.pulse * 0.8:
+            return True
+        try:
+            await self._look(session)
+        except PoolerError:
+            raise
+        except StorageError:
+            return False
+        return True
+
+    async def commit(self, rows: Mapping[PollKey, StateRow | None]) -> None:
+        """Write rows, as long as this session holds the shard's lock."""
+        session = self._session
+        if session is None or self.index is None:
+            raise StorageError("there is no session")
+        own = {**self._own(), "backend": session.backend.pid, "began": session.backend.began}
+        # All exporters lock shared rows in the same order, which prevents deadlocks.
+        ordered = iter(sorted(rows.items(), key=lambda item: tuple(schema.key_values(item[0]).values())))
+        while part := list(islice(ordered, PAGE)):
+            ((is_own,),) = await self._guarded(session, schema.WRITE, {**own, **schema.arrays(part)})
+            if not is_own:
+                session.close()
+                self._lose(session)
+                raise StorageError("the session has changed: nothing was written")
+
+    async def check(self) -> None:
+        """Find out whether the database can be used, without changing anything; raises StorageError if it cannot."""
+        session = await Session.open(self._url(), self._lease, self._clock)
+        try:
+            if not await session.schema_version():
+                ((may_create,),) = await session.ask(schema.MAY_CREATE)
+                if not may_create:
+                    raise StorageError("the role may create no table in the schema; expected a role with that right")
+        finally:
+            session.close()
+
+    async def close(self) -> None:
+        """End the session, which frees the shard at once."""
+        if self._session is not None:
+            self._session.close()
+            self._session = None
+
+    def _own(self) -> dict[str, object]:
+        return {
+            "installation": self._installation,
+            "index": -1 if self.index is None else self.index,
+            "total": self._total,
+            "shards_class": self._shards_class,
+            "totals_class": self._totals_class,
         }
-        lost = self._database.commit(writable, self.group, self._read) if writable else frozenset[int]()
-        for shard in lost:
-            self.leases.lose(shard, self._read[shard])
-        refused = self._refuse([key for key in rows if key not in writable or writable[key][0] in lost])
-        if lost and self.only is not None:
-            raise LeaseLostError("another exporter has claimed the lease")
-        return refused
 
-    def _refuse(self, keys: Iterable[PollKey]) -> Collection[PollKey]:
-        refused = frozenset(key for key in keys if not _is_shared(key))
-        if refused:
-            self.observer.refused(len(refused))
-        return refused
+    async def _connected(self) -> Session:
+        """Return the session, opened again if it was lost."""
+        if self._session is not None and not self._session.is_closed:
+            return self._session
+        if self._session is not None:
+            self._lose(self._session)
+        try:
+            session = await Session.open(self._url(), self._lease, self._clock)
+            await session.prepare_schema()
+        except StorageError:
+            self._is_away = True
+            self._seen(None)
+            raise
+        if self._is_away:
+            self._claims_from = self._clock() + self._lease / 2
+        self._session, self._is_away, self.has_answered = session, False, True
+        return session
 
-    def holds(self) -> bool:
-        """Return whether this process now certainly holds the leases of all rendered shards."""
-        return len(self.counted()) == len(self.rendered) > 0
+    def _lose(self, session: Session) -> None:
+        self._session, self._former, self._is_away = None, session.backend, True
+        self._counts_shards = self._rows_are_due = False
+        self._seen(None)
 
-    def counted(self) -> Mapping[int, int]:
-        """Return the rendered shards, with their epochs, that no other exporter can have counted; on any thread."""
-        if not self.leases.are_certain():
-            return {}
-        held = self.leases.held
-        return {shard: epoch for shard, epoch in self.rendered.items() if held.get(shard) == epoch}
+    async def _guarded(
+        self, session: Session, statement: LiteralString, values: Mapping[str, object]
+    ) -> list[tuple[Any, ...]]:
+        try:
+            return await session.ask(statement, values)
+        except StorageError:
+            self._lose(session)
+            raise
 
-    def close(self) -> None:
-        """Release the leases, then close the connection."""
-        self.leases.release(self._database)
-        self._database.close()
+    async def _look(self, session: Session) -> Locks:
+        """Read who holds which lock."""
+        try:
+            locks = await session.locks(self._installation)
+        except StorageError as error:
+            self._lose(session)
+            if isinstance(error, PoolerError):
+                self._mistaken += 1
+                if self._mistaken == 1:
+                    raise PoolerError("another session of the server answers") from None
+            raise
+        self._seen(locks.shards)
+        return locks
+
+    async def _enter(self, session: Session) -> None:
+        """Open a transaction in which this process alone looks for a shard."""
+        await self._guarded(session, "BEGIN", {})
+        gate = {"class": self._totals_class, "gate": _GATE}
+        await self._guarded(session, "SELECT pg_advisory_xact_lock(%(class)s::integer, %(gate)s::integer)", gate)
+
+    async def _leave(self, session: Session) -> None:
+        await self._guarded(session, "COMMIT", {})
+        await self._look(session)
+
+    async def _take(self, session: Session, wanted: Iterable[int]) -> int | None:
+        """Lock the first of these shards that is free; return None, and set `obstacle`, if there is none."""
+        locks = await self._look(session)
+        pid = session.backend.pid
+        if not self._counts_shards:
+            if pid in locks.shards.values() or any(pid in holders for holders in locks.totals.values()):
+                # A new session has no lock, unless another exporter's statements go through the same one.
+                self._lose(session)
+                session.close()
+                raise StorageError("the session is shared with another exporter, by a pooler in transaction mode")
+            if others := sorted(locks.totals.keys() - {self._total}):
+                self.obstacle = f"exporters with shard.total {others[0]} are running, here it is {self._total}"
+                return None
+            lock = "SELECT pg_try_advisory_lock_shared(%(totals_class)s::integer, %(total)s::integer)"
+            await self._guarded(session, lock, self._own())
+            self._counts_shards = True
+        for index in wanted:
+            if index not in locks.shards:
+                lock = "SELECT pg_try_advisory_lock(%(shards_class)s::integer, %(index)s::integer)"
+                ((is_locked,),) = await self._guarded(session, lock, {**self._own(), "index": index})
+                if is_locked:
+                    self.obstacle = ""
+                    return index
+        held = sorted(locks.shards.keys() & set(wanted))
+        self.obstacle = (
+            f"{len(held)} of {self._total} shards are held"
+            if len(held) != 1 or self._total == 1
+            else f"shard {held[0]} of {self._total} is held"
+        )
+        return None
+
+    async def _return(self, session: Session, index: int) -> None:
+        """Lock the shard again in a new session; raises ShardTakenError if another exporter has it."""
+        await self._enter(session)
+        locks, former = await self._look(session), self._former
+        if former is not None and locks.shards.get(index) == former.pid:
+            # The server has not noticed yet that the former session of this process is over.
+            ended = {"pid": former.pid, "began": former.began}
+            await self._guarded(session, _END_FORMER, ended)
+            await self._guarded(session, "COMMIT", {})
+            session.close()
+            self._lose(session)
+            self._former = former
+            raise StorageError("the former session has not ended yet")
+        if await self._take(session, [index]) is None:
+            self._is_taken = True
+            await self.close()
+            raise ShardTakenError(f"another exporter has taken the shard: {self.obstacle}")
+        await self._leave(session)
+
+    async def _read(self, session: Session) -> dict[PollKey, StateRow]:
+        """Read the shard's rows in pages, so that a process that is suspended leaves little unread."""
+        rows: dict[PollKey, StateRow] = {}
+        last: PollKey | None = None
+        while True:
+            values = {**self._own(), **schema.key_values(last), "most": PAGE}
+            found = [schema.row_of(one) for one in await self._guarded(session, schema.PAGE, values)]
+            rows.update(found)
+            if len(found) < PAGE:
+                return rows
+            last = found[-1][0]
 
 
-def _is_shared(key: PollKey) -> bool:
-    """Return whether a row belongs to no target and is used by every shard, such as the time of a platform."""
-    return key.target.kind == "account" and not key.target.id
+# Only the session's own role may end it.
+_END_FORMER = """
+    SELECT pg_terminate_backend(pid) FROM pg_stat_get_activity(%(pid)s) WHERE backend_start = %(began)s
+"""

@@ -2,7 +2,7 @@
 
 import asyncio
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -12,7 +12,7 @@ from exporter.clock import SYSTEM, Clocks, PlatformTime
 from exporter.counters.counting import Families, count_poll, left_out, served
 from exporter.counters.rows import PLATFORM_TIME, StateRow, account_key, listed, pack, unpack
 from exporter.counters.series import Poll
-from exporter.counters.storage import LeaseHeldError, StateLockedError, Storage, StorageError, report
+from exporter.counters.storage import ShardTakenError, StateLockedError, Storage, StorageError, report
 from exporter.counters.upgrade import upgraded
 from exporter.log import logger
 from exporter.metric import Count, Family, Places
@@ -80,7 +80,10 @@ class _Requests:
     polls: list[_Waiting] = field(default_factory=list)
     kept: dict[PollKey, StateRow] = field(default_factory=dict)
     to_delete: set[PollKey] = field(default_factory=set)
-    left: set[PollKey] = field(default_factory=set)
+
+
+async def _ignore(_keys: Collection[PollKey]) -> None:
+    """Do nothing: nothing is served."""
 
 
 class Ledger:
@@ -95,6 +98,9 @@ class Ledger:
         linger: how long a group commit waits for further polls, in seconds.
         retry: how long to wait after a failed write, in seconds.
         retention: seconds for which label values that no answer contains are kept.
+        reread: called with the targets whose rows another session had changed; it ends when their counters from before
+            are no longer served.
+        taken: called when another exporter has taken the shard.
         addresses: account → its base address, for rows of earlier versions, which do not say what they count.
 
     Attributes:
@@ -112,6 +118,8 @@ class Ledger:
         linger: float = LINGER_SECONDS,
         retry: float = RETRY_SECONDS,
         retention: float = math.inf,
+        reread: Callable[[Collection[PollKey]], Awaitable[None]] = _ignore,
+        taken: Callable[[], None] = lambda: None,
         addresses: Mapping[str, str] | None = None,
     ) -> None:
         self._storage = storage
@@ -120,6 +128,13 @@ class Ledger:
         self._linger = linger
         self._retry = retry
         self._retention = retention
+        self._reread = reread
+        self._taken = taken
+        # The session in which the rows were read.
+        self._session = 1
+        self._is_read = False
+        # Rows that were read, and not counted since: what they hold is older than what was served of them.
+        self._uncounted: set[PollKey] = set()
         self._addresses = addresses or {}
         self._log = logger()
         self._requests = _Requests()
@@ -138,15 +153,8 @@ class Ledger:
         self._next_try = 0.0
         self._task: asyncio.Task[None] | None = None
 
-    async def open(self, *, may_wait: bool = False) -> bool:
+    async def open(self) -> None:
         """Read the stored rows, and start counting.
-
-        Args:
-            may_wait: whether to return False if another exporter holds the lease. Otherwise counting starts without the
-                lease, and no counters are served until that lease ends.
-
-        Returns:
-            Whether counting has started; if False, call this again.
 
         Raises:
             StateLockedError: another process has the state file.
@@ -156,11 +164,8 @@ class Ledger:
         except StorageError as error:
             if isinstance(error, StateLockedError):
                 raise
-            if may_wait and isinstance(error, LeaseHeldError):
-                return False
             self._failed(_NOT_USABLE, error)
         self._task = asyncio.create_task(self._run(), name="ledger")
-        return True
 
     def is_alive(self) -> bool:
         """Return whether polls that are recorded now will be counted."""
@@ -213,13 +218,17 @@ class Ledger:
         self._requests.to_delete.update(keys)
         self._asked.set()
 
-    def leave(self, keys: Iterable[PollKey]) -> None:
-        """Drop targets that other shards count now. A shared storage keeps their rows; any other deletes them."""
-        (self._requests.left if self._storage.is_shared else self._requests.to_delete).update(keys)
-        self._asked.set()
+    def session(self) -> int:
+        """Return a number that changes with the storage's session; 0 while counters of targets may not be served.
+
+        Another exporter may have counted before a new session: until what it counted is no longer served from before,
+        nothing is.
+        """
+        session = self._storage.session()
+        return session if session == self._session else 0
 
     def wake(self) -> None:
-        """Check the storage now: this process may hold other shards, or the storage may be usable again."""
+        """Check the storage now: it may be usable again."""
         self._next_try = 0.0
         self._asked.set()
 
@@ -227,25 +236,31 @@ class Ledger:
         is_last = False
         while not is_last:
             # Write rows that could not be saved, even if no further polls come.
-            patience = max(0.0, self._next_try - self._clocks.monotonic()) if self._unsaved else None
+            patience = self._storage.pulse
+            if self._unsaved or self.fault:
+                patience = min(patience, max(0.0, self._next_try - self._clocks.monotonic()))
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._asked.wait(), patience)
+                await asyncio.wait_for(self._asked.wait(), None if patience == math.inf else patience)
             # Wait for further polls, so that one write saves all polls that end at about the same time.
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._ending.wait(), self._linger)
             is_last = self._ending.is_set()
+            is_pulse = not (self._asked.is_set() or self._unsaved or self.fault)
             self._asked.clear()
             requests, self._requests = self._requests, _Requests()
-            await self._turn(requests)
+            await (self._keep_alive() if is_pulse else self._turn(requests))
         await self._storage.close()
+
+    async def _keep_alive(self) -> None:
+        """Show the storage that this process lives."""
+        try:
+            await self._prepare()
+        except StorageError as error:
+            self._failed(_NOT_USABLE, error)
 
     async def _turn(self, requests: _Requests) -> None:
         polled = {entry.key for entry, _ in requests.polls}
         self._unsaved |= requests.kept
-        for key in requests.left - polled:
-            self._rows.pop(key, None)
-            self._unsaved.pop(key, None)
-            self.left_out.pop(key, None)
         # Polls continue without delay: after a failed write, no write is tried for each of them.
         is_time = self._ending.is_set() or not self.fault or self._clocks.monotonic() >= self._next_try
         if is_time:
@@ -263,12 +278,11 @@ class Ledger:
             if not number % AT_ONCE:
                 await asyncio.sleep(0)
         self._unsaved.update(dict.fromkeys(requests.to_delete - polled))
-        refused = await self._save() if is_time else None
+        is_saved = is_time and await self._save()
         for number, (entry, future, families) in enumerate(counted, 1):
             # A poll that was cancelled at the end of the process does not continue.
             if future is not None and not future.done():
-                is_old = bool(entry.counts) and (refused is None or entry.key in refused)
-                saved = self._families(entry.key, self._rows.get(entry.key)) if is_old else families
+                saved = families if is_saved or not entry.counts else self._committed(entry.key)
                 counters = served(saved, entry.counts)
                 self._note_zeros(entry.key, saved, counters)
                 future.set_result(counters)
@@ -287,20 +301,22 @@ class Ledger:
         opened = await self._storage.prepare()
         if opened is None:
             return
-        found, changed = await self._taken_in(opened.rows)
-        for rows in (self._rows, self._unsaved):
-            for key in [key for key in rows if opened.is_left(key)]:
-                del rows[key]
+        found, converted = await self._taken_in(opened.rows)
         if opened.are_newer:
             # Counts from before these rows were read started without them, or another exporter has counted since. They
             # are dropped, and the next polls count the same days again.
+            changed = {key for key in self._rows.keys() | found.keys() if self._rows.get(key) != found.get(key)}
+            self._uncounted |= changed
             self._unsaved = {key: row for key, row in self._unsaved.items() if key not in found}
-            self._rows = {**self._rows, **found}
+            self._rows = found
+            if self._is_read:
+                await self._reread(changed)
         else:
-            # Another exporter may have held the shard in the meantime; its rows may contain targets that are new here.
+            # A file that was lost is written again; its rows may contain targets that are new here.
             self._unsaved = {**self._rows, **self._unsaved}
             self._rows = {**found, **self._rows}
-        self._unsaved = {**changed, **self._unsaved}
+        self._unsaved = {**converted, **self._unsaved}
+        self._session, self._is_read = opened.session, True
 
     async def _taken_in(
         self, rows: dict[PollKey, StateRow]
@@ -325,9 +341,15 @@ class Ledger:
         self.fault = str(error) or repr(error)
         self._next_try = self._clocks.monotonic() + self._retry
         self._observer.wrote(self.fault)
+        if isinstance(error, ShardTakenError):
+            self._taken()
 
     def _say(self, write: Callable[..., object], event: str, **facts: str) -> None:
         report(write, event, path=self._storage.location, **facts)
+
+    def _committed(self, key: PollKey) -> Families:
+        """Return the last committed counters of a target; none before the first commit after its row was read."""
+        return {} if key in self._uncounted else self._families(key, self._rows.get(key))
 
     def _families(self, key: PollKey, stored: StateRow | None) -> Families:
         try:
@@ -388,26 +410,27 @@ class Ledger:
         event = "row of the state is large, and is written whole with each poll"
         self._say(self._log.warning, event, **facts, bytes=str(size), family=longest, label_values=values)
 
-    async def _save(self) -> Collection[PollKey] | None:
-        """Write unsaved rows; return the keys that another exporter counts now, or None if the write failed."""
+    async def _save(self) -> bool:
+        """Write unsaved rows; return whether they are saved."""
         rows = dict(self._unsaved)
         for account, time in self._platform_times.items():
             if time.believed is not None:
                 rows[account_key(PLATFORM_TIME, account)] = StateRow("", time.believed, b"")
         try:
-            refused = await self._storage.commit(rows)
+            await self._storage.commit(rows)
         except StorageError as error:
             self._failed("state not saved, counters do not change until it is", error)
-            return None
+            return False
         for key, stored in self._unsaved.items():
-            if stored is None or key in refused:
+            if stored is None:
                 self._rows.pop(key, None)
                 self.left_out.pop(key, None)
             else:
                 self._rows[key] = stored
+        self._uncounted -= self._unsaved.keys()
         self._unsaved = {}
         if self.fault:
             self._say(self._log.info, "state saved again")
             self.fault = ""
             self._observer.wrote(self.fault)
-        return refused
+        return True

@@ -1,7 +1,7 @@
 """Runs a storage whose calls block, such as a file's, on a thread of its own."""
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol, TypeVar
 
@@ -19,18 +19,11 @@ class BlockingStorage(Protocol):
     def location(self) -> str:
         """Where the rows are kept."""
 
-    @property
-    def is_shared(self) -> bool:
-        """Whether other exporters keep their rows in it, too."""
-
     def prepare(self) -> StoredState | None:
         """Make the storage usable."""
 
-    def commit(self, rows: Mapping[PollKey, StateRow | None]) -> Collection[PollKey]:
+    def commit(self, rows: Mapping[PollKey, StateRow | None]) -> None:
         """Write rows."""
-
-    def holds(self) -> bool:
-        """Return whether the counters may be served; on any thread, and it does not block."""
 
     def close(self) -> None:
         """Release the storage."""
@@ -48,22 +41,13 @@ class OnThread(Storage):
         """Where the rows are kept."""
         return self._storage.location
 
-    @property
-    def is_shared(self) -> bool:
-        """Whether other exporters keep their rows in it, too."""
-        return self._storage.is_shared
-
     async def prepare(self) -> StoredState | None:
         """Make the storage usable; return its rows if it had to be opened."""
         return await self._run(self._storage.prepare)
 
-    async def commit(self, rows: Mapping[PollKey, StateRow | None]) -> Collection[PollKey]:
+    async def commit(self, rows: Mapping[PollKey, StateRow | None]) -> None:
         """Write rows durably."""
-        return await self._run(self._storage.commit, rows)
-
-    def holds(self) -> bool:
-        """Return whether the counters may be served."""
-        return self._storage.holds()
+        await self._run(self._storage.commit, rows)
 
     async def close(self) -> None:
         """Release the storage, after the calls that still run."""

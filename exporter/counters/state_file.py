@@ -5,7 +5,7 @@ import itertools
 import os
 import sqlite3
 import zlib
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -43,8 +43,6 @@ class FileStorage:
             journal. None to leave a damaged file as it is.
     """
 
-    is_shared = False
-
     def __init__(self, path: Path, clock: Callable[[], float], set_aside: Callable[[float], None] | None) -> None:
         self.location = str(path.absolute())
         # By whatever links a process names the file: it has one lock, and SQLite's journal is beside the file itself.
@@ -75,8 +73,8 @@ class FileStorage:
             # Read-only, locked by a backup, or a full disk: a later attempt may succeed.
             raise StorageError(str(error)) from error
 
-    def commit(self, rows: Mapping[PollKey, StateRow | None]) -> Collection[PollKey]:
-        """Write rows in one transaction; return no refused rows, because a file has one owner."""
+    def commit(self, rows: Mapping[PollKey, StateRow | None]) -> None:
+        """Write rows in one transaction."""
         if self._file is None or self._lock is None:
             raise StorageError("the state file is not open")
         try:
@@ -88,11 +86,6 @@ class FileStorage:
             raise StorageError(str(error)) from error
         if not self._lock.has_journal:
             self._lock.note_journal(has_journal=True)
-        return ()
-
-    def holds(self) -> bool:
-        """Return True: the lock excludes other exporters while the process runs."""
-        return True
 
     def close(self) -> None:
         """Close the file, record whether its journal is empty, and release the lock."""

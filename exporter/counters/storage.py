@@ -1,6 +1,7 @@
 """The interface between the ledger and its storage."""
 
-from collections.abc import Callable, Collection, Mapping
+import math
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import NamedTuple, Protocol
 
@@ -16,12 +17,8 @@ class StateLockedError(StorageError):
     """Another process has locked the state file."""
 
 
-class LeaseHeldError(StorageError):
-    """Another exporter holds the lease of the shard, which it renews or which ends."""
-
-
-class LeaseLostError(StorageError):
-    """Another exporter has claimed the lease of the shard: nothing may be written."""
+class ShardTakenError(StorageError):
+    """Another exporter has the shard of this process, for good."""
 
 
 class StoredState(NamedTuple):
@@ -31,12 +28,12 @@ class StoredState(NamedTuple):
         rows: every row of this exporter.
         are_newer: whether the rows replace those in the ledger's memory, because the memory is empty or another
             exporter may have continued to count; otherwise the ledger writes its own rows.
-        is_left: returns whether another exporter now counts a row of the ledger, which then drops it.
+        session: the number of the session in which they were read.
     """
 
     rows: dict[PollKey, StateRow]
     are_newer: bool
-    is_left: Callable[[PollKey], bool] = lambda _key: False
+    session: int = 1
 
 
 class Storage(Protocol):
@@ -52,29 +49,32 @@ class Storage(Protocol):
         """Whether other exporters keep their rows in it, too."""
         return False
 
+    @property
+    def pulse(self) -> float:
+        """The longest time between two calls of `prepare`, in seconds."""
+        return math.inf
+
     async def prepare(self) -> StoredState | None:
         """Make the storage usable; return its rows if it had to be opened, and None if it was open.
 
         Raises:
             StateLockedError: another process has the state file.
+            ShardTakenError: another exporter has the shard.
             StorageError: it cannot be used now.
         """
         return None
 
-    async def commit(self, rows: Mapping[PollKey, StateRow | None]) -> Collection[PollKey]:  # noqa: ARG002 - see above
+    async def commit(self, rows: Mapping[PollKey, StateRow | None]) -> None:  # noqa: ARG002 - see above
         """Write rows durably, and delete those whose value is None; writing a row again replaces it.
 
-        Returns:
-            The keys of rows that were not written, because another exporter counts them now.
-
         Raises:
-            StorageError: not all of the other rows were written.
+            StorageError: not all of the rows were written.
         """
-        return ()
+        return
 
-    def holds(self) -> bool:
-        """Return whether all rendered counters may be served, because no other exporter counts them."""
-        return True
+    def session(self) -> int:
+        """Return the number of the session, as long as certainly no other exporter counts these rows; else 0."""
+        return 1
 
     async def close(self) -> None:
         """Release the storage for others."""
@@ -92,7 +92,6 @@ class NullObserver:
         """Ignore an event."""
 
     corrected = wrote = set_aside = ignore
-    claimed = lost = renewed = held = refused = took = ignore
 
 
 def report(write: Callable[..., object], event: str, **facts: str) -> None:

@@ -1,5 +1,5 @@
 """The daemon: builds and connects all parts, and starts, reloads and stops them.
 
 In: settings, and a function that reads them again. Out: a process that polls and serves. `daemon.py` starts, runs,
-reloads and stops it; `polling.py` has the parts that a reload or a change of shards replaces.
+reloads and stops it, for a shard or as a spare (`spare.py`); `polling.py` has the parts that a reload replaces.
 """

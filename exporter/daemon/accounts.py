@@ -62,7 +62,7 @@ class Accounts:
                 client = client_of(
                     configured,
                     observer,
-                    settings.shard.parts,
+                    settings.shard.total,
                     self.clocks,
                     platform_time=self.ledger.platform_time(name),
                     parsing=self.parsing,

@@ -2,23 +2,25 @@
 
 import asyncio
 import signal
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+import socket
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import InitVar, dataclass, field
-from typing import Any, Self
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self
 
 from prometheus_client import CollectorRegistry
+from starlette.types import ASGIApp, Receive, Scope, Send
 from structlog.typing import FilteringBoundLogger
 
 from exporter import __version__
 from exporter.clock import SYSTEM, Clocks
 from exporter.collectors.catalogue import families
-from exporter.counters.rows import StateRow
-from exporter.counters.storage import LeaseLostError, StateLockedError
+from exporter.counters.ledger import RETRY_SECONDS, Ledger
+from exporter.counters.storage import MemoryStorage, StateLockedError, Storage, StorageError
 from exporter.daemon import runtime
 from exporter.daemon.polling import Polling
-from exporter.daemon.shards import Shards
+from exporter.daemon.spare import prove
 from exporter.explain.explainer import Explainer
 from exporter.exposition.exposition import Exposition
 from exporter.exposition.renderer import Renderer
@@ -29,6 +31,7 @@ from exporter.polling.scheduler import Schedule
 from exporter.polling.timetable import Account, Plan
 from exporter.settings.model import Settings
 from exporter.settings.warnings import exposed, misnamed
+from exporter.targets.sharding import Shard
 from exporter.targets.target import PollKey
 from exporter.telemetry import Telemetry
 from exporter.validation.faults import ConfigurationError, KeyPath, written
@@ -37,6 +40,11 @@ from exporter.web.server import WebServer
 from exporter.web.status import View
 from exporter.web.status_models import LedgerView
 from exporter.wiring import from_settings
+from exporter.wiring.state_storage import database_storage, own_storage
+
+if TYPE_CHECKING:
+    # Needs the PostgreSQL driver, which is an optional extra.
+    from exporter.counters.database_storage import DatabaseStorage
 
 STOP_SECONDS = 4.5
 CLEANED_EVERY_SECONDS = 3600.0
@@ -44,20 +52,23 @@ SAVED_EVERY_SECONDS = 5.0
 ABSENCES_EVERY_SECONDS = 15.0
 # A script's name comes with its first poll, and can change with any poll.
 BUDGETS_EVERY_SECONDS = 10.0
-# At the start, a lease that another process holds is tried at this interval, for this many lengths of a lease.
-HELD_SECONDS = 1.0
-LEASES_AWAITED = 1.3
+# How often a spare looks for a free shard, at most.
+SEEK_SECONDS = 3.0
 
 
 @dataclass(eq=False, repr=False)
 class Daemon:
     """The exporter while it runs; `start` makes it.
 
+    It works for one shard, or is a spare that waits for one. What works is replaced as a whole when that changes.
+
     Attributes:
         settings: the configuration that is in force.
         load: reads the settings again, for a reload.
-        shards: the shards that this process polls, and their state.
         server: serves the endpoints.
+        grown: called when many long-lived objects were created or replaced.
+        database: the storage in a state database; None if the state is elsewhere.
+        shard: the shard that is polled.
         ledger: counts polls, and stores the counters.
         polling: polls the targets.
         renderer: renders the exposition.
@@ -67,24 +78,27 @@ class Daemon:
     load: Callable[[], Settings]
     clocks: Clocks
     telemetry: Telemetry
-    shards: Shards
     server: WebServer
-    grown: InitVar[Callable[[], None]]
+    grown: Callable[[], None]
+    database: "DatabaseStorage | None" = None
+    shard: Shard = field(init=False)
+    storage: Storage = field(init=False)
+    ledger: Ledger = field(init=False)
+    polling: Polling = field(init=False)
+    renderer: Renderer = field(init=False)
+    _app: ASGIApp = field(init=False)
+    # Those of the process, and those that end with the shard.
     _tasks: set[asyncio.Task[object]] = field(default_factory=set)
+    _works: set[asyncio.Task[object]] = field(default_factory=set)
     _reloading: asyncio.Lock = field(default_factory=asyncio.Lock)
     # Of one thread, because a parsed answer may take many times its size.
     _parsing: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "answers"))
+    _config_loaded: float = 0.0
     _config_faults: tuple[str, ...] = ()
+    # Why the state database could not be asked for a shard; empty if it could.
+    _database_fault: str = ""
+    _is_proven: bool = False
     _log: FilteringBoundLogger = field(default_factory=logger)
-
-    def __post_init__(self, grown: Callable[[], None]) -> None:
-        clocks, series = self.clocks, self.settings.series
-        self.ledger = self.shards.ledger
-        self.polling = Polling(self.settings, self.shards, self.telemetry, clocks, self._parsing)
-        self._config_loaded = clocks.wall()
-        exposition = Exposition(self.telemetry.exposed(), admits=series.serves)
-        exposition.declare(_all_families(self.schedule.plans.values()))
-        self.renderer = Renderer(exposition, self.polling.store, self.telemetry, clocks.monotonic, grown=grown)
 
     @classmethod
     async def start(
@@ -93,7 +107,6 @@ class Daemon:
         load: Callable[[], Settings],
         clocks: Clocks = SYSTEM,
         *,
-        ending: asyncio.Event | None = None,
         grown: Callable[[], None] = lambda: None,
     ) -> Self:
         """Build the parts, and begin to poll and to serve.
@@ -102,7 +115,6 @@ class Daemon:
             settings: the configuration.
             load: reads the settings again, for a reload.
             clocks: the clocks.
-            ending: says that the process ends; it is also set when another exporter has claimed the only shard.
             grown: called when many long-lived objects were created or replaced.
 
         Raises:
@@ -111,28 +123,18 @@ class Daemon:
             ConfigurationError: the web configuration file is wrong.
         """
         server = WebServer(settings.web.listen.host, settings.web.listen.port, settings.web.config_file)
-        loop, telemetry = asyncio.get_running_loop(), Telemetry(CollectorRegistry(), __version__)
-        ending = ending or asyncio.Event()
-        shards = Shards(
-            settings,
-            telemetry,
-            clocks,
-            # Leases are claimed at the end of the start.
-            held=lambda *change: loop.call_soon_threadsafe(lambda: daemon.hold_soon(*change)),
-            lost=lambda: loop.call_soon_threadsafe(ending.set),
-        )
-        # Wait for a lease that another process left, so that names are known.
-        waits_until = clocks.monotonic() + settings.state.lease * LEASES_AWAITED
+        telemetry = Telemetry(CollectorRegistry(), __version__)
+        daemon = cls(settings, load, clocks, telemetry, server, grown)
+        daemon._warn(exposed(settings))
+        daemon._note_loaded()
         try:
-            while not await shards.ledger.open(may_wait=clocks.monotonic() < waits_until and not ending.is_set()):
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(ending.wait(), HELD_SECONDS)
+            await daemon._find_work()
         except StateLockedError:
             await server.stop()
             raise
-        shards.take_in(dict(shards.ledger.remembered()))
-        daemon = cls(settings, load, clocks, telemetry, shards, server, grown)
-        await daemon._begin()
+        prefix = settings.web.route_prefix
+        await server.start(daemon._serve, prefix)
+        daemon._log.info("serving", url=server.url + prefix.rstrip("/") + "/metrics")
         return daemon
 
     @property
@@ -140,59 +142,165 @@ class Daemon:
         """Polls the targets; a reload replaces it."""
         return self.polling.schedule
 
-    async def _begin(self) -> None:
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, send)
+
+    async def _find_work(self) -> None:
+        """Begin to work for a shard, or as a spare that waits for one."""
+        settings = self.settings
+        own = settings.own_shard(socket.gethostname())
+        if not settings.state.is_shared and own is not None:
+            await self._work(own, own_storage(settings.state, self.clocks, self.telemetry.set_aside))
+            self.telemetry.show_held({} if own.index is None else {own.index: True})
+            return
+        self.database = database_storage(settings, self._show_held)
+        if not await self._claim():
+            await self._work(Shard(None, settings.shard.total), MemoryStorage())
+            self._begin_task(self._seek(), "shard", self._tasks)
+
+    def _show_held(self, held: Collection[int] | None) -> None:
+        shards = range(self.settings.shard.total if held is not None else 0)
+        self.telemetry.show_held({shard: shard in (held or ()) for shard in shards})
+
+    async def _claim(self) -> bool:
+        """Try to take a shard of the state database, and begin to work for it; return whether there was one."""
+        database = self.database
+        if database is None:
+            return False
+        try:
+            index = await database.claim()
+        except StorageError as error:
+            if not self._database_fault:
+                self._log.error("state database not usable, no shard can be taken", error=str(error))
+            self._database_fault = str(error)
+            return False
+        self._database_fault = ""
+        if index is None:
+            return False
+        if self._works:
+            await self._end_work()
+        await self._work(Shard(index, self.settings.shard.total), database)
+        self._log.info("shard taken", shard=index, shards=self.settings.shard.total)
+        return True
+
+    async def _seek(self) -> None:
+        """Wait for a free shard as a spare."""
+        self._log.info("waiting for a shard", reason=self.spare())
+        is_found = False
+        while not is_found:
+            await self.clocks.sleep(min(SEEK_SECONDS, self.settings.state.lease / 5))
+            async with self._reloading:
+                is_found = await self._claim()
+
+    def _taken(self) -> None:
+        """Begin again as a spare: another exporter has counted since, and this one's counts are too old."""
+        if self.shard.index is not None:
+            self._log.error("another exporter has taken the shard, this one waits for one", shard=self.shard.index)
+            self.shard = Shard(None, self.shard.total)
+            self._begin_task(self._begin_again(), "shard", self._tasks)
+
+    async def _begin_again(self) -> None:
+        async with self._reloading:
+            await self._end_work()
+            self.database = database_storage(self.settings, self._show_held)
+            await self._work(self.shard, MemoryStorage())
+        await self._seek()
+
+    def spare(self) -> str:
+        """Return why no shard is polled; empty if one is."""
+        if self.shard.index is not None or self.database is None:
+            return ""
+        if self._database_fault:
+            return f"spare: the state database cannot be used: {self._database_fault}"
+        return f"spare: {self.database.obstacle or 'former exporters may come back first'}"
+
+    def _unproven(self) -> str:
+        if self.database is not None and not self.database.has_answered:
+            return "the state's database has not answered"
+        return "" if self._is_proven else "no authenticated answer has come"
+
+    async def _prove(self) -> None:
+        await prove(lambda: self.schedule.accounts, self.clocks.sleep)
+        self._is_proven = True
+
+    async def _work(self, shard: Shard, storage: Storage) -> None:
+        """Build what polls, counts and answers for a shard, and begin."""
+        settings, clocks, telemetry, series = self.settings, self.clocks, self.telemetry, self.settings.series
+        self.shard, self.storage = shard, storage
+        self.ledger = Ledger(
+            storage,
+            telemetry,
+            clocks=clocks,
+            retry=min(RETRY_SECONDS, storage.pulse / 2),
+            retention=settings.state.retention,
+            addresses=from_settings.addresses(settings),
+            reread=self._reread,
+            taken=self._taken,
+        )
+        await self.ledger.open()
+        self.polling = Polling(settings, shard, self.ledger, telemetry, clocks, parsing=self._parsing)
+        exposition = Exposition(telemetry.exposed(), admits=series.serves)
+        exposition.declare(_all_families(self.schedule.plans.values()))
+        self.renderer = Renderer(exposition, self.polling.store, telemetry, clocks.monotonic, grown=self.grown)
+        telemetry.show_shard(shard.index, shard.total)
         self._declare()
-        self._warn(exposed(self.settings))
-        self._note_loaded()
         self.schedule.start()
         await self.renderer.render()
-        explainer, telemetry, monotonic = self._explainer(), self.telemetry, self.clocks.monotonic
+        explainer = self._explainer()
         works = {
             "renderer": self.renderer.run(),
             "cleaning": _repeated(CLEANED_EVERY_SECONDS, self.polling.forget_removed),
             "budgets": _repeated(BUDGETS_EVERY_SECONDS, self.polling.budgets.show),
             "lists": _repeated(SAVED_EVERY_SECONDS, self.polling.save_lists),
             "absences": _repeated(ABSENCES_EVERY_SECONDS, lambda: telemetry.show_absent(explainer.counts())),
-            "loop lag": runtime.watch_lag(telemetry.loop_lag.observe, monotonic),
+            "loop lag": runtime.watch_lag(telemetry.loop_lag.observe, clocks.monotonic),
         }
+        if shard.index is None:
+            works["proof"] = self._prove()
         for name, work in works.items():
-            self._begin_task(work, name)
-        prefix, database = self.settings.web.route_prefix, self.shards.database
-        app = create_app(self._view(explainer), self.renderer, self.reload, database, route_prefix=prefix)
-        await self.server.start(app, prefix)
-        if database is not None and self.shards.share.may_change:
-            database.leases.start()
-        self._log.info("serving", url=self.server.url + prefix.rstrip("/") + "/metrics")
+            self._begin_task(work, name, self._works)
+        prefix = settings.web.route_prefix
+        self._app = create_app(
+            self._view(explainer), self.renderer, self.reload, self.ledger.session, route_prefix=prefix
+        )
 
-    def _begin_task(self, work: Coroutine[Any, Any, object], name: str) -> None:
-        """Start a task that runs until it ends or the daemon stops, and log it if it fails."""
+    async def _end_work(self) -> None:
+        """Stop polling, and commit the counters."""
+        await _cancelled(self._works)
+        await self.schedule.stop()
+        self.polling.save_lists()
+        await self.ledger.close()
+        await self.polling.accounts.close()
+
+    async def _reread(self, keys: Collection[PollKey]) -> None:
+        """Take up what another session may have counted."""
+        await self.renderer.withhold_counters(keys)
+        await self.schedule.poll_again(keys)
+
+    def _begin_task(self, work: Coroutine[Any, Any, object], name: str, tasks: set[asyncio.Task[object]]) -> None:
+        """Start one of these tasks, which runs until it ends or is stopped, and log it if it fails."""
 
         def ended(task: asyncio.Task[object]) -> None:
-            self._tasks.discard(task)
+            tasks.discard(task)
             error = None if task.cancelled() else task.exception()
             if error is not None:
                 self._log.error("background task failed", work=name, error=repr(error), exc_info=error)
 
         task: asyncio.Task[object] = asyncio.create_task(work, name=name)
-        self._tasks.add(task)
+        tasks.add(task)
         task.add_done_callback(ended)
 
     async def stop(self) -> None:
         """Stop polling and serving, and commit the counters."""
-        tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        await self.schedule.stop()
-        self.polling.save_lists()
-        await self.ledger.close()
+        await _cancelled(self._tasks)
+        await self._end_work()
+        if self.database is not None:
+            await self.database.close()
         await self.server.stop()
-        await self.polling.accounts.close()
-        self._parsing.shutdown(wait=False, cancel_futures=True)
 
     def reload_soon(self) -> None:
         """Begin a reload, in the background."""
-        self._begin_task(self.reload(), "reload")
+        self._begin_task(self.reload(), "reload", self._tasks)
 
     async def reload(self) -> tuple[str, ...]:
         """Read the settings again and apply all of them, or none.
@@ -237,7 +345,6 @@ class Daemon:
         # state.
         self.settings = settings
         configure(settings.log.level, settings.log.format)
-        self.shards.configure(settings)
         self.polling.replace(settings, accounts, plans)
         self._declare()
         self._note_loaded()
@@ -267,28 +374,20 @@ class Daemon:
         for path, message in misnamed(self.settings.endpoints):
             self._log.warning("metric is named against the conventions", setting=written(path), reason=message)
 
-    def hold_soon(self, epochs: Mapping[int, int], rows: Mapping[PollKey, StateRow]) -> None:
-        """Begin to poll and serve the targets of other shards, as `Polling.hold` does, in the background."""
-        self._begin_task(self._hold(epochs, rows), "shards")
-
-    async def _hold(self, epochs: Mapping[int, int], rows: Mapping[PollKey, StateRow]) -> None:
-        async with self._reloading:
-            await self.polling.hold(epochs, rows, self.renderer.render)
-
     def _explainer(self) -> Explainer:
         return Explainer(
             settings=lambda: self.settings,
             collectors=lambda: from_settings.collectors(self.settings),
-            registry=self.shards.registry,
+            registry=self.polling.registry,
             store=self.polling.store,
             ledger_fault=lambda: self.ledger.fault,
         )
 
     def _view(self, explainer: Explainer) -> View:
-        telemetry, database = self.telemetry, self.shards.database
+        telemetry = self.telemetry
         return View(
             store=self.polling.store,
-            registry=self.shards.registry,
+            registry=self.polling.registry,
             schedule=lambda: self.schedule,
             account_up=self.polling.accounts.up,
             is_authenticated=self.polling.accounts.is_authenticated,
@@ -303,8 +402,8 @@ class Daemon:
             unmatched_budgets=lambda: self.polling.budgets.unmatched,
             clocks=self.clocks,
             version=__version__,
-            blocked=self.shards.waits,
-            leases=None if database is None else database.leases,
+            spare=self.spare,
+            unproven=self._unproven,
             started=self._config_loaded,
         )
 
@@ -322,7 +421,7 @@ async def run(
         loop.add_signal_handler(number, ending.set)
     # There is nothing to reload before the start has ended.
     loop.add_signal_handler(signal.SIGHUP, lambda: None)
-    daemon = await Daemon.start(settings, load, ending=ending, grown=runtime.settle)
+    daemon = await Daemon.start(settings, load, grown=runtime.settle)
     loop.add_signal_handler(signal.SIGHUP, daemon.reload_soon)
     started(daemon)
     try:
@@ -332,9 +431,14 @@ async def run(
         with suppress(TimeoutError):
             async with asyncio.timeout(STOP_SECONDS):
                 await daemon.stop()
-    if daemon.shards.is_lost:
-        # The other process has counted since, so this one's state is too old, and it must start again.
-        raise LeaseLostError(f"another exporter has taken this one's shard in {daemon.shards.storage.location}")
+
+
+async def _cancelled(tasks: Collection[asyncio.Task[object]]) -> None:
+    """End tasks."""
+    ending = list(tasks)
+    for task in ending:
+        task.cancel()
+    await asyncio.gather(*ending, return_exceptions=True)
 
 
 async def _repeated(seconds: float, work: Callable[[], Awaitable[object] | None]) -> None:

@@ -1,13 +1,13 @@
-"""Polls the targets of the settings in force and of the shards that this process holds."""
+"""Polls the targets of the settings in force and of the shard that this process has."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 
 from exporter.clock import Clocks
 from exporter.collectors import discovery
-from exporter.counters.rows import StateRow, unpack_places
+from exporter.counters.ledger import Ledger
+from exporter.counters.rows import lists, unpack_places
 from exporter.daemon.accounts import Accounts
-from exporter.daemon.shards import Shards
 from exporter.exposition.store import Store
 from exporter.metric import Places
 from exporter.platform.operation import spelt_alike
@@ -17,19 +17,20 @@ from exporter.polling.scheduler import Schedule
 from exporter.polling.script_budgets import BUDGET_ROWS, ConfiguredBudgets, ScriptBudgets
 from exporter.polling.timetable import Account, Plan
 from exporter.settings.model import Settings
-from exporter.targets.registry import Change
-from exporter.targets.sharding import Share
+from exporter.targets.registry import Change, Registry
+from exporter.targets.sharding import Shard
 from exporter.targets.target import PollKey, Target
 from exporter.telemetry import Telemetry
 from exporter.wiring import from_settings
 
 
 class Polling:
-    """The targets, accounts, budgets and schedule, which reloads and changes of shards replace.
+    """The targets, accounts, budgets and schedule, which reloads replace.
 
     Args:
         settings: the first settings.
-        shards: the shards, whose state is open.
+        shard: the shard that is polled.
+        ledger: counts the polls; its storage is open.
         parsing: parses long answers, as `Client` describes it.
 
     Attributes:
@@ -37,33 +38,47 @@ class Polling:
         accounts: the accounts and databases.
         budgets: the monthly budgets of scripts.
         schedule: polls the targets.
+        registry: the targets.
 
     Raises:
         OSError: a file of trusted certificates cannot be read.
     """
 
     def __init__(
-        self, settings: Settings, shards: Shards, telemetry: Telemetry, clocks: Clocks, parsing: Executor | None
+        self,
+        settings: Settings,
+        shard: Shard,
+        ledger: Ledger,
+        telemetry: Telemetry,
+        clocks: Clocks,
+        *,
+        parsing: Executor | None,
     ) -> None:
-        self._shards = shards
-        self._ledger = shards.ledger
-        self._registry = shards.registry
+        self._ledger = ledger
+        self.registry = Registry(shard)
         self._telemetry = telemetry
         self._clocks = clocks
-        # The polled shards, with the epochs of their leases if they are shared by leases.
-        self._epochs: Mapping[int, int] = {}
         self.store = Store(clocks.wall, clocks.monotonic, self._lifetime, self._remembered)
         self.accounts = Accounts(
-            telemetry, self._ledger, self._registry, lambda: self.schedule.intervals, clocks, parsing
+            telemetry, self._ledger, self.registry, lambda: self.schedule.intervals, clocks, parsing
         )
-        self.budgets = ScriptBudgets(telemetry, self._ledger, self._registry, clocks)
+        self.budgets = ScriptBudgets(telemetry, self._ledger, self.registry, clocks)
         self._retention = settings.state.retention
-        # Accounts whose rate limits have been listed completely.
-        self._with_rate_limits: set[str] = set()
+        self._take_in()
         self._configure(settings)
-        shards.begin()
+        if not settings.state.is_shared:
+            # Another shard counts them now, from its own first poll.
+            self._ledger.forget([key for key in self._ledger.remembered() if self.registry.is_strange(key.target)])
         self.schedule = self._schedule(settings, self.accounts.build(settings), from_settings.plans(settings))
         self.budgets.show()
+
+    def _take_in(self) -> None:
+        """Take in the names and lists of targets from rows of an earlier run, or of another exporter."""
+        rows = self._ledger.remembered()
+        names = {key.target: row.name for key, row in rows.items() if row.name and key.collector != BUDGET_ROWS}
+        self.registry.remember(names)
+        for place, packed in lists(rows).items():
+            self.registry.directory.restore(place, packed)
 
     def replace(self, settings: Settings, accounts: Mapping[str, Account], plans: Sequence[Plan]) -> None:
         """Apply other settings, with the accounts and collectors that were built from them.
@@ -79,10 +94,9 @@ class Polling:
         }
         change = self._configure(settings)
         self.schedule = self._schedule(settings, accounts, plans, former.hand_over(moved))
-        self._divide_budgets()
         self._targets_changed(change)
         for key, status in list(self.store.statuses()):
-            plan, target = self.schedule.plans.get(key.collector), self._registry.by_key.get(key.target, status.target)
+            plan, target = self.schedule.plans.get(key.collector), self.registry.by_key.get(key.target, status.target)
             # An account whose discovery is off now is still a target, but not of each collector.
             is_polled = plan is not None and target.kind == plan.collector.polls
             if plan is None or (is_polled and not plan.collector.wants(discovery.without_names(target))):
@@ -92,40 +106,9 @@ class Polling:
         for name in former.plans.keys() - self.schedule.plans.keys():
             self._telemetry.forget("collector", name)
 
-    async def hold(
-        self, epochs: Mapping[int, int], rows: Mapping[PollKey, StateRow], render: Callable[[], Awaitable[object]]
-    ) -> None:
-        """Poll and serve the targets of these shards and no others.
-
-        Args:
-            epochs: the shards, with the epochs of their leases. If an epoch is new, another exporter may have held the
-                shard in the meantime.
-            rows: the stored rows of the shards with new epochs.
-            render: renders the exposition.
-        """
-        before, self._epochs = self._epochs, epochs
-        kept = {shard for shard, epoch in epochs.items() if before.get(shard) == epoch}
-        # First remove the series of other shards, because another exporter may have counted them since.
-        if kept != self._registry.share.held:
-            self._poll_shards(kept)
-            # What comes back with a new epoch is polled at once, like any new target.
-            await self.schedule.targets_changed()
-            await render()
-        if self._shards.database is not None:
-            self._shards.database.rendered = epochs
-        self._shards.take_in(rows)
-        self.budgets.remember(rows)
-        change = self._poll_shards(epochs)
-        self._divide_budgets()
-        self._telemetry.declare_ups(self.accounts.ups())
-        self._telemetry.show_shards(self._registry.share.total, epochs)
-        zones = {target.account for target in change.added if target.kind == "shield_zone"}
-        # The rate limits of a new shield zone are unknown before the next discovery.
-        await self.schedule.targets_changed(zones)
-
     def save_lists(self) -> None:
         """Store the lists of resources that have changed: they are served after a restart, too."""
-        directory = self._registry.directory
+        directory = self.registry.directory
         while directory.unsaved:
             place = directory.unsaved.pop()
             self._ledger.keep(*place, directory.pack(place))
@@ -145,7 +128,7 @@ class Polling:
             account.name: ConfiguredBudgets(account.scripts.monthly_budget_dollars, account.scripts.discover)
             for account in settings.accounts
         }
-        return self._registry.configure(from_settings.selections(settings))
+        return self.registry.configure(from_settings.selections(settings))
 
     def _schedule(
         self,
@@ -158,7 +141,7 @@ class Polling:
         return Schedule(
             {plan.collector.name: plan for plan in plans},
             accounts,
-            self._registry,
+            self.registry,
             self.store,
             self._ledger,
             self._telemetry,
@@ -172,29 +155,6 @@ class Polling:
         for target in change.removed:
             self.store.remove(target)
         self.budgets.targets_changed()
-        self._leave_rate_limits()
-
-    def _leave_rate_limits(self) -> None:
-        """Leave the rows of rate limits that another shard counts now; an account's first complete list shows which."""
-        registry = self._registry
-        listed = {name for name in self.accounts.entries if registry.is_listed_whole(name, "rate_limit")}
-        new = listed - self._with_rate_limits
-        self._with_rate_limits |= new
-        if new and registry.share.total > 1:
-            rows = (key for key in self._ledger.remembered() if key.target.kind == "rate_limit")
-            self._ledger.leave([one for one in rows if one.target.account in new and one.target not in registry.by_key])
-
-    def _poll_shards(self, shards: Iterable[int]) -> Change:
-        share = Share(frozenset(shards), self._registry.share.total, may_change=True)
-        change = self._registry.reshard(share)
-        self._targets_changed(change)
-        return change
-
-    def _divide_budgets(self) -> None:
-        """Use the part of the accounts' budgets that belongs to the shards that are held."""
-        share = self._registry.share
-        if share.may_change:
-            self.schedule.resize(max(1, len(share.held)) / share.total)
 
     def _remembered(self, collector: str, target: Target) -> tuple[float, Places]:
         row = self._ledger.remembered().get(PollKey(target.key, collector))

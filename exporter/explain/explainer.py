@@ -76,9 +76,9 @@ class Explainer:
             return "nothing is absent"
         for selection in self._selections(kind for collector in self.collectors() for kind in collector.kinds):
             for one in self.registry.selected(selection.account, selection.kind):
-                shard, share = self.registry.shard_of(one.key), self.registry.share
-                if named in (one.key.label, one.name) and shard not in (None, *share.held):
-                    return f"shard {shard} of {share.total} polls it"
+                owner, own = self.registry.shard_of(one.key), self.registry.shard
+                if named in (one.key.label, one.name) and owner not in (None, own.index):
+                    return f"shard {owner} of {own.total} polls it"
         return "not known, or removed"
 
     def _selections(self, kinds: Iterable[str]) -> Iterator[Selection]:

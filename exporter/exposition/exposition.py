@@ -5,7 +5,7 @@ of many targets; a segment that did not change keeps its joined and its compress
 segments of one moment in both formats, which differ only in their headers.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 
 from prometheus_client.registry import Collector
@@ -40,16 +40,18 @@ class Filter:
         names: family names, or names of samples of the program's own families.
         collectors: names of collectors.
         targets: targets such as `dns_zone/102`.
-        counts: returns whether a target's counters are selected; None selects those of all targets.
+        has_counters: whether counters of targets are selected.
     """
 
     names: frozenset[str] = frozenset()
     collectors: frozenset[str] = frozenset()
     targets: frozenset[str] = frozenset()
-    counts: Callable[[PollKey], bool] | None = None
+    has_counters: bool = True
 
     def wants_family(self, info: FamilyInfo) -> bool:
-        """Return whether a family is selected by its name in either format; OpenMetrics leaves `_total` out."""
+        """Return whether a family is selected: by its name in either format; OpenMetrics leaves `_total` out."""
+        if info.kind is Kind.COUNTER and not self.has_counters:
+            return False
         stem = info.name.removesuffix("_total") if info.kind is Kind.COUNTER else info.name
         return not self.names or info.name in self.names or stem in self.names
 
@@ -58,10 +60,6 @@ class Filter:
         return (not self.collectors or key.collector in self.collectors) and (
             not self.targets or key.target.label in self.targets
         )
-
-    def wants_counters(self, key: PollKey) -> bool:
-        """Return whether a target's chunks of counters are selected."""
-        return self.wants_key(key) and (self.counts is None or self.counts(key))
 
 
 @dataclass(slots=True)
@@ -146,6 +144,15 @@ class Exposition:
         block.chunks.put(key, lines, count)
         return True
 
+    def withhold_counters(self, keys: Collection[PollKey]) -> None:
+        """Remove the counters of targets, until they are rendered again."""
+        for name, block in self._blocks.items():
+            if block.info.kind is Kind.COUNTER:
+                for key in keys:
+                    if name in self._of_key.get(key, ()):
+                        block.chunks.remove(key)
+                        self._of_key[key] -= {name}
+
     def build(self, *, own: bool = True) -> Generation:
         """Join all chunks into a generation; only segments that changed are joined and compressed again.
 
@@ -175,8 +182,7 @@ class Exposition:
         for block in self._blocks.values():
             if not wanted.wants_family(block.info):
                 continue
-            wants = wanted.wants_counters if block.info.kind is Kind.COUNTER else wanted.wants_key
-            chunks = list(block.chunks.select(wants))
+            chunks = list(block.chunks.select(wanted.wants_key))
             if chunks:
                 pieces.append(block.headers[form].plain)
                 pieces.extend(chunks)

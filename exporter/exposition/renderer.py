@@ -1,7 +1,7 @@
 """Renders a generation of the exposition every one to five seconds, on its own thread."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
@@ -11,6 +11,7 @@ from isal import igzip
 
 from exporter.exposition.exposition import Exposition, Filter, Format, Generation
 from exporter.exposition.store import Store
+from exporter.targets.target import PollKey
 from exporter.telemetry import Telemetry
 
 P = ParamSpec("P")
@@ -118,25 +119,21 @@ class Renderer:
         """Return whether a generation was built recently."""
         return self.monotonic() - self._rendered < LONGEST_SILENCE
 
-    async def select(self, wanted: Filter, form: Format, *, gzip: bool = False, renew: bool = False) -> bytes:
-        """Return the part of the exposition that a filter selects.
+    async def select(self, wanted: Filter, form: Format, *, gzip: bool = False) -> bytes:
+        """Return the part of the exposition that a filter selects, compressed as a gzip member if asked for."""
 
-        Args:
-            wanted: the filter.
-            form: the format.
-            gzip: whether to compress it as a gzip member.
-            renew: whether to build a generation from the same chunks, so that no later scrape gets older values.
-        """
-
-        def make() -> tuple[bytes, Generation | None]:
+        def make() -> bytes:
             selected = self.exposition.select(wanted, form)
-            packed = igzip.compress(selected, compresslevel=DEFLATE_LEVEL) if gzip else selected
-            return packed, self.exposition.build(own=False) if renew else None
+            return igzip.compress(selected, compresslevel=DEFLATE_LEVEL) if gzip else selected
 
-        packed, generation = await self.on_thread(make)
-        if generation is not None:
-            self.current = generation
-        return packed
+        return await self.on_thread(make)
+
+    async def withhold_counters(self, keys: Collection[PollKey]) -> None:
+        """Serve no counters of these targets until they are published again."""
+        # What was published before is not to come later.
+        await self._take()
+        await self.on_thread(self.exposition.withhold_counters, keys)
+        await self.render()
 
     async def on_thread(self, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Call a function on the renderer's thread, on which alone `exposition` is changed."""

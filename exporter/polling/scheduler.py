@@ -186,14 +186,6 @@ class Schedule:
             lambda lost: self.telemetry.missed.labels(lost.job_id).inc(), EVENT_JOB_MISSED | EVENT_JOB_MAX_INSTANCES
         )
 
-    def resize(self, share: float) -> None:
-        """Use a part of the budget, at most 1, of each account; that of a database is not divided."""
-        for name, account in self.accounts.items():
-            if not name.startswith(DATABASE_PREFIX):
-                account.client.rate_limiter.resize(share)
-                account.capacity.max_in_flight = account.client.rate_limiter.max_in_flight
-                account.capacity.rate = account.client.rate_limiter.effective_rate
-
     def hand_over(self, moved: Collection[str] = ()) -> PollMemory:
         """Return what the schedule that replaces this one takes over; accounts that have `moved` are polled at once."""
         refused = {name for name, account in self.accounts.items() if account.client.credential.is_refused()}
@@ -228,15 +220,21 @@ class Schedule:
             self.tick(name)
         self._show_capacity(self.last_tick)
 
-    async def targets_changed(self, discover: Collection[str] = ()) -> None:
-        """Poll new targets at once; `discover` has the accounts that are discovered again at once."""
-        for name, plan in self.plans.items():
-            if plan.collector.discovers:
-                self.due_times.make_due(name, lambda target: target.account in discover)
+    async def targets_changed(self) -> None:
+        """Poll new targets at once."""
+        for name in self.plans:
             self.tick(name)
             # With thousands of new targets a tick takes long; others run between those of two collectors.
             await asyncio.sleep(0)
         self._show_capacity(self.last_tick)
+
+    async def poll_again(self, keys: Collection[PollKey]) -> None:
+        """Poll targets at once, within the budgets."""
+        for name in self.plans:
+            own = {key.target for key in keys if key.collector == name}
+            self.due_times.make_due(name, lambda target, own=own: target.key in own)  # type: ignore[misc] # of this round
+            self.tick(name)
+            await asyncio.sleep(0)
 
     async def stop(self) -> None:
         """Stop ticking, and cancel the polls that are running; those that wait for the ledger continue."""

@@ -97,7 +97,7 @@ class ScriptBudgets:
         self.telemetry.script_budget_unmatched.clear()
         for own in ((account, name) for account in known for name in self.configured[account].dollars):
             self.telemetry.script_budget_unmatched.labels(*own).set(own not in owners)
-            if own not in owners and self.registry.share.total == 1:
+            if own not in owners and self.registry.shard.total == 1:
                 unmatched.append(own)
         for account, name in set(unmatched) - set(self.unmatched):
             logger().warning("monthly budget belongs to no script", account=account, script=name)

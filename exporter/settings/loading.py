@@ -66,7 +66,7 @@ def load_with_origins(
         try:
             above = [{path: text for path, (text, _) in given.items()} for given in (command_line, environment)]
             settings = Settings(above, **resolved)
-            settings.shard.shard(host_name or socket.gethostname())
+            settings.own_shard(host_name or socket.gethostname())
         except ValidationError as error:
             faults.extend(faults_of(error, Settings, origins.locate))
         except ShardOrdinalError as error:

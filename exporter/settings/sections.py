@@ -19,7 +19,8 @@ from exporter.settings.service import (
     StateSettings,
     WebSettings,
 )
-from exporter.validation.section import Section, at, duplicates, named, peek, refused
+from exporter.targets.sharding import Shard
+from exporter.validation.section import Section, duplicates, named, refused
 from exporter.validation.types import Text
 
 
@@ -46,14 +47,19 @@ class Sections(Section):
 
     @classmethod
     def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
-        """Refuse names that are used twice, and shards by leases without a shared database."""
+        """Refuse names that are used twice."""
         for key in ("accounts", "databases"):
             yield from duplicates(named(raw, key, "name"), "name")
         yield from duplicate_queries(raw)
         yield from endpoint_names(raw)
-        is_shared = any(peek(raw.get("state"), key) is not None for key in ("url", "url_file"))
-        if peek(raw.get("shard"), "index") == "lease" and not is_shared:
-            yield at(("shard", "index"), refused("lease needs a database that all exporters share: set state.url_file"))
+
+    def own_shard(self, host_name: str) -> Shard | None:
+        """Return the shard that the configuration or the host name gives; None if the state database does.
+
+        Raises ShardOrdinalError as `ShardSettings.shard` does.
+        """
+        is_found = self.shard.index == "auto" and self.state.is_shared
+        return None if is_found else self.shard.shard(host_name)
 
     def collector_settings(self) -> dict[str, CollectorSettings]:
         """Return the settings of every collector and configured endpoint, by the collector's `section`."""

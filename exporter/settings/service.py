@@ -12,7 +12,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from exporter.collectors.catalogue import CATALOGUE
 from exporter.collectors.endpoints.endpoint import Endpoint
-from exporter.targets.sharding import Shard, Share
+from exporter.targets.sharding import Shard
 from exporter.validation.faults import KeyPath
 from exporter.validation.secrets import Secret, SecretFile, SecretFileError, parse_secret, read_secret
 from exporter.validation.section import Section, at, expected, refused
@@ -153,7 +153,7 @@ class StateSettings(Section):
         default="default", description="The name of the exporters that share their counters in the database."
     )
     lease: LeaseLength = Field(
-        default=15.0, description="How long an exporter keeps its shards in the database without renewing them."
+        default=15.0, description="After how long the database frees the shard of an exporter that does not answer."
     )
     retention: Retention = Field(default=2_592_000.0, description="How long a removed target's counters are kept.")
 
@@ -209,51 +209,34 @@ def _address_problem(address: str, *, is_file: bool) -> str:
     return ""
 
 
-def _parse_index(value: object) -> int | Literal["auto", "lease"]:
-    if value in ("auto", "lease"):
-        return value
+def _parse_index(value: object) -> int | Literal["auto"]:
+    if value == "auto":
+        return "auto"
+    if value == "lease":
+        raise refused("lease was removed; auto takes the first shard of the state database that is free")
     number = _whole(value)
     if number is None:
-        raise expected("a whole number from 0, auto or lease")
+        raise expected("a whole number from 0 or auto")
     return number
 
 
 class ShardSettings(Section):
-    """Which share of the targets this process polls."""
+    """Which part of the targets this process polls."""
 
-    index: Annotated[int | Literal["auto", "lease"], PlainValidator(_parse_index), Metavar("INTEGER|auto|lease")] = (
-        Field(
-            default=0,
-            description="This shard's number, from 0; auto: the ordinal at the end of the host name; lease: a fair "
-            "share of the shards, by leases in the state database.",
-        )
+    index: Annotated[int | Literal["auto"], PlainValidator(_parse_index), Metavar("INTEGER|auto")] = Field(
+        default=0,
+        description="This shard's number, from 0; auto: the ordinal at the end of the host name, and with state.url "
+        "the first that is free.",
     )
     total: int = Field(default=1, ge=1, le=_MOST_SHARDS, description="How many shards there are.")
 
-    @property
-    def is_leased(self) -> bool:
-        """Whether exporters share the shards by leases."""
-        return self.index == "lease"
-
-    @property
-    def parts(self) -> int:
-        """By how much the budgets of accounts are divided; 1 with leases, where the share changes at run time."""
-        return 1 if self.is_leased else self.total
-
-    def own(self, host_name: str) -> Share:
-        """Return the shards of a command that is not the exporter: all of them if they are shared by leases.
-
-        Raises ShardOrdinalError as `shard`.
-        """
-        return Share(frozenset(range(self.total)), self.total) if self.is_leased else self.shard(host_name)
-
     def shard(self, host_name: str) -> Shard:
-        """Return the shard of this process; the first one if shards are shared by leases.
+        """Return the shard of this process, where the state is not in a database.
 
         Raises ShardOrdinalError if the number is to come from the host name, and cannot.
         """
         if self.index != "auto":
-            return Shard(0 if self.index == "lease" else self.index, self.total)
+            return Shard(self.index, self.total)
         found = _ORDINAL.search(host_name.partition(".")[0])
         if found is None:
             raise ShardOrdinalError(f"host name '{host_name}' does not end in a number, as 'exporter-0' does")

@@ -6,7 +6,7 @@ from itertools import islice
 
 from exporter.foreign.patterns import Pattern
 from exporter.targets.directory import Directory, Known
-from exporter.targets.sharding import Share
+from exporter.targets.sharding import Shard
 from exporter.targets.target import NAMED_BY_SEARCH, Inventory, Resource, ResourceList, Target, TargetKey
 
 # A resource is removed when this many complete listings in a row do not contain it.
@@ -70,14 +70,14 @@ class Registry:
     Attributes:
         version: grows whenever the targets change.
         by_key: the targets that are polled, as they are polled now, with names that were learnt since.
-        share: the shards that this process polls now.
+        shard: the shard that this process polls.
         directory: what is known of resources that are not polled here.
     """
 
-    def __init__(self, share: Share) -> None:
+    def __init__(self, shard: Shard) -> None:
         self.version = 0
         self.by_key: dict[TargetKey, Target] = {}
-        self.share = share
+        self.shard = shard
         self._known: dict[TargetKey, str] = {}
         self._selections: dict[tuple[str, str], Selection] = {}
         self._accounts: list[str] = []
@@ -92,7 +92,7 @@ class Registry:
 
     def owns(self, key: TargetKey) -> bool:
         """Return whether this process polls a resource; of a rate limit, by its configured shield zone."""
-        return self._owner_of(key) in self.share.held
+        return self._owner_of(key) == self.shard.index
 
     def _owner_of(self, key: TargetKey, parent: str = "") -> int:
         if key.kind == "rate_limit":
@@ -100,7 +100,7 @@ class Registry:
             # configuration.
             fixed = self._fixed.get((key.account, key.kind), {}).get(key.id)
             parent = parent if fixed is None else fixed.attributes.get("shield_zone_id", "")
-        return self.share.owner_of(key, parent)
+        return self.shard.owner_of(key, parent)
 
     def shard_of(self, key: TargetKey) -> int | None:
         """Return the shard of a target, None for a rate limit of an unknown shield zone; any thread may call this."""
@@ -115,11 +115,6 @@ class Registry:
         """Add names that an earlier run or another process knows; known names are kept."""
         for key, name in names.items():
             self._known.setdefault(key, name)
-
-    def reshard(self, share: Share) -> Change:
-        """Change the shards that this process polls; return what changed."""
-        self.share = share
-        return self._rebuild(set(self._selections) | set(self._targets))
 
     def is_strange(self, key: TargetKey) -> bool:
         """Return whether a resource of an earlier run belongs to another shard now.
@@ -179,7 +174,7 @@ class Registry:
             # their names are used and no shard polls them.
             key = TargetKey.of(account, kind, resource.id)
             shard = self._owner_of(key, resource.parent)
-            if kind != "cdn" and not self.share.may_change and shard not in self.share.held:
+            if kind != "cdn" and shard != self.shard.index:
                 if resource.id in fixed:
                     self._rename(key, resource.name)
                 continue
@@ -235,7 +230,7 @@ class Registry:
                 name = target.name or self.name_of(target.key)
                 yield target if name == target.name else replace(target, name=name)
         for resource_id, entry in self._listed.get(key, {}).items():
-            is_own = resource_id not in fixed and entry.shard in self.share.held
+            is_own = resource_id not in fixed and entry.shard == self.shard.index
             if is_own and selection.rejection(entry.resource.name) is None:
                 zone = {"shield_zone_id": entry.resource.parent} if entry.resource.parent else {}
                 name = self.name_of(TargetKey.of(*key, resource_id))
@@ -276,7 +271,7 @@ class Registry:
         for account in sorted(self._accounts):
             own = self.polled(account, kind)
             yield from own.values()
-            if every_shard and self.share.held:
+            if every_shard and self.shard.index is not None:
                 yield from (one for one in self._fixed.get((account, kind), {}).values() if one.id not in own)
 
     def selections(self, kind: str) -> list[Selection]:
@@ -291,7 +286,7 @@ class Registry:
     def listed(self, account: str, kind: str) -> list[Resource]:
         """Return the listed resources of a kind in an account that belong to this process's shards, polled or not."""
         listed = self._listed.get((account, kind), {}).values()
-        return [entry.resource for entry in listed if entry.shard in self.share.held]
+        return [entry.resource for entry in listed if entry.shard == self.shard.index]
 
     def selected(self, account: str, kind: str) -> Iterator[Known]:
         """Yield each selected resource, whichever shard polls it: those that are configured, listed or remembered.
@@ -317,7 +312,7 @@ class Registry:
     def unread(self, account: str) -> list[Target]:
         """Return some scripts of other shards whose own answer is not known; any shard shows their host names."""
         selection = self._selections.get((account, "script"))
-        if selection is None or not self.share.held:
+        if selection is None or self.shard.index is None:
             return []
         selected = self.selected(account, "script")
         strange = (one.key.id for one in selected if one.facts is None and not self.owns(one.key))

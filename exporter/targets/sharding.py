@@ -7,27 +7,20 @@ from exporter.targets.target import TargetKey
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
-    """The shards that a process polls.
+class Shard:
+    """The part of the targets that a process polls as long as it runs.
 
     Attributes:
-        held: the numbers of these shards, from 0.
+        index: the number of the shard, from 0; None for a spare, which polls nothing.
         total: how many shards there are.
-        may_change: whether shards are added and removed while the process runs.
     """
 
-    held: frozenset[int]
-    total: int
-    may_change: bool = False
+    index: int | None = 0
+    total: int = 1
 
     def owns(self, key: TargetKey) -> bool:
         """Return whether the process polls a target."""
-        return self.owner_of(key) in self.held
-
-    @property
-    def first(self) -> int:
-        """The lowest number of a shard that the process polls; 0 if there is none."""
-        return min(self.held, default=0)
+        return self.owner_of(key) == self.index
 
     def owner_of(self, key: TargetKey, parent: str = "") -> int:
         """Return the number of the shard that a target belongs to.
@@ -44,20 +37,6 @@ class Share:
             # The budget of a database is not divided among shards: one shard runs all of its queries.
             kind, target_id = "database", target_id.partition("/")[0]
         return owner(f"{key.account}/{kind}/{target_id}", self.total)
-
-
-class Shard(Share):
-    """One shard, which the process polls as long as it runs.
-
-    Args:
-        index: the number of the shard, from 0.
-        total: how many shards there are.
-    """
-
-    __slots__ = ()
-
-    def __init__(self, index: int = 0, total: int = 1) -> None:
-        Share.__init__(self, frozenset({index}), total)
 
 
 def owner(key: str, total: int) -> int:

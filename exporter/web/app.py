@@ -19,7 +19,7 @@ from exporter.web import api
 from exporter.web.discovery import INCOMPLETE, discover, groups
 from exporter.web.explanation import explain
 from exporter.web.headers import PAGE_POLICY, accepts_gzip, with_headers
-from exporter.web.metrics import Fence, MetricsEndpoint
+from exporter.web.metrics import MetricsEndpoint
 from exporter.web.page.assets import Asset, load_assets
 from exporter.web.status import View
 from exporter.web.target_query import PAGE_ROWS, PAGE_SORT, QueryError, parse_query
@@ -57,9 +57,9 @@ class _Endpoints:
     async def ready(self, _request: Request) -> Response:
         """`/-/ready`: 200 from when discovery has ended and a call was authenticated; 503 before."""
         waits_for = self._view.waits_for()
-        blocked = self._view.blocked()
+        spare = self._view.spare()
         # A roll-out that replaces the exporters for which this one waits must go on.
-        ready = f"ready, but waits: {blocked}\n" if blocked else "ready\n"
+        ready = f"ready, {spare}\n" if spare else "ready\n"
         return PlainTextResponse(f"not ready: {waits_for}\n" if waits_for else ready, 503 if waits_for else 200)
 
     async def reload(self, request: Request) -> Response:
@@ -167,11 +167,11 @@ async def _refusal(_request: Request, error: Exception) -> Response:
 
 
 def create_app(
-    view: View, renderer: Renderer, reload: Reload, fence: Fence | None = None, *, route_prefix: str = "/"
+    view: View, renderer: Renderer, reload: Reload, session: Callable[[], int] = lambda: 1, *, route_prefix: str = "/"
 ) -> ASGIApp:
-    """Build the application that serves all endpoints below a prefix; without a fence, all counters are served."""
+    """Build the application that serves all endpoints below a prefix; `session` is that of `MetricsEndpoint`."""
     endpoints = _Endpoints(view, reload)
-    metrics = MetricsEndpoint(renderer, lambda: view.known().collectors, view.is_target, fence)
+    metrics = MetricsEndpoint(renderer, lambda: view.known().collectors, view.is_target, session)
     routes: list[BaseRoute] = [
         Route("/metrics", metrics, methods=["GET"]),
         Route("/-/healthy", endpoints.healthy),

@@ -27,6 +27,8 @@ def discover(view: View, kind: str, query: QueryParams) -> tuple[list[Known], li
         QueryError: a parameter is unknown or has an invalid value.
     """
     registry, is_gone = view.registry, view.schedule().is_gone
+    if spare := view.spare():
+        raise HTTPException(503, spare)
     kinds = registry.listed_kinds()
     if kind not in kinds:
         raise HTTPException(404, f"there is no kind {kind[:50]!r}; there are: {', '.join(kinds)}")

@@ -19,12 +19,13 @@ PARAMETERS: Mapping[str, str] = {
 def explain(view: View, fields: Iterable[tuple[str, str]]) -> dict[str, Any]:
     """Answer the question in a URL's fields with plain values; raises QueryError if it is wrong.
 
-    `others` is what there is to say of each named target without absences.
+    `others` is what there is to say of each named target without absences. A spare says of all that it is one.
     """
     given, explainer = read_fields(fields, PARAMETERS, ()), view.explainer
     known = [info.name for collector in explainer.collectors() for info in collector.families]
     families, targets = check("family", given.get("family", []), known, is_listed=False), given.get("target", [])
-    found = explainer.absences(families, targets)
+    spare = view.spare()
+    found = [] if spare else explainer.absences(families, targets)
     explained = {text for absence in found for one in absence.targets for text in (one.key.label, one.name)}
     absences = [
         {
@@ -43,4 +44,6 @@ def explain(view: View, fields: Iterable[tuple[str, str]]) -> dict[str, Any]:
         for absence in found
     ]
     others = {label_value(one): explainer.answer(one) for one in targets if one not in explained}
+    if spare:
+        others = dict.fromkeys(map(label_value, targets or ["*"]), spare)
     return {"now": view.clocks.wall(), "absences": absences, "others": others}

@@ -1,10 +1,8 @@
 """`/metrics`: the rendered bytes of the current generation, or the part of it that a filter selects."""
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Protocol
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers
@@ -13,7 +11,6 @@ from starlette.types import Receive, Scope, Send
 
 from exporter.exposition.exposition import Filter, Format
 from exporter.exposition.renderer import Renderer
-from exporter.targets.target import PollKey
 from exporter.web.headers import ALWAYS, accepts_gzip, choose_format, with_headers
 
 PARAMETERS = ("name[]", "collect[]", "target")
@@ -23,31 +20,21 @@ LARGEST_PIECE = 512 * 1024
 STRETCH_BYTES = 512 * 1024
 
 
-class Fence(Protocol):
-    """Decides which counters may be served: those that no other exporter counts."""
-
-    def holds(self) -> bool:
-        """Return whether no other exporter counts any of the rendered counters, with certainty."""
-
-    def counted(self) -> Mapping[int, int]:
-        """Return the shards that certainly no other exporter counts, with a number that changes with the holder."""
-
-    def shard_of(self, key: PollKey, /) -> int | None:
-        """Return the shard of a target; None if it is unknown. Called on any thread."""
-
-
 @dataclass(frozen=True, slots=True)
 class MetricsEndpoint:
     """Serves the exposition; a scrape renders nothing.
 
-    `collectors` returns the names that `collect[]` accepts, and `is_target` whether a target is polled here. Without a
-    fence, all counters are served.
+    Attributes:
+        collectors: returns the names that `collect[]` accepts.
+        is_target: returns whether a target is polled here.
+        session: returns a number that changes when another exporter may have counted in between; 0 while the counters
+            of targets may not be served. It is called in each request, as this process may have been suspended.
     """
 
     renderer: Renderer
     collectors: Callable[[], Iterable[str]]
     is_target: Callable[[str], bool]
-    fence: Fence | None = None
+    session: Callable[[], int] = lambda: 1
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a scrape."""
@@ -59,8 +46,7 @@ class MetricsEndpoint:
             await wanted(scope, receive, with_headers(send))
             return
         pieces: Iterable[bytes]
-        # Checked in each request: this process may have been suspended, and another one may count now.
-        if wanted == Filter() and (self.fence is None or self.fence.holds()):
+        if wanted == Filter() and self.session():
             ready = self.renderer.current.bodies[form]
             if gzip:
                 self.renderer.exposition.packed.add(form)
@@ -72,16 +58,12 @@ class MetricsEndpoint:
         await _send(send, form, pieces, size, gzip=gzip, is_head=scope["method"] == "HEAD")
 
     async def _select(self, wanted: Filter, form: Format, *, gzip: bool) -> bytes:
-        fence = self.fence
-        if fence is None:
-            return await self.renderer.select(wanted, form, gzip=gzip)
         while True:
-            counted = fence.counted()
-            own = replace(wanted, counts=partial(_is_of, counted, fence.shard_of))
-            # A later whole scrape is served from a generation; that generation must not be older than this answer.
-            selected = await self.renderer.select(own, form, gzip=gzip, renew=wanted == Filter())
+            session = self.session()
+            own = replace(wanted, has_counters=session > 0)
+            selected = await self.renderer.select(own, form, gzip=gzip)
             # Another exporter may have begun to count since this answer was begun.
-            if fence.counted() == counted:
+            if not session or self.session() == session:
                 return selected
 
     def _wanted(self, query_string: bytes) -> Filter | PlainTextResponse:
@@ -101,10 +83,6 @@ class MetricsEndpoint:
             words = f"{stranger[:MOST_QUOTED]!r} is not a target that is polled here; /api/v1/targets lists them\n"
             return PlainTextResponse(words, status_code=404)
         return Filter(names, collectors, targets)
-
-
-def _is_of(shards: Collection[int], shard_of: Callable[[PollKey], int | None], key: PollKey) -> bool:
-    return bool(shards) and shard_of(key) in shards
 
 
 async def _send(send: Send, form: Format, pieces: Iterable[bytes], size: int, *, gzip: bool, is_head: bool) -> None:

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from exporter.clock import Clocks
 from exporter.explain.explainer import Explainer
@@ -15,10 +14,6 @@ from exporter.targets.target import Target, TargetKey
 from exporter.web import status_models as views
 from exporter.web.status_models import UNWELL, State, credential_of
 from exporter.web.target_query import FilterValues, Pair, TargetQuery, state_of
-
-if TYPE_CHECKING:
-    # Needs the PostgreSQL driver, which is an optional extra.
-    from exporter.counters.lease import Leases
 
 SLOWEST_TICK = 30.0
 MOST_FAILURES = 50
@@ -66,8 +61,8 @@ class View:
         renderer_alive: whether generations of the exposition are still made.
         config: when the configuration in force was loaded, and the faults of a later one that was refused.
         unmatched_budgets: account and configured name of the monthly budgets that belong to no script.
-        blocked: returns why this exporter holds no shard, and since when; empty if nothing prevents it.
-        leases: the leases in the state's database; None if the state is not in a database.
+        spare: returns why this exporter polls nothing, such as "spare: 4 of 4 shards are held"; empty if it polls.
+        unproven: returns what a spare waits for before it is ready; empty if it could take a shard.
         ledger: the state of the durable counters; None if unknown.
     """
 
@@ -85,8 +80,8 @@ class View:
     version: str
     started: float
     explainer: Explainer
-    blocked: Callable[[], str] = str
-    leases: "Leases | None" = None
+    spare: Callable[[], str] = str
+    unproven: Callable[[], str] = str
     ledger: Callable[[], views.LedgerView | None] = lambda: None
     _was_ready: bool = False
 
@@ -101,13 +96,12 @@ class View:
     def waits_for(self) -> str:
         """Return what readiness waits for; empty for good once discovery has ended and a call was authenticated.
 
-        An exporter without a shard polls nothing: it is ready as soon as it could take one over.
+        A spare polls nothing: it is ready as soon as it could take a shard.
         """
         if self._was_ready:
             return ""
-        if self.registry.share.may_change and not self.registry.share.held:
-            is_standby = self.leases is not None and self.leases.has_answered
-            return "" if is_standby else "the state's database has not answered"
+        if self.registry.shard.index is None and (unproven := self.unproven()):
+            return self._refusal() or unproven
         silent = [name for name, is_up in self.account_up().items() if not is_up]
         if not self.schedule().all_discovered(silent):
             return self._refusal() or "discovery has not ended"
@@ -197,13 +191,11 @@ class View:
             now=self.clocks.wall(),
             ready=not waits_for,
             waits_for=waits_for,
-            blocked=self.blocked(),
+            spare=self.spare(),
             healthy=not ailment,
             ailment=ailment,
-            shard=self.registry.share.first,
-            shards=self.registry.share.total,
-            held=tuple(sorted(self.registry.share.held)),
-            leases=tuple(self._leases()),
+            shard=self.registry.shard.index,
+            shards=self.registry.shard.total,
             series=self.series(),
             config_loaded=loaded,
             config_faults=faults,
@@ -214,16 +206,6 @@ class View:
             collectors=tuple(self._collectors(schedule, census)),
             failures=failures,
         )
-
-    def _leases(self) -> Iterator[views.ShardView]:
-        share = self.registry.share
-        if self.leases is None or not share.may_change:
-            return
-        known = {lease.shard: lease for lease in self.leases.holdings if lease.shards == share.total}
-        for shard in range(share.total):
-            lease = known.get(shard)
-            holder, epoch = ("", 0) if lease is None else (lease.holder, lease.epoch)
-            yield views.ShardView(shard, holder, epoch, shard in share.held)
 
     def _failures(self, census: Census) -> Iterator[views.FailureView]:
         """Yield the groups of failing targets, the newest first."""

@@ -166,32 +166,14 @@ class LedgerView:
 
 
 @dataclass(frozen=True, slots=True)
-class ShardView:
-    """Which exporter holds a shard, if shards are shared by leases.
-
-    Attributes:
-        holder: the exporter's host, process id and a random text; empty if no exporter holds it.
-        epoch: how often it has been claimed; 0 if no exporter holds it.
-        own: whether this exporter holds it.
-    """
-
-    shard: int
-    holder: str
-    epoch: int
-    own: bool
-
-
-@dataclass(frozen=True, slots=True)
 class StatusView:
     """The state of the whole exporter.
 
     Attributes:
         started: unix seconds, like the other times.
-        shard: the index of this shard, from 0; the first one if it holds several.
-        held: the shards that this exporter polls.
-        leases: who holds which shard; empty if shards are not shared by leases.
+        shard: the index of this shard, from 0; None for a spare.
         waits_for: what readiness waits for; empty if it is ready.
-        blocked: why this exporter holds no shard, and since when; empty if nothing prevents it.
+        spare: why this exporter polls nothing; empty if it has a shard.
         ailment: the part that has stalled; empty if it is healthy.
         series: the number of exposed series of targets.
         config_loaded: when the configuration in force was loaded.
@@ -207,13 +189,11 @@ class StatusView:
     now: float
     ready: bool
     waits_for: str
-    blocked: str
+    spare: str
     healthy: bool
     ailment: str
-    shard: int
+    shard: int | None
     shards: int
-    held: tuple[int, ...]
-    leases: tuple[ShardView, ...]
     series: int
     config_loaded: float
     config_faults: tuple[str, ...]

@@ -1,7 +1,5 @@
 """Creates the parts' arguments from the settings."""
 
-import hashlib
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from exporter.collectors import discovery
@@ -29,22 +27,6 @@ def named(settings: Settings) -> dict[str, AccountSettings | DatabaseSettings]:
 def addresses(settings: Settings) -> dict[str, str]:
     """Return the base addresses of the accounts, by account."""
     return {account.name: account.base_url for account in settings.accounts}
-
-
-def digests(settings: Settings) -> str:
-    """Return digests of the accounts' addresses, and of where targets come from, to be compared by other exporters."""
-    accounts = {name: _digest(address) for name, address in addresses(settings).items()}
-    sources = [
-        [one.account, one.kind, one.discover, sorted(target.id for target in one.fixed)]
-        + [[pattern.pattern for pattern in patterns] for patterns in (one.include, one.exclude)]
-        for one in selections(settings)
-        if one.fixed or one.discover
-    ]
-    return json.dumps({"accounts": accounts, "sources": _digest(json.dumps([accounts, sorted(sources, key=str)]))})
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def queries(databases: Sequence[DatabaseSettings], interval: float) -> list[DatabaseQuery]:

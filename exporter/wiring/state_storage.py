@@ -1,62 +1,49 @@
-"""Creates the storage of the state in a database from its settings."""
+"""Creates the storage of the state from its settings."""
 
-import os
-import secrets
+import asyncio
 import socket
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import TYPE_CHECKING
 
-from exporter.counters.storage import NullObserver, StorageError
+from exporter.clock import Clocks
+from exporter.counters.on_thread import OnThread
+from exporter.counters.state_file import FileStorage
+from exporter.counters.storage import MemoryStorage, Storage, StorageError
+from exporter.settings.model import Settings
 from exporter.settings.service import StateSettings
-from exporter.targets.sharding import Share
-from exporter.targets.target import PollKey
 from exporter.validation.secrets import SecretFileError
 
 if TYPE_CHECKING:
     from exporter.counters.database_storage import DatabaseStorage
-    from exporter.counters.lease import StorageObserver
 
 
-def database_storage(
-    state: StateSettings, share: Share, observer: "StorageObserver", shard_of: Callable[[PollKey], int | None]
-) -> "DatabaseStorage":
-    """Create the storage of one shard, or of the shards that are held by leases, in a state database.
+def own_storage(state: StateSettings, clocks: Clocks, set_aside: Callable[[float], None]) -> Storage:
+    """Create the storage of a process that shares its state with no other: a file, or its memory."""
+    if state.path is None:
+        return MemoryStorage()
+    return OnThread(FileStorage(state.path, clocks.wall, set_aside))
 
-    `observer` is called when shards come and go. `shard_of` returns the shard of a row; None if it is not known.
-    """
+
+def database_storage(settings: Settings, seen: Callable[[Collection[int] | None], None]) -> "DatabaseStorage":
+    """Create the storage in a state database; `seen` is called with the shards that any exporter holds."""
     # Imported here because it is an optional extra; the settings have checked that it is installed.
     from exporter.counters.database_storage import DatabaseStorage  # noqa: PLC0415 - an extra
-    from exporter.counters.state_database import Group  # noqa: PLC0415 - an extra
 
-    holder = f"{socket.gethostname()}/{os.getpid()}/{secrets.token_hex(4)}"
-    return DatabaseStorage(
-        partial(_address, state),
-        Group(state.installation, share.total, holder),
-        observer,
-        only=None if share.may_change else share.first,
-        shard_of=shard_of,
-        lease=state.lease,
-    )
+    state, total = settings.state, settings.shard.total
+    own = settings.own_shard(socket.gethostname())
+    wanted = range(total) if own is None or own.index is None else (own.index,)
+    return DatabaseStorage(partial(_address, state), state.installation, total, wanted, seen=seen, lease=state.lease)
 
 
-def lone_storage(state: StateSettings, share: Share) -> "DatabaseStorage":
-    """Create the storage for a command that uses one shard of a state database for a short time."""
-    return database_storage(state, share, NullObserver(), lambda _key: share.first)
-
-
-def problem_of(state: StateSettings) -> str:
+def problem_of(settings: Settings) -> str:
     """Return why the state database cannot be used; empty if it can, or if the state is not in a database."""
-    if not state.is_shared:
+    if not settings.state.is_shared:
         return ""
-    from exporter.counters.state_database import StateDatabase  # noqa: PLC0415 - an extra
-
-    with closing(StateDatabase(partial(_address, state), state.lease)) as database:
-        try:
-            database.check()
-        except StorageError as error:
-            return str(error)
+    try:
+        asyncio.run(database_storage(settings, lambda _shards: None).check())
+    except StorageError as error:
+        return str(error)
     return ""
 
 

@@ -68,12 +68,6 @@ class Platform:
             clock.advance(STEP_SECONDS)
         self._add(lambda: (self._chance.randrange(1, 50), self._chance.choice((0, 0, 0, 1, 3))))
 
-    def next_day(self) -> None:
-        """End the day, and with the third one the month; queries leave a past day, and its counters must not fall."""
-        clock = self.world.clock
-        clock.advance((clock.now() // DAY + 1) * DAY + 1800 - clock.now())
-        self._add(lambda: (-self._chance.randrange(1, 20), 1))
-
     def _add(self, draw: Callable[[], tuple[int, int]]) -> None:
         """Add a number of queries to a day so many days ago, for each of some zones."""
         today = datetime.fromtimestamp(self.world.clock.now(), UTC).date()

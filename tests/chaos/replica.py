@@ -39,6 +39,11 @@ class Replica:
         self._resumed = 0.0
 
     @property
+    def address(self) -> str:
+        """The host and port of its process; empty if it has ended."""
+        return "" if self._process is None else self._process.url.removeprefix("http://")
+
+    @property
     def name(self) -> str:
         """The unique name of the process."""
         return f"{self._folder.name}/{self._process.pid if self._process is not None else 'ended'}"
@@ -97,7 +102,7 @@ class Replica:
         # What a suspended process had not answered, it answered after it went on.
         was_suspended = asked < self._resumed <= received
         counters, own = await asyncio.to_thread(parsed, text)
-        return Answer(name, self._resumed if was_suspended else asked, received, counters, own, was_suspended)
+        return Answer(name, self._resumed if was_suspended else asked, received, counters, own)
 
 
 def parsed(text: str) -> tuple[Samples, Samples]:

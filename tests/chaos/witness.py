@@ -3,11 +3,9 @@
 import time
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-
-# What replicas count: rows that the database refused, and shards that others claimed while one held them.
-REFUSED, LOSSES = "edge_exporter_ledger_refused_rows_total", "edge_exporter_shard_losses_total{"
+from itertools import pairwise
 
 Samples = dict[str, float]
 
@@ -23,7 +21,6 @@ class Answer:
         received: the monotonic time at which it was received.
         counters: the counters of targets.
         own: the program's own samples.
-        was_suspended: whether the process was suspended at the time of the request.
     """
 
     process: str
@@ -31,7 +28,6 @@ class Answer:
     received: float
     counters: Mapping[str, float]
     own: Mapping[str, float]
-    was_suspended: bool = False
 
 
 @dataclass
@@ -43,8 +39,7 @@ class Witness:
         event: what happens at the moment.
         gaps: event → how long no replica served a series that had been served, in seconds, for each time; by what
             happened when it was missed first.
-        suspended: answers of processes that were suspended when they were asked.
-        suspended_counters: counters in those answers.
+        longest: the longest gap, its event and its series.
         rounds: how many rounds there were.
         last: the last answer of each process.
     """
@@ -52,15 +47,15 @@ class Witness:
     falls: list[str] = field(default_factory=list)
     event: str = ""
     gaps: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
-    suspended: int = 0
-    suspended_counters: int = 0
+    longest: tuple[float, str, str] = (0.0, "", "")
     rounds: int = 0
     last: dict[str, Answer] = field(default_factory=dict)
     # Series → its values, each higher than the one before, with the times of their receipt.
     _histories: defaultdict[str, list[tuple[float, float]]] = field(default_factory=lambda: defaultdict(list))
+    # Series → the answers that had it: the earliest time, that of the receipt, and the process.
+    _served: defaultdict[str, list[tuple[float, float, str]]] = field(default_factory=lambda: defaultdict(list))
     _seen: dict[str, float] = field(default_factory=dict)
     _missed: dict[str, str] = field(default_factory=dict)
-    _latest: Samples = field(default_factory=dict)
 
     def take(self, answers: Iterable[Answer]) -> None:
         """Record a round of scrapes."""
@@ -69,10 +64,8 @@ class Witness:
         merged: Samples = {}
         for answer in sorted(answers, key=lambda one: one.received):
             self.last[answer.process] = answer
-            if answer.was_suspended:
-                self.suspended += 1
-                self.suspended_counters += len(answer.counters)
             for series, value in answer.counters.items():
+                self._served[series].append((answer.earliest, answer.received, answer.process))
                 history = self._histories[series]
                 place = bisect_right(history, (answer.earliest, float("inf")))
                 if place and value < history[place - 1][1]:
@@ -85,18 +78,22 @@ class Witness:
         for series in merged:
             if (event := self._missed.pop(series, None)) is not None:
                 self.gaps[event].append(now - self._seen[series])
+                self.longest = max(self.longest, (now - self._seen[series], event, series))
             self._seen[series] = now
-        self._latest = merged
 
-    def total(self, family: str) -> int:
-        """Return the sum of an own family of all processes."""
-        owns = (answer.own for answer in self.last.values())
-        return sum(int(value) for own in owns for series, value in own.items() if series.startswith(family))
+    def doubles(self, patience: float) -> Iterator[str]:
+        """Yield the series that two processes served at once: one of them before, and after, an answer of the other.
 
-    def differences(self, expected: Mapping[str, float]) -> list[str]:
-        """Return how the last round differs from the samples of another exporter."""
-        return [
-            f"{series}: {self._latest.get(series)} and not {expected.get(series)}"
-            for series in sorted(expected.keys() | self._latest.keys())
-            if expected.get(series) != self._latest.get(series)
-        ]
+        Answers that are further apart than `patience` may be of two times that a process had the series.
+        """
+        for series, answers in self._served.items():
+            for process in {name for _, _, name in answers}:
+                own = sorted(one for one in answers if one[2] == process)
+                others = sorted(one for one in answers if one[2] != process)
+                begins = [earliest for earliest, _, _ in others]
+                for (_, before, _), (after, _, _) in pairwise(own):
+                    for earliest, received, name in others[bisect_right(begins, before) :]:
+                        if earliest >= after or after - before > patience:
+                            break
+                        if received < after:
+                            yield f"{series}: {name} at {earliest:.2f} to {received:.2f}, between answers of {process}"

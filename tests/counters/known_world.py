@@ -38,6 +38,7 @@ class Watched:
         served: what was served last.
         expected: what should have been served.
         highest: the highest value that was ever served.
+        is_counted: whether a poll of this run is on disk; nothing is served before.
     """
 
     collector: TargetCollector[Any]
@@ -52,9 +53,11 @@ class Watched:
     served: dict[SeriesKey, float] = field(default_factory=dict)
     expected: dict[SeriesKey, Fraction] = field(default_factory=dict)
     highest: dict[SeriesKey, float] = field(default_factory=dict)
+    is_counted: bool = False
 
     def commit(self) -> None:
         """Mark all polls as saved on disk."""
+        self.is_counted = self.is_counted or bool(self.pending)
         for poll, address, is_over in self.pending:
             if is_over:
                 self.is_anew = False

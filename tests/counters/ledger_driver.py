@@ -3,7 +3,6 @@
 import asyncio
 import math
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping
 from datetime import UTC, datetime, timedelta
@@ -12,7 +11,7 @@ from typing import Any, Self, TypeVar
 
 from exporter.clock import Clocks
 from exporter.counters.ledger import Counters, Entry, Ledger
-from exporter.counters.on_thread import BlockingStorage, OnThread
+from exporter.counters.on_thread import OnThread
 from exporter.counters.rows import unpack
 from exporter.counters.state_file import FileStorage
 from exporter.counters.storage import MemoryStorage, Storage
@@ -90,13 +89,12 @@ class LedgerDriver:
 
     def __init__(
         self,
-        location: Path | BlockingStorage | None,
+        location: Path | FileStorage | Storage | None,
         *,
         linger: float = 0.0,
         retry: float = 0.0,
         clock: Callable[[], float] = lambda: WALL,
         monotonic: Callable[[], float] = lambda: 0.0,
-        attempts: int = 0,
         retention: float = math.inf,
         addresses: Mapping[str, str] | None = None,
     ) -> None:
@@ -105,8 +103,9 @@ class LedgerDriver:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="driver", daemon=True)
         self._thread.start()
-        self.storage = FileStorage(location, clock, self.events.set_aside) if isinstance(location, Path) else location
-        storage: Storage = MemoryStorage() if self.storage is None else OnThread(self.storage)
+        if isinstance(location, Path):
+            location = FileStorage(location, clock, self.events.set_aside)
+        storage = OnThread(location) if isinstance(location, FileStorage) else location or MemoryStorage()
         self.ledger = Ledger(
             storage,
             self.events,
@@ -116,12 +115,7 @@ class LedgerDriver:
             retention=retention,
             addresses=addresses,
         )
-        while not self._run(self.ledger.open(may_wait=attempts > 0)):
-            attempts -= 1
-            if not attempts:
-                self._run(storage.close())
-                raise AssertionError("another ledger held the lease")
-            time.sleep(0.05)
+        self._run(self.ledger.open())
 
     def __enter__(self) -> Self:
         return self

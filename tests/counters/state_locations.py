@@ -1,20 +1,20 @@
 """The places of a ledger's rows in tests, a state file or a state database, and the failures of each."""
 
+import asyncio
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import psycopg
 
+from exporter.counters import schema
 from exporter.counters.database_storage import DatabaseStorage
-from exporter.counters.on_thread import BlockingStorage
 from exporter.counters.rows import StateRow
-from exporter.counters.state_database import Group, StateDatabase
 from exporter.counters.state_file import FileStorage, StateFile
-from exporter.counters.storage import NullObserver, StorageError
+from exporter.counters.storage import Storage, StoredState
 from exporter.targets.target import PollKey
 
 LEASE = 15.0
@@ -23,7 +23,7 @@ LEASE = 15.0
 class StateLocation(Protocol):
     """A place where a ledger's rows are stored."""
 
-    def storage(self, clock: Callable[[], float], set_aside: Callable[[float], None]) -> BlockingStorage:
+    def storage(self, clock: Callable[[], float], set_aside: Callable[[float], None]) -> FileStorage | Storage:
         """Return a storage for the current life."""
         ...
 
@@ -110,7 +110,6 @@ class DatabaseLocation:
         self.url = url
         self._lease = lease
         self._life = 0
-        self._holders = 0
 
     @property
     def installation(self) -> str:
@@ -119,13 +118,9 @@ class DatabaseLocation:
 
     def storage(
         self, _clock: Callable[[], float] | None = None, _set_aside: Callable[[float], None] | None = None
-    ) -> DatabaseStorage:
-        """Implement `StateLocation.storage`."""
-        self._holders += 1
-        group = Group(self.installation, 1, f"test/{self._holders}")
-        return DatabaseStorage(
-            lambda: self.url, group, NullObserver(), only=0, shard_of=lambda _key: 0, lease=self._lease
-        )
+    ) -> Storage:
+        """Implement `StateLocation.storage`: it takes its shard when it is opened."""
+        return Claiming(lambda: self.url, self.installation, 1, (0,), lease=self._lease)
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -151,20 +146,28 @@ class DatabaseLocation:
 
     def rows(self) -> dict[PollKey, StateRow]:
         """Implement `StateLocation.rows`."""
-        database = self.connect()
         try:
-            return database.rows(Group(self.installation, 0, ""), ())
-        except StorageError:
+            found = self.execute(
+                "SELECT collector, account, kind, id, name, success, data FROM edge_exporter_row "
+                "WHERE installation = %s",
+                self.installation,
+            )
+        except psycopg.errors.UndefinedTable:
             return {}
-        finally:
-            database.close()
+        return dict(map(schema.row_of, found))
 
-    def connect(self) -> StateDatabase:
-        """Return a connection for the test."""
-        return StateDatabase(lambda: self.url, self._lease)
-
-    def execute(self, statement: str, *values: object) -> list[tuple[object, ...]]:
+    def execute(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         """Run a statement next to the exporter; return the resulting rows."""
         with psycopg.connect(self.url, autocommit=True) as connection:
             cursor = connection.execute(statement.encode(), values)
             return cursor.fetchall() if cursor.description else []
+
+
+class Claiming(DatabaseStorage):
+    """A storage that takes its shard when it is first used, and waits for it if another one has it."""
+
+    async def prepare(self) -> StoredState | None:
+        """Make the storage usable."""
+        while self.index is None and await self.claim() is None:  # noqa: ASYNC110 - another process frees it
+            await asyncio.sleep(0.1)
+        return await super().prepare()

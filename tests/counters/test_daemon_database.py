@@ -4,17 +4,20 @@ import asyncio
 import signal
 import urllib.request
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, suppress
+from contextlib import suppress
 from pathlib import Path
 
+import httpx
 import psycopg
 import pytest
 
+from tests.counters.process import Exporter
 from tests.counters.sharing_processes import (
     QUERIES,
     SharingProcesses,
     served,
     sharing_processes,
+    until,
     until_all,
     until_total,
 )
@@ -27,31 +30,47 @@ async def sharing(tmp_path: Path, postgres: Postgres) -> AsyncIterator[SharingPr
         yield shared
 
 
-async def test_a_suspended_process_serves_no_counter_that_another_has_passed_and_ends(
+async def text(exporter: Exporter, path: str) -> str:
+    """Return an answer, whatever its status."""
+    async with httpx.AsyncClient(trust_env=False) as client:
+        return (await client.get(f"{exporter.url}{path}")).text
+
+
+async def test_a_suspended_process_serves_no_counter_that_another_has_passed_and_is_a_spare_then(
     sharing: SharingProcesses,
 ) -> None:
-    async with sharing.exporter("one") as one:
+    async with sharing.exporter("one") as one, sharing.exporter("two") as two:
         await until_all(one)
         sharing.serve(10)
         await until_total(30, one)
+        assert await text(two, "/-/ready") == "ready, spare: 1 of 1 shards are held\n"
+        assert 'edge_exporter_shard_held{shard="0"} 1.0' in await text(two, "/metrics")
+        assert "Spare: 1 of 1 shards are held" in await text(two, "/")
+        assert (await asyncio.to_thread(two.samples, QUERIES, "zone_id")) == {}
         one.send(signal.SIGSTOP)
-        async with sharing.exporter("two") as two:
-            sharing.serve(10)
-            await until_total(60, two)
-            # It waits in the socket until the process goes on.
-            asked = asyncio.create_task(asyncio.to_thread(urllib.request.urlopen, f"{one.url}/metrics"))
-            await asyncio.sleep(0)
-            one.send(signal.SIGCONT)
-            with suppress(OSError):
-                assert f"{QUERIES}{{" not in (await asked).read().decode()
-            assert await asyncio.to_thread(one.wait) == 1
-            assert "lease lost to another exporter" in one.events
-            assert any("has taken this one's shard in postgresql://127.0.0.1" in event for event in one.events)
-            sharing.serve(1)
-            await until_total(63, two)
+        sharing.serve(10)
+        await until_total(60, two)
+        # It waits in the socket until the process goes on.
+        asked = asyncio.create_task(asyncio.to_thread(urllib.request.urlopen, f"{one.url}/metrics"))
+        await asyncio.sleep(0)
+        one.send(signal.SIGCONT)
+        with suppress(OSError):
+            assert f"{QUERIES}{{" not in (await asked).read().decode()
+
+        async def is_spare() -> bool:
+            return await text(one, "/-/ready") == "ready, spare: 1 of 1 shards are held\n"
+
+        await until(is_spare)
+        assert "edge_dns_window_queries{" not in await text(one, "/metrics")
+        assert "another exporter has taken the shard, this one waits for one" in one.events
+        sharing.serve(1)
+        await until_total(63, two)
+        # A killed holder leaves its shard at once.
+        await asyncio.to_thread(two.end, signal.SIGKILL)
+        await until_total(63, one)
 
 
-async def test_a_process_starts_while_the_database_is_away_and_counts_when_it_is_back(
+async def test_a_process_that_starts_while_the_database_is_away_waits_for_it(
     sharing: SharingProcesses, postgres: Postgres
 ) -> None:
     async with sharing.exporter("one") as one:
@@ -60,15 +79,47 @@ async def test_a_process_starts_while_the_database_is_away_and_counts_when_it_is
     await asyncio.to_thread(postgres.stop)
     try:
         sharing.serve(7)
-        async with AsyncExitStack() as stack:
-            two = await stack.enter_async_context(sharing.exporter("two"))
+        async with sharing.exporter("two") as two:
             assert await served(two) == []
+            assert await text(two, "/-/ready") == "not ready: the state's database has not answered\n"
             await asyncio.to_thread(postgres.start)
             await until_total(21, two)
             assert not any("psycopg" in event for event in two.events), "what the library ignores is not logged twice"
     finally:
         if postgres.has_ended():
             postgres.start()
+
+
+async def test_a_restart_of_the_database_takes_no_shard_away_and_no_counter_back(
+    sharing: SharingProcesses, postgres: Postgres
+) -> None:
+    async with sharing.exporter("one") as one, sharing.exporter("two"):
+        await until_all(one)
+        sharing.serve(10)
+        await until_total(30, one)
+        await asyncio.to_thread(postgres.stop)
+        await asyncio.to_thread(postgres.start)
+        sharing.serve(10)
+        await until_total(60, one)
+
+
+async def test_a_process_of_another_total_waits_and_is_ready_until_the_last_of_the_former_has_ended(
+    sharing: SharingProcesses,
+) -> None:
+    async with sharing.exporter("old", total=1) as old:
+        await until_all(old)
+        async with (
+            sharing.exporter("new", total=2, index="auto") as new,
+            sharing.exporter("newer", total=2, index="auto") as newer,
+        ):
+            words = "ready, spare: exporters with shard.total 1 are running, here it is 2\n"
+
+            async def is_waiting() -> bool:
+                return [await text(one, "/-/ready") for one in (new, newer)] == [words, words]
+
+            await until(is_waiting)
+            assert await asyncio.to_thread(old.end) == 0
+            await until_all(new, newer)
 
 
 async def test_the_password_is_seen_nowhere_and_a_process_that_ends_leaves_its_shard_to_the_next_at_once(
@@ -85,4 +136,4 @@ async def test_the_password_is_seen_nowhere_and_a_process_that_ends_leaves_its_s
         (reported,) = [entry for entry in one.logs if entry["event"] == "started"]
         assert reported["state"].startswith("postgresql://127.0.0.1:")
     with psycopg.connect(sharing.url) as connection:
-        assert connection.execute("SELECT bool_and(expires <= now()) FROM edge_exporter_lease").fetchone() == (True,)
+        assert connection.execute("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'").fetchone() == (0,)

@@ -42,6 +42,7 @@ from exporter.collectors.collector import Polled
 from exporter.counters import state_file
 from exporter.counters.ledger import ZERO_SECONDS
 from exporter.counters.on_thread import OnThread
+from exporter.counters.state_file import FileStorage
 from exporter.platform.errors import NotFound
 from exporter.platform.http.client import Client, Credential
 from exporter.platform.http.rate_limiter import RateLimiter, Retry
@@ -153,10 +154,16 @@ class Platform(RuleBasedStateMachine):
 
     def _begin_life(self) -> Life:
         self.events = LedgerEvents()
-        storage = self.location.storage(self._wall, self.events.set_aside)
+        location = self.location.storage(self._wall, self.events.set_aside)
         polled = [(watched.collector, watched.target) for watched in self.watched.values()]
         # What could not be saved is tried again when the test's clock says so.
-        life = Life(OnThread(storage), self.events, Clocks(self._wall, self.monotonic), polled)
+        storage = OnThread(location) if isinstance(location, FileStorage) else location
+        life = Life(
+            storage,
+            self.events,
+            Clocks(self._wall, self.monotonic),
+            polled,
+        )
         self.runner.run(life.open())
         # It goes on from what was believed at the last commit.
         self.answers.append(Dated(None, self._wall(), self.monotonic.now, self.kept))
@@ -375,6 +382,7 @@ class Platform(RuleBasedStateMachine):
         self.life = self._begin_life()
         for watched in self.watched.values():
             watched.served, watched.expected, watched.zero_since = {}, {}, None
+            watched.is_counted = False
 
     def _ask(self, watched: Watched) -> Polled:
         return self.runner.run(self.life.poll(self.client, watched.collector, watched.target))
@@ -399,7 +407,7 @@ class Platform(RuleBasedStateMachine):
             watched.zero_since = None
         elif watched.zero_since is None:
             watched.zero_since = self.monotonic.now
-        watched.expected = watched.by_the_rules()
+        watched.expected = watched.by_the_rules() if watched.is_counted else {}
         self._note_served(watched)
 
     def _note_served(self, watched: Watched) -> None:

@@ -74,8 +74,8 @@ def _pod_and_access(objects: list[Document]) -> Document:
 @pytest.mark.real
 def test_the_chart_says_of_a_pod_what_the_manifests_say(helm: Helm, kustomize: Callable[..., list[Document]]) -> None:
     enabled = ("--set", "monitor.enabled=true", "--set", "networkPolicy.enabled=true")
-    database = ("--set", "leases.enabled=true", "--set", "shards=12", "--set", "state.existingSecret=x")
-    for overlay, more in (("plain", ()), ("leases", database)):
+    database = ("--set", "shards=2", "--set", "spares=1", "--set", "state.existingSecret=x")
+    for overlay, more in (("plain", ()), ("spare", database)):
         assert _pod_and_access(_objects(helm, *ACCOUNT, *enabled, *more)) == _pod_and_access(
             kustomize(f"overlays/{overlay}")
         )
@@ -83,7 +83,7 @@ def test_the_chart_says_of_a_pod_what_the_manifests_say(helm: Helm, kustomize: C
 
 @pytest.mark.real
 def test_the_test_of_a_release_asks_every_pod_and_counts_them(helm: Helm, tmp_path: Path) -> None:
-    objects = _objects(helm, "--values", str(CHART / "ci" / "leases-values.yaml"))
+    objects = _objects(helm, "--values", str(CHART / "ci" / "spare-values.yaml"))
     (container,) = of_kind(objects, "Pod")["spec"]["containers"]
     interpreter, option, code, *arguments = container["command"]
     assert (interpreter, option, arguments) == ("python", "-c", ["http", "edge-edge-exporter", "/-/healthy", "3"])
@@ -103,7 +103,7 @@ def test_the_test_of_a_release_asks_every_pod_and_counts_them(helm: Helm, tmp_pa
 
 
 @pytest.mark.real
-@pytest.mark.parametrize("example", ["account", "demo", "leases", "openshift", "sharded"])
+@pytest.mark.parametrize("example", ["account", "demo", "openshift", "sharded", "spare"])
 def test_the_notes_name_what_there_is(helm: Helm, tmp_path: Path, example: str) -> None:
     values = tmp_path / "values.yaml"
     notes = '{kind: Notes, text: {{ include (print $.Template.BasePath "/NOTES.txt") $ | toJson }}}'
@@ -141,7 +141,7 @@ RULE = (*ACCOUNT, "--set", "prometheusRule.enabled=true", "--set")
         ((*IMAGE, "--set", "demo=true", "--set", "shards=2"), "demo is one exporter"),
         (("--values", str(SHARDED), "--set", "baseUrl=https://api.example.net"), "are for one account"),
         (("--values", str(SHARDED), "--set", "persistence.existingClaim=x"), "is the volume of one shard"),
-        ((*ACCOUNT, "--set", "leases.enabled=true"), "leases are kept in a database"),
+        ((*ACCOUNT, "--set", "spares=1"), "a spare takes over the counters of a database"),
         ((*ACCOUNT, "--set", "shard=2"), "shard is not allowed"),
         ((*ACCOUNT, "--set", "shards=0"), "shards: Must be greater than or equal to 1"),
         ((*ACCOUNT, "--set", "monitor.kind=Probe"), "monitor.kind"),

@@ -21,7 +21,7 @@ Build = Callable[..., list[Document]]
 
 
 @pytest.mark.real
-@pytest.mark.parametrize("overlay", ["plain", "sharded", "leases", "without-operator"])
+@pytest.mark.parametrize("overlay", ["plain", "sharded", "spare", "without-operator"])
 def test_an_overlay_is_valid_and_what_the_exporter_takes(kustomize: Build, tmp_path: Path, overlay: str) -> None:
     objects = kustomize(f"overlays/{overlay}")
     check_objects(objects, tmp_path, f"kustomize-{overlay}", "monitoring/edge-exporter")

@@ -26,9 +26,6 @@ from tests.fuzz.run import fuzz
 from tests.postgres import postgres_running
 from tests.soak.run import figures, soak
 
-# An event of the chaos with its pauses, and what else belongs to the events' time.
-EVENT_SECONDS = 14.0
-FEWEST_EVENTS = 7
 MINUTES_A_MUTANT = 10.0
 
 
@@ -43,20 +40,17 @@ class Figure:
 
 def takeovers(minutes: float, seed: int) -> Iterator[Figure]:
     """Exporters that share a PostgreSQL under faults, compared with one that nothing disturbs."""
-    events = max(FEWEST_EVENTS, int(minutes * 60 / EVENT_SECONDS))
-    size = Size(events=events, zones=40, scripts=6, shields=3, interval=2.0, seed=seed)
+    size = Size(seconds=minutes * 60, seed=seed)
     with tempfile.TemporaryDirectory() as folder, postgres_running(Path(folder)) as postgres:
         report = asyncio.run(Scenario(size, Path(folder), postgres, _progress).run())
     happened = report["events"]
-    half, most = report["takeover_gaps"]
+    half, most = report["all_gaps"]
     yield Figure("faults", ", ".join(f"{number} {name}" for name, number in happened.items()))
     yield Figure("counters compared", str(report["series"]), report["series"] > 0)
     yield Figure("counters that differ at the end", str(len(report["differences"])), not report["differences"])
     yield Figure("samples lower than one before", str(len(report["falls"])), not report["falls"])
-    yield Figure("shards taken over", str(report["takeovers"]), report["takeovers"] > 0)
-    yield Figure("rows of a former holder that were refused", str(report["refused"]))
-    yield Figure("counters in answers of suspended exporters", str(report["suspended"][1]))
-    yield Figure("gap of a counter after a kill, p50 and p99 (lease of 5 s)", f"{half:.1f} s, {most:.1f} s")
+    yield Figure("counters that two exporters served at once", str(len(report["doubles"])), not report["doubles"])
+    yield Figure("gap of a counter, p50 and p99 (lease of 5 s)", f"{half:.1f} s, {most:.1f} s")
 
 
 def faults(minutes: float, seed: int) -> Iterator[Figure]:

@@ -505,16 +505,6 @@ async def test_a_key_that_is_refused_is_not_offered_more_often_for_that() -> Non
         assert refused == {("main",): 1.0}
 
 
-async def test_a_part_of_the_budget_is_used_by_accounts_and_all_of_it_by_databases() -> None:
-    async with exporter_parts(account=DNS_ONLY, world=world(), database={"auth_token": "any"}) as parts:
-        before = {name: account.capacity.rate for name, account in parts.schedule.accounts.items()}
-        parts.schedule.resize(0.25)
-        accounts = parts.schedule.accounts
-        used = {name: (entry.capacity.rate, entry.client.rate_limiter.rate) for name, entry in accounts.items()}
-        assert used == {name: (rate * (0.25 if name == "main" else 1),) * 2 for name, rate in before.items()}
-        assert accounts["main"].capacity.max_in_flight == accounts["main"].client.rate_limiter.max_in_flight == 2
-
-
 async def test_the_limit_that_binds_is_shown_by_its_name() -> None:
     async with exporter_parts(account={**DNS_ONLY, "budget": {"requests_per_second": 10, "max_in_flight": 8}}) as parts:
         parts.schedule.accounts["main"].capacity.seconds = 5.0

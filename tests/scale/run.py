@@ -82,9 +82,6 @@ def measure(folder: Path, platform: str, zones: int, total: int, postgres: Postg
         wait(lambda: sum(text.count(b"\nedge_dns_queries_total{") for text in plain()) >= zones, "series of all zones")
         served = time.monotonic()
         held = [memory(pid) / 1e6 for pid in pids]
-        commits, seconds = (
-            sum_of_all(f"edge_exporter_state_database_seconds_{what}", operation="commit") for what in ("count", "sum")
-        )
         return {
             "series": int(sum_of_all("edge_exporter_series")),
             "s to first poll": first - began,
@@ -96,8 +93,6 @@ def measure(folder: Path, platform: str, zones: int, total: int, postgres: Postg
             "ms of worst scrape": max(durations) * 1e3,
             "MB of gzip scrape": max(len(body) for _, body in scrapes()) / 1e6,
             "MB of plain scrape": max(map(len, plain())) / 1e6,
-            "commits": int(commits) if database else None,
-            "ms of a commit": seconds / commits * 1e3 if database else None,
         }
 
 

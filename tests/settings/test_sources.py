@@ -13,6 +13,7 @@ from exporter.settings.flag import Flag
 from exporter.settings.flags import flags
 from exporter.settings.loading import load
 from exporter.settings.model import Settings
+from exporter.targets.sharding import Shard
 from exporter.validation.faults import ConfigurationError
 from tests.settings.configurations import ACCOUNT, ENOUGH, load_text, refusal, write
 
@@ -216,7 +217,7 @@ def test_a_file_that_cannot_be_read_hides_nothing_that_is_wrong_elsewhere(
 def test_the_ordinal_of_the_host_name_is_the_shard(tmp_path: Path, host_name: str, message: str | None) -> None:
     text = f"{ACCOUNT}shard:\n  total: 3\n  index: auto\n"
     if message is None:
-        assert load_text(tmp_path, text, host_name=host_name).shard.shard(host_name).first == 2
+        assert load_text(tmp_path, text, host_name=host_name).shard.shard(host_name) == Shard(2, 3)
     else:
         assert refusal(tmp_path, text, host_name=host_name) == [f"config.yml:7: shard.index: {message}"]
 
@@ -265,7 +266,7 @@ VALUES = {
     "INTEGER": "7",
     "HOST:PORT": ":1",
     "PATH": "/p",
-    "INTEGER|auto|lease": "auto",
+    "INTEGER|auto": "auto",
     "debug|info|warning|error": "debug",
     "auto|console|json": "json",
     "access_key|bearer": "bearer",

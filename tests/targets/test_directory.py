@@ -5,7 +5,7 @@ import zlib
 import pytest
 
 from exporter.targets.registry import Registry
-from exporter.targets.sharding import Shard, Share
+from exporter.targets.sharding import Shard
 from exporter.targets.target import Inventory, Resource, ResourceList, Target, TargetKey
 from tests.targets.test_registry import DISCOVERING, registry, zones
 
@@ -93,12 +93,3 @@ def test_a_script_of_another_shard_is_to_be_read_until_its_host_names_are_known(
             made.directory.note(script.key, {})
             read.append(script.key)
     assert len(read) == len(set(read)) == 300 - len(list(made.targets("script")))
-
-
-def test_a_discovery_during_which_the_exporter_loses_its_shards_reads_no_script() -> None:
-    made = registry(type(DISCOVERING)("main", "script", discover=True), Shard(0, 2))
-    scripts = tuple(Resource(str(number), "") for number in range(9))
-    made.apply("main", Inventory({"script": ResourceList(scripts, complete=True)}))
-    assert made.unread("main")
-    made.reshard(Share(frozenset(), 2, may_change=True))
-    assert made.unread("main") == []

@@ -2,7 +2,7 @@
 
 from exporter.foreign.patterns import Pattern
 from exporter.targets.registry import Registry, Selection
-from exporter.targets.sharding import Shard, Share
+from exporter.targets.sharding import Shard
 from exporter.targets.target import Inventory, Resource, ResourceList, Target, TargetKey
 
 
@@ -77,7 +77,7 @@ def test_names_of_an_earlier_run_are_known_before_any_discovery() -> None:
 def test_a_rate_limit_belongs_to_the_shard_of_its_shield_zone() -> None:
     fixed = Target("main", "rate_limit", "7", "login", {"shield_zone_id": "3"})
     # Of four shards, shield zone 3 belongs to the third and shield zone 4 to the second.
-    made = Registry(Share(frozenset({1}), 4, may_change=True))
+    made = Registry(Shard(1, 4))
     made.configure([Selection("main", "rate_limit", (fixed,), discover=True)])
     found = TargetKey.of("main", "rate_limit", "55")
     keys = (fixed.key, found, *(TargetKey.of("main", "shield_zone", zone) for zone in "34"))
@@ -85,9 +85,8 @@ def test_a_rate_limit_belongs_to_the_shard_of_its_shield_zone() -> None:
     assert [made.is_strange(key) for key in keys] == [True, False, True, False]
     made.apply("main", Inventory({"rate_limit": ResourceList((Resource("55", parent="4"),), complete=True)}))
     assert made.shard_of(found) == 1
-    made.reshard(Share(frozenset({1, 2}), 4, may_change=True))
     limits = [(target.name, target.attributes["shield_zone_id"]) for target in made.targets("rate_limit")]
-    assert limits == [("login", "3"), ("", "4")]
+    assert limits == [("", "4")]
 
 
 def test_a_configuration_without_a_kind_removes_its_targets() -> None:
@@ -103,26 +102,3 @@ def test_targets_are_found_by_their_key_in_any_account() -> None:
     assert [target.account for target in made.find("dns_zone/7")] == ["a", "b"]
     assert made.find("dns_zone/8") == []
     assert made.find("nonsense") == []
-
-
-def test_targets_come_and_go_with_the_shards_that_are_held() -> None:
-    """A target that was listed while another exporter held its shard is polled without a new listing."""
-    made = Registry(Share(frozenset(), 4, may_change=True))
-    made.configure([DISCOVERING, Selection("main", "account", (Target("main", "account", "main"),))])
-    assert list(made.targets("account", every_shard=True)) == []
-    listed = ResourceList(tuple(Resource(str(number), f"zone-{number}") for number in range(1, 41)), complete=True)
-    made.apply("main", Inventory({"dns_zone": listed}))
-    assert list(made.targets("dns_zone")) == []
-    held: set[str] = set()
-    for shards in ({0}, {0, 1}, {0, 1, 2, 3}, {2}):
-        share = Share(frozenset(shards), 4, may_change=True)
-        change = made.reshard(share)
-        own = {target.id for target in made.targets("dns_zone")}
-        keys = [TargetKey.of("main", "dns_zone", resource.id) for resource in listed.resources]
-        assert own == {key.id for key in keys if share.owns(key)}
-        assert {target.id for target in change.added if target.kind == "dns_zone"} == own - held
-        assert {target.id for target in change.removed if target.kind == "dns_zone"} == held - own
-        assert {made.shard_of(key) for key in keys if key.id in own} <= shards
-        (account,) = made.targets("account", every_shard=True)
-        assert list(made.targets("account")) == ([account] if share.owns(account.key) else [])
-        held = own

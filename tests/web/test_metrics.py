@@ -48,25 +48,14 @@ class Site:
 
 
 @dataclass
-class Gate:
-    """A fence that the test controls: the zones whose counters may be served, and whether others are rendered."""
+class Sessions:
+    """The sessions that a test gives, one for each question; the last one stays."""
 
-    zones: frozenset[str] = frozenset({"1", "2", "3"})
-    is_rendered: bool = True
-    on_check: Callable[[], None] = lambda: None
+    numbers: list[int]
 
-    def holds(self) -> bool:
-        """Implement `Fence.holds`."""
-        return self.is_rendered
-
-    def counted(self) -> dict[int, int]:
-        """Implement `Fence.counted`: each zone is a shard of its own."""
-        return dict.fromkeys(map(int, self.zones), 1)
-
-    def shard_of(self, key: PollKey) -> int:
-        """Implement `Fence.shard_of`."""
-        self.on_check()
-        return int(key.target.id)
+    def __call__(self) -> int:
+        """Return the present session."""
+        return self.numbers.pop(0) if len(self.numbers) > 1 else self.numbers[0]
 
 
 def publish_poll(setup: ViewSetup, number: int, parts: int, total: float) -> None:
@@ -78,13 +67,13 @@ def publish_poll(setup: ViewSetup, number: int, parts: int, total: float) -> Non
 
 
 @asynccontextmanager
-async def site(zones: int = 3, parts: int = 2, fence: Gate | None = None) -> AsyncIterator[Site]:
+async def site(zones: int = 3, parts: int = 2, session: Callable[[], int] = lambda: 1) -> AsyncIterator[Site]:
     """The endpoints with some zones."""
     async with view_setup() as setup:
         for number in range(1, zones + 1):
             publish_poll(setup, number, parts, 1.0)
         await setup.renderer.render()
-        yield Site(setup, setup.app(fence=fence))
+        yield Site(setup, setup.app(session=session))
 
 
 def line(number: int, total: float = 1.0) -> str:
@@ -111,13 +100,13 @@ async def test_a_scrape_gives_the_current_generation_in_the_requested_format(for
 @pytest.mark.parametrize("encoding", ["", "gzip"])
 @pytest.mark.parametrize("query", ["", "?name[]=edge_dns_queries_total", "?target=dns_zone/1"])
 async def test_counters_are_left_out_while_another_exporter_may_count(form: Format, encoding: str, query: str) -> None:
-    fence = Gate()
-    async with site(fence=fence) as small, small.client() as client:
+    sessions = Sessions([1])
+    async with site(session=sessions) as small, small.client() as client:
         headers = {"Accept": form.value, "Accept-Encoding": encoding}
         before = (await client.get(f"/metrics{query}", headers=headers)).text
-        fence.zones, fence.is_rendered = frozenset(), False
+        sessions.numbers = [0]
         meanwhile = (await client.get(f"/metrics{query}", headers=headers)).text
-        fence.zones, fence.is_rendered = Gate().zones, True
+        sessions.numbers = [2]
         after = (await client.get(f"/metrics{query}", headers=headers)).text
     assert "edge_dns_queries_total{" in before
     assert "edge_dns_queries" not in meanwhile
@@ -125,40 +114,28 @@ async def test_counters_are_left_out_while_another_exporter_may_count(form: Form
     assert after == before
 
 
-async def test_counters_are_left_out_where_the_shard_is_lost_while_a_part_is_rendered() -> None:
-    fence = Gate()
-
-    def lose() -> None:
-        fence.zones = frozenset()
-
-    fence.on_check = lose
-    async with site(fence=fence) as small, small.client() as client:
+@pytest.mark.parametrize("numbers", [[1, 0], [1, 2, 0]])
+async def test_counters_are_left_out_where_the_session_ends_while_a_part_is_rendered(numbers: list[int]) -> None:
+    async with site(session=Sessions(numbers)) as small, small.client() as client:
         text = (await client.get("/metrics?target=dns_zone/1")).text
     assert "edge_dns_queries_total{" not in text
     assert "edge_dns_window_record_queries{" in text
 
 
-async def test_the_counters_of_a_shard_that_has_gone_are_left_out_and_the_others_are_served() -> None:
-    fence = Gate(frozenset({"2"}), is_rendered=False)
-    async with site(fence=fence) as small, small.client() as client:
+async def test_counters_that_another_session_may_have_counted_are_served_when_they_are_published_again() -> None:
+    async with site() as small, small.client() as client:
+        publish_poll(small.setup, 1, 2, 5.0)
+        await small.setup.renderer.withhold_counters([PollKey(zone(number).key, STATISTICS) for number in (1, 2)])
         text = (await client.get("/metrics")).text
-    counters = [line for line in text.splitlines() if line.startswith("edge_dns_queries_total{")]
-    assert counters == [line(2)]
+        publish_poll(small.setup, 2, 2, 9.0)
+        await small.setup.renderer.render()
+        later = (await client.get("/metrics")).text
+    assert [found for found in text.splitlines() if found.startswith("edge_dns_queries_total{")] == [line(3)]
     assert text.count("edge_dns_window_record_queries{") == 6
-
-
-async def test_what_is_served_after_a_part_was_left_out_is_not_older() -> None:
-    """A filtered scrape shows newer values than the current generation; the next scrape must not show lower ones."""
-    fence = Gate(frozenset({"2"}), is_rendered=False)
-    async with site(fence=fence) as small, small.client() as client:
-        publish_poll(small.setup, 2, 1, 9.0)
-        # It is encoded, and no generation is due.
-        await small.setup.renderer.step()
-        during = (await client.get("/metrics")).text
-        fence.is_rendered = True
-        after = (await client.get("/metrics")).text
-    assert line(2, 9.0) in during
-    assert line(2, 9.0) in after
+    assert [found for found in later.splitlines() if found.startswith("edge_dns_queries_total{")] == [
+        line(2, 9.0),
+        line(3),
+    ]
 
 
 async def test_accept_headers_on_several_lines_count_together() -> None:

@@ -1,14 +1,11 @@
-from unittest.mock import Mock
-
 import pytest
 
 from exporter.collectors.collector import Outcome
-from exporter.counters.lease_table import Holding
 from exporter.exposition.store import HEALTH
 from exporter.metric import Family, Sample
-from exporter.targets.sharding import Share
+from exporter.targets.sharding import Shard
 from exporter.targets.target import Target
-from exporter.web.status_models import ShardView, State
+from exporter.web.status_models import State
 from tests.polled import succeed
 from tests.web.view_setup import STATISTICS, view_setup, zone
 
@@ -95,23 +92,17 @@ async def test_a_database_s_token_is_waited_for_only_where_there_is_no_account()
         assert setup.view().waits_for() == "the token of database orders is not accepted"
 
 
-async def test_an_exporter_without_a_shard_is_ready_when_the_state_s_database_has_answered() -> None:
+async def test_a_spare_is_ready_when_it_could_take_a_shard() -> None:
     async with view_setup() as setup:
-        setup.is_authenticated = False
-        view = setup.view()
-        setup.registry.reshard(Share(frozenset(), 2, may_change=True))
-        waits_for, shown = [view.waits_for()], [view.status().leases]
-        holdings = [Holding(0, 2, "other/1", 3), Holding(1, 3, "of another total/1", 4)]
-        for has_answered in (False, True):
-            view.leases = Mock(has_answered=has_answered, holdings=holdings)
-            waits_for.append(view.waits_for())
-        for may_change in (True, False):
-            setup.registry.reshard(Share(frozenset({1}), 2, may_change=may_change))
-            shown.append(view.status().leases)
+        setup.registry.shard = Shard(None, 2)
+        view, unproven = setup.view(), "the state's database has not answered"
+        view.unproven, view.spare = lambda: unproven, lambda: "spare: 2 of 2 shards are held"
+        waits_for = [view.waits_for()]
+        unproven = ""
         waits_for.append(view.waits_for())
-    silent = "the state's database has not answered"
-    assert waits_for == [silent, silent, "", "no authenticated answer has come"]
-    assert shown == [(), (ShardView(0, "other/1", 3, own=False), ShardView(1, "", 0, own=True)), ()]
+        status = view.status()
+    assert waits_for == ["the state's database has not answered", ""]
+    assert (status.ready, status.shard, status.spare) == (True, None, "spare: 2 of 2 shards are held")
 
 
 @pytest.mark.parametrize(("names", "more"), [(("a\nb", "c", "d"), ""), (("a\nb", *"cdef"), ", 2 more are refused")])

@@ -1,6 +1,6 @@
 """The parts that the pages read, set up by tests: a store, a schedule with fixed values, and clocks."""
 
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -25,7 +25,6 @@ from exporter.targets.sharding import Shard
 from exporter.targets.target import Target
 from exporter.telemetry import Telemetry
 from exporter.web.app import create_app
-from exporter.web.metrics import Fence
 from exporter.web.server import WebServer
 from exporter.web.status import View
 from exporter.web.status_models import LedgerView, TargetView
@@ -130,9 +129,9 @@ class ViewSetup:
             ledger_fault=lambda: "",
         )
 
-    def app(self, prefix: str = "/", view: View | None = None, fence: Fence | None = None) -> ASGIApp:
+    def app(self, prefix: str = "/", view: View | None = None, session: Callable[[], int] = lambda: 1) -> ASGIApp:
         """Return the application that serves the endpoints."""
-        return create_app(view or self.view(), self.renderer, self.reload, fence, route_prefix=prefix)
+        return create_app(view or self.view(), self.renderer, self.reload, session, route_prefix=prefix)
 
     async def reload(self) -> tuple[str, ...]:
         """Implements `exporter.web.app.Reload`."""

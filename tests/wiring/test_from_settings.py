@@ -75,20 +75,3 @@ async def test_shards_divide_the_budget_of_an_account_and_not_that_of_a_database
     limiters = [client.rate_limiter for client in clients]
     assert [(one.rate, one.max_in_flight) for one in limiters] == [(10.0, 32), (10.0 / 3, 11), (10.0, 32)]
     assert client_of(account, Observer(), 64).rate_limiter.max_in_flight == 1
-
-
-@pytest.mark.parametrize(
-    ("account", "is_same"),
-    [
-        ({"api_key": "another"}, True),
-        ({"base_url": "https://other.example.net"}, False),
-        ({"shield_zones": {"ids": [1], "discover": False}}, False),
-        ({"dns_zones": {"exclude": ["a"]}}, False),
-    ],
-)
-def test_exporters_of_one_installation_notice_that_they_poll_something_else(
-    account: dict[str, object], *, is_same: bool
-) -> None:
-    assert (
-        from_settings.digests(configured(accounts=[ACCOUNT | account])) == from_settings.digests(configured())
-    ) == is_same

@@ -160,7 +160,7 @@ _COST = Row(
 )
 
 _SHARDS = Row(
-    "Shards, leases and the state database",
+    "Shards",
     (
         Panel(
             title="Shards",
@@ -182,43 +182,14 @@ _SHARDS = Row(
             ),
             width=12,
         ),
-        Panel(
-            title="State database",
-            shows="How long the PostgreSQL that holds the state took for an operation, on average.",
-            act="If it stays above 0.1 s, counters are served late and leases may be lost. Check the database's load"
-            " and the network.",
-            queries=(queries.STATE_DATABASE,),
-            unit="s",
-            steps=warn_then_red(0.1, 1),
-            none="The state is in a file.",
-        ),
         figure(
             "Shards present",
-            "How many different shards answer, by the number that there should be, how many are surely held, and"
-            " rows of counters that the database refused in the last hour because a shard had changed hands.",
-            "Fewer than its name says: the targets of the missing shard are not polled. Start that pod again.",
+            "How many different shards answer, by the number that there should be, and how many are held.",
+            "Fewer than its name says: the targets of the missing shard are not polled. Start one exporter more.",
             queries.SHARDS_PRESENT,
             queries.SHARDS_HELD,
-            queries.EXPORTERS_WAITING,
-            queries.REFUSED_ROWS,
             height=8,
-        ),
-        Panel(
-            title="Leases",
-            shows="Each shard that is shared by leases: how often it was claimed so far, and how often exporters took"
-            " it and lost it in the last hour.",
-            act="A roll-out moves each shard two or three times. More often: the database is slow, or exporters are"
-            " blocked; see the loop lag below.",
-            queries=(queries.SHARD_CLAIMS, queries.SHARD_TAKEOVERS, queries.SHARD_LOSSES),
-            view=table(
-                Column("Shard", label="shard", width=80),
-                Column("Claims"),
-                Column("Taken", decimals=0),
-                Column("Lost", decimals=0),
-                sort="Claims",
-            ),
-            width=24,
-            none="No shard is shared by leases.",
+            width=12,
         ),
     ),
     folded=True,

@@ -100,30 +100,8 @@ DROPPED_BY_FAMILY = Query(
     quiet="a metric has more label values than series.max_label_values",
 )
 
-_OF_STATE = "edge_exporter_state_database_seconds"
-STATE_DATABASE = Query(
-    f"{total(own_rate(f'{_OF_STATE}_sum', INSTANCE), 'operation')}"
-    f" / {total(own_rate(f'{_OF_STATE}_count', INSTANCE), 'operation')}",
-    "{{operation}}",
-)
-
-
-def _of_hour(name: str, *labels: str) -> Query:
-    return Query(total(f"increase({series(name, INSTANCE)}[1h])", *labels), "rows refused")
-
-
-SHARD_CLAIMS = Query(highest(series("edge_exporter_shard_epoch", INSTANCE), "shard"))
-SHARD_TAKEOVERS = _of_hour("edge_exporter_shard_takeovers_total", "shard")
-SHARD_LOSSES = _of_hour("edge_exporter_shard_losses_total", "shard")
-REFUSED_ROWS = _of_hour("edge_exporter_ledger_refused_rows_total")
 SHARDS = Query(highest(series("edge_exporter_shard_info", INSTANCE), "instance", "shard", "shards"))
-# With the state in a file, a process holds its shard as long as it runs.
-SHARDS_HELD = Query(count(f"{series('edge_exporter_shard_held')} == 1"), "held")
-EXPORTERS_WAITING = Query(
-    count(f"{series('edge_exporter_shard_waiting')} == 1"),
-    "exporters that wait for others",
-    quiet="an exporter waits for others",
-)
+SHARDS_HELD = Query(count(f"{highest(series('edge_exporter_shard_held'), 'shard')} == 1"), "held")
 SHARDS_PRESENT = Query(count(count(series("edge_exporter_shard_info"), "shards", "shard"), "shards"), "of {{shards}}")
 SHARD_VERSION = Query(highest(_BUILD, "instance", "version"))
 RELOADED = Query(

@@ -90,13 +90,13 @@ async def _read(
 ) -> tuple[str, list[Past], list[str]]:
     """Return the days in words, those of each series, and what could not be read."""
     # All shards keep their rows in one database; a state file has those of its own shard.
-    registry = Registry(Shard() if settings.state.is_shared else settings.shard.own(socket.gethostname()))
+    registry = Registry(Shard() if settings.state.is_shared else settings.shard.shard(socket.gethostname()))
     registry.configure(from_settings.selections(settings))
     rows = stored_rows(settings.state, [one.name for one in charts])
     async with AsyncExitStack() as opened:
         accounts = []
         for account in settings.accounts:
-            client = client_of(account, Observer(), settings.shard.parts)
+            client = client_of(account, Observer(), settings.shard.total)
             opened.push_async_callback(client.aclose)
             accounts.append(AccountCharts(account.name, client, registry, rows))
         await asyncio.gather(*(one.discover(polled) for one in accounts))

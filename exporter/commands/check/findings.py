@@ -88,7 +88,7 @@ def _state_faults(settings: Settings, file: MarkedFile) -> Iterator[Fault]:
         return
     with loading():
         from exporter.wiring.state_storage import problem_of  # noqa: PLC0415 - for a database alone
-    if problem := problem_of(settings.state):
+    if problem := problem_of(settings):
         path = ("state", "url" if settings.state.url_file is None else "url_file")
         yield Fault(*file.locate(path), written(path), problem)
 

@@ -49,7 +49,7 @@ async def check_all(settings: Settings, clocks: Clocks, progressed: Progress) ->
 
     async def of(name: str, asked: AccountSettings | DatabaseSettings) -> AccountResult:
         stopwatch = _Stopwatch()
-        async with aclosing(client_of(asked, stopwatch, settings.shard.parts)) as client:
+        async with aclosing(client_of(asked, stopwatch, settings.shard.total)) as client:
             result = AccountResult(name, Capacity(0.0, client.rate_limiter.max_in_flight))
             check = _AccountCheck(result, client, _RETRY_TIMEOUTS * asked.timeout, registry, clocks, progressed)
             result.barrier = await check.make(plans)

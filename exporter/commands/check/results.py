@@ -9,6 +9,7 @@ from exporter.platform.errors import PlatformError
 from exporter.polling.timetable import Capacity, Plan
 from exporter.settings.model import Settings
 from exporter.targets.registry import Registry
+from exporter.targets.sharding import Shard
 from exporter.targets.target import DATABASE_PREFIX, ResourceList, Target
 from exporter.wiring import from_settings
 
@@ -57,7 +58,7 @@ def pairs(plans: Iterable[Plan], registry: Registry, name: str) -> Iterator[Poll
 
 def configured_registry(settings: Settings) -> Registry:
     """Return the targets of this machine's shard that a configuration names."""
-    registry = Registry(settings.shard.own(socket.gethostname()))
+    registry = Registry(settings.own_shard(socket.gethostname()) or Shard())
     registry.configure(from_settings.selections(settings))
     return registry
 
@@ -77,7 +78,7 @@ def foresee(settings: Settings) -> list[AccountResult]:
     plans, registry = from_settings.plans(settings), configured_registry(settings)
     results = []
     for name, asked in from_settings.named(settings).items():
-        shards = 1 if name.startswith(DATABASE_PREFIX) else settings.shard.parts
+        shards = 1 if name.startswith(DATABASE_PREFIX) else settings.shard.total
         capacity = Capacity(asked.budget.requests_per_second / shards, asked.budget.max_in_flight)
         results.append(AccountResult(name, capacity, demand_of(plans, registry, name, capacity)))
     return results

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from exporter.commands.output.printing import complaining
-from exporter.counters.storage import LeaseLostError, StateLockedError
+from exporter.counters.storage import StateLockedError
 from exporter.http_server.connections import raise_file_limit
 from exporter.log import logger
 from exporter.validation.faults import ConfigurationError
@@ -36,7 +36,7 @@ def listening(address: str, flag: str) -> Iterator[None]:
 def serve(coroutine: Coroutine[Any, Any, None]) -> None:
     """Run a server until it receives a signal; print a message and exit if it cannot start."""
     raise_file_limit()
-    errors = (ConfigurationError, StateLockedError, LeaseLostError, ListenError)
+    errors = (ConfigurationError, StateLockedError, ListenError)
     with complaining(*errors), ends_in_time():
         asyncio.run(coroutine)
 

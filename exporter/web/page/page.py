@@ -67,7 +67,7 @@ def verdict(status: StatusView) -> tuple[str, str]:
         (status.ailment, "bad", f"Unhealthy: {status.ailment}."),
         (unwell, "bad", f"{count(unwell)} of {total} {_fail(unwell, counts[State.STALE])}."),
         (status.waits_for, "warn", f"Not ready: {status.waits_for}."),
-        (status.blocked, "warn", f"Holds no shard and waits: {status.blocked}."),
+        (status.spare, "warn", f"{status.spare}.".capitalize()),
         (pending, "warn", f"{count(pending)} of {total} {'waits' if pending == 1 else 'wait'} for the first poll."),
         (not ok, "warn", "There is nothing to poll."),
         (ok == 1, "ok", "The one target answered its last poll."),

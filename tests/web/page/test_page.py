@@ -84,7 +84,7 @@ def busy(setup: ViewSetup) -> None:
 @pytest.mark.parametrize(
     ("name", "path", "set_up"),
     [
-        ("empty_shard", "/", lambda setup: setup.registry.reshard(Shard(1, 3))),
+        ("empty_shard", "/", lambda setup: setattr(setup.registry, "shard", Shard(1, 3))),
         ("busy", "/", busy),
         (
             "query",

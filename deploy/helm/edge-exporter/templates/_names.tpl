@@ -54,16 +54,16 @@ annotations: {{- toYaml . | nindent 2 }}
 
 {{/* Whether each pod claims a volume for its counters. */}}
 {{- define "edge-exporter.volume" -}}
-{{- if and .Values.persistence.enabled (not .Values.persistence.existingClaim) (not .Values.state.existingSecret) (not .Values.leases.enabled) -}}true{{- end -}}
+{{- if and .Values.persistence.enabled (not .Values.persistence.existingClaim) (not .Values.state.existingSecret) -}}true{{- end -}}
 {{- end -}}
 
 {{/* How many pods there are. */}}
 {{- define "edge-exporter.replicas" -}}
-{{- ternary .Values.leases.replicas .Values.shards .Values.leases.enabled -}}
+{{- add .Values.shards .Values.spares -}}
 {{- end -}}
 
 {{- define "edge-exporter.kind" -}}
-{{- ternary "Deployment" "StatefulSet" .Values.leases.enabled -}}
+{{- ternary "Deployment" "StatefulSet" (not (empty .Values.state.existingSecret)) -}}
 {{- end -}}
 
 {{/* A probe: what it asks, and how often. */}}

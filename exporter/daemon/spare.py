@@ -1,0 +1,30 @@
+"""Finds out whether a spare could take a shard: whether a key of the configuration is accepted."""
+
+from collections.abc import Awaitable, Callable, Mapping
+
+from exporter.platform.api import search
+from exporter.platform.errors import Forbidden, PlatformError
+from exporter.polling.timetable import Account
+from exporter.targets.target import DATABASE_PREFIX
+
+AGAIN_SECONDS = 30.0
+
+
+async def prove(accounts: Callable[[], Mapping[str, Account]], sleep: Callable[[float], Awaitable[None]]) -> None:
+    """Call the platform of each account until one has accepted its key; at once if there are no accounts."""
+    while not await _is_accepted(accounts()):
+        await sleep(AGAIN_SECONDS)
+
+
+async def _is_accepted(accounts: Mapping[str, Account]) -> bool:
+    own = [account for name, account in accounts.items() if not name.startswith(DATABASE_PREFIX)]
+    for account in own:
+        try:
+            await search.count(account.client.until(None), "")
+        except Forbidden:
+            # The key was accepted; it may not search.
+            return True
+        except PlatformError:
+            continue
+        return True
+    return not own

@@ -1,0 +1,247 @@
+"""The session that holds a shard's lock in a real PostgreSQL, and what it writes."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
+
+import psycopg
+import pytest
+
+from exporter.counters.database_storage import PAGE, DatabaseStorage
+from exporter.counters.rows import StateRow
+from exporter.counters.storage import ShardTakenError, StorageError
+from exporter.targets.target import PollKey
+from tests.chaos.proxy import Proxy
+from tests.postgres import Postgres
+from tests.waiting import PATIENCE
+
+LEASE = 3.0
+ROW = StateRow("shop.example", 1.0, b"\x00data")
+
+
+def key_of(number: int) -> PollKey:
+    """Return the key of a zone."""
+    return PollKey.of("dns_statistics", "main", "dns_zone", f"{number:06}")
+
+
+@dataclass
+class Sessions:
+    """Storages on one database, which are closed in the end."""
+
+    url: str
+    opened: list[DatabaseStorage] = field(default_factory=list)
+
+    def storage(self, *wanted: int, total: int = 2, url: str = "", lease: float = LEASE) -> DatabaseStorage:
+        """Return a storage that wants one of these shards, by default any."""
+        at = url or self.url
+        storage = DatabaseStorage(lambda: at, "test", total, wanted or range(total), lease=lease)
+        self.opened.append(storage)
+        return storage
+
+    async def holder(self, *wanted: int, **more: str) -> DatabaseStorage:
+        """Return a storage that has taken a shard, and read its rows."""
+        storage = self.storage(*wanted, **more)  # type: ignore[arg-type] # an address
+        assert await storage.claim() is not None
+        assert await storage.prepare() is not None
+        return storage
+
+    def execute(self, statement: str) -> list[tuple[object, ...]]:
+        """Run a statement beside them."""
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            cursor = connection.execute(statement.encode())
+            return cursor.fetchall() if cursor.description else []
+
+
+@pytest.fixture
+async def sessions(postgres: Postgres) -> AsyncIterator[Sessions]:
+    made = Sessions(postgres.new_database())
+    yield made
+    for storage in made.opened:
+        await storage.close()
+
+
+async def until(condition: Callable[[], Awaitable[bool]]) -> None:
+    """Wait for a condition that another process makes true."""
+    async with asyncio.timeout(PATIENCE):
+        while not await condition():  # noqa: ASYNC110 - as above
+            await asyncio.sleep(0.1)
+
+
+async def until_uncertain(holder: DatabaseStorage) -> None:
+    """Wait until a holder may serve nothing."""
+
+    async def is_uncertain() -> bool:
+        return not holder.session()
+
+    await until(is_uncertain)
+
+
+async def test_each_takes_a_free_shard_and_one_too_many_is_a_spare(sessions: Sessions) -> None:
+    first, second, third = sessions.storage(), sessions.storage(1), sessions.storage()
+    assert [await one.claim() for one in (second, first, third)] == [1, 0, None]
+    assert third.obstacle == "2 of 2 shards are held"
+    await second.close()
+    assert await third.claim() == 1
+
+
+async def test_rows_are_read_in_pages_and_written_and_deleted_by_their_holder_alone(sessions: Sessions) -> None:
+    first = await sessions.holder(0)
+    many = {key_of(number): ROW for number in range(2 * PAGE + 1)}
+    await first.commit(many)
+    await first.commit({key_of(0): None, PollKey.of("platform_time", "main", "account", ""): ROW})
+    await first.close()
+    again = sessions.storage(0)
+    await again.claim()
+    opened = await again.prepare()
+    assert opened is not None
+    assert opened.rows.keys() == many.keys() - {key_of(0)} | {PollKey.of("platform_time", "main", "account", "")}
+    assert opened.rows[key_of(1)] == ROW
+    other = sessions.storage(1)
+    await other.claim()
+    opened = await other.prepare()
+    assert opened is not None
+    assert [key.collector for key in opened.rows] == ["platform_time"]
+    await other.commit({key_of(1): None})
+    assert sessions.execute("SELECT count(*) FROM edge_exporter_row") == [(2 * PAGE + 1,)]
+
+
+async def test_rows_of_another_number_of_shards_are_read_by_each(sessions: Sessions) -> None:
+    former = await sessions.holder(0)
+    await former.commit({key_of(1): ROW})
+    await former.close()
+    storage = sessions.storage(2, total=3)
+    await storage.claim()
+    opened = await storage.prepare()
+    assert opened is not None
+    assert opened.rows == {key_of(1): ROW}
+
+
+async def test_a_silent_holder_is_uncertain_before_the_server_frees_its_shard(sessions: Sessions) -> None:
+    holder, spare = await sessions.holder(0, 1), sessions.storage(0)
+    assert holder.session() == 1
+    await until_uncertain(holder)
+    assert await spare.claim() is None
+
+    async def taken() -> bool:
+        return await spare.claim() == 0
+
+    await until(taken)
+    with pytest.raises(StorageError):
+        await holder.commit({key_of(1): ROW})
+    with pytest.raises(ShardTakenError):
+        await holder.prepare()
+    assert sessions.execute("SELECT count(*) FROM edge_exporter_row") == [(0,)]
+
+
+async def test_a_lost_session_is_opened_again_and_reads_its_rows_anew(sessions: Sessions) -> None:
+    holder = await sessions.holder()
+    await holder.commit({key_of(1): ROW})
+    sessions.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'edge-exporter'")
+    await until_uncertain(holder)
+    opened = await holder.prepare()
+    assert opened is not None
+    assert (opened.rows, opened.session, holder.session()) == ({key_of(1): ROW}, 2, 2)
+
+
+async def test_a_session_that_hangs_in_a_proxy_is_replaced_by_its_own_process(
+    sessions: Sessions, postgres: Postgres
+) -> None:
+    proxy = Proxy(postgres.port)
+    await proxy.start()
+    holder = await sessions.holder(url=postgres.url(sessions.url.rpartition("/")[2], proxy.port))
+    proxy.hang()
+    with pytest.raises(StorageError, match="no answer within"):
+        await holder.commit({key_of(1): ROW})
+    assert holder.session() == 0
+    proxy.pass_on()
+    await proxy.stop()
+    await proxy.start()
+
+    async def is_back() -> bool:
+        try:
+            return await holder.prepare() is not None
+        except ShardTakenError:
+            raise
+        except StorageError:
+            return False
+
+    await until(is_back)
+    assert holder.session() == 2
+    await proxy.stop()
+
+
+async def test_exporters_of_two_totals_do_not_count_at_once(sessions: Sessions) -> None:
+    first, other = await sessions.holder(), sessions.storage(total=3)
+    assert await other.claim() is None
+    assert other.obstacle == "exporters with shard.total 2 are running, here it is 3"
+    await first.close()
+    assert await other.claim() == 0
+
+
+async def test_an_older_state_keeps_its_rows_without_its_leases_and_a_newer_one_is_refused(
+    sessions: Sessions,
+) -> None:
+    await (await sessions.holder(0)).commit({key_of(1): ROW})
+    await sessions.opened[0].close()
+    sessions.execute("CREATE TABLE edge_exporter_lease (shard integer)")
+    sessions.execute("CREATE TABLE edge_exporter_member (holder text)")
+    sessions.execute("UPDATE edge_exporter_schema SET version = 2")
+    storage = sessions.storage(0)
+    await storage.claim()
+    opened = await storage.prepare()
+    assert opened is not None
+    assert opened.rows == {key_of(1): ROW}
+    assert sessions.execute("SELECT to_regclass('edge_exporter_lease'), version FROM edge_exporter_schema") == [
+        (None, 3)
+    ]
+    sessions.execute("UPDATE edge_exporter_schema SET version = 4")
+    with pytest.raises(StorageError, match="its schema is 4, of a newer exporter; this one reads up to 3"):
+        await sessions.storage(1).claim()
+
+
+async def test_a_socket_and_a_wrong_address_are_refused_without_the_password(
+    sessions: Sessions, postgres: Postgres
+) -> None:
+    name = sessions.url.rpartition("/")[2]
+    local = f"postgresql://edge:{'x' * 9}@/{name}?host={postgres.folder}&port={postgres.port}"
+    for url, words in ((local, "password authentication failed"), (sessions.url.replace("@", "x@"), "authentication")):
+        with pytest.raises(StorageError, match=words) as refused:
+            await sessions.storage(url=url).claim()
+        assert "x" * 9 not in str(refused.value)
+    password = sessions.url.partition("edge:")[2].partition("@")[0]
+    with pytest.raises(StorageError, match="over a Unix socket, where the server notices no lost exporter"):
+        await sessions.storage(url=local.replace("x" * 9, password)).claim()
+
+
+@pytest.mark.real
+async def test_a_pooler_in_transaction_mode_is_named_the_second_time(sessions: Sessions, postgres: Postgres) -> None:
+    with postgres.pooled(sessions.url.rpartition("/")[2]) as url:
+        first, second = sessions.storage(url=url), sessions.storage(url=url)
+        said: list[str] = []
+        async with asyncio.timeout(PATIENCE):
+            while not any("transaction mode" in words for words in said):
+                for storage in (first, second):
+                    try:
+                        await (storage.prepare() if storage.index is not None else storage.claim())
+                    except StorageError as error:
+                        said.append(str(error))
+                await asyncio.sleep(LEASE / 6)
+        assert sessions.execute("SELECT count(*) FROM edge_exporter_row") == [(0,)]
+
+
+@pytest.mark.real
+async def test_a_pooler_in_session_mode_may_stand_in_between(sessions: Sessions, postgres: Postgres) -> None:
+    with postgres.pooled(sessions.url.rpartition("/")[2], mode="session") as url:
+        holder = await sessions.holder(url=url)
+        await holder.commit({key_of(1): ROW})
+        assert holder.session() == 1
+        await holder.close()
+        again = sessions.storage(0, url=url)
+
+        async def is_taken() -> bool:
+            return await again.claim() == 0
+
+        await until(is_taken)
+        opened = await again.prepare()
+        assert opened is not None
+        assert opened.rows == {key_of(1): ROW}
