@@ -36,7 +36,6 @@ class Replica:
         self._url = url
         self._process: Exporter | None = None
         self._pending: asyncio.Task[Answer] | None = None
-        self._resumed = 0.0
 
     @property
     def address(self) -> str:
@@ -72,7 +71,6 @@ class Replica:
         assert self._process is not None
         os.kill(self._process.pid, signal.SIGCONT)
         self.is_suspended = False
-        self._resumed = time.monotonic()
 
     async def scrape(self, client: httpx.AsyncClient, patience: float) -> Answer | None:
         """Return its served metrics; None if no answer comes in time.
@@ -99,10 +97,8 @@ class Replica:
         name, asked = self.name, time.monotonic()
         text = (await client.get(url, timeout=None)).text
         received = time.monotonic()
-        # What a suspended process had not answered, it answered after it went on.
-        was_suspended = asked < self._resumed <= received
         counters, own = await asyncio.to_thread(parsed, text)
-        return Answer(name, self._resumed if was_suspended else asked, received, counters, own)
+        return Answer(name, asked, received, counters, own)
 
 
 def parsed(text: str) -> tuple[Samples, Samples]:

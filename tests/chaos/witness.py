@@ -16,8 +16,8 @@ class Answer:
 
     Attributes:
         process: its name.
-        earliest: the monotonic time before which it cannot have been made: that of the request, or of the process's
-            resumption.
+        earliest: the monotonic time of the request, before which it cannot have been made. A process that was suspended
+            while it sent an answer sends the rest when it goes on.
         received: the monotonic time at which it was received.
         counters: the counters of targets.
         own: the program's own samples.
