@@ -63,10 +63,6 @@ rooms: $(VENV)/.test ## the rooms of the package, low to high, and what each imp
 coverage: $(VENV)/.test ## the tests, with branch coverage
 	$(BIN)/python -m pytest --cov --cov-report=term
 
-.PHONY: mutants
-mutants: $(VENV)/.test ## faults drawn by lot in the package, and which of them no test finds; COUNT=60
-	$(BIN)/python -m tests.mutants --count $(or $(COUNT),60)
-
 .PHONY: generate
 generate: $(VENV)/.test ## write the generated files: dashboards, Kubernetes' rules, references
 	$(BIN)/python -m dashboards.generator
@@ -130,10 +126,6 @@ scale: $(VENV)/.test ## 100,000 zones on one, two, four and eight processes, wit
 .PHONY: chaos
 chaos: $(VENV)/.test ## three exporters with two shards on one PostgreSQL, under ten minutes of faults, compared with one without
 	$(BIN)/python -m tests.chaos.scenario
-
-.PHONY: guarantees
-guarantees: $(VENV)/.test ## the runs behind docs/guarantees.md, and their figures; MINUTES=30 SEED=1 RUN=
-	$(BIN)/python -m tests.guarantees --minutes $(or $(MINUTES),30) --seed $(or $(SEED),1) $(addprefix --run ,$(RUN))
 
 .PHONY: newer-parts
 newer-parts: ## newer releases of Prometheus, and VictoriaMetrics, for the tests: unpacked below ~/.cache

@@ -142,8 +142,7 @@ class Telemetry:
     ledger_up = _gauge("edge_exporter_ledger_up", "Whether the last write of the counters' state succeeded.")
     ledger_set_aside = _gauge(
         "edge_exporter_ledger_set_aside_timestamp_seconds",
-        "When a state file that could not be used was last renamed, or was found without its journal; 0 if that "
-        "never happened in this run.",
+        "When a state file that could not be used was last renamed; 0 if that never happened in this run.",
     )
     corrections = _counter(
         "edge_exporter_ledger_corrections_total{family}",

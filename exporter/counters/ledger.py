@@ -41,7 +41,7 @@ class LedgerObserver(Protocol):
         """Report why a commit failed, whose rows a later one writes; empty when one has succeeded again."""
 
     def set_aside(self, at: float) -> None:
-        """Report lost state: at `at` (unix seconds) a damaged file was renamed, or a file had no journal."""
+        """Report lost state: at `at` (unix seconds) a damaged file was renamed."""
 
 
 class Entry(NamedTuple):

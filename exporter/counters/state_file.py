@@ -39,8 +39,7 @@ class FileStorage:
     Args:
         path: the state file.
         clock: unix seconds.
-        set_aside: called with unix seconds when state was lost: a damaged file was renamed, or a file had lost its
-            journal. None to leave a damaged file as it is.
+        set_aside: called with unix seconds when a damaged file was renamed. None to leave a damaged file as it is.
     """
 
     def __init__(self, path: Path, clock: Callable[[], float], set_aside: Callable[[float], None] | None) -> None:
@@ -58,14 +57,10 @@ class FileStorage:
     def prepare(self) -> StoredState | None:
         """Lock and open the file, and return the rows that this process has not read yet; None if there are none."""
         try:
-            is_taken = self._lock is None or not self._lock.holds()
-            if is_taken:
-                self._release()
+            if self._lock is None:
                 self._lock = StateLock(self._path)
-            if self._file is not None and (is_taken or self._file.is_lost()):
-                # Without the lock, another exporter may have used the file: its rows are read again.
-                what = "file or journal" if self._file.is_lost() else "lock"
-                self._say(self._log.error, "state file was lost, it is written again", lost=what)
+            if self._file is not None and self._file.is_lost():
+                self._say(self._log.error, "state file was lost, it is written again")
                 self._file.close()
                 self._file = None
             return self._open() if self._file is None else None
@@ -75,7 +70,7 @@ class FileStorage:
 
     def commit(self, rows: Mapping[PollKey, StateRow | None]) -> None:
         """Write rows in one transaction."""
-        if self._file is None or self._lock is None:
+        if self._file is None:
             raise StorageError("the state file is not open")
         try:
             self._file.commit(rows)
@@ -84,16 +79,11 @@ class FileStorage:
                 self._file.close()
                 self._file, self._damage = None, None if is_passing(error) else error
             raise StorageError(str(error)) from error
-        if not self._lock.has_journal:
-            self._lock.note_journal(has_journal=True)
 
     def close(self) -> None:
-        """Close the file, record whether its journal is empty, and release the lock."""
-        if self._file is not None and self._file.close() and self._lock is not None:
-            self._lock.note_journal(has_journal=False)
-        self._release()
-
-    def _release(self) -> None:
+        """Close the file, and release the lock."""
+        if self._file is not None:
+            self._file.close()
         if self._lock is not None:
             self._lock.release()
             self._lock = None
@@ -121,11 +111,6 @@ class FileStorage:
             file.close()
             raise
         is_known, self._file, self._is_read = self._is_read, file, True
-        is_missed = self._lock is not None and self._lock.has_journal and not (file.is_new or file.had_journal)
-        if is_missed and not is_known and self._set_aside is not None:
-            # The journal was deleted after a kill: the file alone is older than the served counters.
-            self._set_aside(self._clock())
-            self._say(self._log.error, "state file has lost its journal, counters continue from an older state")
         # A file that is found again after it was lost is older than the rows in memory.
         return StoredState(rows, are_newer=not is_known)
 
@@ -139,10 +124,6 @@ class StateFile:
     Args:
         path: the file, which is created if it does not exist.
 
-    Attributes:
-        is_new: whether this object created the file.
-        had_journal: whether the journal had content when the file was opened.
-
     Raises:
         sqlite3.Error: the file cannot be used; `is_passing` tells whether a retry may help.
         ValueError: this version cannot read the file.
@@ -151,19 +132,14 @@ class StateFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self.is_new = not path.exists()
-        self.had_journal = _size(_beside(path)) > 0
-        if self.is_new:
-            if _size(_beside(path)):
-                raise ValueError("it was removed, but not its journal")
+        if not path.exists():
             _create(path)
-        elif not _size(path):
+        elif not path.stat().st_size:
             raise ValueError("it is empty")
         self._database = sqlite3.connect(path, timeout=BUSY_SECONDS, check_same_thread=False, isolation_level=None)
         try:
             self._prepare()
-            self._known = {path: path.stat()}
-            self._note_journal()
+            self._identity = path.stat()
         except BaseException:
             self._database.close()
             raise
@@ -180,9 +156,6 @@ class StateFile:
         with suppress(sqlite3.OperationalError):
             # The journal mode of a read-only file cannot be changed, but the file can be read.
             self._pragma("journal_mode=WAL")
-            # A file that is not a journal has a size but no pages.
-            _, pages, _ = self._database.execute("PRAGMA wal_checkpoint").fetchone()
-            self.had_journal = pages > 0
         self._pragma("synchronous=FULL")
         self._pragma(f"journal_size_limit={LARGEST_JOURNAL}")
         _migrate(self._database, version)
@@ -192,27 +165,17 @@ class StateFile:
         row = self._database.execute(f"PRAGMA {text}").fetchone()
         return "" if row is None else str(row[0])
 
-    def close(self) -> bool:
-        """Close the file; return whether it contains everything, so that no journal is left."""
+    def close(self) -> None:
+        """Close the file."""
         self._database.close()
-        return not _beside(self._path).exists()
 
     def is_lost(self) -> bool:
-        """Return whether the file or journal was deleted, moved, replaced or emptied, so that writes would be lost."""
+        """Return whether the file was deleted, moved, replaced or emptied, so that writes would be lost."""
         try:
-            found = {piece: piece.stat() for piece in self._known}
+            found = self._path.stat()
         except OSError:
             return True
-        is_replaced = any(not os.path.samestat(found[piece], known) for piece, known in self._known.items())
-        return is_replaced or not found[self._path].st_size
-
-    def _note_journal(self) -> None:
-        """Remember the identity of the journal, which SQLite creates when it first needs it and keeps until the end."""
-        for suffix in _JOURNAL:
-            piece = _beside(self._path, suffix)
-            if piece not in self._known:
-                with suppress(OSError):
-                    self._known[piece] = piece.stat()
+        return not os.path.samestat(found, self._identity) or not found.st_size
 
     def rows(self) -> Iterator[tuple[PollKey, StateRow]]:
         """Return every row.
@@ -257,8 +220,6 @@ class StateFile:
             if self._database.in_transaction:
                 self._database.execute("ROLLBACK")
             raise
-        if len(self._known) <= len(_JOURNAL):
-            self._note_journal()
 
 
 # Each step of a statement gives the interpreter to the event loop, so a step writes many rows. A statement may have 999
@@ -293,8 +254,11 @@ def _migrate(database: sqlite3.Connection, version: int) -> None:
 
 def _create(path: Path) -> None:
     """Create a state file under another name, and rename it when it is complete: an empty one is always damaged."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     fresh = _beside(path, ".new")
-    fresh.unlink(missing_ok=True)
+    # SQLite would take a journal that a deleted file has left for that of the new one.
+    for old in (fresh, *(_beside(path, suffix) for suffix in _JOURNAL)):
+        old.unlink(missing_ok=True)
     with closing(sqlite3.connect(fresh, isolation_level=None)) as database:
         _migrate(database, 0)
     fresh.rename(path)
@@ -305,21 +269,9 @@ def _create(path: Path) -> None:
         os.close(folder)
 
 
-def _beside(path: Path, suffix: str = _JOURNAL[0]) -> Path:
-    """Return a file next to the state file; its journal by default."""
+def _beside(path: Path, suffix: str) -> Path:
+    """Return a file next to the state file."""
     return path.with_name(path.name + suffix)
-
-
-def _size(path: Path) -> int:
-    """Return the size of a file in bytes; 0 if it does not exist."""
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return 0
-
-
-# The content of the lock file.
-_HAS_JOURNAL = "journal"
 
 
 class StateLock:
@@ -328,10 +280,6 @@ class StateLock:
     Args:
         path: the state file; the lock file is in the same folder.
 
-    Attributes:
-        has_journal: whether the state file's journal contains rows that the file does not. The lock file stores this,
-            so that a journal that was deleted after a kill is detected.
-
     Raises:
         StateLockedError: another process has locked it.
         OSError: the folder cannot be written.
@@ -339,44 +287,23 @@ class StateLock:
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._path = _beside(path, ".lock")
-        self._handle: TextIO = self._path.open("a+")
+        self._handle: TextIO = _beside(path, ".lock").open("a+")
         try:
             fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            holder = self._lines()[0]
+            self._handle.seek(0)
+            holder = self._handle.read(64).strip()
             self._handle.close()
             who = f" (process {holder})" if holder else ""
             raise StateLockedError(f"{path}: another exporter{who} is using this state file") from error
         except OSError:
             self._handle.close()
             raise
-        self.has_journal = _HAS_JOURNAL in self._lines()
-        self._write()
-
-    def note_journal(self, *, has_journal: bool) -> None:
-        """Store whether the journal contains rows that the state file does not."""
-        self.has_journal = has_journal
-        self._write()
-
-    def _lines(self) -> list[str]:
-        self._handle.seek(0)
-        return self._handle.read(64).split("\n")
-
-    def _write(self) -> None:
-        # The lock works without this text, which informs people, and the next process after a kill. On a full disk it
-        # is not written.
+        # The lock works without this text, which informs people. On a full disk it is not written.
         with suppress(OSError):
             self._handle.truncate(0)
-            self._handle.write(f"{os.getpid()}\n" + (f"{_HAS_JOURNAL}\n" if self.has_journal else ""))
+            self._handle.write(f"{os.getpid()}\n")
             self._handle.flush()
-
-    def holds(self) -> bool:
-        """Return whether the lock still excludes others; that of a deleted lock file does not."""
-        try:
-            return os.path.samestat(self._path.stat(), os.fstat(self._handle.fileno()))
-        except OSError:
-            return False
 
     def release(self) -> None:
         """Release the state file for other processes."""

@@ -4,8 +4,6 @@ import os
 import random
 import shutil
 import sqlite3
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -14,10 +12,9 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from exporter.counters.state_file import FileStorage, StateLock
+from exporter.counters.state_file import FileStorage
 from exporter.counters.storage import StateLockedError
 from tests.counters.ledger_driver import LedgerDriver, key_of, poll_of, today
-from tests.counters.test_disk import protect
 
 ASIDE = "state.db.corrupt-20260206T120000Z"
 
@@ -174,8 +171,8 @@ PUT_ASIDE = ["state file put aside"]
 @pytest.mark.parametrize(
     ("lose", "further"),
     [
-        # An empty file in its place, and a journal without its file, are damage besides.
-        (delete(""), PUT_ASIDE),
+        # An empty file in its place is damage besides.
+        (delete(""), []),
         (delete_everything, []),
         (lambda path: shutil.rmtree(path.parent), []),
         (empty_in_place, PUT_ASIDE),
@@ -222,138 +219,9 @@ def test_a_journal_that_was_left_behind_by_a_deleted_file_brings_nothing_back(pa
         journal = path.with_name("state.db-wal").read_bytes()
     path.unlink()
     path.with_name("state.db-wal").write_bytes(journal)
-    with capture_logs() as logs, LedgerDriver(path) as driver:
+    with LedgerDriver(path) as driver:
         assert [driver.poll(count) for count in (60, 61)] == [0, 1]
-        assert driver.events.asides == [1770379200.0]
-    assert [(line["event"], line["error"]) for line in logs] == [
-        ("state file put aside", "it was removed, but not its journal")
-    ]
-    assert asides(path) == [f"{ASIDE}-wal"]
-
-
-# Counts 7 queries of a zone, and is killed.
-KILLED = """
-import os, sys
-from pathlib import Path
-from tests.counters.ledger_driver import LedgerDriver
-driver = LedgerDriver(Path(sys.argv[1]))
-driver.poll(10, "777")
-print(driver.poll(17, "777"), flush=True)
-os.kill(os.getpid(), 9)
-"""
-
-
-def kill_one(path: Path) -> str:
-    """Let another process count, and kill it; return what it served last."""
-    killed = subprocess.run(
-        [sys.executable, "-c", KILLED, path],
-        cwd=Path(__file__).parents[2],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return killed.stdout
-
-
-DELETE_LOCK = delete(".lock")
-
-
-@pytest.mark.parametrize("lose", [DELETE_LOCK, delete_everything])
-def test_once_the_lock_file_was_deleted_another_exporter_may_come_and_this_one_stands(path: Path, lose: Damage) -> None:
-    with LedgerDriver(path) as driver:
-        assert [driver.poll(count) for count in (40, 45)] == [0, 5]
-        lose(path)
-        other = StateLock(path)
-        assert [driver.poll(count) for count in (50, 55)] == [5, 5]
-        assert driver.events.is_up() is False
-        other.release()
-        assert driver.poll(60) == 20
-
-
-@pytest.mark.parametrize("lose", [DELETE_LOCK, delete_everything])
-def test_what_another_exporter_counted_in_between_goes_on(path: Path, lose: Damage) -> None:
-    """Its own targets continue from their last values, and shared ones from the values served here."""
-    with LedgerDriver(path) as driver:
-        assert [driver.poll(count) for count in (40, 45)] == [0, 5]
-        lose(path)
-        with LedgerDriver(path) as other:
-            assert other.poll(90) == (50 if lose is DELETE_LOCK else 0)
-            assert [other.poll(count, "777") for count in (10, 17)] == [0, 7]
-            assert driver.poll(95) == 5
-        assert driver.poll(100) == 60
-        assert driver.poll(20, "777") == 10
-    with LedgerDriver(path) as driver:
-        assert driver.poll(101) == 61
-        assert driver.poll(21, "777") == 11
-
-
-def test_the_journal_of_another_exporter_that_was_killed_outlives_this_ones_deleted_file(path: Path) -> None:
-    with LedgerDriver(path) as driver:
-        driver.poll(40)
-        delete_everything(path)
-        assert kill_one(path) == "7.0\n"
-        assert path.with_name("state.db-wal").stat().st_size > 0
-        assert driver.poll(45) == 5
-        assert driver.poll(20, "777") == 10
-
-
-def change_journal(change: Callable[[bytes], bytes]) -> Damage:
-    """Write another journal."""
-
-    def lose(path: Path) -> None:
-        journal = path.with_name("state.db-wal")
-        journal.write_bytes(change(journal.read_bytes()))
-
-    return lose
-
-
-LOST_JOURNALS = [
-    delete("-wal"),
-    delete("-wal", "-shm"),
-    change_journal(lambda _journal: b""),
-    change_journal(lambda journal: noise(len(journal))),
-]
-
-
-@pytest.mark.parametrize("lose", LOST_JOURNALS)
-def test_a_journal_that_is_removed_after_a_kill_is_missed_and_the_days_tell_the_rest_again(
-    path: Path, lose: Damage
-) -> None:
-    with LedgerDriver(path) as driver:
-        assert [driver.poll(count, "777") for count in (3, 10)] == [0, 7]
-    assert kill_one(path) == "14.0\n"
-    lose(path)
-    with capture_logs() as logs, LedgerDriver(path) as driver:
-        assert [line["event"] for line in logs] == [
-            "state file has lost its journal, counters continue from an older state"
-        ]
-        assert driver.events.asides == [1770379200.0]
-        assert driver.poll(20, "777") == 17
-    assert asides(path) == []
-    with capture_logs() as logs, LedgerDriver(path) as driver:
-        assert driver.poll(21, "777") == 18
         assert driver.events.asides == []
-    assert logs == []
-
-
-def test_a_journal_that_is_there_after_a_kill_is_not_missed(path: Path) -> None:
-    kill_one(path)
-    with capture_logs() as logs, LedgerDriver(path) as driver:
-        assert driver.poll(20, "777") == 10
-        assert driver.events.asides == []
-    assert logs == []
-
-
-def test_a_journal_that_is_there_beside_a_read_only_file_is_not_missed(path: Path) -> None:
-    kill_one(path)
-    protect(path, on=True)
-    try:
-        with capture_logs() as logs, LedgerDriver(path) as driver:
-            assert driver.poll(20, "777") is None
-            assert driver.events.asides == []
-        assert [line["event"] for line in logs] == ["state not saved, counters do not change until it is"]
-    finally:
-        protect(path, on=False)
 
 
 def test_a_link_to_a_file_that_does_not_exist_yet_names_the_place_for_it(path: Path, tmp_path: Path) -> None:
@@ -366,25 +234,6 @@ def test_a_link_to_a_file_that_does_not_exist_yet_names_the_place_for_it(path: P
         assert driver.poll(46) == 6
         with pytest.raises(StateLockedError):
             FileStorage(path.resolve(), time.time, None).prepare()
-
-
-@pytest.mark.parametrize("lose", [delete("-wal"), delete("-shm"), delete("-wal", "-shm")])
-def test_a_journal_that_is_deleted_under_a_running_process_costs_nothing_that_is_served_later(
-    path: Path, tmp_path: Path, lose: Damage
-) -> None:
-    """After another kill, the process leaves the state that it served last."""
-    left = tmp_path / "left"
-    left.mkdir()
-    with LedgerDriver(path) as driver:
-        assert [driver.poll(count) for count in (40, 45)] == [0, 5]
-        driver.poll(9, "103")
-        lose(path)
-        assert driver.poll(50) == 10
-        for name in ("state.db", "state.db-wal"):
-            shutil.copy(path.with_name(name), left / name)
-    with LedgerDriver(left / "state.db") as driver:
-        assert driver.poll(51) == 11
-        assert driver.poll(11, "103") == 2
 
 
 @pytest.mark.parametrize("is_folder", [False, True])

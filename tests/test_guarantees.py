@@ -1,14 +1,11 @@
-"""The page of what is guaranteed: a row for each family, and the figures that the runs print."""
+"""The page of what is guaranteed: a row for each family."""
 
 import re
 from fnmatch import fnmatch
-from inspect import getsource
 
 from exporter.commands.metrics import sections
 from exporter.metric import Kind
 from tests.golden import ROOT
-from tests.guarantees import __main__ as guarantees
-from tests.soak import run
 
 PAGE = (ROOT / "docs" / "guarantees.md").read_text(encoding="utf-8")
 
@@ -18,14 +15,6 @@ def test_each_counter_has_a_row() -> None:
     named = [name for row in counters.splitlines() for name in re.findall(r"`(edge_[a-z_*]+)`", row.split(" | ")[0])]
     families = [info.name for _, _, infos in sections() for info in infos if info.kind is Kind.COUNTER]
     assert [name for name in families if not any(fnmatch(name, pattern) for pattern in named)] == []
-
-
-def test_each_figure_of_the_page_is_one_that_the_runs_print() -> None:
-    rows = re.findall(r"^\| (\w+) +\| (.+?) +\| (.+?) +\|$", PAGE.partition("## The figures")[2], re.MULTILINE)
-    source = getsource(guarantees) + getsource(run)
-    assert list(dict.fromkeys(name for name, *_ in rows[1:])) == list(guarantees.RUNS)
-    assert [figure for _, figure, _ in rows[1:] if f'"{figure}"' not in source] == []
-    assert not any("OUT OF BOUNDS" in value for *_, value in rows)
 
 
 def test_what_is_said_of_counters_elsewhere_points_there() -> None:
