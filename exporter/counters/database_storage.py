@@ -96,9 +96,9 @@ class DatabaseStorage(Storage):
         return self._lease / 3
 
     def session(self) -> int:
-        """Return the number of the session, as long as it certainly holds the shard; else 0."""
-        session = self._session
-        return self._number if session is not None and self.index is not None and session.is_certain() else 0
+        """Return the number of the session, as long as it certainly holds the shard whose rows it has read; else 0."""
+        reader = self._reader
+        return self._number if reader is not None and reader is self._session and reader.is_certain() else 0
 
     async def claim(self) -> int | None:
         """Try to take a free shard; return its number, and None if there is none: `obstacle` says why.
