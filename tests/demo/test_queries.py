@@ -70,7 +70,6 @@ OF_TIME = {
 }
 OF_THE_EXPORTER = {
     "a metric has more label values than series.max_label_values",
-    "an exporter waits for others",
 }
 AT_THE_START = "the exporter is started"
 # It does so at its start, too.
