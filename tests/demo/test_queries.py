@@ -24,8 +24,6 @@ NEED_HISTORY = {
     ("edge-scripts", "Releases"),
     ("edge-zone", "Against its past"),
     # The demo's state is in no PostgreSQL.
-    ("edge-exporter", "State database"),
-    ("edge-exporter", "Leases"),
     ("edge-exporter", "Shards present"),
 }
 # Sums that wait until four polls fit into their window: promtool's cases give them an hour and more.
