@@ -24,8 +24,6 @@ NEED_HISTORY = {
     ("edge-scripts", "Releases"),
     ("edge-zone", "Against its past"),
     # The demo's state is in no PostgreSQL.
-    ("edge-exporter", "State database"),
-    ("edge-exporter", "Leases"),
     ("edge-exporter", "Shards present"),
 }
 # Sums that wait until four polls fit into their window: promtool's cases give them an hour and more.
@@ -70,7 +68,6 @@ OF_TIME = {
 }
 OF_THE_EXPORTER = {
     "a metric has more label values than series.max_label_values",
-    "an exporter waits for others",
 }
 AT_THE_START = "the exporter is started"
 # It does so at its start, too.
