@@ -120,7 +120,7 @@ async def test_rows_of_another_number_of_shards_are_read_by_each(sessions: Sessi
     await former.commit({key_of(1): ROW})
     await former.close()
     storage = sessions.storage(2, total=3)
-    await storage.claim()
+    await until_claimed(storage, 2)
     opened = await storage.prepare()
     assert opened is not None
     assert opened.rows == {key_of(1): ROW}
@@ -221,7 +221,7 @@ async def test_an_older_state_keeps_its_rows_without_its_leases_and_a_newer_one_
     sessions.execute("CREATE TABLE edge_exporter_member (holder text)")
     sessions.execute("UPDATE edge_exporter_schema SET version = 2")
     storage = sessions.storage(0)
-    await storage.claim()
+    await until_claimed(storage, 0)
     opened = await storage.prepare()
     assert opened is not None
     assert opened.rows == {key_of(1): ROW}
