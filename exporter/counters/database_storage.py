@@ -1,10 +1,10 @@
 """Stores the ledger in a PostgreSQL, through the one session that holds the lock of this process's shard."""
 
-import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import islice
 from typing import Any, LiteralString
 
+from exporter.clock import boot_seconds
 from exporter.counters import schema
 from exporter.counters.rows import StateRow
 from exporter.counters.session import Backend, Locks, PoolerError, Session, classes, location_of
@@ -16,11 +16,6 @@ LEASE_SECONDS = 15.0
 PAGE = 1000
 # In the class of the totals: the lock under which one exporter at a time looks for a shard.
 _GATE = 0
-
-
-def boot_time() -> float:
-    """Return seconds that never jump, and that include the time in which the machine is suspended."""
-    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
 class DatabaseStorage(Storage):
@@ -55,7 +50,7 @@ class DatabaseStorage(Storage):
         *,
         seen: Callable[[Collection[int] | None], None] = lambda _shards: None,
         lease: float = LEASE_SECONDS,
-        clock: Callable[[], float] = boot_time,
+        clock: Callable[[], float] = boot_seconds,
     ) -> None:
         self._url = url
         self._installation = installation
