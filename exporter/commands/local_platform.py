@@ -97,7 +97,7 @@ async def _run_demo(
     world: World, listen: str, sandbox_port: int, prometheus_port: int | None, log_level: Level
 ) -> None:
     sandbox = SandboxServer(create_app(world), host=HOST, port=sandbox_port)
-    with listening(f"{HOST}:{sandbox_port}", "--sandbox-port"):
+    with listening("--sandbox-port"):
         await sandbox.start()
     settings = demo_settings(world, sandbox.url, listen, log_level)
     async with AsyncExitStack() as beside:
@@ -111,7 +111,7 @@ async def _run_demo(
                 scrape(daemon.server.url.removeprefix("http://"))
             _print_urls(daemon.server.url, sandbox.url, watcher, world)
 
-        with listening(listen, "--listen"):
+        with listening("--listen"):
             await run(settings, lambda: settings, started)
 
 
@@ -142,7 +142,7 @@ async def _run_sandbox(world: World, host: str, port: int) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
     server = SandboxServer(create_app(world), host, port)
-    with listening(f"[{host}]:{port}" if ":" in host else f"{host}:{port}", "--port or --host"):
+    with listening("--port or --host"):
         await server.start()
     click.echo(_introduction(server.url))
     await ended.wait()

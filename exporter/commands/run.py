@@ -50,7 +50,7 @@ def command(config: Path | None, flags: Mapping[str, str]) -> None:
         )
 
     async def work() -> None:
-        with listening(str(settings.web.listen), "--web.listen"):
+        with listening("--web.listen"):
             await run(settings, read, started)
 
     serve(work())

@@ -6,8 +6,8 @@ import resource
 import socket
 import ssl
 import sys
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -27,6 +27,20 @@ BUSY_SECONDS = 0.02
 # A fault has ended when it has not occurred for this time.
 QUIET_SECONDS = 10.0
 _GONE = (errno.EAGAIN, errno.EINTR, errno.ECONNABORTED, errno.EPROTO)
+
+
+class ListenError(Exception):
+    """An address cannot be used to listen on; the message names it."""
+
+
+@contextmanager
+def listening_on(host: str, port: int) -> Iterator[None]:
+    """Raise ListenError for an OSError of the block."""
+    try:
+        yield
+    except OSError as error:
+        address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        raise ListenError(f"cannot listen on {address}: {error.strerror or error}") from error
 
 
 def raise_file_limit() -> None:
@@ -117,11 +131,12 @@ class Acceptor:
         self._failing = _Episode("connections cannot be accepted")
 
     def start(self) -> None:
-        """Listen, and accept connections from now on."""
+        """Listen, and accept connections from now on; raises ListenError if another process listens there."""
         self.bound.settimeout(0)
         with suppress(OSError):
             self.bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(UNTAKEN_SECONDS * 1000))
-        self.bound.listen(BACKLOG)
+        with listening_on(*self.bound.getsockname()[:2]):
+            self.bound.listen(BACKLOG)
         self._resume()
 
     def close(self) -> None:

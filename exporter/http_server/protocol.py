@@ -93,6 +93,8 @@ class TimeLimitedProtocol(HttpToolsProtocol):
             self.headers[:] = [(name, host if name == b"host" else value) for name, value in self.headers]
         is_next = self._answered is None or self._answered.response_complete
         super().on_headers_complete()
+        # What a chunked body has at its end is no header of the request.
+        self.headers = []
         self.cycle.transport = JoinedWriter(self.transport, self.cycle)
         if is_next:
             self._answered = self.cycle

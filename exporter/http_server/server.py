@@ -11,7 +11,7 @@ from functools import partial
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from exporter.http_server.connections import Acceptor, Connections
+from exporter.http_server.connections import Acceptor, Connections, listening_on
 from exporter.http_server.protocol import TimeLimitedProtocol
 
 KEEPALIVE_SECONDS = 75
@@ -29,24 +29,26 @@ def bind(host: str, port: int) -> socket.socket:
         port: 0 for a free one.
 
     Raises:
-        OSError: the address cannot be used.
+        ListenError: the address cannot be used.
     """
     is_dual = not host and socket.has_dualstack_ipv6()
-    if host:
-        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-    else:
+    with listening_on(host, port):
+        place: tuple[str | bytes | int, ...] = (host, port)
         family = socket.AF_INET6 if is_dual else socket.AF_INET
-    # asyncio disables Nagle's algorithm only for sockets that are marked as TCP. If it is enabled, the body waits for
-    # the acknowledgement of the head, which takes 40 ms.
-    bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    try:
-        if is_dual:
-            bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        bound.bind((host, port))
-    except OSError:
-        bound.close()
-        raise
+        if host:
+            # An IPv6 address may have a zone, which is a number of its own here.
+            family, *_, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        # asyncio disables Nagle's algorithm only for sockets that are marked as TCP. If it is enabled, the body waits
+        # for the acknowledgement of the head, which takes 40 ms.
+        bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        try:
+            if is_dual:
+                bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            bound.bind(place)
+        except OSError:
+            bound.close()
+            raise
     return bound
 
 

@@ -142,7 +142,7 @@ class BadAnswer(PlatformError, reason="bad_answer"):
 
 
 class BodyTooLarge(BadAnswer, reason="too_large"):
-    """The body is over the limit of its operation."""
+    """The body is over the limit of its operation, or the headers are over that of the client."""
 
 
 class NotJson(BadAnswer, reason="not_json"):

@@ -44,6 +44,8 @@ WHOLE_LIMIT = 16 * 1024 * 1024
 # The extension of an `httpx.Request` that has its whole address; `httpx.URL`, which takes long to make, is that of the
 # account alone, and changes the case of the host and the percent-encoding.
 ADDRESS = "address"
+# The extension of an `httpx.Request` that needs a new connection, because the one before was lost.
+ANEW = "anew"
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _DATE = re.compile(r"\d{4}-\d\d-\d\d($|[T ]\d\d:\d\d)", re.ASCII)
 _DAY_FIRST = re.compile(r"(\d\d)-(\d\d)-(\d{4})", re.ASCII)

@@ -33,7 +33,7 @@ class SandboxServer:
         """Bind the port and serve; requests are answered when this returns.
 
         Raises:
-            OSError: the address cannot be used.
+            ListenError: the address cannot be used.
         """
         bound = bind(self._host, self.port)
         self.port = bound.getsockname()[1]

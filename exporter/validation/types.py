@@ -117,7 +117,8 @@ def parse_listen(value: object) -> ListenAddress:
         raise expected(what)
     host, colon, port = value.strip().rpartition(":")
     if host.startswith("[") and host.endswith("]") and ":" in host:
-        host = host[1:-1]
+        # The zone of an address, as in URLs (`fe80::2%25eth0`) and as elsewhere (`fe80::2%eth0`).
+        host = host[1:-1].replace("%25", "%", 1)
     elif not colon or ":" in host or re.search(r"[\s/\[\]@]", host):
         raise expected(what)
     if not re.fullmatch(r"[0-9]{1,5}", port) or int(port) > _HIGHEST_PORT:

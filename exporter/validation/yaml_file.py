@@ -20,8 +20,9 @@ _MOST_VALUES_OF_A_SMALL_FILE = 50_000
 _FILE_SUFFIX = "_file"
 # Mappings whose keys are names of labels, scripts and users: none of them says that the value is a file.
 _OF_NAMES = frozenset({"info", "monthly_budget_dollars", "basic_auth_users"})
-# The largest file; the parser takes some 10 s for it.
+# The largest file, and the most values that are written in it; the parser takes some 2 s for so many.
 _MOST_MIB = 4
+_MOST_WRITTEN = 100_000
 _UNDERSTOOD_TAGS = frozenset(
     f"tag:yaml.org,2002:{name}"
     for name in ("str", "null", "bool", "int", "float", "timestamp", "map", "seq", "merge", "value")
@@ -91,8 +92,10 @@ def read_marked(path: Path, *, example: str, may_be_empty: bool = False) -> Mark
 def parse_marked(text: str, source: str, *, example: str, may_be_empty: bool = False) -> MarkedFile:
     """Parse YAML text that should contain one mapping; its faults are in the result."""
     line: int | None = None
+    loader: _Loader | None = None
     try:
-        root = yaml.compose(text, Loader=yaml.BaseLoader)
+        loader = _Loader(text)
+        root = loader.get_single_node()
         if isinstance(root, yaml.MappingNode):
             reader = _Reader(source, max(_MOST_VALUES_OF_A_SMALL_FILE, 2 * len(text)))
             data = reader.read(root, (), 1)
@@ -114,6 +117,8 @@ def parse_marked(text: str, source: str, *, example: str, may_be_empty: bool = F
         message, line = str(error), error.line
     except RecursionError:
         message = "is nested too deeply"
+    except (ValueError, OverflowError):
+        message, line = "contains \\U and a number that is no character", loader.line + 1 if loader else None
     return _refused(source, message, line)
 
 
@@ -155,6 +160,20 @@ class _UnusableError(Exception):
     def __init__(self, message: str, line: int) -> None:
         super().__init__(message)
         self.line = line
+
+
+class _Loader(yaml.BaseLoader):
+    """Parses a file up to the most values that may be written in it."""
+
+    _values = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        """Compose a value, with the values in it."""
+        self._values += 1
+        if self._values > _MOST_WRITTEN:
+            message = f"has more than {_MOST_WRITTEN} values; put long lists of ids into an ids_file"
+            raise _UnusableError(message, self.line + 1)
+        return super().compose_node(parent, index)
 
 
 class _Reader:

@@ -27,7 +27,7 @@ class WebServer:
         config_file: the web configuration file; None for plain HTTP without passwords.
 
     Raises:
-        OSError: the address cannot be used.
+        ListenError: the address cannot be used.
         ConfigurationError: the web configuration file is wrong.
     """
 
@@ -49,7 +49,7 @@ class WebServer:
     @property
     def url(self) -> str:
         """The server's URL, without the route prefix."""
-        host = self._host or "localhost"
+        host = (self._host or "localhost").replace("%", "%25")
         scheme = "http" if self._config.tls() is None else "https"
         return f"{scheme}://{f'[{host}]' if ':' in host else host}:{self.port}"
 

@@ -12,6 +12,7 @@ from exporter.counters.state_file import FileStorage
 from exporter.counters.storage import MemoryStorage, Storage, StorageError
 from exporter.settings.model import Settings
 from exporter.settings.service import StateSettings
+from exporter.validation.faults import ConfigurationError, Fault
 from exporter.validation.secrets import SecretFileError
 
 if TYPE_CHECKING:
@@ -19,9 +20,17 @@ if TYPE_CHECKING:
 
 
 def own_storage(state: StateSettings, clocks: Clocks, set_aside: Callable[[float], None]) -> Storage:
-    """Create the storage of a process that shares its state with no other: a file, or its memory."""
+    """Create the storage of a process that shares its state with no other: a file, or its memory.
+
+    Raises ConfigurationError if the file's name is relative to a directory that was removed.
+    """
     if state.path is None:
         return MemoryStorage()
+    try:
+        state.path.absolute()
+    except FileNotFoundError:
+        message = f"'{state.path}' is relative to the working directory, which was removed; expected an absolute path"
+        raise ConfigurationError([Fault("", None, "state.path", message)]) from None
     return OnThread(FileStorage(state.path, clocks.wall, set_aside))
 
 

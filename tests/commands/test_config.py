@@ -27,7 +27,7 @@ databases:
       - {{name: open, sql: SELECT 1 AS value, interval: 1m}}
       - {{name: closed, sql: "SELECT 2 AS value "}}
 series:
-  deny: ["edge_script_.*", edge_script_é]
+  deny: ["edge_script_.*", edge_script_é, "a\\u202e\\x7f"]
 """
 
 
@@ -48,7 +48,7 @@ def test_show_names_the_origin_of_each_value(config: Path) -> None:
     assert found["accounts[0].timeout"] == ("3s", f"{config}:5")
     assert found["accounts[1].timeout"] == ("10s", "default")
     assert found["databases[0].queries[0].interval"] == ("1m", f"{config}:14")
-    assert found["series.deny"] == (["edge_script_.*", "edge_script_é"], f"{config}:17")
+    assert found["series.deny"] == (["edge_script_.*", "edge_script_é", "a\u202e\x7f"], f"{config}:17")
     assert found["web.listen"] == (":99", "--web.listen")
     assert found["log.level"] == ("debug", "EDGE_EXPORTER_LOG__LEVEL")
     assert found["collectors.scripts.interval"] == ("15m", "default")
@@ -61,6 +61,7 @@ def test_show_masks_secrets_and_its_text_is_yaml(config: Path) -> None:
         assert [secret for secret in (KEY, "password") if secret in shown] == []
         assert "http://***@proxy.example.net:3128" in shown
         assert "edge_script_é" in shown
+        assert "\u202e" not in shown
     assert "\n    auth: access_key  # default\n" in text
     settings = yaml.safe_load(text)
     for one in json.loads(as_json):

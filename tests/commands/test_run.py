@@ -15,7 +15,7 @@ from exporter.sandbox import keys
 from exporter.settings.flags import flags
 from tests.commands.conftest import Configure, UnusedAddress
 from tests.commands.platform import Platform
-from tests.commands.shell import Ended, invoke, process
+from tests.commands.shell import PROGRAM, Ended, clean, invoke, process
 from tests.waiting import END_SECONDS
 from tests.web.certificates import Authority
 
@@ -90,6 +90,8 @@ WRONG = ACCOUNT.replace("sandbox-api-key", "k, timeuot: 3, budget: {max_in_fligh
          "cannot listen on 127.0.0.1:{port}: Address already in use (--web.listen chooses another address)\n"),
         (ACCOUNT, "--web.listen 192.0.2.1:9877",
          "cannot listen on 192.0.2.1:9877: Cannot assign requested address (--web.listen chooses another address)\n"),
+        (ACCOUNT, "--web.listen [fe80::2%25nowhere]:1",
+         "cannot listen on [fe80::2%nowhere]:1: Name or service not known (--web.listen chooses another address)\n"),
         (ACCOUNT, "--config {folder}", "{folder}: is a directory, expected a file\n"),
     ],
 )  # fmt: skip
@@ -103,6 +105,20 @@ def test_it_cannot_start_and_says_why(
 
     assert invoke("run", "--config", path, *filled(words).split()) == Ended("", filled(err), 1)
     assert not unused_address.is_called()
+
+
+def test_a_working_directory_that_was_removed_is_named_where_the_state_is_relative_to_it(
+    configure: Configure, tmp_path: Path
+) -> None:
+    path, gone = configure(ACCOUNT, url="http://127.0.0.1:1"), tmp_path / "gone"
+    gone.mkdir()
+    words = ["sh", "-c", 'rmdir ../gone && exec "$@"', "sh", *PROGRAM, "run", "--config", str(path)]
+    ended = subprocess.run(words, cwd=gone, capture_output=True, check=False, env=clean(), text=True)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (
+        1,
+        "",
+        "state.path: 'state.db' is relative to the working directory, which was removed; expected an absolute path\n",
+    )
 
 
 def test_a_state_file_that_another_process_has_is_one_clear_line(

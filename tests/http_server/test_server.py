@@ -18,7 +18,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 from structlog.testing import capture_logs
 
-from exporter.http_server.connections import Connections, file_limit
+from exporter.http_server.connections import Connections, ListenError, file_limit
 from exporter.http_server.protocol import LARGEST_HEAD, REQUEST_SECONDS, TimeLimitedProtocol
 from exporter.http_server.server import STEP, LoopServer, bind
 from tests.waiting import PATIENCE, until
@@ -41,10 +41,10 @@ async def endless(_send: Send) -> None:
 
 
 async def named(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer with the path, the query, the host and the body of the request."""
+    """Answer with the path, the query, the host, the body and the credentials of the request."""
     request = Request(scope, receive)
     text = f"{scope['path']} {request.url.query} {request.headers['host']}{(await request.body()).decode()}"
-    await PlainTextResponse(text)(scope, receive, send)
+    await PlainTextResponse(text + request.headers.get("authorization", ""))(scope, receive, send)
 
 
 @asynccontextmanager
@@ -154,7 +154,7 @@ async def test_of_two_servers_that_bind_an_address_at_once_the_second_cannot_sta
     with bind(*first.getsockname()) as second:
         servers = [LoopServer(named, Connections(1)) for _ in range(2)]
         await servers[0].start(first)
-        with pytest.raises(OSError, match="in use"):
+        with pytest.raises(ListenError, match="in use"):
             await servers[1].start(second)
         await servers[0].stop()
 
@@ -326,6 +326,12 @@ EXCHANGES = {
     ),
     # The target, and each header with four bytes more, have 16 KiB together.
     "the largest head": (asking(more=b"X: %s\r\nConnection: close\r\n" % LONG[:16_347]), 200, b"/  here"),
+    "credentials after a chunked body": (
+        asking(more=b"Connection: close\r\nTransfer-Encoding: chunked\r\n")
+        + b"1\r\na\r\n0\r\nAuthorization: b\r\n\r\n",
+        200,
+        b"/  herea",
+    ),
     "a head of one byte more": (asking(more=b"X: %s\r\nConnection: close\r\n" % LONG[:16_348]), 400, TOO_LARGE),
 }
 

@@ -136,12 +136,16 @@ def test_what_is_written_once_and_used_often_is_read() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ['a: 1\nb: "x\\ud800y"', 'a: 1\n"b\\udc00": 2', 'a: 1\nb: ["\\udc00\\ud800"]']
-)  # fmt: skip
-def test_half_a_character_is_refused_by_its_line(text: str) -> None:
-    marked = parse(text)
+    ("text", "said"),
+    [
+        *((text, "lone surrogate") for text in ('"x\\ud800y"', '{"b\\udc00": 2}', '["\\udc00\\ud800"]')),
+        *((f'["\\U{number}"]', "a number that is no character") for number in ("00110000", "FFFFFFFF")),
+    ],
+)
+def test_what_is_no_character_is_refused_by_its_line(text: str, said: str) -> None:
+    marked = parse(f"a: 1\nb: {text}")
     (fault,) = marked.faults
-    assert (marked.data, fault.line, "lone surrogate" in fault.message) == (None, 2, True)
+    assert (marked.data, fault.line, said in fault.message) == (None, 2, True)
     fault.message.encode()
 
 
@@ -150,6 +154,8 @@ def test_a_character_in_two_escapes_is_whole_as_in_json() -> None:
 
 
 def test_a_file_that_would_take_minutes_to_parse_is_refused_at_once(tmp_path: Path) -> None:
+    (fault,) = parse("a:\n- 1\nb: [" + "1," * 1_900_000 + "]").faults
+    assert str(fault) == "config.yml:3: has more than 100000 values; put long lists of ids into an ids_file"
     large = tmp_path / "large.yml"
     large.write_bytes(b"#" * (4 << 20))
     assert read_marked(large, example="accounts:", may_be_empty=True).faults == ()

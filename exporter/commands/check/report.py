@@ -211,4 +211,4 @@ def as_json(wrong: Iterable[Fault], verdicts: Iterable[AccountResult] = (), warn
         "results": [row._asdict() for row in rows(tried)] if any(verdict.tried for verdict in tried) else [],
         "warnings": list(warnings),
     }
-    return json.dumps(found, indent=2, ensure_ascii=False)
+    return escape(json.dumps(found, indent=2, ensure_ascii=False), keep="\n")

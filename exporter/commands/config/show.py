@@ -10,6 +10,7 @@ import click
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
+from exporter.commands.output.printing import echo
 from exporter.foreign.patterns import Pattern
 from exporter.foreign.terminal import escape
 from exporter.platform.http.mask import MASK
@@ -34,7 +35,7 @@ def show(config: Path | None, flags: Mapping[str, str], *, is_json: bool) -> Non
     values = list(_values(settings, (), origins.origin))
     if is_json:
         found = [{"path": written(path), "value": value, "origin": origin} for path, value, origin in values]
-        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        echo(json.dumps(found, indent=2, ensure_ascii=False))
     else:
         click.echo("\n".join(_lines(values)))
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from exporter.commands.output.printing import complaining
 from exporter.counters.storage import StateLockedError
-from exporter.http_server.connections import raise_file_limit
+from exporter.http_server.connections import ListenError, raise_file_limit
 from exporter.log import logger
 from exporter.validation.faults import ConfigurationError
 
@@ -19,24 +19,19 @@ SECONDS = 4.75
 LOG_SECONDS = 0.1
 
 
-class ListenError(Exception):
-    """An address cannot be used to listen on; the message names it, and the flag that changes it."""
-
-
 @contextmanager
-def listening(address: str, flag: str) -> Iterator[None]:
-    """Raise ListenError if the block cannot listen on an address, which a flag changes."""
+def listening(flag: str) -> Iterator[None]:
+    """Add to a ListenError of the block the flag that changes the address."""
     try:
         yield
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise ListenError(f"cannot listen on {address}: {reason} ({flag} chooses another address)") from error
+    except ListenError as error:
+        raise ListenError(f"{error} ({flag} chooses another address)") from None
 
 
 def serve(coroutine: Coroutine[Any, Any, None]) -> None:
     """Run a server until it receives a signal; print a message and exit if it cannot start."""
     raise_file_limit()
-    errors = (ConfigurationError, StateLockedError, ListenError)
+    errors = (ConfigurationError, StateLockedError, ListenError, OSError)
     with complaining(*errors), ends_in_time():
         asyncio.run(coroutine)
 

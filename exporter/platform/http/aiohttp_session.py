@@ -3,21 +3,28 @@
 Importing it takes 0.1 s, of which most is aiohttp.
 """
 
+import asyncio
 import os
 import socket
 import ssl
 import zlib
 from base64 import b64encode
 from collections.abc import AsyncIterator, Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import NoReturn
+from functools import partial
+from typing import Any, NoReturn
 
 import aiohttp
 import httpx
-from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp.client_proto import ResponseHandler
+from aiohttp.connector import Connection
+from aiohttp.http_exceptions import BadHttpMessage, HttpProcessingError, LineTooLong
+from aiohttp.tracing import Trace
 from yarl import URL
 
-from exporter.platform.operation import ADDRESS
+from exporter.platform.http.transport import HeadTooLargeError
+from exporter.platform.operation import ADDRESS, ANEW
 
 KEEPALIVE_SECONDS = 75.0
 # The headers of an answer that are passed on; all of them would take twice the time.
@@ -25,6 +32,10 @@ _READ = frozenset({b"content-length", b"date", b"retry-after"})
 _PIECE = 64 * 1024
 _GZIP = zlib.MAX_WBITS + 16
 _GZIP_MAGIC = b"\x1f\x8b"
+# Gateways send the character set of a body that is not encoded.
+_PLAIN = ("", "identity", "utf-8", "utf8")
+# Whether the request of this task takes a new connection.
+_is_anew = ContextVar("_is_anew", default=False)
 
 
 class Session(httpx.AsyncBaseTransport):
@@ -41,7 +52,7 @@ class Session(httpx.AsyncBaseTransport):
         self, max_in_flight: int, connect_seconds: float, context: ssl.SSLContext | None, proxy: httpx.Proxy | None
     ) -> None:
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(
+            connector=_Connector(
                 limit=max_in_flight, keepalive_timeout=KEEPALIVE_SECONDS, ssl=True if context is None else context
             ),
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -49,7 +60,7 @@ class Session(httpx.AsyncBaseTransport):
             timeout=aiohttp.ClientTimeout(sock_connect=connect_seconds),
             middlewares=(_send_once,),
         )
-        self._proxy = None if proxy is None else str(proxy.url)
+        self._proxy = None if proxy is None else _resolvable(URL(str(proxy.url)))
         self._proxy_headers: dict[str, str] | None = None
         if proxy is not None and proxy.raw_auth is not None:
             # aiohttp sends it as Proxy-Authorization; its own argument for credentials is deprecated.
@@ -58,13 +69,20 @@ class Session(httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request without redirects; the body of its answer is decoded while it is read."""
         address = request.extensions[ADDRESS]
+        # Parts that are already percent-encoded are not encoded again; a base address may contain them.
+        url = URL(address, encoded=address.isascii() and address.isprintable())
+        # aiohttp adds the host as it is in the address.
+        headers = {name.decode(): value.decode() for name, value in request.headers.raw}
+        host, is_zoned, _ = (url.host or "").partition("%")
+        if is_zoned:
+            # The zone of an IPv6 address means nothing to the server (RFC 6874).
+            headers["Host"] = url.with_host(host).host_port_subcomponent or ""
+        _is_anew.set(ANEW in request.extensions)
         try:
             response = await self._session.request(
                 request.method,
-                # Parts that are already percent-encoded are not encoded again; a base address may contain them.
-                URL(address, encoded=address.isascii() and address.isprintable()),
-                # aiohttp adds the host as it is in the address.
-                headers={name.decode(): value.decode() for name, value in request.headers.raw},
+                _resolvable(url),
+                headers=headers,
                 data=request.read() or None,
                 allow_redirects=False,
                 proxy=self._proxy,
@@ -72,12 +90,73 @@ class Session(httpx.AsyncBaseTransport):
             )
         except CAUGHT as error:
             _raise(error)
-        headers = [pair for pair in response.raw_headers if pair[0].lower() in _READ]
-        return httpx.Response(response.status, headers=headers, stream=_Body(response))
+        read = [pair for pair in response.raw_headers if pair[0].lower() in _READ]
+        return httpx.Response(response.status, headers=read, stream=_Body(response))
 
     async def aclose(self) -> None:
         """Close all connections."""
         await self._session.close()
+
+
+def _resolvable(url: URL) -> URL:
+    """Return a URL in which the zone of an IPv6 address, such as `%25eth0`, is not percent-encoded."""
+    return url.with_host(url.host) if url.host and "%" in url.host else url
+
+
+class _Line(ResponseHandler):
+    """A connection that is closed when bytes arrive which no request has asked for."""
+
+    is_kept = False
+    _is_asking = False
+
+    def set_response_params(self, **params: Any) -> None:  # noqa: ANN401 - aiohttp's own
+        """Expect an answer: aiohttp calls this before it sends a request."""
+        self._is_asking = True
+        super().set_response_params(**params)
+
+    def rest(self) -> None:
+        """Expect nothing until the next request."""
+        self.is_kept, self._is_asking = True, False
+
+    def data_received(self, data: bytes) -> None:
+        """Take in a part of an answer."""
+        if self._is_asking:
+            super().data_received(data)
+        elif data:
+            # aiohttp itself passes no bytes, in order to parse what it has held back.
+            self.close()
+
+
+class _Connector(aiohttp.TCPConnector):
+    """A pool whose connections answer only what they were asked."""
+
+    def __init__(self, **options: Any) -> None:  # noqa: ANN401 - aiohttp's own
+        super().__init__(**options)
+        self._factory = partial(_Line, loop=asyncio.get_running_loop())  # type: ignore[assignment] # a subclass
+
+    async def connect(
+        self,
+        req: aiohttp.ClientRequest,
+        traces: list[Trace],
+        timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109 - as above
+    ) -> Connection:
+        """Return a kept connection on which nothing has come since its last answer, or a new one."""
+        while True:
+            connection = await super().connect(req, traces, timeout)
+            line = connection.protocol
+            try:
+                # In two turns of the loop, what the system has received is read.
+                for _ in range(2):
+                    await asyncio.sleep(0)
+            except BaseException:
+                connection.close()
+                raise
+            if isinstance(line, _Line) and line.is_connected() and not (line.is_kept and _is_anew.get()):
+                connection.add_callback(line.rest)
+                return connection
+            connection.close()
+            if not (isinstance(line, _Line) and line.is_kept):
+                raise httpx.RemoteProtocolError("it came before the request")
 
 
 async def _send_once(request: aiohttp.ClientRequest, sender: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
@@ -97,7 +176,7 @@ class _Body(httpx.AsyncByteStream):
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         coding = self.response.headers.get("Content-Encoding", "").strip().lower()
-        if coding not in ("", "identity", "gzip", "x-gzip"):
+        if coding not in (*_PLAIN, "gzip", "x-gzip"):
             raise httpx.DecodingError("the body has an encoding that was not requested")
         decoder = _Gzip() if coding.endswith("gzip") else None
         try:
@@ -195,6 +274,8 @@ def translate(error: BaseException) -> httpx.TransportError:
         # The timeout of the operating system may end a connection before that of the client.
         if isinstance(link, aiohttp.ClientConnectorError) and isinstance(inner, TimeoutError):
             return httpx.ConnectTimeout("")
+        if isinstance(link, LineTooLong) or (isinstance(link, BadHttpMessage) and "Too many headers" in link.message):
+            return HeadTooLargeError("")
         chain += [link] if inner is None else [link, inner]
         link = link.__cause__ or link.__context__
     for kinds, kind, cause in _TRANSLATIONS:

@@ -20,6 +20,7 @@ from exporter.platform.http.rate_limiter import RateLimiter, Retry, http_date, r
 from exporter.platform.http.responses import read_body
 from exporter.platform.operation import (
     ADDRESS,
+    ANEW,
     Answer,
     CallResult,
     Operation,
@@ -206,6 +207,8 @@ class Client:
                 if not error.retryable or operation.writes or attempt >= self.retry.attempts:
                     raise
                 wait = self.retry.wait(attempt, error.retry_after)
+                if isinstance(error, errors.TransportError):
+                    sent.extensions[ANEW] = True
                 if wait > self.retry.patience or (until is not None and not self._can_rest(wait, until)):
                     raise
             else:

@@ -13,8 +13,13 @@ from exporter.platform.http.proxy import proxy_of
 
 CAUGHT = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError)
 
+
+class HeadTooLargeError(httpx.RemoteProtocolError):
+    """A header of an answer is too long, or it has too many."""
+
+
 # The first entry that matches decides.
-_ERRORS: tuple[tuple[type[Exception] | tuple[type[Exception], ...], type[errors.TransportError], str], ...] = (
+_ERRORS: tuple[tuple[type[Exception] | tuple[type[Exception], ...], type[errors.PlatformError], str], ...] = (
     (httpx.ProxyError, errors.ProxyFault, "the proxy refused the call"),
     (ssl.SSLError, errors.TlsFault, "the TLS handshake failed"),
     (
@@ -26,6 +31,7 @@ _ERRORS: tuple[tuple[type[Exception] | tuple[type[Exception], ...], type[errors.
     (httpx.TimeoutException, errors.Deadline, "no answer within the time limit"),
     (httpx.ConnectError, errors.Refused, "nothing accepts connections there"),
     (httpx.NetworkError, errors.Reset, "the connection ended before the answer did"),
+    (HeadTooLargeError, errors.BodyTooLarge, "the answer has a header over 8190 bytes, or over 128 headers"),
     (httpx.RemoteProtocolError, errors.NotHttp, "the answer is not HTTP"),
     (Exception, errors.TransportError, "the call failed"),
 )

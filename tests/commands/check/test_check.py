@@ -166,6 +166,15 @@ def test_zones_that_fail_leave_the_others_well_and_their_answers_are_masked_and_
     assert (ended.err, ended.code, {method for method, _ in platform.requests}) == ("", 1, {"GET"})
 
 
+def test_the_json_controls_no_terminal(platform: Platform, configure: Configure) -> None:
+    name = "evil\x1b[2J\x9b31m\u202e.example"
+    platform.world.dns.zones.rename(104, name)
+    platform.fail(kind="html", path="/dnszone/104/statistics")
+    ended = invoke("check", "-o", "json", "--config", configure(ACCOUNT + DNS, url=platform.url, key=keys.API_KEY))
+    assert [char for char in ended.out if not char.isprintable() and char != "\n"] == []
+    assert name in {row["name"] for row in json.loads(ended.out)["results"]}
+
+
 def test_a_query_that_fails_fails_alone_with_the_database_s_own_words(platform: Platform, configure: Configure) -> None:
     path = configure(
         """\

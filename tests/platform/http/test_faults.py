@@ -5,16 +5,18 @@ import gzip
 import socket
 import ssl
 import zlib
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp.client_proto import ResponseHandler
 
 from exporter.platform import errors
 from exporter.platform.api import dns
 from tests.golden import assert_golden
 from tests.platform.clients import client_of
-from tests.platform.raw_server import Line, Script, dripping, ending, listening, raw_server, reply, saying
+from tests.platform.raw_server import Line, RawRequest, Script, dripping, ending, listening, raw_server, reply, saying
 from tests.waiting import until
 from tests.web.certificates import Authority
 
@@ -65,6 +67,7 @@ FAULTS: dict[str, Script] = {
     "chunks that end too soon": ending("closed", CHUNKED + b'5\r\n{"Tot\r\n'),
     "garbage for HTTP": saying(b"\x16\x03\x01 garbage\r\n\r\n"),
     "a header that is too long": saying(b"HTTP/1.1 200 OK\r\nX: " + b"x" * MIB + b"\r\n\r\n"),
+    "a header of 9,000 bytes": whole(200, GOOD, X="x" * 9_000),
 }
 LATE = {
     *("401 with a body that stalls", "read time-out", "headers that stall", "a body that stalls", "a body that drips"),
@@ -122,6 +125,56 @@ async def test_a_kept_connection_that_the_platform_closed_meanwhile_is_no_failur
     assert kit.heard.attempts == [("dns_statistics", "200", None)] * 2
 
 
+OTHER = reply('{"TotalQueriesServed": 8}')
+
+
+@pytest.mark.parametrize(
+    ("unasked", "is_together"), [(OTHER, True), (OTHER, False), (OTHER[:20], False), (b"\r\n", False)]
+)
+async def test_an_answer_that_nobody_asked_for_is_not_that_of_the_next_call(
+    unasked: bytes, *, is_together: bool
+) -> None:
+    async with raw_server(saying(reply(GOOD) + unasked if is_together else reply(GOOD))) as server:
+        async with client_of(server.url) as kit:
+            await dns.statistics(kit.calls, 102)
+            for line in [] if is_together else list(server.open):
+                # It is there, but unread, when the next call begins.
+                line.writer.write(unasked)
+            server.script = saying(reply(GOOD.replace("7", "9")))
+            got = await dns.statistics(kit.calls, 103)
+        assert (got.value.total_queries_served, server.connections, len(server.requests)) == (9, 2, 2)
+        assert kit.heard.attempts == [("dns_statistics", "200", None)] * 2
+
+
+async def test_an_answer_before_the_first_request_is_none() -> None:
+    async with listening(lambda line: line.send(reply(GOOD))) as port:
+        error, _ = await failure(f"http://127.0.0.1:{port}")
+    assert str(error) == f"the answer is not HTTP (127.0.0.1:{port}: it came before the request)"
+
+
+async def test_no_call_fails_for_kept_connections_that_are_reset_at_their_next_use() -> None:
+    answered = set[Line]()
+
+    async def answer_once(_request: RawRequest, line: Line) -> None:
+        if line in answered:
+            line.reset()
+        answered.add(line)
+        await line.send(reply(GOOD))
+
+    async with raw_server(answer_once) as server, client_of(server.url, attempts=2, max_in_flight=16) as kit:
+        for _ in range(2):
+            await asyncio.gather(*(dns.statistics(kit.calls, zone) for zone in range(16)))
+    assert server.connections == 32
+    assert kit.heard.attempts.count(("dns_statistics", "200", None)) == 32
+
+
+@pytest.mark.skipif("max_headers" not in signature(ResponseHandler.set_response_params).parameters, reason="no limit")
+async def test_an_answer_with_too_many_headers_is_named_so() -> None:
+    async with raw_server(whole(200, GOOD, **{f"X_{number}": "a" for number in range(200)})) as server:
+        error, _ = await failure(server.url)
+    assert str(error).startswith("the answer has a header over 8190 bytes, or over 128 headers (127.0.0.1:")
+
+
 async def test_the_key_follows_no_redirect() -> None:
     async with raw_server(saying(reply(GOOD))) as elsewhere:
         away = reply("", 307, Location=f"{elsewhere.url}/dnszone/102/statistics")
@@ -138,6 +191,17 @@ async def test_nothing_listens_there() -> None:
         error, _ = await failure(f"http://{place}")
     said = f"nothing accepts connections there ({place}: Connection refused)"
     assert (type(error), str(error)) == (errors.Refused, said)
+
+
+async def test_the_zone_of_an_address_is_this_machine_s_alone() -> None:
+    error, _ = await failure("http://[::1%251]:1")
+    assert type(error) is errors.Refused
+    async with (
+        raw_server(saying(reply(GOOD))) as proxy,
+        client_of("http://[fe80::2%25eth0]:8080", proxy=proxy.url) as kit,
+    ):
+        await dns.statistics(kit.calls, 102)
+    assert proxy.requests[0].header("Host") == "[fe80::2]:8080"
 
 
 async def test_a_name_that_does_not_resolve(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -88,6 +88,7 @@ EXPECTED = table(
     """,
     *(builtins, socket, ssl, client_exceptions),
 ) | dict.fromkeys(exceptions_of(http_exceptions).values(), errors.NotHttp)
+EXPECTED[http_exceptions.LineTooLong] = errors.BodyTooLarge
 # Of web sockets, which are not used.
 NEVER_RAISED = {client_exceptions.WSMessageTypeError}
 OF_HTTPX = table(
