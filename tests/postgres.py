@@ -49,11 +49,11 @@ class Postgres:
         """Return the address of a database, with the password."""
         return f"postgresql://{USER}:{PASSWORD}@127.0.0.1:{port or self.port}/{database}"
 
-    def new_database(self) -> str:
+    def new_database(self, encoding: str = "UTF8") -> str:
         """Create an empty database, and return its address."""
         name = f"state_{next(self._numbers)}"
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name}".encode())
+            connection.execute(f"CREATE DATABASE {name} ENCODING '{encoding}' TEMPLATE template0".encode())
         return self.url(name)
 
     def start(self) -> None:

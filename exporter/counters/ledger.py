@@ -149,6 +149,8 @@ class Ledger:
         self._said: set[object] = set()
         self._ending = asyncio.Event()
         self.fault = ""
+        # Whether polls were recorded, whether a commit has succeeded, and whether counters wait for a further poll.
+        self._is_needed = self._has_saved = self._owes = False
         self.left_out: dict[PollKey, Mapping[str, int]] = {}
         self._next_try = 0.0
         self._task: asyncio.Task[None] | None = None
@@ -170,6 +172,12 @@ class Ledger:
     def is_alive(self) -> bool:
         """Return whether polls that are recorded now will be counted."""
         return self._task is not None and not self._task.done()
+
+    def withholds(self) -> str:
+        """Return why no counter is served yet; empty if any is, or if none is due."""
+        if self._has_saved and not self._owes:
+            return ""
+        return self.fault or ("the next polls are waited for" if self._is_needed else "")
 
     async def close(self) -> None:
         """Commit what is not saved, and stop."""
@@ -205,6 +213,7 @@ class Ledger:
 
     def note(self, entry: Entry, counted: "asyncio.Future[Counters] | None" = None) -> None:
         """Store a row without waiting for the commit; `counted` receives its counters."""
+        self._is_needed = True
         self._requests.polls.append((entry, counted))
         self._asked.set()
 
@@ -280,6 +289,8 @@ class Ledger:
         self._unsaved.update(dict.fromkeys(requests.to_delete - polled))
         is_saved = is_time and await self._save()
         for number, (entry, future, families) in enumerate(counted, 1):
+            if entry.counts:
+                self._owes = not is_saved
             # A poll that was cancelled at the end of the process does not continue.
             if future is not None and not future.done():
                 saved = families if is_saved or not entry.counts else self._committed(entry.key)
@@ -427,6 +438,7 @@ class Ledger:
                 self.left_out.pop(key, None)
             else:
                 self._rows[key] = stored
+        self._has_saved = True
         self._uncounted -= self._unsaved.keys()
         self._unsaved = {}
         if self.fault:

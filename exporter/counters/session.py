@@ -227,6 +227,9 @@ def _unfit(connection: _Connection) -> str:
     if connection.info.server_version < LEAST_VERSION:
         version = connection.info.server_version // 10000
         return f"it is a PostgreSQL {version}; expected version 14 or newer"
+    encoding = connection.info.parameter_status("server_encoding")
+    if encoding != "UTF8":
+        return f"its encoding is {encoding}, which cannot store every name; expected UTF8"
     if connection.pgconn.host.startswith((b"/", b"@")):
         return "it is reached over a Unix socket, where the server notices no lost exporter; expected a host, over TCP"
     return ""

@@ -66,7 +66,7 @@ class FileStorage:
             return self._open() if self._file is None else None
         except (sqlite3.Error, ValueError, OSError) as error:
             # Read-only, locked by a backup, or a full disk: a later attempt may succeed.
-            raise StorageError(str(error)) from error
+            raise self._unusable(error) from error
 
     def commit(self, rows: Mapping[PollKey, StateRow | None]) -> None:
         """Write rows in one transaction."""
@@ -78,7 +78,12 @@ class FileStorage:
             if spoils_connection(error):
                 self._file.close()
                 self._file, self._damage = None, None if is_passing(error) else error
-            raise StorageError(str(error)) from error
+            raise self._unusable(error) from error
+
+    def _unusable(self, error: Exception) -> StorageError:
+        # Most often the file, or a volume, belongs to another user.
+        reason = getattr(error, "strerror", None) or error
+        return StorageError(f"{self.location}: {reason} (uid {os.geteuid()})")
 
     def close(self) -> None:
         """Close the file, and release the lock."""

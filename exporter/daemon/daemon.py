@@ -392,7 +392,7 @@ class Daemon:
             account_up=self.polling.accounts.up,
             is_authenticated=self.polling.accounts.is_authenticated,
             ledger=lambda: LedgerView(
-                durable=self.settings.state.is_durable, saves=telemetry.ledger_saves, set_aside=telemetry.set_aside_at
+                self.settings.state.is_durable, telemetry.ledger_saves, self.ledger.fault, telemetry.set_aside_at
             ),
             explainer=explainer,
             ledger_alive=self.ledger.is_alive,
@@ -404,6 +404,7 @@ class Daemon:
             version=__version__,
             spare=self.spare,
             unproven=self._unproven,
+            withholds=self.ledger.withholds,
             started=self._config_loaded,
         )
 

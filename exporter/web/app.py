@@ -55,7 +55,7 @@ class _Endpoints:
         return PlainTextResponse(f"{ailment or 'healthy'}\n", 503 if ailment else 200)
 
     async def ready(self, _request: Request) -> Response:
-        """`/-/ready`: 200 from when discovery has ended and a call was authenticated; 503 before."""
+        """`/-/ready`: 200 once discovery has ended, a call was authenticated and counts were saved; 503 before."""
         waits_for = self._view.waits_for()
         spare = self._view.spare()
         # A roll-out that replaces the exporters for which this one waits must go on.

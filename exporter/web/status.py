@@ -62,6 +62,7 @@ class View:
         config: when the configuration in force was loaded, and the faults of a later one that was refused.
         unmatched_budgets: account and configured name of the monthly budgets that belong to no script.
         spare: returns why this exporter polls nothing, such as "spare: 4 of 4 shards are held"; empty if it polls.
+        withholds: returns why no counter is served yet; empty if any is, or none is due.
         unproven: returns what a spare waits for before it is ready; empty if it could take a shard.
         ledger: the state of the durable counters; None if unknown.
     """
@@ -82,6 +83,7 @@ class View:
     explainer: Explainer
     spare: Callable[[], str] = str
     unproven: Callable[[], str] = str
+    withholds: Callable[[], str] = str
     ledger: Callable[[], views.LedgerView | None] = lambda: None
     _was_ready: bool = False
 
@@ -94,8 +96,10 @@ class View:
         return "" if self.renderer_alive() else "the exposition has stalled"
 
     def waits_for(self) -> str:
-        """Return what readiness waits for; empty for good once discovery has ended and a call was authenticated.
+        """Return what readiness waits for; empty for good once it waits for nothing.
 
+        Discovery must have ended, a call been authenticated, and the first counts been saved, without which no counter
+        is served.
         A spare polls nothing: it is ready as soon as it could take a shard.
         """
         if self._was_ready:
@@ -107,6 +111,8 @@ class View:
             return self._refusal() or "discovery has not ended"
         if not self.is_authenticated():
             return self._refusal() or "no authenticated answer has come"
+        if reason := self.withholds():
+            return f"no counter is served: {reason}"
         self._was_ready = True
         return ""
 

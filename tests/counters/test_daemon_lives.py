@@ -1,11 +1,13 @@
 """Counters over several runs of a daemon: restarts, reloads, and targets that go and come back."""
 
 import asyncio
+import os
 import re
 import time
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
 from exporter.counters import ledger
 from exporter.counters.ledger import Counters, Entry
@@ -173,14 +175,28 @@ async def test_lost_state_is_shown_and_a_ledger_that_has_ended_is_unhealthy(sand
         assert (await running.client.get("/-/healthy")).status_code == 503
 
 
-async def test_without_its_state_file_a_daemon_serves_gauges_and_says_that_it_does_not_count(
+async def test_without_its_state_file_a_daemon_serves_gauges_and_is_not_ready_until_it_counts(
     sandboxed: SandboxedDaemons, tmp_path: Path
 ) -> None:
-    (tmp_path / "in the way").write_text("a file where a folder should be")
-    sandboxed.state = tmp_path / "in the way" / "state.db"
-    async with sandboxed.daemon() as running:
-        assert set(await running.samples("edge_dns_window_queries", "zone_id")) == {"101", "102", "103"}
-        assert await running.samples(QUERIES, "zone_id") == {}
-        text = (await running.client.get("/metrics")).text
-        assert "edge_exporter_ledger_up 0.0" in text
-        assert (await running.client.get("/-/healthy")).status_code == 200
+    obstacle = tmp_path / "in the way"
+    obstacle.write_text("a file where a folder should be")
+    sandboxed.state = obstacle / "state.db"
+    fault = f"{obstacle}/state.db: File exists (uid {os.geteuid()})"
+    with capture_logs() as logs:
+        async with sandboxed.daemon() as running:
+            assert set(await running.samples("edge_dns_window_queries", "zone_id")) == {"101", "102", "103"}
+            assert await running.samples(QUERIES, "zone_id") == {}
+            assert "edge_exporter_ledger_up 0.0" in (await running.client.get("/metrics")).text
+            assert (await running.client.get("/-/healthy")).status_code == 200
+            ready, page = [await running.client.get(path) for path in ("/-/ready", "/")]
+            assert (ready.status_code, ready.text) == (503, f"not ready: no counter is served: {fault}\n")
+            assert f"The counters cannot be saved: <bdi>{fault}</bdi>." in page.text
+            obstacle.unlink()
+            running.daemon.ledger.wake()
+            await until(lambda: not running.daemon.ledger.fault)
+            ready = await running.client.get("/-/ready")
+            assert ready.text == "not ready: no counter is served: the next polls are waited for\n"
+            await running.poll("dns_statistics")
+            assert set(await running.samples(QUERIES, "zone_id")) == {"101", "102", "103"}
+            assert (await running.client.get("/-/ready")).status_code == 200
+    assert fault in {log.get("error") for log in logs}

@@ -233,6 +233,16 @@ async def test_an_older_state_keeps_its_rows_without_its_leases_and_a_newer_one_
         await sessions.storage(1).claim()
 
 
+@pytest.mark.parametrize("encoding", ["LATIN1", "SQL_ASCII"])
+async def test_a_database_that_cannot_store_every_name_is_refused(
+    postgres: Postgres, sessions: Sessions, encoding: str
+) -> None:
+    storage = sessions.storage(url=postgres.new_database(encoding))
+    for refused in (storage.claim(), storage.check()):
+        with pytest.raises(StorageError, match=f"its encoding is {encoding}, which cannot store every name"):
+            await refused
+
+
 async def test_a_socket_and_a_wrong_address_are_refused_without_the_password(
     sessions: Sessions, postgres: Postgres
 ) -> None:
