@@ -59,7 +59,6 @@ class Telemetry:
         version: the exporter's version.
 
     Attributes:
-        ledger_saves: whether the last write of the counters' state succeeded.
         set_aside_at: unix seconds at which damaged state was last found in this run; None if that never happened.
     """
 
@@ -158,7 +157,6 @@ class Telemetry:
 
     def __init__(self, registry: CollectorRegistry, version: str) -> None:
         self.registry = registry
-        self.ledger_saves = True
         self.set_aside_at: float | None = None
         for attribute, declared in vars(Telemetry).items():
             if isinstance(declared, partial):
@@ -242,7 +240,6 @@ class Telemetry:
 
     def wrote(self, fault: str) -> None:
         """Note whether the counters' state can be written: there is no fault."""
-        self.ledger_saves = not fault
         self.ledger_up.set(not fault)
 
     def set_aside(self, at: float) -> None:

@@ -27,11 +27,10 @@ def own_storage(state: StateSettings, clocks: Clocks, set_aside: Callable[[float
     if state.path is None:
         return MemoryStorage()
     try:
-        state.path.absolute()
+        return OnThread(FileStorage(state.path, clocks.wall, set_aside))
     except FileNotFoundError:
         message = f"'{state.path}' is relative to the working directory, which was removed; expected an absolute path"
         raise ConfigurationError([Fault("", None, "state.path", message)]) from None
-    return OnThread(FileStorage(state.path, clocks.wall, set_aside))
 
 
 def database_storage(settings: Settings, seen: Callable[[Collection[int] | None], None]) -> "DatabaseStorage":

@@ -8,6 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from exporter.http_server.connections import ListenError
 from exporter.sandbox.app import create_app
 from exporter.sandbox.keys import API_KEY, DATABASE_TOKEN_FULL
 from exporter.sandbox.server import SandboxServer
@@ -44,7 +45,7 @@ async def test_a_platform_comes_back_at_its_port_with_what_it_knew_and_leaves_si
 
 
 async def test_a_port_that_is_taken_is_an_error(server: SandboxServer, world: World) -> None:
-    with pytest.raises(OSError, match="in use"):
+    with pytest.raises(ListenError, match="in use"):
         await SandboxServer(create_app(world), port=server.port).start()
 
 

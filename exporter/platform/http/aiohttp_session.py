@@ -13,14 +13,13 @@ from collections.abc import AsyncIterator, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 import aiohttp
 import httpx
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.connector import Connection
 from aiohttp.http_exceptions import BadHttpMessage, HttpProcessingError, LineTooLong
-from aiohttp.tracing import Trace
 from yarl import URL
 
 from exporter.platform.http.transport import HeadTooLargeError
@@ -60,7 +59,7 @@ class Session(httpx.AsyncBaseTransport):
             timeout=aiohttp.ClientTimeout(sock_connect=connect_seconds),
             middlewares=(_send_once,),
         )
-        self._proxy = None if proxy is None else _resolvable(URL(str(proxy.url)))
+        self._proxy = None if proxy is None else str(proxy.url)
         self._proxy_headers: dict[str, str] | None = None
         if proxy is not None and proxy.raw_auth is not None:
             # aiohttp sends it as Proxy-Authorization; its own argument for credentials is deprecated.
@@ -73,15 +72,16 @@ class Session(httpx.AsyncBaseTransport):
         url = URL(address, encoded=address.isascii() and address.isprintable())
         # aiohttp adds the host as it is in the address.
         headers = {name.decode(): value.decode() for name, value in request.headers.raw}
-        host, is_zoned, _ = (url.host or "").partition("%")
+        host, is_zoned, zone = (url.host or "").partition("%")
         if is_zoned:
-            # The zone of an IPv6 address means nothing to the server (RFC 6874).
+            # The zone of an IPv6 address is percent-encoded in a URL, and means nothing to the server (RFC 6874).
             headers["Host"] = url.with_host(host).host_port_subcomponent or ""
+            url = url.with_host(f"{host}%{zone}")
         _is_anew.set(ANEW in request.extensions)
         try:
             response = await self._session.request(
                 request.method,
-                _resolvable(url),
+                url,
                 headers=headers,
                 data=request.read() or None,
                 allow_redirects=False,
@@ -96,11 +96,6 @@ class Session(httpx.AsyncBaseTransport):
     async def aclose(self) -> None:
         """Close all connections."""
         await self._session.close()
-
-
-def _resolvable(url: URL) -> URL:
-    """Return a URL in which the zone of an IPv6 address, such as `%25eth0`, is not percent-encoded."""
-    return url.with_host(url.host) if url.host and "%" in url.host else url
 
 
 class _Line(ResponseHandler):
@@ -134,28 +129,23 @@ class _Connector(aiohttp.TCPConnector):
         super().__init__(**options)
         self._factory = partial(_Line, loop=asyncio.get_running_loop())  # type: ignore[assignment] # a subclass
 
-    async def connect(
-        self,
-        req: aiohttp.ClientRequest,
-        traces: list[Trace],
-        timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109 - as above
-    ) -> Connection:
+    async def connect(self, *given: Any, **named: Any) -> Connection:  # noqa: ANN401 - as above
         """Return a kept connection on which nothing has come since its last answer, or a new one."""
         while True:
-            connection = await super().connect(req, traces, timeout)
-            line = connection.protocol
+            connection = await super().connect(*given, **named)
+            line, is_usable = cast("_Line", connection.protocol), False
             try:
                 # In two turns of the loop, what the system has received is read.
                 for _ in range(2):
                     await asyncio.sleep(0)
-            except BaseException:
-                connection.close()
-                raise
-            if isinstance(line, _Line) and line.is_connected() and not (line.is_kept and _is_anew.get()):
+                is_usable = line.is_connected() and not (line.is_kept and _is_anew.get())
+            finally:
+                if not is_usable:
+                    connection.close()
+            if is_usable:
                 connection.add_callback(line.rest)
                 return connection
-            connection.close()
-            if not (isinstance(line, _Line) and line.is_kept):
+            if not line.is_kept:
                 raise httpx.RemoteProtocolError("it came before the request")
 
 
