@@ -13,6 +13,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.parser import text_string_to_metric_families
 from starlette.applications import Starlette
 
+from exporter.blocking import one_thread
 from exporter.clock import Clocks
 from exporter.collectors.catalogue import CATALOGUE, families
 from exporter.counters.ledger import Entry, Ledger
@@ -32,6 +33,7 @@ from exporter.settings.model import Settings
 from exporter.targets.target import PollKey
 from exporter.telemetry import Telemetry
 from exporter.wiring import from_settings
+from exporter.wiring.clients import client_of
 from exporter.wiring.state_storage import own_storage
 from tests.turned_clock import TurnedClock
 from tests.waiting import until
@@ -136,7 +138,7 @@ class ExporterParts:
         # Waits cost nothing here; the deadline of an attempt is real, for what stalls really stalls.
         self._clocks = clocks = Clocks(self.world.clock.now, self.clock, at_once)
         self.telemetry = Telemetry(CollectorRegistry(), "test")
-        storage = own_storage(settings.state, clocks, self.telemetry.set_aside)
+        storage = own_storage(settings.state, clocks, self.telemetry.set_aside, one_thread("state"))
         self._location = storage.location
         self.ledger = Ledger(
             storage,
@@ -152,13 +154,14 @@ class ExporterParts:
         settings = self.settings
         shard = settings.own_shard("")
         assert shard is not None
-        self.polling = Polling(settings, shard, self.ledger, self.telemetry, self._clocks, parsing=None)
+        make_client = partial(client_of, clocks=self._clocks)
+        self.polling = Polling(settings, shard, self.ledger, self.telemetry, self._clocks, make_client=make_client)
         self.registry = self.polling.registry
         self.store, self.schedule = self.polling.store, self.polling.schedule
         series = settings.series
         self.exposition = Exposition(self.telemetry.exposed(), admits=series.serves)
         self.exposition.declare([*families([plan.collector for plan in self.schedule.plans.values()]), *HEALTH])
-        self.renderer = Renderer(self.exposition, self.store, self.telemetry, self.clock)
+        self.renderer = Renderer(self.exposition, self.store, self.telemetry, self.clock, one_thread("renderer"))
 
     async def settle(self) -> None:
         """Wait until all polls have ended and are counted and published, and render a generation."""

@@ -46,6 +46,23 @@ def names(imported: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(f"{name}." for name in imported)
 
 
+# What the daemon takes of its machine stands in one value, so that a simulation can replace it.
+ON_A_MACHINE = {"polling", "counters", "daemon", "exposition", "targets", "platform"}
+
+
+def test_only_the_daemons_machine_has_clocks_randomness_and_threads() -> None:
+    owners = {"time", "random", "secrets", "threading", "concurrent.futures.ThreadPoolExecutor", "asyncio.to_thread"}
+    modules = [module for module in MODULES if module.unit in ON_A_MACHINE and module.name != "exporter.daemon.machine"]
+    found = {(module.name, name) for module in modules for name in module.imports() if name in owners}
+    called = {
+        (module.name, node.attr)
+        for module in modules
+        for node in module.nodes
+        if isinstance(node, ast.Attribute) and node.attr in {"to_thread", "utcnow"}
+    }
+    assert found | called == set()
+
+
 @for_each("module", MODULES, name=lambda module: module.name)
 def test_a_module_has_a_purpose_and_absolute_imports(module: Module) -> None:
     assert (ast.get_docstring(module.tree) or "").split("\n")[0].strip()

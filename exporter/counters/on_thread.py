@@ -1,12 +1,12 @@
 """Runs a storage whose calls block, such as a file's, on a thread of its own."""
 
-import asyncio
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor
 from typing import Protocol, TypeVar
 
+from exporter.blocking import blocking
 from exporter.counters.rows import StateRow
-from exporter.counters.storage import Storage, StoredState
+from exporter.counters.storage import Storage, StorageError, StoredState
 from exporter.targets.target import PollKey
 
 R = TypeVar("R")
@@ -30,11 +30,11 @@ class BlockingStorage(Protocol):
 
 
 class OnThread(Storage):
-    """Makes the calls of a blocking storage on one thread, so that the event loop waits for none of them."""
+    """Makes the calls of a blocking storage on an executor of one thread, so that the event loop waits for none."""
 
-    def __init__(self, storage: BlockingStorage) -> None:
+    def __init__(self, storage: BlockingStorage, thread: Executor) -> None:
         self._storage = storage
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="state")
+        self._thread = thread
 
     @property
     def location(self) -> str:
@@ -55,4 +55,7 @@ class OnThread(Storage):
         self._thread.shutdown(wait=False)
 
     async def _run(self, call: Callable[..., R], *arguments: object) -> R:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, call, *arguments)
+        try:
+            return await blocking(self._thread, call, *arguments)
+        except RuntimeError as error:
+            raise StorageError(f"{self.location} cannot be used: {error}") from error

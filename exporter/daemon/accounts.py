@@ -1,13 +1,14 @@
 """The accounts and databases that the daemon polls: their clients, and whether they answer."""
 
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Protocol
 
-from exporter.clock import Clocks
+from exporter.clock import PlatformTime
 from exporter.counters.ledger import Ledger
 from exporter.platform.api import database
+from exporter.platform.http.client import Client, Observer
 from exporter.polling.poll import AccountObserver
 from exporter.polling.timetable import Account, Intervals, Plan
 from exporter.settings.account import AccountSettings, DatabaseSettings
@@ -16,9 +17,22 @@ from exporter.targets.registry import Registry
 from exporter.targets.target import TargetKey
 from exporter.telemetry import Telemetry
 from exporter.wiring import from_settings
-from exporter.wiring.clients import client_of
 
 _IN_DATABASES = ("database", "query")
+
+
+class MakeClient(Protocol):
+    """Creates the client of an account or a database, as `exporter.wiring.clients.client_of` does."""
+
+    def __call__(
+        self,
+        settings: AccountSettings | DatabaseSettings,
+        observer: Observer,
+        shards: int,
+        *,
+        platform_time: PlatformTime,
+    ) -> Client:
+        """Create it."""
 
 
 @dataclass(slots=True, eq=False)
@@ -30,7 +44,8 @@ class Accounts:
         ledger: what is known of the platforms' times.
         registry: says which accounts this process reports.
         intervals: returns the intervals of polls that are in force.
-        parsing: parses long answers, as `Client` describes it.
+        monotonic: a clock in seconds.
+        make_client: creates the client of an account or a database.
         entries: the accounts and databases that are polled, by their targets' `client_name`.
     """
 
@@ -38,8 +53,8 @@ class Accounts:
     ledger: Ledger
     registry: Registry
     intervals: Callable[[], Intervals]
-    clocks: Clocks
-    parsing: Executor | None
+    monotonic: Callable[[], float]
+    make_client: MakeClient
     entries: Mapping[str, Account] = field(default_factory=dict)
     _configured: Mapping[str, AccountSettings | DatabaseSettings] = field(default_factory=dict)
     _observers: dict[str, AccountObserver] = field(default_factory=dict)
@@ -56,17 +71,9 @@ class Accounts:
             if self._configured.get(name) == configured:
                 built[name] = self.entries[name]
             else:
-                observer = self._observers.setdefault(
-                    name, AccountObserver(self.telemetry, name, self.clocks.monotonic)
-                )
-                client = client_of(
-                    configured,
-                    observer,
-                    settings.shard.total,
-                    self.clocks,
-                    platform_time=self.ledger.platform_time(name),
-                    parsing=self.parsing,
-                )
+                observer = self._observers.setdefault(name, AccountObserver(self.telemetry, name, self.monotonic))
+                time = self.ledger.platform_time(name)
+                client = self.make_client(configured, observer, settings.shard.total, platform_time=time)
                 built[name] = Account.of(client)
         return built
 

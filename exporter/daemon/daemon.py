@@ -4,9 +4,10 @@ import asyncio
 import signal
 import socket
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from prometheus_client import CollectorRegistry
@@ -14,11 +15,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from structlog.typing import FilteringBoundLogger
 
 from exporter import __version__
-from exporter.clock import SYSTEM, Clocks
+from exporter.blocking import blocking
 from exporter.collectors.catalogue import families
 from exporter.counters.ledger import RETRY_SECONDS, Ledger
 from exporter.counters.storage import MemoryStorage, StateLockedError, Storage, StorageError
 from exporter.daemon import runtime
+from exporter.daemon.machine import REAL, Machine, Server
 from exporter.daemon.polling import Polling
 from exporter.daemon.spare import prove
 from exporter.explain.explainer import Explainer
@@ -36,11 +38,11 @@ from exporter.targets.target import PollKey
 from exporter.telemetry import Telemetry
 from exporter.validation.faults import ConfigurationError, KeyPath, written
 from exporter.web.app import create_app
-from exporter.web.server import WebServer
 from exporter.web.status import View
 from exporter.web.status_models import LedgerView
 from exporter.wiring import from_settings
-from exporter.wiring.state_storage import database_storage, own_storage
+from exporter.wiring.clients import client_of
+from exporter.wiring.state_storage import database_storage
 
 if TYPE_CHECKING:
     # Needs the PostgreSQL driver, which is an optional extra.
@@ -76,9 +78,9 @@ class Daemon:
 
     settings: Settings
     load: Callable[[], Settings]
-    clocks: Clocks
+    machine: Machine
     telemetry: Telemetry
-    server: WebServer
+    server: Server
     grown: Callable[[], None]
     database: "DatabaseStorage | None" = None
     shard: Shard = field(init=False)
@@ -91,8 +93,10 @@ class Daemon:
     _tasks: set[asyncio.Task[object]] = field(default_factory=set)
     _works: set[asyncio.Task[object]] = field(default_factory=set)
     _reloading: asyncio.Lock = field(default_factory=asyncio.Lock)
-    # Of one thread, because a parsed answer may take many times its size.
-    _parsing: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "answers"))
+    # Of one thread each. For answers, this limits the memory: a parsed one may take many times its size.
+    _answers: Executor = field(init=False)
+    _configuration: Executor = field(init=False)
+    _pages: Executor = field(init=False)
     _config_loaded: float = 0.0
     _config_faults: tuple[str, ...] = ()
     # Why the state database could not be asked for a shard; empty if it could.
@@ -100,12 +104,16 @@ class Daemon:
     _is_proven: bool = False
     _log: FilteringBoundLogger = field(default_factory=logger)
 
+    def __post_init__(self) -> None:
+        executors = self.machine.executors
+        self._answers, self._configuration, self._pages = map(executors, ("answers", "configuration", "pages"))
+
     @classmethod
     async def start(
         cls,
         settings: Settings,
         load: Callable[[], Settings],
-        clocks: Clocks = SYSTEM,
+        machine: Machine = REAL,
         *,
         grown: Callable[[], None] = lambda: None,
     ) -> Self:
@@ -114,7 +122,7 @@ class Daemon:
         Args:
             settings: the configuration.
             load: reads the settings again, for a reload.
-            clocks: the clocks.
+            machine: what the daemon takes from its machine.
             grown: called when many long-lived objects were created or replaced.
 
         Raises:
@@ -122,9 +130,9 @@ class Daemon:
             OSError: the address cannot be used, or a file that the settings name cannot be read.
             ConfigurationError: the web configuration file is wrong.
         """
-        server = WebServer(settings.web.listen.host, settings.web.listen.port, settings.web.config_file)
+        server = machine.listen(settings.web, machine.executors)
         telemetry = Telemetry(CollectorRegistry(), __version__)
-        daemon = cls(settings, load, clocks, telemetry, server, grown)
+        daemon = cls(settings, load, machine, telemetry, server, grown)
         daemon._warn(exposed(settings))
         daemon._note_loaded()
         try:
@@ -150,7 +158,9 @@ class Daemon:
         settings = self.settings
         own = settings.own_shard(socket.gethostname())
         if not settings.state.is_shared and own is not None:
-            await self._work(own, own_storage(settings.state, self.clocks, self.telemetry.set_aside))
+            machine, set_aside = self.machine, self.telemetry.set_aside
+            storage = machine.open_storage(settings.state, machine.clocks, set_aside, machine.executors("state"))
+            await self._work(own, storage)
             self.telemetry.show_held({} if own.index is None else {own.index: True})
             return
         self.database = database_storage(settings, self._show_held)
@@ -188,7 +198,7 @@ class Daemon:
         self._log.info("waiting for a shard", reason=self.spare())
         is_found = False
         while not is_found:
-            await self.clocks.sleep(min(SEEK_SECONDS, self.settings.state.lease / 5))
+            await self.machine.clocks.sleep(min(SEEK_SECONDS, self.settings.state.lease / 5))
             async with self._reloading:
                 is_found = await self._claim()
 
@@ -220,12 +230,12 @@ class Daemon:
         return "" if self._is_proven else "no authenticated answer has come"
 
     async def _prove(self) -> None:
-        await prove(lambda: self.schedule.accounts, self.clocks.sleep)
+        await prove(lambda: self.schedule.accounts, self.machine.clocks.sleep)
         self._is_proven = True
 
     async def _work(self, shard: Shard, storage: Storage) -> None:
         """Build what polls, counts and answers for a shard, and begin."""
-        settings, clocks, telemetry, series = self.settings, self.clocks, self.telemetry, self.settings.series
+        settings, clocks, telemetry, series = self.settings, self.machine.clocks, self.telemetry, self.settings.series
         self.shard, self.storage = shard, storage
         self.ledger = Ledger(
             storage,
@@ -238,10 +248,19 @@ class Daemon:
             taken=self._taken,
         )
         await self.ledger.open()
-        self.polling = Polling(settings, shard, self.ledger, telemetry, clocks, parsing=self._parsing)
+        make_client = partial(
+            client_of,
+            clocks=clocks,
+            parsing=self._answers,
+            random_number=self.machine.random,
+            executors=self.machine.executors,
+            make_connector=self.machine.connector,
+        )
+        self.polling = Polling(settings, shard, self.ledger, telemetry, clocks, make_client=make_client)
         exposition = Exposition(telemetry.exposed(), admits=series.serves)
         exposition.declare(_all_families(self.schedule.plans.values()))
-        self.renderer = Renderer(exposition, self.polling.store, telemetry, clocks.monotonic, grown=self.grown)
+        thread = self.machine.executors("renderer")
+        self.renderer = Renderer(exposition, self.polling.store, telemetry, clocks.monotonic, thread, grown=self.grown)
         telemetry.show_shard(shard.index, shard.total)
         self._declare()
         self.schedule.start()
@@ -253,7 +272,7 @@ class Daemon:
             "budgets": _repeated(BUDGETS_EVERY_SECONDS, self.polling.budgets.show),
             "lists": _repeated(SAVED_EVERY_SECONDS, self.polling.save_lists),
             "absences": _repeated(ABSENCES_EVERY_SECONDS, lambda: telemetry.show_absent(explainer.counts())),
-            "loop lag": runtime.watch_lag(telemetry.loop_lag.observe, clocks.monotonic),
+            "loop lag": runtime.watch_lag(telemetry.loop_lag.observe, clocks.monotonic, clocks.sleep),
         }
         if shard.index is None:
             works["proof"] = self._prove()
@@ -261,7 +280,7 @@ class Daemon:
             self._begin_task(work, name, self._works)
         prefix = settings.web.route_prefix
         self._app = create_app(
-            self._view(explainer), self.renderer, self.reload, self.ledger.session, route_prefix=prefix
+            self._view(explainer), self.renderer, self.reload, self._pages, self.ledger.session, route_prefix=prefix
         )
 
     async def _end_work(self) -> None:
@@ -311,8 +330,8 @@ class Daemon:
         async with self._reloading:
             self.renderer.be_eager()
             try:
-                loaded = await asyncio.to_thread(self.load)
-                shown = await asyncio.to_thread(lambda: list(exposed(loaded)))
+                loaded = await blocking(self._configuration, self.load)
+                shown = await blocking(self._configuration, lambda: list(exposed(loaded)))
                 running = {name: getattr(self.settings, name) for name in ("web", "state", "shard")}
                 # What needs a restart stays as it runs, for the budgets of shards and for later comparisons.
                 settings = loaded.model_copy(update=running)
@@ -338,7 +357,7 @@ class Daemon:
     async def _take_over(self, settings: Settings, accounts: Mapping[str, Account]) -> None:
         former = self.schedule
         exposition, on_thread = self.renderer.exposition, self.renderer.on_thread
-        plans = await asyncio.to_thread(from_settings.plans, settings)
+        plans = await blocking(self._configuration, from_settings.plans, settings)
         await on_thread(exposition.declare, _all_families(plans), settings.series.serves)
         await former.stop()
         # There is no await from here to the end of the change: a scrape or a page shows either the old or the new
@@ -358,7 +377,7 @@ class Daemon:
         self.server.leave_room(sum(one.client.rate_limiter.most_in_flight for one in self.schedule.accounts.values()))
 
     def _note_loaded(self) -> None:
-        self._config_loaded = self.clocks.wall()
+        self._config_loaded = self.machine.clocks.wall()
         self._config_faults = ()
         self.telemetry.reload_successful.set(1)
         self.telemetry.reload_success_time.set(self._config_loaded)
@@ -398,7 +417,7 @@ class Daemon:
             series=lambda: self.renderer.current.series,
             config=lambda: (self._config_loaded, self._config_faults),
             unmatched_budgets=lambda: self.polling.budgets.unmatched,
-            clocks=self.clocks,
+            clocks=self.machine.clocks,
             version=__version__,
             spare=self.spare,
             unproven=self._unproven,

@@ -1,13 +1,12 @@
 """Polls the targets of the settings in force and of the shard that this process has."""
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Executor
 
 from exporter.clock import Clocks
 from exporter.collectors import discovery
 from exporter.counters.ledger import Ledger
 from exporter.counters.rows import lists, unpack_places
-from exporter.daemon.accounts import Accounts
+from exporter.daemon.accounts import Accounts, MakeClient
 from exporter.exposition.store import Store
 from exporter.metric import Places
 from exporter.platform.operation import spelt_alike
@@ -31,7 +30,7 @@ class Polling:
         settings: the first settings.
         shard: the shard that is polled.
         ledger: counts the polls; its storage is open.
-        parsing: parses long answers, as `Client` describes it.
+        make_client: creates the client of an account or a database.
 
     Attributes:
         store: the results of polls.
@@ -52,7 +51,7 @@ class Polling:
         telemetry: Telemetry,
         clocks: Clocks,
         *,
-        parsing: Executor | None,
+        make_client: MakeClient,
     ) -> None:
         self._ledger = ledger
         self.registry = Registry(shard)
@@ -60,7 +59,7 @@ class Polling:
         self._clocks = clocks
         self.store = Store(clocks.wall, clocks.monotonic, self._lifetime, self._remembered)
         self.accounts = Accounts(
-            telemetry, self._ledger, self.registry, lambda: self.schedule.intervals, clocks, parsing
+            telemetry, self._ledger, self.registry, lambda: self.schedule.intervals, clocks.monotonic, make_client
         )
         self.budgets = ScriptBudgets(telemetry, self._ledger, self.registry, clocks)
         self._retention = settings.state.retention

@@ -1,9 +1,7 @@
 """Tunes the process for its event loop, and measures the loop's lag."""
 
-import asyncio
 import gc
 import sys
-import time
 from collections.abc import Awaitable, Callable
 
 LAG_EVERY_SECONDS = 0.1
@@ -37,8 +35,8 @@ def settle() -> None:
 
 async def watch_lag(
     observe: Callable[[float], object],
-    monotonic: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    monotonic: Callable[[], float],
+    sleep: Callable[[float], Awaitable[None]],
 ) -> None:
     """Sleep repeatedly, by a clock in seconds, and report each time how many seconds late the event loop resumed."""
     while True:

@@ -2,13 +2,13 @@
 
 import asyncio
 from collections.abc import Callable, Collection
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor
 from dataclasses import KW_ONLY, dataclass, field
-from functools import partial
 from typing import ParamSpec, TypeVar
 
 from isal import igzip
 
+from exporter.blocking import blocking
 from exporter.exposition.exposition import Exposition, Filter, Format, Generation
 from exporter.exposition.store import Store
 from exporter.targets.target import PollKey
@@ -40,6 +40,7 @@ class Renderer:
         store: where changes are taken from, on the event loop.
         telemetry: where the renderer's own metrics are kept.
         monotonic: a clock in seconds.
+        thread: an executor of one thread.
         grown: called when the number of series has doubled since the last call.
         current: the generation that scrapes receive.
     """
@@ -48,6 +49,7 @@ class Renderer:
     store: Store
     telemetry: Telemetry
     monotonic: Callable[[], float]
+    thread: Executor
     _: KW_ONLY
     grown: Callable[[], None] = lambda: None
     current: Generation = field(init=False)
@@ -61,7 +63,6 @@ class Renderer:
     def __post_init__(self) -> None:
         self.current = self.exposition.build()
         self.be_eager()
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="renderer")
 
     async def run(self) -> None:
         """Render until cancelled."""
@@ -71,13 +72,13 @@ class Renderer:
 
     async def step(self) -> None:
         """Encode what has changed, and build a generation if one is due."""
+        self.store.expire()
         # Encode changes early and in small numbers, so that their objects can be freed.
         await self._take()
         now = self.monotonic()
         pause = SHORTEST_GAP if now < self._eager_until else LONGEST_GAP
         is_own_due = now - self._rendered_own >= pause
         if is_own_due or (self._is_behind and now - self._rendered >= self._pause):
-            self.store.expire()
             await self.render(own=is_own_due)
 
     async def _take(self) -> None:
@@ -137,4 +138,4 @@ class Renderer:
 
     async def on_thread(self, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Call a function on the renderer's thread, on which alone `exposition` is changed."""
-        return await asyncio.get_running_loop().run_in_executor(self._thread, partial(work, *args, **kwargs))
+        return await blocking(self.thread, work, *args, **kwargs)

@@ -18,7 +18,7 @@ from exporter.log import logger
 from exporter.platform.errors import NotAvailable, NotFound, PlatformError
 from exporter.platform.http.client import Observer
 from exporter.polling.failure_log import FailureLog
-from exporter.polling.timetable import SMOOTHING, Account, DueTimes, KeptDueTimes
+from exporter.polling.timetable import Account, DueTimes, KeptDueTimes
 from exporter.targets.registry import Registry
 from exporter.targets.target import Inventory, PollKey, Target
 from exporter.telemetry import Telemetry
@@ -116,7 +116,6 @@ class PollMemory:
         gone: the targets that no longer exist, as an answer said.
         counting: the successful polls that wait for the ledger; at most one for each target and collector.
         room: how many more may wait.
-        delay: the seconds for which a poll recently waited for this room.
         discovered: accounts whose first discovery has ended, except those whose key was refused, because the reload may
             change the key.
         due: when each target is due, without the polls that the reload interrupted.
@@ -131,7 +130,6 @@ class PollMemory:
     gone: set[Target] = field(default_factory=set)
     counting: dict[PollKey, asyncio.Task[None]] = field(default_factory=dict)
     room: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MOST_COUNTING))
-    delay: float = 0.0
     discovered: frozenset[str] = frozenset()
     due: KeptDueTimes = field(default_factory=dict)
     deferred: set[PollKey] = field(default_factory=set)
@@ -243,11 +241,9 @@ class Polls:
         key = PollKey(target.key, collector.name)
         if collector.owns_target:
             memory.gone.discard(target)
-        came = self.clocks.monotonic()
         while key in memory.counting:
             await asyncio.wait([memory.counting[key]])
         await memory.room.acquire()
-        memory.delay += SMOOTHING * (self.clocks.monotonic() - came - memory.delay)
         count = self._count(key, collector, outcome, now, seconds)
         memory.counting[key] = asyncio.create_task(count, name="count")
         memory.counting[key].add_done_callback(partial(memory.counted, key))

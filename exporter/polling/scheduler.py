@@ -3,7 +3,6 @@
 import asyncio
 import heapq
 import itertools
-import time
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -18,7 +17,7 @@ from exporter.log import logger
 from exporter.polling import ticks
 from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, FirstDiscovery, tells_names, waits_for_names
 from exporter.polling.poll import DuePoll, PollMemory, Polls
-from exporter.polling.timetable import SMOOTHING, Account, DueTimes, Plan
+from exporter.polling.timetable import Account, DueTimes, Plan
 from exporter.targets.registry import Change, Registry
 from exporter.targets.target import DATABASE_PREFIX, Inventory, PollKey, Target
 from exporter.telemetry import Telemetry
@@ -38,17 +37,13 @@ class WorkerPool:
 
     Attributes:
         starts: shared by the pools of a process, so that workers begin polls one after another.
-        monotonic: a clock in seconds.
         busy: targets that are queued or being polled; each is there at most once.
-        delay: the seconds for which a worker recently waited to begin a poll.
     """
 
     workers: int
     run: Callable[[DuePoll], Awaitable[None]]
-    starts: asyncio.Lock = field(default_factory=asyncio.Lock)
-    monotonic: Callable[[], float] = time.monotonic
+    starts: asyncio.Lock
     busy: set[PollKey] = field(default_factory=set)
-    delay: float = 0.0
     # Collector → the time planned for its next poll, if it is still to come; and the same times in order.
     _turns: dict[str, float] = field(default_factory=dict)
     _ordered_turns: list[tuple[float, str]] = field(default_factory=list)
@@ -105,12 +100,10 @@ class WorkerPool:
     async def _work(self) -> None:
         while True:
             _, _, run = await self._queue.get()
-            came = self.monotonic()
             try:
                 # Without this, all polls of a tick would begin at once, and a scrape would wait for all of them.
                 async with self.starts:
                     await asyncio.sleep(0)
-                self.delay += SMOOTHING * (self.monotonic() - came - self.delay)
                 await self.run(run)
             finally:
                 self.busy.discard(PollKey(run.target.key, run.collector.name))
@@ -178,7 +171,7 @@ class Schedule:
         )
         starts = asyncio.Lock()
         self.pools = {
-            name: WorkerPool(account.client.rate_limiter.most_in_flight, polls.run, starts, clocks.monotonic)
+            name: WorkerPool(account.client.rate_limiter.most_in_flight, polls.run, starts)
             for name, account in accounts.items()
         }
         self._scheduler = ticks.scheduler(clocks.monotonic)
@@ -289,7 +282,6 @@ class Schedule:
         self.intervals.measure()
         for name, account in self.accounts.items():
             account.capacity.rate = account.client.rate_limiter.effective_rate
-            account.capacity.delay = self.pools[name].delay + self.memory.delay
             if not name.startswith(DATABASE_PREFIX):
                 self.telemetry.demand.labels(name).set(self.intervals.demand.get(name, 0.0))
                 for limit, rate in account.capacity.limits().items():

@@ -60,15 +60,12 @@ class Capacity:
         rate: the requests a second that the budget currently allows.
         max_in_flight: the number of calls at once.
         seconds: the recent duration of a call, without its wait for the rate limiter.
-        delay: the seconds for which a worker recently waited to begin a poll, and for room to count its result, because
-            the process was busy.
         calls: collector → the recent number of calls in one of its polls.
     """
 
     rate: float
     max_in_flight: int
     seconds: float = 0.0
-    delay: float = 0.0
     calls: dict[str, float] = field(default_factory=dict)
 
     def note(self, collector: str, calls: int, seconds: float) -> None:
@@ -91,7 +88,7 @@ class Capacity:
         """
         limits = {"requests_per_second": self.rate}
         if self.seconds:
-            limits["max_in_flight"] = self.max_in_flight / (self.seconds + self.delay)
+            limits["max_in_flight"] = self.max_in_flight / self.seconds
         return limits
 
     def stretch(self, demand: float) -> float:

@@ -1,14 +1,13 @@
-"""Reads a key file again when it changes, on a thread, because the file system may hang."""
+"""Reads a key file again when it changes, on an executor, because the file system may hang."""
 
 import asyncio
 import math
-import threading
-import time
 from collections.abc import Callable
-from contextlib import suppress
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import NamedTuple
 
+from exporter.blocking import blocking
 from exporter.foreign.regular_file import check_regular, unreadable
 from exporter.log import logger
 from exporter.platform.errors import CredentialError
@@ -29,14 +28,21 @@ class _Found(NamedTuple):
 
 
 class KeyFile:
-    """A key in a file. `refresh` reads it if the file has changed; a call returns the key that was read last."""
+    """A key in a file. `refresh` reads it if the file has changed; a call returns the key that was read last.
 
-    def __init__(self, path: Path, monotonic: Callable[[], float] = time.monotonic) -> None:
+    Args:
+        path: the file.
+        monotonic: a clock in seconds.
+        executor: reads this file alone, because other files may be on another file system.
+    """
+
+    def __init__(self, path: Path, monotonic: Callable[[], float], executor: Executor) -> None:
         self._path = path
         self._monotonic = monotonic
+        self._executor = executor
         self._found = _Found(f"{path} has not been read yet")
         self._began = -math.inf
-        self._looking: asyncio.Future[_Found] | None = None
+        self._looking: asyncio.Task[None] | None = None
         self._is_stuck = False
 
     def __call__(self) -> str:
@@ -58,30 +64,27 @@ class KeyFile:
             if not self._found.secret:
                 self._found = _Found(f"{self._path} cannot be read: its file system does not answer")
 
-    def _look(self) -> "asyncio.Future[_Found] | None":
+    def _look(self) -> "asyncio.Task[None] | None":
         if self._looking is None and self._monotonic() - self._began >= CHECK_SECONDS:
             self._began = self._monotonic()
-            self._looking = asyncio.get_running_loop().create_future()
-            # A separate daemon thread: nothing waits for it, not even the end of the process.
-            threading.Thread(
-                target=self._read, args=(asyncio.get_running_loop(), self._looking), name="key file", daemon=True
-            ).start()
+            self._looking = asyncio.create_task(self._take(), name="key file")
         return self._looking
 
-    def _read(self, loop: asyncio.AbstractEventLoop, looking: "asyncio.Future[_Found]") -> None:
+    async def _take(self) -> None:
+        try:
+            self._found = await blocking(self._executor, self._read)
+        except RuntimeError as error:
+            # The next look tries again.
+            self._found = self._found if self._found.secret else _Found(f"{self._path} cannot be read: {error}")
+        self._looking, self._is_stuck = None, False
+
+    def _read(self) -> _Found:
         try:
             status = check_regular(self._path)
             mark = (status.st_mtime_ns, status.st_size, status.st_ino)
             is_same = mark == self._found.mark
-            found = self._found if is_same else _Found("", read_secret(self._path).get_secret_value(), mark)
+            return self._found if is_same else _Found("", read_secret(self._path).get_secret_value(), mark)
         except SecretFileError as error:
-            found = _Found(str(error))
+            return _Found(str(error))
         except OSError as error:
-            found = _Found(f"{self._path} {unreadable(error)}")
-        with suppress(RuntimeError):  # the event loop may have ended
-            loop.call_soon_threadsafe(self._take, looking, found)
-
-    def _take(self, looking: "asyncio.Future[_Found]", found: _Found) -> None:
-        self._found, self._looking, self._is_stuck = found, None, False
-        if not looking.done():
-            looking.set_result(found)
+            return _Found(f"{self._path} {unreadable(error)}")

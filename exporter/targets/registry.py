@@ -208,8 +208,8 @@ class Registry:
         added: list[Target] = []
         removed: list[Target] = []
         for key in sorted(keys):
-            after = {target.id: target for target in self._selected(key)}
             before = self._targets.get(key, {})
+            after = {target.id: target for target in self._selected(key, before)}
             added.extend(target for target_id, target in after.items() if target_id not in before)
             gone = [target for target_id, target in before.items() if target_id not in after]
             removed.extend(gone)
@@ -220,7 +220,8 @@ class Registry:
         self.version += 1
         return Change(tuple(added), tuple(removed))
 
-    def _selected(self, key: tuple[str, str]) -> Iterator[Target]:
+    def _selected(self, key: tuple[str, str], before: Mapping[str, Target]) -> Iterator[Target]:
+        """Yield the targets of a kind in an account; a listed one that has not changed stays the same object."""
         selection = self._selections.get(key)
         if selection is None:
             return
@@ -233,8 +234,11 @@ class Registry:
             is_own = resource_id not in fixed and entry.shard == self.shard.index
             if is_own and selection.rejection(entry.resource.name) is None:
                 zone = {"shield_zone_id": entry.resource.parent} if entry.resource.parent else {}
-                name = self.name_of(TargetKey.of(*key, resource_id))
-                yield Target(*key, resource_id, name, {**selection.attributes, **zone})
+                name, attributes = self.name_of(TargetKey.of(*key, resource_id)), {**selection.attributes, **zone}
+                known = before.get(resource_id)
+                if known is None or known.name != name or known.attributes != attributes:
+                    known = Target(*key, resource_id, name, attributes)
+                yield known
 
     def name_of(self, key: TargetKey) -> str:
         """Return the known name; empty if there is none."""

@@ -1,7 +1,7 @@
 """Routes requests to the exporter's endpoints: metrics, health, status, API and reload."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import Executor
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -14,6 +14,7 @@ from starlette.routing import BaseRoute, Mount, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from exporter.assets.shipped import AssetError
+from exporter.blocking import blocking
 from exporter.exposition.renderer import Renderer
 from exporter.web import api
 from exporter.web.discovery import INCOMPLETE, discover, groups
@@ -42,9 +43,10 @@ _BODY = frozenset({"content-length", "transfer-encoding"})
 class _Endpoints:
     """The endpoints."""
 
-    def __init__(self, view: View, reload: Reload) -> None:
+    def __init__(self, view: View, reload: Reload, executor: Executor) -> None:
         self._view = view
         self._reload = reload
+        self._executor = executor
         self._assets = load_assets()
         self._pages: Pages | None = None
         self._runbooks: Mapping[str, Markup] = {}
@@ -89,7 +91,7 @@ class _Endpoints:
         name = request.path_params.get("name", "README").removesuffix(".md")
 
         try:
-            self._runbooks = self._runbooks or await asyncio.to_thread(_load_runbooks)
+            self._runbooks = self._runbooks or await blocking(self._executor, _load_runbooks)
         except AssetError as error:
             raise HTTPException(404, str(error)) from None
         if name not in self._runbooks:
@@ -101,14 +103,14 @@ class _Endpoints:
         found, unknown = discover(self._view, request.path_params["kind"], request.query_params)
         # An account's name may have any letters, and a header has none beyond ASCII.
         headers = {INCOMPLETE: quote(",".join(unknown), safe=",")} if unknown else {}
-        return await _answer(request, _encoded(groups(found)), _JSON, headers)
+        return await self._answer(request, _encoded(groups(found)), _JSON, headers)
 
     def json(self, endpoint: api.Endpoint) -> Route:
         """Return the route of an endpoint below `/api/v1/`."""
 
         async def answer(request: Request) -> Response:
             answered = endpoint.answer(self._view, request.query_params.multi_items())
-            return await _answer(request, _encoded(answered), _JSON, {})
+            return await self._answer(request, _encoded(answered), _JSON, {})
 
         return Route(f"/api/v1/{endpoint.path}", answer)
 
@@ -121,16 +123,23 @@ class _Endpoints:
         headers = {"Cache-Control": "max-age=31536000, immutable" if is_current else "no-cache", "ETag": tag}
         if tag in request.headers.get("if-none-match", ""):
             return Response(status_code=304, headers={**headers, "Vary": "Accept-Encoding"})
-        return await _answer(request, asset.content, asset.media_type, headers)
+        return await self._answer(request, asset.content, asset.media_type, headers)
 
     async def _templates(self) -> "Pages":
         """Return the templates, which are loaded at the first request for a page; this saves 0.04 s of the start."""
         if self._pages is None:
-            self._pages = await asyncio.to_thread(_load_pages, self._view, self._assets)
+            self._pages = await blocking(self._executor, _load_pages, self._view, self._assets)
         return self._pages
 
     async def _page(self, request: Request, page: str) -> Response:
-        return await _answer(request, _encoded(page), _HTML, {"Content-Security-Policy": PAGE_POLICY})
+        return await self._answer(request, _encoded(page), _HTML, {"Content-Security-Policy": PAGE_POLICY})
+
+    async def _answer(self, request: Request, body: bytes, media_type: str, headers: dict[str, str]) -> Response:
+        headers = {"Cache-Control": "no-store", "Vary": "Accept-Encoding", **headers}
+        if len(body) >= _LEAST_COMPRESSED and accepts_gzip(request.headers.get("accept-encoding", "")):
+            body = await blocking(self._executor, igzip.compress, body, 1)
+            headers["Content-Encoding"] = "gzip"
+        return Response(body, media_type=media_type, headers=headers)
 
 
 def _load_pages(view: View, assets: Mapping[str, Asset]) -> "Pages":
@@ -149,14 +158,6 @@ def _encoded(text: str) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-async def _answer(request: Request, body: bytes, media_type: str, headers: dict[str, str]) -> Response:
-    headers = {"Cache-Control": "no-store", "Vary": "Accept-Encoding", **headers}
-    if len(body) >= _LEAST_COMPRESSED and accepts_gzip(request.headers.get("accept-encoding", "")):
-        body = await asyncio.to_thread(igzip.compress, body, 1)
-        headers["Content-Encoding"] = "gzip"
-    return Response(body, media_type=media_type, headers=headers)
-
-
 async def _refusal(_request: Request, error: Exception) -> Response:
     """Answer an error in one line, which names neither the software nor its paths."""
     if isinstance(error, QueryError):
@@ -167,10 +168,19 @@ async def _refusal(_request: Request, error: Exception) -> Response:
 
 
 def create_app(
-    view: View, renderer: Renderer, reload: Reload, session: Callable[[], int] = lambda: 1, *, route_prefix: str = "/"
+    view: View,
+    renderer: Renderer,
+    reload: Reload,
+    executor: Executor,
+    session: Callable[[], int] = lambda: 1,
+    *,
+    route_prefix: str = "/",
 ) -> ASGIApp:
-    """Build the application that serves all endpoints below a prefix; `session` is that of `MetricsEndpoint`."""
-    endpoints = _Endpoints(view, reload)
+    """Build the application that serves all endpoints below a prefix.
+
+    `executor` loads and compresses pages; `session` is that of `MetricsEndpoint`.
+    """
+    endpoints = _Endpoints(view, reload, executor)
     metrics = MetricsEndpoint(renderer, lambda: view.known().collectors, view.is_target, session)
     routes: list[BaseRoute] = [
         Route("/metrics", metrics, methods=["GET"]),

@@ -1,10 +1,10 @@
 """The exporter's HTTP server: the endpoints behind access control, within the limit of open files."""
 
-import asyncio
 from pathlib import Path
 
 from starlette.types import ASGIApp
 
+from exporter.blocking import Executors, blocking, one_thread
 from exporter.http_server.connections import Connections, file_limit
 from exporter.http_server.server import LoopServer, bind
 from exporter.log import logger
@@ -25,18 +25,20 @@ class WebServer:
         host: the address to listen on; empty for every address of the machine.
         port: 0 for a free one.
         config_file: the web configuration file; None for plain HTTP without passwords.
+        executors: kind of call → where calls of this kind run, which may block.
 
     Raises:
         ListenError: the address cannot be used.
         ConfigurationError: the web configuration file is wrong.
     """
 
-    def __init__(self, host: str, port: int, config_file: Path | None) -> None:
+    def __init__(self, host: str, port: int, config_file: Path | None, executors: Executors = one_thread) -> None:
         self._host = host
         self._config_file = config_file
         self._config = WebConfig() if config_file is None else load_web_config(config_file)
         self._socket = bind(host, port)
         self._connections = Connections(LEAST_CONNECTIONS)
+        self._passwords, self._files = executors("passwords"), executors("web files")
         self._server: LoopServer | None = None
         self._access: AccessControl | None = None
         self._tls: ServerTls | None = None
@@ -64,9 +66,9 @@ class WebServer:
 
     async def start(self, app: ASGIApp, route_prefix: str = "/") -> None:
         """Serve an application; requests are answered when this returns."""
-        self._access = AccessControl(app, self._config, route_prefix=route_prefix)
+        self._access = AccessControl(app, self._config, self._passwords, route_prefix=route_prefix)
         if (settings := self._config.tls()) is not None:
-            self._tls = ServerTls(settings)
+            self._tls = ServerTls(settings, self._files)
         _report(self._config)
         self._server = LoopServer(self._access, self._connections, None if self._tls is None else self._tls.latest)
         await self._server.start(self._socket)
@@ -78,11 +80,11 @@ class WebServer:
         """
         if self._config_file is None or self._access is None:
             return
-        # Use a thread, because the file may be on a disk that hangs.
-        config = await asyncio.to_thread(load_web_config, self._config_file)
+        # The file may be on a disk that hangs.
+        config = await blocking(self._files, load_web_config, self._config_file)
         settings = config.tls()
         if settings is not None and self._tls is not None:
-            await asyncio.to_thread(self._tls.replace, settings)
+            await blocking(self._files, self._tls.replace, settings)
         elif settings is not None or self._tls is not None:
             logger().warning("only a restart switches TLS on or off")
         self._access.replace(config)

@@ -1,14 +1,16 @@
 """Creates the client of an account or a database from its settings."""
 
 import random
+from collections.abc import Callable
 from concurrent.futures import Executor
 
+from exporter.blocking import Executors, one_thread
 from exporter.clock import SYSTEM, Clocks, PlatformTime
 from exporter.platform.errors import ProxyFault
 from exporter.platform.http.client import Client, Credential, Observer
 from exporter.platform.http.proxy import proxy_secrets
 from exporter.platform.http.rate_limiter import RateLimiter, Retry
-from exporter.platform.http.transport import connector
+from exporter.platform.http.transport import Connector, connector
 from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.key_file import KeyFile
 from exporter.validation.faults import ConfigurationError, Fault
@@ -24,11 +26,15 @@ def client_of(
     *,
     platform_time: PlatformTime | None = None,
     parsing: Executor | None = None,
+    random_number: Callable[[], float] = random.random,
+    executors: Executors = one_thread,
+    make_connector: Connector = connector,
 ) -> Client:
     """Create the client of an account or a database; raises OSError for its ca_file, ConfigurationError for its proxy.
 
     The budget of an account is shared by `shards` processes; only one polls a database. The known time of its platform
-    is kept by the caller; None if unknown. `parsing` parses long answers, as `Client` describes it.
+    is kept by the caller; None if unknown. `parsing` parses long answers, as `Client` describes it; `executors` are for
+    the file of its key and the name of its host.
     """
     if isinstance(settings, DatabaseSettings):
         url, scheme, key_file = settings.url, "bearer", settings.auth_token_file
@@ -39,14 +45,16 @@ def client_of(
     budget = settings.budget
     in_flight = max(1, -(-budget.max_in_flight // shards))
     if key_file is not None:
-        file = KeyFile(key_file, clocks.monotonic)
+        file = KeyFile(key_file, clocks.monotonic, executors("key file"))
         credential = Credential(scheme, file, file.refresh)
     else:
         secret = settings.credential().get_secret_value()
         credential = Credential(scheme, lambda: secret)
     trusted, seconds = str(ca_file) if ca_file is not None else None, settings.timeout * CONNECT_SHARE
     try:
-        connect = connector(url, in_flight, connect_seconds=seconds, ca_file=trusted, proxy=proxy)
+        connect = make_connector(
+            url, in_flight, executors("names"), connect_seconds=seconds, ca_file=trusted, proxy=proxy
+        )
         secrets = proxy_secrets(url, proxy)
     except ProxyFault as error:
         raise ConfigurationError([Fault("", None, "", str(error))]) from None
@@ -57,7 +65,7 @@ def client_of(
         rate_limiter=RateLimiter(
             budget.requests_per_second / shards, in_flight, clocks=clocks, throttled=observer.throttled
         ),
-        retry=Retry(random.random),
+        retry=Retry(random_number),
         timeout=settings.timeout,
         observer=observer,
         clocks=clocks,

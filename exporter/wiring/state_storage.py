@@ -3,6 +3,7 @@
 import asyncio
 import socket
 from collections.abc import Callable, Collection
+from concurrent.futures import Executor
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -19,15 +20,22 @@ if TYPE_CHECKING:
     from exporter.counters.database_storage import DatabaseStorage
 
 
-def own_storage(state: StateSettings, clocks: Clocks, set_aside: Callable[[float], None]) -> Storage:
+# See `own_storage`.
+OpenStorage = Callable[[StateSettings, Clocks, Callable[[float], None], Executor], Storage]
+
+
+def own_storage(
+    state: StateSettings, clocks: Clocks, set_aside: Callable[[float], None], executor: Executor
+) -> Storage:
     """Create the storage of a process that shares its state with no other: a file, or its memory.
 
+    `set_aside` is called when a damaged file was renamed; `executor`, of one thread, makes the calls to the file.
     Raises ConfigurationError if the file's name is relative to a directory that was removed.
     """
     if state.path is None:
         return MemoryStorage()
     try:
-        return OnThread(FileStorage(state.path, clocks.wall, set_aside))
+        return OnThread(FileStorage(state.path, clocks.wall, set_aside), executor)
     except FileNotFoundError:
         message = f"'{state.path}' is relative to the working directory, which was removed; expected an absolute path"
         raise ConfigurationError([Fault("", None, "state.path", message)]) from None

@@ -13,6 +13,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from exporter.backfill.charts import BUILT_IN, AccountCharts
 from exporter.backfill.openmetrics import STEPS, write
+from exporter.blocking import one_thread
 from exporter.clock import Clocks
 from exporter.collectors import discovery
 from exporter.collectors.collector import Context
@@ -118,7 +119,7 @@ class BackfillSetup:
         """Poll every counter once as a daemon does, and add the served values to the raw samples."""
         now = datetime.fromtimestamp(self.world.clock.now(), UTC)
         clocks = Clocks(self.world.clock.now)
-        storage = OnThread(FileStorage(self.folder / "state.db", clocks.wall, lambda _at: None))
+        storage = OnThread(FileStorage(self.folder / "state.db", clocks.wall, lambda _at: None), one_thread("state"))
         ledger = Ledger(storage, LedgerEvents(), clocks=clocks, linger=0)
         await ledger.open()
         try:

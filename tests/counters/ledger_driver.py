@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
+from exporter.blocking import one_thread
 from exporter.clock import Clocks
 from exporter.counters.ledger import Counters, Entry, Ledger
 from exporter.counters.on_thread import OnThread
@@ -105,7 +106,11 @@ class LedgerDriver:
         self._thread.start()
         if isinstance(location, Path):
             location = FileStorage(location, clock, self.events.set_aside)
-        storage = OnThread(location) if isinstance(location, FileStorage) else location or MemoryStorage()
+        storage = (
+            OnThread(location, one_thread("state"))
+            if isinstance(location, FileStorage)
+            else location or MemoryStorage()
+        )
         self.ledger = Ledger(
             storage,
             self.events,

@@ -11,6 +11,7 @@ import httpx
 
 from exporter.clock import Clocks
 from exporter.daemon.daemon import Daemon
+from exporter.daemon.machine import Machine
 from exporter.settings.model import Settings
 from tests.counters.process import samples_of
 from tests.exporter_parts import Sandbox, account_at, drained, flushed, poll_now, sandbox, still, undelayed
@@ -52,7 +53,7 @@ class RunningDaemon(NamedTuple):
 async def running_daemon(load: Callable[[], Settings], clocks: Clocks | None = None) -> AsyncIterator[RunningDaemon]:
     """Run a daemon whose settings are loaded at the start and at each reload."""
     with undelayed():
-        daemon = await Daemon.start(load(), load, clocks or Clocks())
+        daemon = await Daemon.start(load(), load, Machine(clocks or Clocks()))
     try:
         async with httpx.AsyncClient(base_url=daemon.server.url, trust_env=False) as client:
             yield RunningDaemon(daemon, client)

@@ -11,6 +11,7 @@ import pytest
 import structlog
 from structlog.testing import capture_logs
 
+from exporter.blocking import one_thread
 from exporter.counters.ledger import AT_ONCE, Entry, Ledger
 from exporter.counters.on_thread import OnThread
 from exporter.counters.rows import StateRow
@@ -229,7 +230,7 @@ async def test_polls_of_one_commit_continue_in_order_and_a_few_at_a_time(path: P
             await asyncio.sleep(0)
             between.append(0)
 
-    storage = OnThread(FileStorage(path, time.time, lambda _at: None))
+    storage = OnThread(FileStorage(path, time.time, lambda _at: None), one_thread("state"))
     ledger = Ledger(storage, LedgerEvents(), linger=0.1)
     await ledger.open()
     with patch.object(storage, "commit", wraps=storage.commit) as commit:

@@ -14,6 +14,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 from prometheus_client.parser import text_string_to_metric_families
 
+from exporter.blocking import one_thread
 from exporter.collectors.bound import Bounded
 from exporter.collectors.collector import Outcome
 from exporter.exposition.exposition import Exposition, Filter, Format
@@ -75,7 +76,7 @@ async def rendering(grown: Callable[[], None] = lambda: None) -> AsyncIterator[R
     telemetry = Telemetry(CollectorRegistry(), "test")
     exposition = Exposition(telemetry.exposed())
     exposition.declare((*INFOS, *HEALTH))
-    renderer = Renderer(exposition, store, telemetry, clock, grown=grown)
+    renderer = Renderer(exposition, store, telemetry, clock, one_thread("renderer"), grown=grown)
     clock.now += EAGER_SECONDS
     await renderer.render()
     clock.now += SHORTEST_GAP

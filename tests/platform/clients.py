@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
+from exporter.blocking import one_thread
 from exporter.clock import Clocks
 from exporter.platform.api import dns
 from exporter.platform.errors import PlatformError
@@ -146,7 +147,9 @@ async def client_of(
 ) -> AsyncIterator[Kit]:
     """Return a client of a platform at `url`."""
     heard, clock = Heard(), FakeClock()
-    connect = connector(url, max_in_flight, connect_seconds=connect_seconds, proxy=proxy, ca_file=ca_file)
+    connect = connector(
+        url, max_in_flight, one_thread("names"), connect_seconds=connect_seconds, proxy=proxy, ca_file=ca_file
+    )
     if transport is not None:
         connect = opened(transport)
     clocks = Clocks(NOW.timestamp, clock, sleep or clock.sleep)

@@ -9,6 +9,7 @@ import pytest
 from pydantic import SecretStr
 from structlog.testing import capture_logs
 
+from exporter.blocking import one_thread
 from exporter.platform.errors import CredentialError
 from exporter.settings import key_file
 from exporter.settings.key_file import CHECK_SECONDS, PATIENCE, KeyFile
@@ -19,7 +20,7 @@ from tests.waiting import until
 async def test_a_key_is_read_and_a_new_one_is_found(tmp_path: Path) -> None:
     path, clock = tmp_path / "key", TurnedClock()
     path.write_text("old\n")
-    key = KeyFile(path, clock)
+    key = KeyFile(path, clock, one_thread("key file"))
     await key.refresh()
     assert key() == "old"
     path.write_text("another\n")
@@ -35,7 +36,7 @@ async def test_a_key_is_read_and_a_new_one_is_found(tmp_path: Path) -> None:
 
 async def test_a_key_that_nobody_has_read_yet_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(CredentialError, match="has not been read yet"):
-        KeyFile(tmp_path / "key", TurnedClock())()
+        KeyFile(tmp_path / "key", TurnedClock(), one_thread("key file"))()
 
 
 @pytest.mark.parametrize(("content", "says"), [(None, "does not exist"), ("", "is empty"), ("|", "is a pipe")])
@@ -45,7 +46,7 @@ async def test_what_is_wrong_with_the_file_is_said(tmp_path: Path, content: str 
         os.mkfifo(path)
     elif content is not None:
         path.write_text(content)
-    key = KeyFile(path, TurnedClock())
+    key = KeyFile(path, TurnedClock(), one_thread("key file"))
     await key.refresh()
     with pytest.raises(CredentialError, match=f"the key cannot be read: .*{says}"):
         key()
@@ -56,7 +57,7 @@ async def test_a_file_system_that_does_not_answer_costs_one_moment_and_the_last_
 ) -> None:
     path, clock, answers = tmp_path / "key", TurnedClock(), threading.Event()
     path.write_text("old")
-    key = KeyFile(path, clock)
+    key = KeyFile(path, clock, one_thread("key file"))
     await key.refresh()
     looks = 0
 
@@ -76,11 +77,9 @@ async def test_a_file_system_that_does_not_answer_costs_one_moment_and_the_last_
     clock.now += PATIENCE * 10
     await key.refresh()
     assert (key(), looks) == ("old", 1), "no second thread hangs"
-    daemons = [one.daemon for one in threading.enumerate() if one.name == "key file"]
-    fresh = KeyFile(path, clock)
+    fresh = KeyFile(path, clock, one_thread("key file"))
     await fresh.refresh()
     with pytest.raises(CredentialError, match="its file system does not answer"):
         fresh()
     answers.set()
     await until(lambda: key() == "renewed", "the key that a thread reads")
-    assert daemons == [True], "the process may end meanwhile"

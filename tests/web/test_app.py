@@ -6,6 +6,7 @@ import httpx
 import pytest
 
 from exporter.assets.shipped import AssetError, find_folder
+from exporter.blocking import one_thread
 from exporter.web.app import create_app
 from exporter.web.page.assets import load_assets
 from tests.web.rendered import Page
@@ -121,7 +122,7 @@ async def test_the_answer_after_an_internal_error_reveals_nothing() -> None:
         async def broken() -> tuple[str, ...]:
             raise RuntimeError("/home/somebody/secret")
 
-        app = create_app(setup.view(), setup.renderer, broken)
+        app = create_app(setup.view(), setup.renderer, broken, one_thread("pages"))
         transport = httpx.ASGITransport(app, raise_app_exceptions=False)
         async with httpx.AsyncClient(transport=transport, base_url="http://exporter:9877") as client:
             response = await client.post("/-/reload")

@@ -9,6 +9,7 @@ import httpx
 from prometheus_client import CollectorRegistry
 from starlette.types import ASGIApp
 
+from exporter.blocking import one_thread
 from exporter.clock import Clocks
 from exporter.collectors.catalogue import CATALOGUE, families
 from exporter.collectors.collector import Outcome
@@ -131,7 +132,9 @@ class ViewSetup:
 
     def app(self, prefix: str = "/", view: View | None = None, session: Callable[[], int] = lambda: 1) -> ASGIApp:
         """Return the application that serves the endpoints."""
-        return create_app(view or self.view(), self.renderer, self.reload, session, route_prefix=prefix)
+        return create_app(
+            view or self.view(), self.renderer, self.reload, one_thread("pages"), session, route_prefix=prefix
+        )
 
     async def reload(self) -> tuple[str, ...]:
         """Implements `exporter.web.app.Reload`."""
@@ -172,7 +175,7 @@ async def view_setup(*accounts: str) -> AsyncIterator[ViewSetup]:
     store = Store(wall, clock)
     exposition = Exposition(telemetry.exposed())
     exposition.declare([*families(), *HEALTH])
-    renderer = Renderer(exposition, store, telemetry, clock)
+    renderer = Renderer(exposition, store, telemetry, clock, one_thread("renderer"))
     registry = Registry(Shard())
     registry.configure([Selection("main", "dns_zone", (zone(101), zone(102)))])
     plans = {collector.name: Plan(collector, collector.interval) for collector in CATALOGUE}

@@ -10,6 +10,7 @@ import ssl
 import zlib
 from base64 import b64encode
 from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import Executor
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
@@ -22,6 +23,7 @@ from aiohttp.connector import Connection
 from aiohttp.http_exceptions import BadHttpMessage, HttpProcessingError, LineTooLong
 from yarl import URL
 
+from exporter.blocking import blocking
 from exporter.platform.http.transport import HeadTooLargeError
 from exporter.platform.operation import ADDRESS, ANEW
 
@@ -43,16 +45,25 @@ class Session(httpx.AsyncBaseTransport):
     Args:
         max_in_flight: the highest number of connections.
         connect_seconds: the time limit for connecting.
+        names: looks up the names of hosts.
         context: the trusted certificates; None for the system's, which aiohttp reads once for all sessions.
         proxy: the proxy of all requests.
     """
 
     def __init__(
-        self, max_in_flight: int, connect_seconds: float, context: ssl.SSLContext | None, proxy: httpx.Proxy | None
+        self,
+        max_in_flight: int,
+        connect_seconds: float,
+        names: Executor,
+        context: ssl.SSLContext | None,
+        proxy: httpx.Proxy | None,
     ) -> None:
         self._session = aiohttp.ClientSession(
             connector=_Connector(
-                limit=max_in_flight, keepalive_timeout=KEEPALIVE_SECONDS, ssl=True if context is None else context
+                limit=max_in_flight,
+                keepalive_timeout=KEEPALIVE_SECONDS,
+                ssl=True if context is None else context,
+                resolver=aiohttp.ThreadedResolver(_Names(names)),  # type: ignore[arg-type] # these are all that it calls
             ),
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
@@ -96,6 +107,19 @@ class Session(httpx.AsyncBaseTransport):
     async def aclose(self) -> None:
         """Close all connections."""
         await self._session.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """The look-ups of an event loop, on an executor of the account: its own is shared, and a look-up may hang."""
+
+    executor: Executor
+
+    async def getaddrinfo(self, host: str, port: int, **options: int) -> list[Any]:
+        return await blocking(self.executor, socket.getaddrinfo, host, port, **options)
+
+    async def getnameinfo(self, address: tuple[Any, ...], flags: int = 0) -> tuple[str, str]:
+        return await blocking(self.executor, socket.getnameinfo, address, flags)
 
 
 class _Line(ResponseHandler):

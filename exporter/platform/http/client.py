@@ -247,6 +247,7 @@ class Client:
     ) -> CallResult[T]:
         permit = await self.rate_limiter.acquire(request.extensions[ADDRESS].partition("?")[0], until)
         began = self.clocks.monotonic()
+        # It limits the duration that is reported, too: a suspension of the machine is none of the platform's.
         deadline = self.timeout
         # The first attempt always has the full timeout; a retry ends before the next poll is due.
         if attempt > 1 and until is not None:
@@ -257,12 +258,14 @@ class Client:
         try:
             response, content = await self._send(operation, request, deadline, secrets)
             code = str(response.status_code)
-            result = await self._understand(operation, response, content, self.clocks.monotonic() - began)
+            result = await self._understand(
+                operation, response, content, min(deadline, self.clocks.monotonic() - began)
+            )
             self.observer.attempted(operation.name, code, result.seconds, None)
             answered = True
             return result
         except PlatformError as error:
-            error.seconds = self.clocks.monotonic() - began
+            error.seconds = min(deadline, self.clocks.monotonic() - began)
             # The answer that a zone does not have a resource is not a failure.
             reason = None if isinstance(error, errors.NotAvailable) else error.reason
             code = str(error.status) if code == "none" and error.status else code

@@ -1,13 +1,15 @@
 """The transport of an account: its connections, trusted certificates, and the errors of its exceptions."""
 
-import asyncio
 import socket
 import ssl
 from collections.abc import Awaitable, Callable
+from concurrent.futures import Executor
 from importlib import import_module
+from typing import Protocol
 
 import httpx
 
+from exporter.blocking import blocking
 from exporter.platform import errors
 from exporter.platform.http.proxy import proxy_of
 
@@ -37,14 +39,37 @@ _ERRORS: tuple[tuple[type[Exception] | tuple[type[Exception], ...], type[errors.
 )
 
 
+class Connector(Protocol):
+    """Returns what makes the transport of an account; see `connector`."""
+
+    def __call__(
+        self,
+        base_url: str,
+        max_in_flight: int,
+        names: Executor,
+        *,
+        connect_seconds: float,
+        ca_file: str | None = None,
+        proxy: str | None = None,
+    ) -> Callable[[], Awaitable[httpx.AsyncBaseTransport]]:
+        """Return it."""
+
+
 def connector(
-    base_url: str, max_in_flight: int, *, connect_seconds: float, ca_file: str | None = None, proxy: str | None = None
+    base_url: str,
+    max_in_flight: int,
+    names: Executor,
+    *,
+    connect_seconds: float,
+    ca_file: str | None = None,
+    proxy: str | None = None,
 ) -> Callable[[], Awaitable[httpx.AsyncBaseTransport]]:
     """Return what makes the transport of an account; httpx's own pool slows down as it grows.
 
     Args:
         base_url: the address of the calls, which decides whether a proxy of the environment applies.
         max_in_flight: the size of the connection pool.
+        names: looks up the names of hosts.
         connect_seconds: the time limit for connecting.
         ca_file: certificates to trust in place of the system's.
         proxy: a proxy's URL; None for the environment's, as `proxy_of` chooses it.
@@ -58,10 +83,10 @@ def connector(
 
     async def connect() -> httpx.AsyncBaseTransport:
         # Importing aiohttp takes 0.1 s. The daemon answers its first scrape before that.
-        await asyncio.to_thread(import_module, "exporter.platform.http.aiohttp_session")
+        await blocking(names, import_module, "exporter.platform.http.aiohttp_session")
         from exporter.platform.http.aiohttp_session import Session  # noqa: PLC0415
 
-        return Session(max_in_flight, connect_seconds, context, through)
+        return Session(max_in_flight, connect_seconds, names, context, through)
 
     return connect
 

@@ -6,6 +6,7 @@ import secrets
 import time
 from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping
+from concurrent.futures import Executor
 from contextlib import asynccontextmanager
 from hashlib import blake2b
 from ipaddress import ip_address
@@ -17,6 +18,7 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from exporter.blocking import blocking
 from exporter.web.auth.web_config import WebConfig
 from exporter.web.headers import with_headers
 
@@ -89,8 +91,9 @@ class PasswordCheck:
     password, so that the time of an answer does not show which names exist.
     """
 
-    def __init__(self, users: Mapping[str, SecretStr], key: bytes) -> None:
+    def __init__(self, users: Mapping[str, SecretStr], key: bytes, executor: Executor) -> None:
         self._key = key
+        self._executor = executor
         self._remembered: OrderedDict[bytes, None] = OrderedDict()
         self._turns = _Turns()
         self.replace(users)
@@ -116,7 +119,7 @@ class PasswordCheck:
         async with self._turns.turn(address, user):
             if self._recalls(entry):  # another request has checked the same password in the meantime
                 return True
-            is_right = await asyncio.to_thread(bcrypt.checkpw, password[:_LONGEST_PASSWORD], hashed)
+            is_right = await blocking(self._executor, bcrypt.checkpw, password[:_LONGEST_PASSWORD], hashed)
         if known is None or known != self._hashes.get(user) or not is_right:
             return False
         self._remembered[entry] = None
@@ -182,6 +185,7 @@ class AccessControl:
         self,
         app: ASGIApp,
         config: WebConfig,
+        executor: Executor,
         *,
         route_prefix: str = "/",
         key: bytes | None = None,
@@ -190,7 +194,7 @@ class AccessControl:
         self._app = app
         self._clock = clock
         self._open_paths = frozenset(route_prefix.rstrip("/") + path for path in _OPEN_PATHS)
-        self._check = PasswordCheck({}, secrets.token_bytes(32) if key is None else key)
+        self._check = PasswordCheck({}, secrets.token_bytes(32) if key is None else key, executor)
         self.replace(config)
 
     def replace(self, config: WebConfig) -> None:

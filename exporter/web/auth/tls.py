@@ -4,10 +4,11 @@ import asyncio
 import os
 import ssl
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from concurrent.futures import Executor
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from exporter.blocking import blocking
 from exporter.foreign.regular_file import read_regular, unreadable
 from exporter.log import logger
 from exporter.web.auth.tls_settings import TlsSettings, openssl_ciphers
@@ -158,14 +159,18 @@ class ServerTls:
     """The server's TLS: each new connection uses the current content of its files.
 
     If a file cannot be used, the former context stays in force, and this is logged once.
+
+    Args:
+        settings: names the files, which are read at once.
+        executor: reads them again.
     """
 
-    def __init__(self, settings: TlsSettings) -> None:
+    def __init__(self, settings: TlsSettings, executor: Executor) -> None:
         self._settings = settings
         self._stamp = _stamp(settings)
         self._current = server_context(settings)
-        self._reader = ThreadPoolExecutor(1, thread_name_prefix="tls-files")
-        self._reading: asyncio.Future[None] | None = None
+        self._executor = executor
+        self._reading: asyncio.Task[None] | None = None
 
     def replace(self, settings: TlsSettings) -> None:
         """Apply other settings to new connections; if a file cannot be used, the former stay. Raises TlsFileError."""
@@ -190,9 +195,14 @@ class ServerTls:
         They are read on a thread; while a disk hangs, the former context is used after a short wait.
         """
         if self._reading is None or self._reading.done():
-            self._reading = asyncio.get_running_loop().run_in_executor(self._reader, self.refresh)
+            self._reading = asyncio.create_task(self._read(), name="TLS files")
         await asyncio.wait((self._reading,), timeout=LONGEST_LOOK)
         return self._current
+
+    async def _read(self) -> None:
+        # Where no thread can be started, the next connection tries again.
+        with suppress(RuntimeError):
+            await blocking(self._executor, self.refresh)
 
 
 def _stamp(settings: TlsSettings) -> list[tuple[int, int, int] | None]:

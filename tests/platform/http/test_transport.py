@@ -15,6 +15,7 @@ from aiohttp import client_exceptions, http_exceptions
 from multidict import CIMultiDict, CIMultiDictProxy
 from yarl import URL
 
+from exporter.blocking import one_thread
 from exporter.platform import errors
 from exporter.platform.api import dns
 from exporter.platform.errors import PlatformError, ProxyFault
@@ -184,7 +185,7 @@ async def test_a_proxy_that_is_not_there() -> None:
 
 async def test_a_certificate_file_that_is_not_there_is_told_at_once() -> None:
     with pytest.raises(FileNotFoundError):
-        connector("https://platform.example", 1, connect_seconds=1.0, ca_file="/nowhere/ca.pem")
+        connector("https://platform.example", 1, one_thread("names"), connect_seconds=1.0, ca_file="/nowhere/ca.pem")
 
 
 async def test_cookies_are_not_kept() -> None:

@@ -14,6 +14,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from structlog.testing import capture_logs
 
+from exporter.blocking import one_thread
 from exporter.validation.faults import ConfigurationError
 from exporter.web.auth.access import AccessControl, PasswordCheck, slow_check
 from exporter.web.auth.web_config import WebConfig
@@ -49,7 +50,9 @@ def client_of(
 ) -> httpx.AsyncClient:
     """Make a client of the application behind the access control, or behind one with this configuration."""
     if isinstance(config, WebConfig):
-        config = AccessControl(served(prefix.rstrip("/")), config, route_prefix=prefix, key=KEY)
+        config = AccessControl(
+            served(prefix.rstrip("/")), config, one_thread("passwords"), route_prefix=prefix, key=KEY
+        )
     return httpx.AsyncClient(transport=httpx.ASGITransport(config, client=client), base_url="http://localhost:9877")
 
 
@@ -189,7 +192,7 @@ async def test_the_configured_headers_are_on_every_answer() -> None:
 
 
 async def test_another_configuration_applies_from_the_next_request() -> None:
-    app = AccessControl(served(), USERS, key=KEY)
+    app = AccessControl(served(), USERS, one_thread("passwords"), key=KEY)
     other = WebConfig.model_validate(
         {"basic_auth_users": {"prometheus": bcrypt.hashpw(b"new", bcrypt.gensalt(4)).decode()}}
     )
@@ -202,7 +205,7 @@ async def test_another_configuration_applies_from_the_next_request() -> None:
 
 async def test_a_reload_keeps_passwords_whose_hash_is_unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
     slow = counted(monkeypatch)
-    app = AccessControl(served(), USERS, key=KEY)
+    app = AccessControl(served(), USERS, one_thread("passwords"), key=KEY)
     async with client_of(app) as client:
         for users in (
             USERS.basic_auth_users,
@@ -216,7 +219,7 @@ async def test_a_reload_keeps_passwords_whose_hash_is_unchanged(monkeypatch: pyt
 
 async def test_websockets_are_refused_and_the_lifespan_passes() -> None:
     app, receive, send = AsyncMock(), AsyncMock(), AsyncMock()
-    control = AccessControl(app, OPEN, key=KEY)
+    control = AccessControl(app, OPEN, one_thread("passwords"), key=KEY)
     await control({"type": "lifespan"}, receive, send)
     await control({"type": "websocket", "path": "/metrics", "headers": []}, receive, send)
     app.assert_awaited_once_with({"type": "lifespan"}, receive, send)
@@ -240,14 +243,14 @@ async def test_a_right_password_is_checked_once_and_a_wrong_one_every_time(
     monkeypatch: pytest.MonkeyPatch, password: str, checks: int, *, is_right: bool
 ) -> None:
     calls = counted(monkeypatch)
-    check = PasswordCheck(USERS.basic_auth_users, KEY)
+    check = PasswordCheck(USERS.basic_auth_users, KEY, one_thread("passwords"))
     admitted = [await check.admits("192.0.2.7", b"prometheus", password.encode()) for _ in range(3)]
     assert (admitted, calls) == ([is_right] * 3, [(password.encode(), HASH.encode())] * checks)
 
 
 async def test_requests_that_come_together_share_one_check(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = counted(monkeypatch)
-    check = PasswordCheck(USERS.basic_auth_users, KEY)
+    check = PasswordCheck(USERS.basic_auth_users, KEY, one_thread("passwords"))
     admitted = await asyncio.gather(*(check.admits("192.0.2.7", b"prometheus", PASSWORD.encode()) for _ in range(50)))
     assert (all(admitted), len(calls) <= 2) == (True, True)
 
@@ -255,7 +258,9 @@ async def test_requests_that_come_together_share_one_check(monkeypatch: pytest.M
 async def test_an_unknown_name_costs_what_a_wrong_password_costs(monkeypatch: pytest.MonkeyPatch) -> None:
     slow = counted(monkeypatch)
     hashes = {"one": HASH.replace("$04$", "$05$"), "two": HASH.replace("$04$", "$07$")}
-    check = PasswordCheck(WebConfig.model_validate({"basic_auth_users": hashes}).basic_auth_users, KEY)
+    check = PasswordCheck(
+        WebConfig.model_validate({"basic_auth_users": hashes}).basic_auth_users, KEY, one_thread("passwords")
+    )
     names = [f"unknown{number}".encode() for number in range(40)]
     first = [await check.admits("192.0.2.7", name, PASSWORD.encode()) for name in names]
     second = [await check.admits("192.0.2.7", name, PASSWORD.encode()) for name in names]
@@ -266,7 +271,7 @@ async def test_an_unknown_name_costs_what_a_wrong_password_costs(monkeypatch: py
 
 async def test_the_newest_256_right_passwords_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     slow = counted(monkeypatch, right=b"")
-    check = PasswordCheck(USERS.basic_auth_users, KEY)
+    check = PasswordCheck(USERS.basic_auth_users, KEY, one_thread("passwords"))
     passwords = [str(number).encode() for number in range(257)]
     # The one that is used keeps its place, and the one after it is forgotten.
     for password in (*passwords, passwords[1], passwords[0], passwords[1], passwords[2]):
@@ -275,7 +280,7 @@ async def test_the_newest_256_right_passwords_are_remembered(monkeypatch: pytest
 
 
 async def test_no_password_is_kept() -> None:
-    check = PasswordCheck(USERS.basic_auth_users, KEY)
+    check = PasswordCheck(USERS.basic_auth_users, KEY, one_thread("passwords"))
     await check.admits("192.0.2.7", b"prometheus", PASSWORD.encode())
     assert PASSWORD not in repr(vars(check))
     # What is remembered of it belongs to this name.
@@ -284,7 +289,9 @@ async def test_no_password_is_kept() -> None:
 
 async def test_the_loop_turns_while_a_password_is_checked() -> None:
     hashed = bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(10)).decode()
-    check = PasswordCheck(WebConfig.model_validate({"basic_auth_users": {"me": hashed}}).basic_auth_users, KEY)
+    check = PasswordCheck(
+        WebConfig.model_validate({"basic_auth_users": {"me": hashed}}).basic_auth_users, KEY, one_thread("passwords")
+    )
     turns = 0
     checking = asyncio.ensure_future(check.admits("192.0.2.7", b"me", b"wrong"))
     while not checking.done():
@@ -359,7 +366,7 @@ async def test_a_password_that_is_slow_to_check_is_reported_at_a_start_and_at_a_
 async def test_more_requests_than_the_limit_are_refused_until_there_is_room_again() -> None:
     clock = TurnedClock()
     config = WebConfig.model_validate({"rate_limit": {"interval": "2s", "burst": "3"}})
-    async with client_of(AccessControl(served(), config, key=KEY, clock=clock)) as client:
+    async with client_of(AccessControl(served(), config, one_thread("passwords"), key=KEY, clock=clock)) as client:
 
         async def statuses(count: int, path: str = "/metrics") -> list[int]:
             return [(await client.get(path)).status_code for _ in range(count)]
@@ -382,7 +389,7 @@ async def test_strangers_with_wrong_passwords_do_not_delay_a_right_one(
 ) -> None:
     slow, quick, gate = counted(monkeypatch), bcrypt.checkpw, threading.Event()
     monkeypatch.setattr(bcrypt, "checkpw", lambda *given: gate.wait(PATIENCE) and quick(*given))
-    app = AccessControl(served(), USERS, key=KEY)
+    app = AccessControl(served(), USERS, one_thread("passwords"), key=KEY)
     async with client_of(app, (stranger, 1)) as strange, client_of(app) as own:
         wrong = [
             asyncio.create_task(strange.get("/", auth=(names[number % len(names)], f"{number}")))

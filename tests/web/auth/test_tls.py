@@ -12,6 +12,7 @@ import pytest
 from starlette.responses import PlainTextResponse
 from structlog.testing import capture_logs
 
+from exporter.blocking import one_thread
 from exporter.http_server.connections import Acceptor, Connections
 from exporter.http_server.server import LoopServer, bind
 from exporter.web.auth.tls import ServerTls, TlsFileError, prefers_curve_unset, server_context
@@ -95,7 +96,7 @@ async def test_a_connection_has_the_newest_version_within_the_bounds(
 ) -> None:
     client = authority.client()
     client.maximum_version = ssl.TLSVersion.TLSv1_2
-    async with serving(ServerTls(replace(settings, **changes))) as port:
+    async with serving(ServerTls(replace(settings, **changes), one_thread("web files"))) as port:
         assert (await connect(port, authority.client()))[:2] == (GREETING, newest)
         assert await is_let_in(port, client) == old
 
@@ -168,7 +169,7 @@ async def test_clients_certificates_are_verified(
         "foreign": authority.client(foreign.issue("prometheus.example.org", "foreign")),
     }
     verifying = replace(settings, **{"client_ca_file": authority.file} | changes)
-    async with serving(ServerTls(verifying)) as port:
+    async with serving(ServerTls(verifying, one_thread("web files"))) as port:
         assert {name for name, client in clients.items() if await is_let_in(port, client)} == let_in
 
 
@@ -185,7 +186,9 @@ async def test_neither_a_stop_nor_the_next_client_waits_for_a_handshake(
     monkeypatch.setattr("exporter.http_server.connections.HANDSHAKE_SECONDS", 2 * PATIENCE)
     bound, connections = bind("127.0.0.1", 0), Connections(1)
     port, number = bound.getsockname()[1], bound.fileno()
-    server = LoopServer(PlainTextResponse(""), connections, never if hangs else ServerTls(settings).latest)
+    server = LoopServer(
+        PlainTextResponse(""), connections, never if hangs else ServerTls(settings, one_thread("web files")).latest
+    )
     await server.start(bound)
     if not hangs:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -208,7 +211,7 @@ async def test_neither_a_stop_nor_the_next_client_waits_for_a_handshake(
 async def test_a_renewed_certificate_is_served_to_the_next_connection(
     authority: Authority, settings: TlsSettings
 ) -> None:
-    async with serving(ServerTls(settings)) as port:
+    async with serving(ServerTls(settings, one_thread("web files"))) as port:
         before = await connect(port, authority.client())
         same = await connect(port, authority.client())
         authority.issue()
@@ -220,7 +223,7 @@ async def test_a_broken_renewal_leaves_what_was_and_is_reported_once(
     tmp_path: Path, authority: Authority, settings: TlsSettings
 ) -> None:
     with capture_logs() as logs:
-        async with serving(ServerTls(settings)) as port:
+        async with serving(ServerTls(settings, one_thread("web files"))) as port:
             (tmp_path / "server.crt").write_text("half a file")
             greetings = [await is_let_in(port, authority.client()) for _ in range(3)]
     said = ("TLS file not usable, the old one stays in force", f"{settings.cert_file} holds no certificate in PEM form")

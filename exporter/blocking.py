@@ -1,0 +1,30 @@
+"""Where calls run that may block, such as those that read a file: on a thread for each kind of call.
+
+What hangs takes no place of another kind: while a name is looked up for ever, files are read and passwords checked.
+"""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
+from functools import partial
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+# A kind of call, which names its threads → a new executor for calls of that kind.
+Executors = Callable[[str], Executor]
+
+
+def one_thread(kind: str) -> Executor:
+    """Return an executor with one thread, which starts with the first call."""
+    return ThreadPoolExecutor(1, thread_name_prefix=kind)
+
+
+async def blocking(executor: Executor, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """Call a function on an executor, and return what it returns.
+
+    Raises:
+        RuntimeError: no thread can be started now; the next call tries again.
+    """
+    return await asyncio.get_running_loop().run_in_executor(executor, partial(work, *args, **kwargs))

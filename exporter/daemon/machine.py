@@ -1,0 +1,63 @@
+"""What the daemon takes from the machine that it runs on: six things in one value, which a simulation replaces."""
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from starlette.types import ASGIApp
+
+from exporter.blocking import Executors, one_thread
+from exporter.clock import SYSTEM, Clocks
+from exporter.platform.http.transport import Connector, connector
+from exporter.settings.service import WebSettings
+from exporter.web.server import WebServer
+from exporter.wiring.state_storage import OpenStorage, own_storage
+
+
+class Server(Protocol):
+    """Serves the daemon's application, as `exporter.web.server.WebServer` does."""
+
+    @property
+    def url(self) -> str:
+        """The server's URL, without the route prefix."""
+
+    def leave_room(self, outgoing: int) -> None:
+        """Leave room for this number of outgoing connections."""
+
+    async def start(self, app: ASGIApp, route_prefix: str = "/") -> None:
+        """Serve an application."""
+
+    async def reload(self) -> None:
+        """Take over changes of the server's own configuration."""
+
+    async def stop(self) -> None:
+        """Stop serving."""
+
+
+def _listen(web: WebSettings, executors: Executors) -> WebServer:
+    return WebServer(web.listen.host, web.listen.port, web.config_file, executors)
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What the daemon takes from its machine; by default the real thing.
+
+    Attributes:
+        clocks: the clocks.
+        random: returns a number in [0, 1).
+        executors: kind of call → where calls of this kind run, which may block.
+        connector: returns what makes the transport of an account.
+        open_storage: returns the storage of a state that no other process shares.
+        listen: returns the server of the application, which has its address.
+    """
+
+    clocks: Clocks = SYSTEM
+    random: Callable[[], float] = random.random
+    executors: Executors = one_thread
+    connector: Connector = connector
+    open_storage: OpenStorage = own_storage
+    listen: Callable[[WebSettings, Executors], Server] = _listen
+
+
+REAL = Machine()
