@@ -115,6 +115,12 @@ pictures: $(VENV)/.test ## the dashboards as pictures, from what their queries f
 soak: $(VENV)/.test ## ten minutes of faults at random
 	$(BIN)/python -m tests.soak.run
 
+.PHONY: simulate
+simulate: $(VENV)/.test ## the whole daemon on virtual time (EXAMPLES=100, SEED=1); PLANTED=all: whether it finds planted faults
+	$(if $(PLANTED),$(BIN)/python -m tests.simulation $(if $(filter all,$(PLANTED)),,"$(PLANTED)"),\
+		SEED=$(or $(SEED),1) EXAMPLES=$(or $(EXAMPLES),100) \
+		$(BIN)/python -m pytest --hypothesis-seed=$(or $(SEED),1) --timeout=0 tests/simulation)
+
 .PHONY: fuzz
 fuzz: $(VENV)/.test ## ten minutes of the property tests with ever new examples (MINUTES=0: for ever); .fuzz keeps what failed
 	$(BIN)/python -m tests.fuzz.run --minutes $(or $(MINUTES),10)

@@ -6,7 +6,7 @@ work. There are neither sockets nor threads on this loop.
 
 import asyncio
 import selectors
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, TypeVarTuple
@@ -39,11 +39,13 @@ class VirtualClock:
     Attributes:
         began: the true unix time at which the simulation began.
         elapsed: the time that has passed since; it never goes back.
+        asleep: for how much of it the machine was suspended, which an event loop's clock does not count.
         step: by how much the machine's wall clock differs from the true time.
     """
 
     began: float
     elapsed: float = 0.0
+    asleep: float = 0.0
     step: float = 0.0
 
     def monotonic(self) -> float:
@@ -53,6 +55,11 @@ class VirtualClock:
     def true(self) -> float:
         """Return the true time, which the platform's clock shows, in unix seconds."""
         return self.began + self.elapsed
+
+    def suspend(self, seconds: float) -> None:
+        """Suspend the machine."""
+        self.elapsed += seconds
+        self.asleep += seconds
 
     def wall(self) -> float:
         """Return the machine's wall clock in unix seconds."""
@@ -67,8 +74,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         super().__init__(_JumpingSelector(clock))
 
     def time(self) -> float:
-        """Return the virtual monotonic time."""
-        return self._clock.monotonic()
+        """Return the virtual time of event loops."""
+        return self._clock.monotonic() - self._clock.asleep
 
     def run_in_executor(self, executor: Executor | None, func: Callable[[*Ts], T], *args: *Ts) -> "asyncio.Future[T]":
         """Run work in place; what uses the default executor is refused, because every kind of work has its own."""
@@ -89,7 +96,7 @@ class InlineExecutor(Executor):
     kind: str
     delay: float = 0.0
     begun: int = 0
-    hanging: "list[asyncio.Future[Any]]" = field(default_factory=list)
+    hanging: "list[tuple[asyncio.Future[Any], Callable[..., Any], tuple[Any, ...]]]" = field(default_factory=list)
 
     def begin(
         self, loop: asyncio.AbstractEventLoop, func: Callable[..., T], args: tuple[Any, ...]
@@ -98,10 +105,16 @@ class InlineExecutor(Executor):
         future: asyncio.Future[T] = loop.create_future()
         self.begun += 1
         if self.delay == float("inf"):
-            self.hanging.append(future)
+            self.hanging.append((future, func, args))
         else:
             loop.call_later(self.delay, _run, future, func, args)
         return future
+
+    def release(self) -> None:
+        """Go on with what hangs, and be fast from now on."""
+        self.delay, hanging, self.hanging = 0.0, self.hanging, []
+        for future, func, args in hanging:
+            _run(future, func, args)
 
     def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> "Future[T]":
         """Run work at once; for callers without a loop."""
@@ -120,8 +133,3 @@ def _run(future: "asyncio.Future[Any]", func: Callable[..., Any], args: tuple[An
         future.set_result(func(*args))
     except Exception as error:  # noqa: BLE001 - it is passed on
         future.set_exception(error)
-
-
-def executors(kinds: Mapping[str, float]) -> dict[str, InlineExecutor]:
-    """Return an executor for each kind of work, with its delay in seconds."""
-    return {kind: InlineExecutor(kind, delay) for kind, delay in kinds.items()}

@@ -1,0 +1,110 @@
+"""What counters may have counted: the bounds that the answers on the disk give, and what scrapes have seen."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import groupby
+
+from exporter.counters.rows import StateRow
+from exporter.targets.target import PollKey
+from tests.counters.reference import Days, Month, Shapes, days_counter, month_counter, shapes_counter
+from tests.simulation.machine import Samples
+from tests.simulation.world import Answer
+
+# Kind of target → its counter, and the label with its id.
+COUNTERS = {
+    "dns_zone": ("edge_dns_queries_total", "zone_id"),
+    "script": ("edge_script_requests_total", "script_id"),
+    "rate_limit": ("edge_shield_rate_limit_breaches_total", "rate_limit_id"),
+}
+# Account, kind and id.
+Counter = tuple[str, str, str]
+
+
+def _run(kind: str, answers: Sequence[Answer]) -> float:
+    """Return what the rules make of answers of one address."""
+    own = [(datetime.fromtimestamp(int(one.at), UTC), one) for one in answers]
+    if not own:
+        return 0.0
+    if kind == "dns_zone":
+        return days_counter([Days(now, one.truth) for now, one in own])
+    if kind == "script":
+        return float(month_counter([Month(now, one.truth, one.wall) for now, one in own]))
+    return shapes_counter([Shapes(now, one.truth, None) for now, one in own])
+
+
+def _runs(answers: Iterable[Answer]) -> list[list[Answer]]:
+    """Divide answers where their address changes, where a counter begins anew."""
+    return [list(run) for _, run in groupby(answers, key=lambda answer: answer.host)]
+
+
+@dataclass(eq=False)
+class Books:
+    """Compares the increase of each counter, as scrapes have seen it, with what the platform has shown.
+
+    Attributes:
+        answers: account, kind and id → the good answers that the daemon has received, in their order.
+        increases: account, kind and id → the increase over all scrapes, with resets, as Prometheus computes it.
+    """
+
+    answers: Mapping[Counter, list[Answer]]
+    increases: dict[Counter, float] = field(default_factory=dict)
+    _last: dict[tuple[str, ...], float] = field(default_factory=dict)
+    # How often a counter was seen to start again at 0, and its increase until the last time.
+    _resets: dict[Counter, tuple[int, float]] = field(default_factory=dict)
+
+    def wrote(self, life: int, rows: Mapping[PollKey, StateRow | None], *, is_acknowledged: bool) -> None:
+        """Note which answers the disk contains: a row has the wall clock of its last answer, and all before it."""
+        for key, row in rows.items():
+            own = [
+                one
+                for one in self.answers.get((key.target.account, key.target.kind, key.target.id), ())
+                if one.life == life
+            ]
+            place = next((at for at in reversed(range(len(own))) if row and own[at].wall == row.success), None)
+            if place is None:
+                continue
+            for answer in own[:place]:
+                answer.counted = "perhaps" if answer.counted == "no" else answer.counted
+            if own[place].counted != "yes":
+                own[place].counted = "yes" if is_acknowledged else "perhaps"
+
+    def scraped(self, samples: Samples) -> None:
+        """Add the values of a scrape."""
+        reset: set[Counter] = set()
+        for kind, (family, label) in COUNTERS.items():
+            for labels, value in samples.get(family, {}).items():
+                own = dict(labels)
+                counter, series = (
+                    (own["account"], kind, own[label]),
+                    (own["account"], kind, own[label], own.get("action", "")),
+                )
+                before = self._last.get(series, 0.0)
+                assert value >= before or value == 0.0, f"{counter} fell from {before} to {value}, and not to 0"
+                rise = value - before if value >= before else value
+                if value < before:
+                    reset.add(counter)
+                self.increases[counter] = self.increases.get(counter, 0.0) + rise
+                self._last[series] = value
+        for counter in reset:
+            number, _ = self._resets.get(counter, (0, 0.0))
+            self._resets[counter] = number + 1, self.increases[counter]
+
+    def bounds(self, counter: Counter) -> tuple[float, float]:
+        """Return the least and the most that a counter may have increased since the beginning."""
+        answers, kind = self.answers[counter], counter[1]
+        most = sum(_run(kind, run) for run in _runs(one for one in answers if one.counted != "no"))
+        # An answer that was lost may have begun the counter anew. What no scrape has met before that is not promised.
+        runs = _runs(answers)
+        resets, before = self._resets.get(counter, (0, 0.0))
+        least = before + _run(kind, [one for one in runs[-1] if one.counted == "yes"])
+        return (least if resets >= len(runs) - 1 else 0.0), most
+
+    def check(self, complete: Collection[Counter] = ()) -> None:
+        """Compare every counter; of those that are `complete`, nothing may be missing."""
+        for counter in self.answers:
+            least, most = self.bounds(counter)
+            found = self.increases.get(counter, 0.0)
+            assert found <= most + 1e-6, f"{counter} counted {found}, and the disk has at most {most}"
+            if counter in complete:
+                assert found >= least - 1e-6, f"{counter} counted {found} of {least}"
