@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from exporter.metric import Family, Places, admitted
+from exporter.metric import Family, LabelValues, Places, admitted
 
 
 class Bounded(NamedTuple):
@@ -37,13 +37,17 @@ def bound(families: Iterable[Family], places: Places, limit: int) -> Bounded:
         places: the places of the target's earlier answers.
         limit: the most label values of a family.
     """
-    places_of, within, left_out = dict(places), list[Family](), dict[str, int]()
+    known, changed = dict(places), dict[str, tuple[LabelValues, ...]]()
+    within, left_out = list[Family](), dict[str, int]()
     for info, samples in families:
         if not info.own:
             within.append(Family(info, samples))
             continue
         offered = [sample.values[-info.own :] for sample in samples]
-        chosen = places_of[info.name] = admitted(places_of.get(info.name, ()), sorted(offered), limit)
+        by_name, chosen = tuple(sorted(offered)), known.get(info.name)
+        # Mostly an answer has the label values of the one before.
+        if chosen != by_name or len(by_name) > limit:
+            chosen = changed[info.name] = admitted(chosen or (), by_name, limit)
         kept = samples
         # Where places are free, each label value has one.
         if len(chosen) == limit:
@@ -53,4 +57,4 @@ def bound(families: Iterable[Family], places: Places, limit: int) -> Bounded:
             left_out[info.name] = len(samples) - len(kept)
         if kept:
             within.append(Family(info, kept))
-    return Bounded(tuple(within), _shared(tuple(places_of.items())), left_out)
+    return Bounded(tuple(within), _shared(tuple((known | changed).items())) if changed else places, left_out)

@@ -128,7 +128,7 @@ def advance_family(
         family.digest, since = digest, None if family.is_bounded else family.day
     sources = _with_place(family, sources, limit)
     corrections = 0
-    of_parts, of_whole = _polls(family.series.values(), sources, replace(poll, since=since))
+    of_parts, of_whole = _polls(family.series.values(), sources, Poll(poll.now, poll.wall, since))
     for labels, source in sources:
         own = of_whole if source.is_whole else of_parts
         family.series[labels], fallen = _advance(family.series.get(labels), source, own)
@@ -166,14 +166,16 @@ def _advance(series: Series | None, source: Source, poll: Poll) -> tuple[Series,
 
 def _polls(states: Iterable[Series], sources: Sources, poll: Poll) -> tuple[Poll, Poll]:
     """Return two views of a poll: for the series by action, and for the series of the whole."""
+    if len(sources) > 1:
+        # Days without a count are left out: the oldest day of the window is that of all series.
+        shown = [min(source.days) for _, source in sources if isinstance(source, DayBuckets) and source.days]
+        poll = replace(poll, oldest=min(shown, default=None))
     days = [series for series in states if isinstance(series, DaySeries)]
     wholes = [series for series in days if series.is_whole]
     if not wholes and not any(source.is_whole for _, source in sources):
         return poll, poll
     parts = [series for series in days if not series.is_whole]
-    shut = max((series.shut for series in days), default=0)
-    oldest = min((day for _, source in sources if isinstance(source, DayBuckets) for day in source.days), default=None)
-    both = replace(poll, shut=shut, oldest=oldest)
+    both = replace(poll, shut=max((series.shut for series in days), default=0))
     return replace(both, owed=owed_by(wholes, parts)), replace(both, owed=owed_by(parts, wholes))
 
 

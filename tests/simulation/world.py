@@ -161,7 +161,7 @@ class Platform(httpx.AsyncBaseTransport):
         shown: (account, kind, id) → the good answers that its client has received.
         life: the number of the process that calls.
         asked: true time and path of each request.
-        short: how many resources the next search leaves out, while its total counts them.
+        short: how many resources searches leave out, while their total counts them.
         is_empty: whether searches find nothing, and say so.
     """
 
@@ -234,7 +234,7 @@ class Platform(httpx.AsyncBaseTransport):
         zones = [{"Type": "dns", "Id": one, "Name": zone.name} for one, zone in self.world.zones.items()]
         scripts = [{"Type": "script", "Id": one, "Name": script.name} for one, script in self.world.scripts.items()]
         found: list[dict[str, Any]] = [] if self.is_empty else [*zones, *scripts]
-        total, left, self.short = len(found), found[: len(found) - self.short], 0
+        total, left = len(found), found[: len(found) - self.short]
         page = left[skipped : skipped + size]
         return _json({"Query": "", "Total": total, "From": skipped, "Size": size, "SearchResults": page})
 
