@@ -410,7 +410,9 @@ class Daemon:
             schedule=lambda: self.schedule,
             account_up=self.polling.accounts.up,
             is_authenticated=self.polling.accounts.is_authenticated,
-            ledger=lambda: LedgerView(self.settings.state.is_durable, self.ledger.fault, telemetry.set_aside_at),
+            ledger=lambda: LedgerView(
+                self.settings.state.is_durable, not self.ledger.fault, self.ledger.fault, telemetry.set_aside_at
+            ),
             explainer=explainer,
             ledger_alive=self.ledger.is_alive,
             renderer_alive=self.renderer.is_alive,

@@ -92,7 +92,6 @@ def read_marked(path: Path, *, example: str, may_be_empty: bool = False) -> Mark
 def parse_marked(text: str, source: str, *, example: str, may_be_empty: bool = False) -> MarkedFile:
     """Parse YAML text that should contain one mapping; its faults are in the result."""
     line: int | None = None
-    loader: _Loader | None = None
     try:
         loader = _Loader(text)
         root = loader.get_single_node()
@@ -118,7 +117,7 @@ def parse_marked(text: str, source: str, *, example: str, may_be_empty: bool = F
     except RecursionError:
         message = "is nested too deeply"
     except (ValueError, OverflowError):
-        message, line = "contains \\U and a number that is no character", loader.line + 1 if loader else None
+        message, line = "contains \\U and a number that is no character", loader.line + 1
     return _refused(source, message, line)
 
 

@@ -156,11 +156,13 @@ class LedgerView:
 
     Attributes:
         durable: whether they are kept in a file or a database; otherwise they start at 0 with the process.
-        fault: why the last write failed; empty if it succeeded.
+        saves: whether the last write succeeded.
+        fault: why it failed; empty if it succeeded.
         set_aside: unix seconds at which damaged state was last found in this run; None if that never happened.
     """
 
     durable: bool
+    saves: bool
     fault: str
     set_aside: float | None
 

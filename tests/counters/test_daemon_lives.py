@@ -7,12 +7,15 @@ import time
 from pathlib import Path
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 from structlog.testing import capture_logs
 
+from exporter.collectors.catalogue import CATALOGUE, families
 from exporter.counters import ledger
 from exporter.counters.ledger import Counters, Entry
+from exporter.metric import Kind
 from exporter.polling.script_budgets import BUDGET_ROWS
-from tests.counters.sandboxed_daemons import SandboxedDaemons
+from tests.counters.sandboxed_daemons import RunningDaemon, SandboxedDaemons
 from tests.exporter_parts import poll_now
 from tests.waiting import until
 
@@ -71,6 +74,29 @@ async def test_a_reload_keeps_counters_and_what_is_under_way(sandboxed: Sandboxe
         await running.poll("dns_statistics")
         counts = await running.samples(QUERIES, "zone_id")
         assert (counts["101"], len(counts)) == (27, 2), "a zone that is excluded now is gone"
+
+
+async def test_every_counter_continues_after_a_reload(sandboxed: SandboxedDaemons) -> None:
+    world, own = sandboxed.world, [info.name for info in families(CATALOGUE) if info.kind is Kind.COUNTER]
+    script, limit = next(iter(world.scripts.scripts)), next(iter(world.rate_limits.limits))
+
+    async def counted(running: RunningDaemon) -> dict[str, float]:
+        """Return the sum of each family, after more was polled."""
+        month = world.scripts.true_month(script)
+        world.dns.add_queries(101, 7)
+        world.rate_limits.add_breaches(limit, logged=1, challenged=2, blocked=4)
+        world.scripts.set_month(script, cost=month.cost + 7, requests=month.requests + 7, cpu_ms=month.cpu_ms + 7000)
+        await running.poll("dns_statistics", "scripts", "shield_rate_limits")
+        metrics = list(text_string_to_metric_families(await running.text()))
+        samples = [sample for metric in metrics for sample in metric.samples]
+        return {name: sum(sample.value for sample in samples if sample.name == name) for name in own}
+
+    async with sandboxed.daemon() as running:
+        before = await counted(running)
+        sandboxed.account = {"timeout": "5s"}
+        assert (await running.client.post("/-/reload")).status_code == 200
+        after = await counted(running)
+    assert {name: after[name] - before[name] for name in own} == pytest.approx(dict.fromkeys(own, 7.0))
 
 
 async def test_an_account_at_another_address_starts_again_at_0_after_a_reload_and_a_restart(

@@ -213,6 +213,10 @@ async def test_an_idle_connection_is_closed_for_a_new_one_and_not_one_that_is_be
 
     async with serving(app, limit=2) as (server, port):
         clients = [await asyncio.open_connection("127.0.0.1", port)]
+        # It was idle, and has a second request.
+        clients[0][1].write(REQUEST)
+        await clients[0][0].readuntil(b"/  here")
+        begun.clear()
         clients[0][1].write(asking(b"/slow"))
         await begun.wait()
         for _ in range(2):

@@ -63,6 +63,7 @@ def value(settings: Settings, path: str) -> object:
     [
         (None, ENOUGH, {"accounts.0.name": "main", "accounts.0.base_url": "https://api.example.net", "accounts.0.auth": "access_key", "accounts.0.credential": "hunter2"}),
         (None, {"EDGE_EXPORTER_BASE_URL": "https://x", "EDGE_EXPORTER_API_KEY_FILE": "{folder}/key", "EDGE_EXPORTER_AUTH": "bearer"}, {"accounts.0.auth": "bearer", "accounts.0.credential": "of-the-file"}),
+        ("accounts:\n", ENOUGH, {"accounts.0.name": "main", "accounts.0.credential": "hunter2"}),
         (None, {**ENOUGH, "EDGE_EXPORTER_STATE__PATH": "null"}, {"state.path": None}),
         (None, {"EDGE_EXPORTER_CONFIG": "{folder}/other.yml"}, {"accounts.0.credential": "hunter2"}),
         # A file that is passed goes before the one that the variable names.

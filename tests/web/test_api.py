@@ -18,6 +18,28 @@ async def test_no_name_makes_the_json_unreadable() -> None:
     assert [target["name"] for target in response.json()["targets"]] == list(names.values())
 
 
+FAMILIES = ("edge_dns_queries_total", "edge_dns_window_queries")
+
+
+async def test_a_parameter_is_given_twice_only_where_the_api_says_so() -> None:
+    both = {
+        "collector": (STATISTICS, SCANS),
+        "account": ("main", "other"),
+        "state": ("ok", "stale"),
+        "family": FAMILIES,
+    }
+    async with view_setup("main", "other") as setup, endpoints_client(setup) as client:
+        described = (await client.get("/api/v1/")).json()["endpoints"]
+        asked = [(f"/api/v1/{one['path']}", one["parameters"]) for one in described]
+        asked.append(("/", next(one["parameters"] for one in described if one["path"] == "targets")))
+        for path, parameters in asked:
+            for name, words in parameters.items():
+                found = both.get(name, ("1", "2"))
+                answer = await client.get(path, params=[(name, value) for value in found])
+                expected = (200, False) if "may be repeated" in words else (400, True)
+                assert (answer.status_code, answer.text == f"{name} is given more than once\n") == expected, name
+
+
 async def test_the_api_describes_itself_and_what_it_describes_is_there() -> None:
     async with view_setup() as setup, endpoints_client(setup) as client:
         endpoints = (await client.get("/api/v1/")).json()["endpoints"]

@@ -1,6 +1,7 @@
 import gzip
 import re
 from unittest.mock import Mock
+from urllib.parse import urldefrag, urljoin
 
 import httpx
 import pytest
@@ -10,7 +11,7 @@ from exporter.blocking import one_thread
 from exporter.web.app import create_app
 from exporter.web.page.assets import load_assets
 from tests.web.rendered import Page
-from tests.web.view_setup import endpoints_client, view_setup
+from tests.web.view_setup import endpoints_client, view_setup, zone
 
 READING = [
     *("/", "/metrics", "/-/healthy", "/-/ready", "/api/v1/", "/api/v1/targets", "/api/v1/status", "/explain"),
@@ -185,6 +186,24 @@ async def test_every_link_between_runbooks_leads_to_one_and_every_alert_has_one(
             own = Page((await client.get(f"/runbooks/{link}")).text).having("a")
             inside = [a["href"] for a in own if not re.match(r"https://|\.\./|#", a["href"])]
             assert {link for link in inside if link not in {*links, "README.md"}} == set()
+
+
+async def test_every_link_of_every_page_answers() -> None:
+    async with view_setup() as setup, endpoints_client(setup) as client:
+        setup.succeed(zone(101, "shop.example"))
+        setup.fail(zone(102, "<b>&%"))
+        seen, left = set[str](), ["http://exporter:9877/"]
+        while left:
+            if (place := left.pop()) in seen:
+                continue
+            seen.add(place)
+            answer = await client.get(place)
+            assert answer.status_code in (200, 307), place
+            if answer.headers.get("content-type", "").startswith("text/html"):
+                own = [tag.get("href") or tag.get("src") or "" for _, tag in Page(answer.text).tags]
+                found = (urldefrag(urljoin(place, link)).url for link in own)
+                left += [link for link in found if link.startswith("http://exporter:9877/")]
+    assert seen >= {f"http://exporter:9877/{path}" for path in ("explain?target=dns_zone%2F102", "api/v1/")}
 
 
 async def test_what_is_no_runbook_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -69,6 +69,15 @@ def test_a_table_becomes_paragraphs_only_where_it_does_not_fit() -> None:
     assert lay_out("AB", rows, 18, folded="B").splitlines() == ["x", f"  {'b' * 16}", "  bbbb", "  c", "y"]
 
 
+def test_a_wide_character_takes_two_columns() -> None:
+    assert lay_out("AB", [("日本🚀", "x"), ("e\u0301", "y")], None).splitlines() == [
+        "A       B",
+        "日本🚀  x",
+        "e\u0301       y",
+    ]
+    assert lay_out("AB", [("日" * 10, "x")], 22, narrow=lambda: "narrow") == "narrow"
+
+
 def test_a_dumb_terminal_and_one_that_wants_no_colour_get_none(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [Row("main", "dns_statistics", "dns_zone/101", "", "failing", "")]
     for variable, value in (("TERM", "dumb"), ("NO_COLOR", "1")):

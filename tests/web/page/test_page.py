@@ -75,7 +75,7 @@ def busy(setup: ViewSetup) -> None:
     setup.schedule.stretch = 3.0
     setup.schedule.last_tick = setup.clock()
     setup.faults = ("config.yml:3: no such key",)
-    setup.ledger = LedgerView(durable=True, fault="disk <b>full", set_aside=START - 60)
+    setup.ledger = LedgerView(durable=True, saves=False, fault="disk <b>full", set_aside=START - 60)
     setup.unmatched_budgets = (("main", "old-script"),)
     setup.schedule.demand["main"] = 20.0
     setup.up["other"] = False
@@ -183,11 +183,11 @@ def test_a_hostile_name_is_shown_as_far_as_it_can_be() -> None:
         (lambda setup: refused(setup, is_authenticated=False), "Not ready: the key of account main is not accepted."),
         (lambda setup: refused(setup, is_authenticated=True), "The key of account main is not accepted."),
         (
-            lambda setup: setattr(setup, "ledger", LedgerView(durable=True, fault="", set_aside=None)),
+            lambda setup: setattr(setup, "ledger", LedgerView(durable=True, saves=True, fault="", set_aside=None)),
             "Counters kept in the state file",
         ),
         (
-            lambda setup: setattr(setup, "ledger", LedgerView(durable=False, fault="", set_aside=None)),
+            lambda setup: setattr(setup, "ledger", LedgerView(durable=False, saves=True, fault="", set_aside=None)),
             "Counters not persisted",
         ),
     ],
