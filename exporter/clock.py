@@ -50,10 +50,12 @@ class PlatformTime:
 
     Attributes:
         believed: the time that was accepted last, in unix seconds; None before the first.
+        offset: the last date that was read less this machine's wall clock, in seconds; None before the first.
     """
 
     def __init__(self, clocks: Clocks) -> None:
         self.believed: float | None = None
+        self.offset: float | None = None
         self._wall = clocks.wall
         self._monotonic = clocks.monotonic
         # The last accepted time, and the last one that was not, less the monotonic second at which it was received; of
@@ -79,6 +81,7 @@ class PlatformTime:
         """
         now, wall = self._monotonic(), self._wall()
         at = None if date is None else date.timestamp()
+        self.offset = self.offset if at is None else at - wall
         if at is not None and (abs(at - wall) <= DAY_SECONDS or self._is_believed(at - now)):
             self.believed, self._accepted = at, at - now
             self._doubted = None

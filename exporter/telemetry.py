@@ -138,6 +138,10 @@ class Telemetry:
         "edge_exporter_render_duration_seconds",
         "Time to render the changes and to join the last generation of the exposition.",
     )
+    clock_offset = _gauge(
+        "edge_exporter_clock_offset_seconds{account}",
+        "The platform's time less that of this machine, in the last answer of the account; exact to a second or two.",
+    )
     ledger_up = _gauge("edge_exporter_ledger_up", "Whether the last write of the counters' state succeeded.")
     ledger_set_aside = _gauge(
         "edge_exporter_ledger_set_aside_timestamp_seconds",
@@ -183,7 +187,7 @@ class Telemetry:
 
     def declare_accounts(self, accounts: Mapping[str, Callable[[], bool] | None]) -> None:
         """Expose the families of these accounts only; `declare_ups` says what their values are."""
-        for family in (self.budget, self.capacity, self.demand):
+        for family in (self.budget, self.capacity, self.demand, self.clock_offset):
             family.clear()
         self.declare_ups(accounts)
         for account in accounts:

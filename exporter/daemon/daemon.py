@@ -425,6 +425,7 @@ class Daemon:
             unproven=self._unproven,
             withholds=self.ledger.withholds,
             started=self._config_loaded,
+            clock_offset=lambda account: self.ledger.platform_time(account).offset,
         )
 
 

@@ -283,6 +283,8 @@ class Schedule:
         for name, account in self.accounts.items():
             account.capacity.rate = account.client.rate_limiter.effective_rate
             if not name.startswith(DATABASE_PREFIX):
+                if (offset := self.ledger.platform_time(name).offset) is not None:
+                    self.telemetry.clock_offset.labels(name).set(offset)
                 self.telemetry.demand.labels(name).set(self.intervals.demand.get(name, 0.0))
                 for limit, rate in account.capacity.limits().items():
                     self.telemetry.capacity.labels(name, limit).set(rate)

@@ -65,6 +65,7 @@ class View:
         withholds: returns why no counter is served yet; empty if any is, or none is due.
         unproven: returns what a spare waits for before it is ready; empty if it could take a shard.
         ledger: the state of the durable counters; None if unknown.
+        clock_offset: an account → the seconds by which its platform's clock is ahead; None if unknown.
     """
 
     store: Store
@@ -85,6 +86,7 @@ class View:
     unproven: Callable[[], str] = str
     withholds: Callable[[], str] = str
     ledger: Callable[[], views.LedgerView | None] = lambda: None
+    clock_offset: Callable[[str], float | None] = lambda _account: None
     _was_ready: bool = False
 
     def ailment(self) -> str:
@@ -242,6 +244,7 @@ class View:
                 max_in_flight=budget.max_in_flight,
                 targets=census.count(account=name),
                 failing=failing,
+                clock_offset=self.clock_offset(name),
             )
 
     def _collectors(self, schedule: Schedule, census: Census) -> Iterator[views.CollectorView]:

@@ -112,6 +112,7 @@ class AccountView:
         paused: seconds until calls resume after a 429; 0 if they are not paused.
         targets: their number, counted once for each collector.
         failing: the number of those that fail or are stale.
+        clock_offset: the seconds by which the platform's clock is ahead of this machine's; None if unknown.
     """
 
     account: str
@@ -124,6 +125,7 @@ class AccountView:
     max_in_flight: int
     targets: int
     failing: int
+    clock_offset: float | None = None
 
     def binding(self) -> tuple[str, float]:
         """Return the limit that applies, and the requests a second that it allows."""

@@ -150,6 +150,7 @@ def sample(family: str, labels: Labels, moment: datetime) -> float | None:
         "edge_shield_rate_limit_window_breaches_overall": 28 * 96 * 45.0,
         "edge_target_up": float(not (trouble and labels.get("target") == "dns_zone/101")),
         "edge_target_last_success_timestamp_seconds": at - 60,
+        "edge_exporter_clock_offset_seconds": -0.4,
         "edge_exporter_ledger_set_aside_timestamp_seconds": midnight if trouble else 0.0,
         "edge_exporter_config_last_reload_success_timestamp_seconds": restarted.timestamp(),
         "process_start_time_seconds": restarted.timestamp(),

@@ -161,6 +161,7 @@ class Platform(httpx.AsyncBaseTransport):
         shown: (account, kind, id) → the good answers that its client has received.
         life: the number of the process that calls.
         asked: true time and path of each request.
+        failed: the paths whose last answer was bad.
         short: how many resources searches leave out, while their total counts them.
         is_empty: whether searches find nothing, and say so.
     """
@@ -170,6 +171,7 @@ class Platform(httpx.AsyncBaseTransport):
     shown: dict[tuple[str, str, str], list[Answer]] = field(default_factory=dict)
     life: int = 0
     asked: list[tuple[float, str]] = field(default_factory=list)
+    failed: set[str] = field(default_factory=set)
     short: int = 0
     is_empty: bool = False
 
@@ -178,6 +180,7 @@ class Platform(httpx.AsyncBaseTransport):
         address = urlsplit(str(request.extensions[ADDRESS]))
         self.asked.append((self.world.clock.true(), address.path))
         fault = self._fault(address.path)
+        self.failed.add(address.path)
         await asyncio.sleep(DELAYS.get(fault, LATENCY_SECONDS))
         key = request.headers.get("accesskey", "")
         account = next((name for name, own in KEYS.items() if own == key), None)
@@ -191,6 +194,7 @@ class Platform(httpx.AsyncBaseTransport):
                 resource, truth = noted
                 clock = self.world.clock
                 answer = Answer(self.life, str(address.hostname), clock.true(), clock.wall(), truth)
+                self.failed.discard(address.path)
                 self.shown.setdefault((account, *resource), []).append(answer)
         status, headers, body = reply
         if not status:

@@ -234,6 +234,14 @@ _PROCESS = Row(
             width=6,
             steps=warn_then_red(0.1, 0.5),
         ),
+        Panel(
+            title="Clock",
+            shows="The platform's time less that of the exporter's machine, in the last answer of each account.",
+            act="Beyond a minute a clock is wrong: synchronise this machine's, unless others agree with it.",
+            queries=(queries.CLOCK_OFFSET,),
+            unit="s",
+            width=24,
+        ),
     ),
     folded=True,
 )
