@@ -148,6 +148,8 @@ class Ledger:
         # What was logged already: rows that are large, and families that count something else.
         self._said: set[object] = set()
         self._ending = asyncio.Event()
+        # Polls that wait for the commit of what was counted of them.
+        self._waiting: set[asyncio.Future[Counters]] = set()
         self.fault = ""
         # Whether polls were recorded, whether a commit has succeeded, and whether counters wait for a further poll.
         self._is_needed = self._has_saved = self._owes = False
@@ -187,6 +189,8 @@ class Ledger:
             # A storage that still waits for the disk is left to the end of the process.
             await asyncio.wait([self._task], timeout=CLOSE_SECONDS)
             self._task.cancel()
+        for waiting in list(self._waiting):
+            waiting.cancel()
 
     def remembered(self) -> Mapping[PollKey, StateRow]:
         """The name and the last success of each target; until its first poll, those of an earlier run.
@@ -208,6 +212,8 @@ class Ledger:
             The target's counters as they were last committed: without this poll if the attempt failed.
         """
         counted: asyncio.Future[Counters] = asyncio.get_running_loop().create_future()
+        self._waiting.add(counted)
+        counted.add_done_callback(self._waiting.discard)
         self.note(entry, counted)
         return await counted
 

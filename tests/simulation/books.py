@@ -5,11 +5,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import groupby
 
-from exporter.counters.rows import StateRow
-from exporter.targets.target import PollKey
 from tests.counters.reference import Days, Month, Shapes, days_counter, month_counter, shapes_counter
-from tests.simulation.machine import Samples
-from tests.simulation.world import Answer
+from tests.simulation.machine import Rows, Samples
+from tests.simulation.world import PERHAPS, SURELY, Answer
 
 # Kind of target → its counter, and the label with its id.
 COUNTERS = {
@@ -53,21 +51,14 @@ class Books:
     # How often a counter was seen to start again at 0, and its increase until the last time.
     _resets: dict[Counter, tuple[int, float]] = field(default_factory=dict)
 
-    def wrote(self, life: int, rows: Mapping[PollKey, StateRow | None], *, is_acknowledged: bool) -> None:
+    def wrote(self, life: int, rows: Rows, is_acknowledged: bool) -> None:  # noqa: FBT001
         """Note which answers the disk contains: a row has the wall clock of its last answer, and all before it."""
         for key, row in rows.items():
-            own = [
-                one
-                for one in self.answers.get((key.target.account, key.target.kind, key.target.id), ())
-                if one.life == life
-            ]
-            place = next((at for at in reversed(range(len(own))) if row and own[at].wall == row.success), None)
-            if place is None:
-                continue
-            for answer in own[:place]:
-                answer.counted = "perhaps" if answer.counted == "no" else answer.counted
-            if own[place].counted != "yes":
-                own[place].counted = "yes" if is_acknowledged else "perhaps"
+            counter = (key.target.account, key.target.kind, key.target.id)
+            own = [one for one in self.answers.get(counter, ()) if one.life == life]
+            place = max((at for at, one in enumerate(own) if row and one.wall == row.success), default=-1)
+            for at, answer in enumerate(own[: place + 1]):
+                answer.counted = max(answer.counted, SURELY if is_acknowledged and at == place else PERHAPS)
 
     def scraped(self, samples: Samples) -> None:
         """Add the values of a scrape."""
@@ -93,18 +84,17 @@ class Books:
     def bounds(self, counter: Counter) -> tuple[float, float]:
         """Return the least and the most that a counter may have increased since the beginning."""
         answers, kind = self.answers[counter], counter[1]
-        most = sum(_run(kind, run) for run in _runs(one for one in answers if one.counted != "no"))
+        most = sum(_run(kind, run) for run in _runs(one for one in answers if one.counted))
         # An answer that was lost may have begun the counter anew. What no scrape has met before that is not promised.
         runs = _runs(answers)
         resets, before = self._resets.get(counter, (0, 0.0))
-        least = before + _run(kind, [one for one in runs[-1] if one.counted == "yes"])
+        least = before + _run(kind, [one for one in runs[-1] if one.counted == SURELY])
         return (least if resets >= len(runs) - 1 else 0.0), most
 
     def check(self, complete: Collection[Counter] = ()) -> None:
         """Compare every counter; of those that are `complete`, nothing may be missing."""
         for counter in self.answers:
-            least, most = self.bounds(counter)
-            found = self.increases.get(counter, 0.0)
+            (least, most), found = self.bounds(counter), self.increases.get(counter, 0.0)
             assert found <= most + 1e-6, f"{counter} counted {found}, and the disk has at most {most}"
             if counter in complete:
                 assert found >= least - 1e-6, f"{counter} counted {found} of {least}"

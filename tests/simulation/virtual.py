@@ -1,35 +1,14 @@
-"""Virtual time: an event loop that never waits, the clocks that it moves, and executors that run work in place.
-
-`select` returns at once; where nothing is ready, the loop's time jumps to the next timer. So a day takes as long as its
-work. There are neither sockets nor threads on this loop.
-"""
+"""Virtual time: an event loop without sockets and threads that jumps to its next timer, and the clocks that it moves."""
 
 import asyncio
 import selectors
 from collections.abc import Callable
-from concurrent.futures import Executor, Future
-from dataclasses import dataclass, field
-from typing import Any, TypeVar, TypeVarTuple
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import TypeVar, TypeVarTuple
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
-
-
-class _JumpingSelector(selectors.DefaultSelector):
-    """Returns what is ready now, and moves the time by the timeout if nothing is."""
-
-    def __init__(self, clock: "VirtualClock") -> None:
-        super().__init__()
-        self._clock = clock
-
-    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        """Never block; without a timer and without anything ready, all tasks wait for each other."""
-        ready = super().select(0)
-        if not ready and timeout is None:
-            raise RuntimeError("every task waits, and there is no timer that could wake one")
-        if not ready and timeout:
-            self._clock.elapsed += timeout
-        return ready
 
 
 @dataclass(eq=False)
@@ -56,14 +35,35 @@ class VirtualClock:
         """Return the true time, which the platform's clock shows, in unix seconds."""
         return self.began + self.elapsed
 
+    def wall(self) -> float:
+        """Return the machine's wall clock in unix seconds."""
+        return self.true() + self.step
+
     def suspend(self, seconds: float) -> None:
         """Suspend the machine."""
         self.elapsed += seconds
         self.asleep += seconds
 
-    def wall(self) -> float:
-        """Return the machine's wall clock in unix seconds."""
-        return self.true() + self.step
+
+class _JumpingSelector(selectors.DefaultSelector):
+    def __init__(self, clock: VirtualClock) -> None:
+        super().__init__()
+        self._clock = clock
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        ready = super().select(0)
+        if not ready and timeout is None:
+            raise RuntimeError("every task waits, and there is no timer that could wake one")
+        if not ready and timeout:
+            self._clock.elapsed += timeout
+        return ready
+
+
+@dataclass(eq=False)
+class InlineExecutor(Executor):
+    """Runs work on the event loop, when a number of seconds has passed."""
+
+    delay: float = 0.0
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
@@ -81,55 +81,17 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """Run work in place; what uses the default executor is refused, because every kind of work has its own."""
         if not isinstance(executor, InlineExecutor):
             raise TypeError(f"{func} runs on {executor}, which is not an executor of the simulation")
-        return executor.begin(self, func, args)
+        future: asyncio.Future[T] = self.create_future()
 
+        def run() -> None:
+            try:
+                result = func(*args)
+            except Exception as error:  # noqa: BLE001 - it is passed on
+                if not future.done():
+                    future.set_exception(error)
+            else:
+                if not future.done():
+                    future.set_result(result)
 
-@dataclass(eq=False)
-class InlineExecutor(Executor):
-    """Runs work when a virtual delay has passed.
-
-    Attributes:
-        delay: the seconds that each piece of work takes; infinite hangs.
-        begun: how many pieces of work were begun.
-    """
-
-    kind: str
-    delay: float = 0.0
-    begun: int = 0
-    hanging: "list[tuple[asyncio.Future[Any], Callable[..., Any], tuple[Any, ...]]]" = field(default_factory=list)
-
-    def begin(
-        self, loop: asyncio.AbstractEventLoop, func: Callable[..., T], args: tuple[Any, ...]
-    ) -> "asyncio.Future[T]":
-        """Begin work, and return the future of its result."""
-        future: asyncio.Future[T] = loop.create_future()
-        self.begun += 1
-        if self.delay == float("inf"):
-            self.hanging.append((future, func, args))
-        else:
-            loop.call_later(self.delay, _run, future, func, args)
+        self.call_later(executor.delay, run)
         return future
-
-    def release(self) -> None:
-        """Go on with what hangs, and be fast from now on."""
-        self.delay, hanging, self.hanging = 0.0, self.hanging, []
-        for future, func, args in hanging:
-            _run(future, func, args)
-
-    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> "Future[T]":
-        """Run work at once; for callers without a loop."""
-        done: Future[T] = Future()
-        done.set_result(fn(*args, **kwargs))
-        return done
-
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: FBT001, FBT002
-        """Do nothing: there are no threads."""
-
-
-def _run(future: "asyncio.Future[Any]", func: Callable[..., Any], args: tuple[Any, ...]) -> None:
-    if future.done():
-        return
-    try:
-        future.set_result(func(*args))
-    except Exception as error:  # noqa: BLE001 - it is passed on
-        future.set_exception(error)

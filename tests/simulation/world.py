@@ -4,7 +4,7 @@ import asyncio
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from email.utils import format_datetime
@@ -18,100 +18,15 @@ from tests.simulation.virtual import VirtualClock
 
 DAY = 86_400
 WINDOW_DAYS = 31
-LATENCY_SECONDS = 0.05
 # Account → its key.
 KEYS = {"main": "the-key-of-main", "other": "the-key-of-other"}
-
-Headers = dict[str, str]
+PERHAPS, SURELY = 1, 2
 # Status, headers and body of an answer; a status of 0 is a broken connection.
-Reply = tuple[int, Headers, bytes]
-
-
-@dataclass(eq=False)
-class Zone:
-    """A DNS zone, whose queries come evenly.
-
-    Attributes:
-        rate: queries a second.
-        since: the ordinal of its first day.
-        extra: day → what was added or taken away.
-    """
-
-    name: str
-    rate: float
-    since: int
-    extra: Counter[int] = field(default_factory=Counter)
-
-
-@dataclass(eq=False)
-class Script:
-    """An edge script; `extra` has what was added to the requests of a month, (year, month)."""
-
-    name: str
-    rate: float
-    extra: Counter[tuple[int, int]] = field(default_factory=Counter)
-
-
-@dataclass(eq=False)
-class World:
-    """The resources of an account, and their true numbers at each moment."""
-
-    clock: VirtualClock
-    zones: dict[int, Zone] = field(default_factory=dict)
-    scripts: dict[int, Script] = field(default_factory=dict)
-    # Rate limit → action → day → breaches.
-    breaches: dict[int, dict[str, Counter[int]]] = field(default_factory=dict)
-
-    def now(self) -> datetime:
-        """Return the true time."""
-        return datetime.fromtimestamp(self.clock.true(), UTC)
-
-    def days(self, zone: Zone) -> dict[int, int]:
-        """Return the days of a zone's window, oldest first, with their queries until now."""
-        now = self.now()
-        today = now.toordinal()
-        seconds = (now - datetime(now.year, now.month, now.day, tzinfo=UTC)).total_seconds()
-        shown = range(max(zone.since, today - WINDOW_DAYS + 1), today + 1)
-        return {
-            day: max(0, math.floor(zone.rate * (seconds if day == today else DAY)) + zone.extra[day]) for day in shown
-        }
-
-    def requests(self, script: Script) -> int:
-        """Return a script's requests of the month to date."""
-        now = self.now()
-        seconds = (now - datetime(now.year, now.month, 1, tzinfo=UTC)).total_seconds()
-        return max(0, math.floor(script.rate * seconds) + script.extra[now.year, now.month])
-
-    def breached(self, limit: int) -> dict[str, dict[int, int]]:
-        """Return the breaches of a rate limit's window by action and day; days without any are missing."""
-        today = self.now().toordinal()
-        return {
-            action: {day: number for day, number in days.items() if today - 28 < day <= today}
-            for action, days in self.breaches[limit].items()
-        }
-
-
-def _midnight(day: int) -> str:
-    return f"{date.fromordinal(day).isoformat()}T00:00:00Z"
+Reply = tuple[int, dict[str, str], bytes]
 
 
 def _json(value: object, status: int = 200) -> Reply:
     return status, {"content-type": "application/json"}, json.dumps(value).encode()
-
-
-@dataclass(eq=False)
-class Fault:
-    """What happens to the next requests whose path contains a text.
-
-    Attributes:
-        path: the text; empty for every path.
-        kind: a key of `FAULTS`.
-        left: for how many requests.
-    """
-
-    path: str
-    kind: str
-    left: float = 1
 
 
 FAULTS: dict[str, Callable[[Reply], Reply]] = {
@@ -128,7 +43,17 @@ FAULTS: dict[str, Callable[[Reply], Reply]] = {
     "stalled": lambda reply: reply,
 }
 # The client's deadline is 10 s.
-DELAYS = {"late": 11.0, "stalled": 1e6}
+SECONDS = {"": 0.05, "late": 11.0, "stalled": 1e6}
+
+
+@dataclass(eq=False)
+class Resource:
+    """A zone or a script, with its queries or requests a second; `extra` has what was added by day, or by month."""
+
+    name: str
+    rate: float
+    since: int = 0
+    extra: Counter[int] = field(default_factory=Counter)
 
 
 @dataclass(eq=False)
@@ -138,11 +63,9 @@ class Answer:
     Attributes:
         life: the number of the process that received it.
         host: the address that was called.
-        at: the true time, in unix seconds.
-        wall: the machine's wall clock then.
-        truth: for a zone the queries by day, for a script the requests of the month, for a rate limit the breaches by
-            action and day.
-        counted: `no` while nothing on the disk contains it, `perhaps`, or `yes`.
+        at: the true time, in unix seconds; `wall` is the machine's wall clock then.
+        truth: a zone's queries by day, a script's requests of the month, or a rate limit's breaches by action and day.
+        counted: whether the disk contains it: 0, `PERHAPS` or `SURELY`.
     """
 
     life: int
@@ -150,82 +73,87 @@ class Answer:
     at: float
     wall: float
     truth: Any
-    counted: str = "no"
+    counted: int = 0
 
 
 @dataclass(eq=False)
 class Platform(httpx.AsyncBaseTransport):
-    """Answers the calls of an account from the world, over no network.
+    """Answers the calls of an account over no network, from the true numbers of each moment.
 
     Attributes:
+        breaches: rate limit → action → day → breaches.
+        faults: what happens to the next calls: a text in their path, a key of `FAULTS`, and their number.
+        failed: the paths whose last answer was bad.
         shown: (account, kind, id) → the good answers that its client has received.
         life: the number of the process that calls.
-        asked: true time and path of each request.
-        failed: the paths whose last answer was bad.
+        asked: the true time of each call.
         short: how many resources searches leave out, while their total counts them.
         is_empty: whether searches find nothing, and say so.
     """
 
-    world: World
-    faults: list[Fault] = field(default_factory=list)
+    clock: VirtualClock
+    zones: dict[int, Resource] = field(default_factory=dict)
+    scripts: dict[int, Resource] = field(default_factory=dict)
+    breaches: dict[int, dict[str, Counter[int]]] = field(default_factory=dict)
+    faults: list[list[Any]] = field(default_factory=list)
+    failed: set[str] = field(default_factory=set)
     shown: dict[tuple[str, str, str], list[Answer]] = field(default_factory=dict)
     life: int = 0
-    asked: list[tuple[float, str]] = field(default_factory=list)
-    failed: set[str] = field(default_factory=set)
+    asked: list[float] = field(default_factory=list)
     short: int = 0
     is_empty: bool = False
+
+    def now(self) -> datetime:
+        """Return the true time."""
+        return datetime.fromtimestamp(self.clock.true(), UTC)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Answer after a short time, or fail."""
         address = urlsplit(str(request.extensions[ADDRESS]))
-        self.asked.append((self.world.clock.true(), address.path))
-        fault = self._fault(address.path)
+        self.asked.append(self.clock.true())
         self.failed.add(address.path)
-        await asyncio.sleep(DELAYS.get(fault, LATENCY_SECONDS))
-        key = request.headers.get("accesskey", "")
-        account = next((name for name, own in KEYS.items() if own == key), None)
-        if account is None:
-            reply: Reply = (401, {}, b"")
+        none: list[Any] = ["", "", 0]
+        fault = next((one for one in self.faults if one[0] in address.path and one[2] > 0), none)
+        fault[2] -= 1
+        await asyncio.sleep(SECONDS.get(fault[1], 0.05))
+        account = next((name for name, key in KEYS.items() if key == request.headers.get("accesskey")), None)
+        reply, shown = self._answer(address.path, parse_qs(address.query))
+        if account is None or fault[1]:
+            status, headers, body = FAULTS[fault[1] or "unauthorized"](reply)
         else:
-            reply, noted = self._answer(address.path, parse_qs(address.query))
-            if fault:
-                reply = FAULTS[fault](reply)
-            elif noted is not None:
-                resource, truth = noted
-                clock = self.world.clock
-                answer = Answer(self.life, str(address.hostname), clock.true(), clock.wall(), truth)
+            status, headers, body = reply
+            if shown is not None:
                 self.failed.discard(address.path)
-                self.shown.setdefault((account, *resource), []).append(answer)
-        status, headers, body = reply
+                key, truth = (account, *shown[0]), shown[1]
+                now = Answer(self.life, str(address.hostname), self.clock.true(), self.clock.wall(), truth)
+                self.shown.setdefault(key, []).append(now)
         if not status:
             raise httpx.ReadError("Connection reset by peer")
-        headers = {**headers, "date": format_datetime(self.world.now(), usegmt=True)}
+        headers = {**headers, "date": format_datetime(self.now(), usegmt=True)}
         return httpx.Response(status, headers=headers, stream=httpx.ByteStream(body))
 
-    def _fault(self, path: str) -> str:
-        for fault in self.faults:
-            if fault.path in path and fault.left > 0:
-                fault.left -= 1
-                return fault.kind
-        return ""
-
     def _answer(self, path: str, query: dict[str, list[str]]) -> tuple[Reply, tuple[tuple[str, str], Any] | None]:
+        """Return the answer to a call and, if it counts something, what."""
         match path.strip("/").split("/"):
             case ["search"]:
                 return self._search(int(query["from"][0]), int(query["size"][0])), None
-            case ["dnszone", zone_id, "statistics"] if int(zone_id) in self.world.zones:
-                days = self.world.days(self.world.zones[int(zone_id)])
-                chart = {_midnight(day): number for day, number in days.items()}
-                body = {"TotalQueriesServed": sum(days.values()), "QueriesServedChart": chart}
-                return _json(body), (("dns_zone", zone_id), days)
-            case ["compute", "script", script_id] if int(script_id) in self.world.scripts:
-                script = self.world.scripts[int(script_id)]
-                requests = self.world.requests(script)
-                body = {"Id": int(script_id), "Name": script.name, "MonthlyRequestCount": requests}
-                return _json(body), (("script", script_id), requests)
-            case ["shield", "metrics", "rate-limit", limit] if int(limit) in self.world.breaches:
-                breached = self.world.breached(int(limit))
-                shown: dict[str, dict[str, int]] = {}
+            case ["dnszone", zone_id, "statistics"] if int(zone_id) in self.zones:
+                days = self._days(self.zones[int(zone_id)])
+                chart = {f"{date.fromordinal(day)}T00:00:00Z": number for day, number in days.items()}
+                reply = _json({"TotalQueriesServed": sum(days.values()), "QueriesServedChart": chart})
+                return reply, (("dns_zone", zone_id), days)
+            case ["compute", "script", script_id] if int(script_id) in self.scripts:
+                script, now = self.scripts[int(script_id)], self.now()
+                seconds = (now - datetime(now.year, now.month, 1, tzinfo=UTC)).total_seconds()
+                requests = max(0, math.floor(script.rate * seconds) + script.extra[now.month])
+                reply = _json({"Id": int(script_id), "Name": script.name, "MonthlyRequestCount": requests})
+                return reply, (("script", script_id), requests)
+            case ["shield", "metrics", "rate-limit", limit] if int(limit) in self.breaches:
+                newest, shown = self.now().toordinal(), dict[str, dict[str, int]]()
+                breached = {
+                    action: {day: number for day, number in days.items() if newest - 28 < day <= newest}
+                    for action, days in self.breaches[int(limit)].items()
+                }
                 for action, days in breached.items():
                     for day, number in days.items():
                         shown.setdefault(f"{date.fromordinal(day):%d-%m-%Y}", {})[f"{action}Breaches"] = number
@@ -234,21 +162,16 @@ class Platform(httpx.AsyncBaseTransport):
             case _:
                 return _json({"Message": "not found"}, 404), None
 
+    def _days(self, zone: Resource) -> dict[int, int]:
+        """Return the days of a zone's window, oldest first, with their queries until now."""
+        now = self.now()
+        today, seconds = now.toordinal(), self.clock.true() % DAY
+        shown = range(max(zone.since, today - WINDOW_DAYS + 1), today + 1)
+        return {day: max(0, int(zone.rate * (seconds if day == today else DAY)) + zone.extra[day]) for day in shown}
+
     def _search(self, skipped: int, size: int) -> Reply:
-        zones = [{"Type": "dns", "Id": one, "Name": zone.name} for one, zone in self.world.zones.items()]
-        scripts = [{"Type": "script", "Id": one, "Name": script.name} for one, script in self.world.scripts.items()]
-        found: list[dict[str, Any]] = [] if self.is_empty else [*zones, *scripts]
-        total, left = len(found), found[: len(found) - self.short]
-        page = left[skipped : skipped + size]
-        return _json({"Query": "", "Total": total, "From": skipped, "Size": size, "SearchResults": page})
-
-
-def calls_in(asked: Iterable[tuple[float, str]], seconds: float) -> int:
-    """Return the highest number of calls within any window of this length."""
-    times = sorted(at for at, _ in asked)
-    most, first = 0, 0
-    for last, at in enumerate(times):
-        while at - times[first] >= seconds:
-            first += 1
-        most = max(most, last - first + 1)
-    return most
+        kinds = {"dns": self.zones, "script": self.scripts}
+        found = [{"Type": kind, "Id": key, "Name": one.name} for kind, own in kinds.items() for key, one in own.items()]
+        found = [] if self.is_empty else found
+        page = found[: len(found) - self.short][skipped : skipped + size]
+        return _json({"Query": "", "Total": len(found), "From": skipped, "Size": size, "SearchResults": page})
