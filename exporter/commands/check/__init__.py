@@ -22,9 +22,8 @@ def command(config: Path | None, *, offline: bool, form: str, flags: Mapping[str
 
     It polls as the daemon would, within the budget of each account: ten thousand targets at ten requests a second
     take a quarter of an hour. A state database is connected to, and not changed. What the platform has none of, such as
-    the scan of a zone that was never scanned, is not a fault. Nor is a budget that is too small for the intervals: the
-    daemon then polls less often, and the last lines say by how much. They warn of what selects nothing, too, and is
-    likely misspelt: a script's budget, an include pattern, a family of the series lists.
+    a feature that the plan lacks, is not a fault. Nor is a budget that is too small for the intervals: the daemon then
+    polls less often, and a line below the account's table says by how much.
 
     Exit codes: 0 all is well; 1 something is wrong: a target or a credential, and the table says which, or the
     configuration, and standard error says where; 2 a flag does not exist.

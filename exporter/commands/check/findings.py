@@ -1,62 +1,67 @@
 """Checks a configuration, and prints the findings."""
 
+import json
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import asdict
+from itertools import groupby
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from exporter.commands.check import report
-from exporter.commands.check.report import COLUMNS, Row, as_json
-from exporter.commands.check.results import AccountResult, foresee
-from exporter.commands.check.unmatched import idle
 from exporter.commands.configuration import read_configuration
 from exporter.commands.loading import loading
 from exporter.commands.output.printing import FAULT, complain, counted, terminal_width
 from exporter.commands.output.progress import progress_bars
 from exporter.commands.output.table import lay_out
 from exporter.foreign.terminal import escape
-from exporter.platform.errors import one_line
+from exporter.platform.errors import MESSAGE_LIMIT, one_line
 from exporter.settings.loading import with_endpoint_files
 from exporter.settings.model import Settings
 from exporter.settings.warnings import exposed, misnamed
 from exporter.validation.faults import ConfigurationError, Fault, written
 from exporter.validation.yaml_file import MarkedFile
 
-_COLOURS = {report.OK: "green", report.FAILED: "red"}
+if TYPE_CHECKING:
+    from exporter.commands.check.polling import AccountResult, Row  # it contacts the platform; not for --offline
+
+_COLUMNS = ("COLLECTOR", "TARGET", "RESULT", "DETAIL")
+_COLOURS = {"ok": "green", "failing": "red"}
+# Up to this many targets of a collector with the same result are listed; of more, only their number and one of them.
+_MOST_ALIKE = 5
 
 
 def check(config: Path | None, flags: Mapping[str, str], *, offline: bool, is_json: bool) -> None:
     """Check a configuration, print the findings, and exit with code 1 if anything is wrong."""
     try:
         settings, file = read_configuration(config, flags, os.environ)
-        verdicts = foresee(settings) if offline else _poll_all(settings)
+        results = [] if offline else _poll_all(settings)
     except ConfigurationError as error:
         if is_json:
-            click.echo(as_json(error.faults))
+            click.echo(_as_json([], error.faults, []))
         complain(str(error))
-    warnings = _warnings(settings, verdicts, file)
+    warnings = _warnings(settings, file)
     faults = [] if offline else list(_state_faults(settings, file))
-    count = report.faults(verdicts) + len(faults)
-    ends = [*(f"warning: {one}" for one in warnings), *(f"fault: {one_line(str(fault))}" for fault in faults)]
-    lines = [escape(line) for line in (*report.loads(verdicts), *ends)]
+    failing = _failing(results) + len(faults)
     if is_json:
-        lines = [as_json(faults, verdicts, warnings)]
-    elif offline:
-        lines = [*_valid(settings), *lines]
+        text = _as_json(results, faults, warnings)
     else:
-        counts = [counted(report.polls(verdicts), "poll"), counted(count, "fault")]
-        counts += [counted(len(warnings), "warning")] if warnings else []
-        lines = [render(report.rows(verdicts), terminal_width()), "", *lines, f"{', '.join(counts)}."]
+        parts = [_valid(settings)] if offline else [_table(result) for result in results]
+        ends = [f"warning: {one}" for one in warnings] + [f"fault: {one_line(str(fault))}" for fault in faults]
+        if not offline:
+            polls = sum(result.polls for result in results)
+            ends.append(f"{counted(polls, 'poll')}, {counted(failing, 'fault')}, {counted(len(warnings), 'warning')}.")
+        text = "\n\n".join([*parts, "\n".join(escape(line) for line in ends)]).rstrip()
     # Print in one piece: a reader that takes only the first line (`| head -1`) must not change the exit code.
-    click.echo("\n".join(lines))
-    if count:
+    click.echo(text)
+    if failing:
         raise SystemExit(FAULT)
 
 
-def _poll_all(settings: Settings) -> Sequence[AccountResult]:
+def _poll_all(settings: Settings) -> "Sequence[AccountResult]":
     with loading():
         from exporter.clock import SYSTEM  # noqa: PLC0415 - what contacts the platform; not for --offline
         from exporter.commands.check.polling import check_all  # noqa: PLC0415
@@ -65,21 +70,17 @@ def _poll_all(settings: Settings) -> Sequence[AccountResult]:
         return interruptible.run(check_all(settings, SYSTEM, progressed))
 
 
-def _valid(settings: Settings) -> Iterator[str]:
+def _valid(settings: Settings) -> str:
     accounts, databases = counted(len(settings.accounts), "account"), counted(len(settings.databases), "database")
     queries = counted(sum(len(database.queries) for database in settings.databases), "query", "queries")
-    yield f"The configuration is valid: {accounts}, {databases}, {queries}."
-    yield "Nothing was contacted, so targets that discovery would find are not counted:"
+    return f"The configuration is valid: {accounts}, {databases}, {queries}. Nothing was contacted."
 
 
-def _warnings(settings: Settings, verdicts: Sequence[AccountResult], file: MarkedFile) -> list[str]:
-    """Return the warnings, a line each: exposed credentials, odd names, changed counters, settings without effect."""
+def _warnings(settings: Settings, file: MarkedFile) -> list[str]:
+    """Return the warnings, a line each: exposed credentials, odd names."""
     whole = with_endpoint_files(file)
-    shown = [
-        Fault(*whole.locate(path), written(path), message)
-        for path, message in (*exposed(settings), *misnamed(settings.endpoints))
-    ]
-    return [one_line(str(warning)) for warning in (*shown, *idle(settings, verdicts, file))]
+    found = (*exposed(settings), *misnamed(settings.endpoints))
+    return [one_line(str(Fault(*whole.locate(path), written(path), message))) for path, message in found]
 
 
 def _state_faults(settings: Settings, file: MarkedFile) -> Iterator[Fault]:
@@ -93,24 +94,74 @@ def _state_faults(settings: Settings, file: MarkedFile) -> Iterator[Fault]:
         yield Fault(*file.locate(path), written(path), problem)
 
 
-def render(rows: Sequence[Row], width: int | None) -> str:
-    """Return the table for a terminal of this width; with None, for a program.
+def _failing(results: "Iterable[AccountResult]") -> int:
+    return sum(row.result == "failing" for result in results for row in result.rows)
 
-    On a narrow terminal each account has its own table, with each target's name below the target.
-    """
-    cells = [row.cells() for row in rows]
+
+def _table(result: "AccountResult") -> str:
+    """Return the table of an account for the terminal, and below it what its targets need of the budget."""
+    cells = [cell for _, rows in groupby(result.rows, lambda row: row.collector) for cell in _summarised(list(rows))]
+    if not cells:
+        return f"account {escape(result.name)}\nnothing is polled: no target is configured, and none discovered"
+    width = terminal_width()
     colours = None if width is None else _COLOURS
+    table = lay_out(_COLUMNS, cells, width, folded=("TARGET", "DETAIL"), colours=colours)
+    return "\n".join([f"account {escape(result.name)}", table, *_load(result)])
 
-    def narrow() -> str:
-        columns, folded = ("COLLECTOR", "TARGET", "RESULT", "DETAIL"), ("TARGET", "DETAIL")
-        parts = []
-        for account in dict.fromkeys(row.account for row in rows):
-            own = [
-                (collector, f"{target}\n{name}" if name and name not in target else target, result, detail)
-                for owner, collector, target, name, result, detail in cells
-                if owner == account
-            ]
-            parts.append(f"account {account}\n{lay_out(columns, own, width, folded=folded, colours=colours)}")
-        return "\n\n".join(parts)
 
-    return lay_out(COLUMNS, cells, width, colours=colours, narrow=narrow)
+def _summarised(rows: "Iterable[Row]") -> Iterator[tuple[str, ...]]:
+    """Yield the cells of one collector's rows; many targets with the same result share one."""
+    alike: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        alike.setdefault((row.result, row.detail), []).append(row)
+    for (result, detail), same in alike.items():
+        is_listed = len(same) <= _MOST_ALIKE
+        for row in same if is_listed else same[:1]:
+            target = _target(row) if is_listed else f"{len(same)} targets, first {_target(row)}"
+            series = row.series if is_listed else sum(one.series for one in same)
+            yield row.collector, target, result, _short(detail or f"{series} series")
+
+
+def _target(row: "Row") -> str:
+    return row.target if not row.name or row.name in row.target else f"{row.target} {row.name}"
+
+
+def _short(text: str) -> str:
+    """Return a text on one line and of a length that can be read."""
+    return escape(text if len(text) <= MESSAGE_LIMIT else text[: MESSAGE_LIMIT - 1] + "…")
+
+
+def _load(result: "AccountResult") -> Iterator[str]:
+    if not result.demand:
+        return
+    needs = f"the targets need {_number(result.demand)} requests/s, the budget allows {_number(result.budget)}"
+    if result.stretch > 1:
+        needs += f", so intervals will be {result.stretch:.1f} times as long as configured"
+    yield needs
+
+
+def _number(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0") if value >= 1 else f"{value:.2g}"
+
+
+def _as_json(results: "Iterable[AccountResult]", configuration: Iterable[Fault], warnings: Iterable[str]) -> str:
+    """Return `ok`, the faults of the configuration, the accounts, every result, and the warnings."""
+    wrong, accounts = [asdict(fault) for fault in configuration], list(results)
+    found = {
+        "ok": not wrong and not _failing(accounts),
+        "configuration": wrong,
+        "polls": sum(account.polls for account in accounts),
+        "faults": _failing(accounts),
+        "accounts": [
+            {
+                "name": account.name,
+                "requests_per_second": account.demand,
+                "budget_requests_per_second": account.budget,
+                "interval_stretch": account.stretch,
+            }
+            for account in accounts
+        ],
+        "results": [row._asdict() for account in accounts for row in account.rows],
+        "warnings": list(warnings),
+    }
+    return escape(json.dumps(found, indent=2, ensure_ascii=False), keep="\n")

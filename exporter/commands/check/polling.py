@@ -1,41 +1,31 @@
-"""Polls the targets of each account once: first what it discovers, then one target of each collector, then the rest."""
+"""Polls the targets of each account once: one target of each collector first, then the rest."""
 
 import asyncio
-from collections import Counter
-from collections.abc import Callable, Mapping
+import socket
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from exporter.clock import Clocks
 from exporter.collectors.collector import Context, Outcome
-from exporter.commands.check.results import AccountResult, Poll, TargetResult, configured_registry, demand_of, pairs
+from exporter.commands.output.printing import counted
+from exporter.explain.cause import Cause
 from exporter.platform import errors
 from exporter.platform.errors import PlatformError
 from exporter.platform.http.client import Client, Observer
-from exporter.polling.timetable import Capacity, Plan
+from exporter.polling.timetable import Account, Intervals, Plan
 from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.model import Settings
 from exporter.targets.registry import Registry
-from exporter.targets.target import Target
+from exporter.targets.sharding import Shard
+from exporter.targets.target import DATABASE_PREFIX, Target, TargetKey
 from exporter.wiring import from_settings
 from exporter.wiring.clients import client_of
 
-# After one of these errors, every other call of the account would fail, too.
-_FINAL = (
-    errors.CredentialError,
-    errors.NameFault,
-    errors.Refused,
-    errors.ConnectTimeout,
-    errors.TlsFault,
-    errors.ProxyFault,
-)
-# These errors may concern a single resource; if every collector gets one, it concerns the account.
-_SWEEPING = (errors.Unauthorized, errors.Forbidden, errors.Redirected, errors.TransportError)
-# If this many collectors fail in the same way, the account has the fault.
-_MANY_COLLECTORS = 3
-# Calls that only the first poll makes: a database describes each query only once.
-_ONCE = {"database_queries": 1}
-_SCAN_FOUND = "edge_dns_record_scan_found"
+OK, HAS_NONE, FAILED = "ok", Cause.PLATFORM_HAS_NONE.words, Cause.FAILING.words
+# If the first poll of every collector fails with one of these errors, all other polls of the account would fail, too.
+_OF_THE_ACCOUNT = (errors.CredentialError, errors.Unauthorized, errors.Forbidden, errors.TransportError)
 # Retries end after this many timeouts: calls that fail fast are retried; calls that time out take too long for that.
 _RETRY_TIMEOUTS = 2
 
@@ -43,121 +33,168 @@ _RETRY_TIMEOUTS = 2
 Progress = Callable[[str, int, int], None]
 
 
+class Row(NamedTuple):
+    """The result of one target of one collector; the collector is empty if the whole account fails."""
+
+    account: str
+    collector: str
+    target: str
+    name: str
+    result: str
+    series: int
+    detail: str
+
+
+@dataclass(slots=True)
+class AccountResult:
+    """The results of an account or a database.
+
+    Attributes:
+        rows: the results, by collector; a single one if the whole account fails.
+        polls: the number of polls that were made.
+        demand: the requests a second that its targets need.
+        budget: the requests a second that its budget allows.
+        stretch: the factor by which intervals will be longer than configured.
+    """
+
+    name: str
+    rows: list[Row] = field(default_factory=list)
+    polls: int = 0
+    demand: float = 0.0
+    budget: float = 0.0
+    stretch: float = 1.0
+
+
 async def check_all(settings: Settings, clocks: Clocks, progressed: Progress) -> list[AccountResult]:
-    """Poll every target of a configuration once, as the daemon would: all accounts at once, each within its budget."""
-    plans, registry = from_settings.plans(settings), configured_registry(settings)
+    """Poll every target of a configuration once: all accounts at the same time, each within its budget."""
+    plans = from_settings.plans(settings)
+    registry = Registry(settings.own_shard(socket.gethostname()) or Shard())
+    registry.configure(from_settings.selections(settings))
 
     async def of(name: str, asked: AccountSettings | DatabaseSettings) -> AccountResult:
-        stopwatch = _Stopwatch()
-        async with aclosing(client_of(asked, stopwatch, settings.shard.total)) as client:
-            result = AccountResult(name, Capacity(0.0, client.rate_limiter.max_in_flight))
-            check = _AccountCheck(result, client, _RETRY_TIMEOUTS * asked.timeout, registry, clocks, progressed)
-            result.barrier = await check.make(plans)
-        capacity = result.capacity
-        capacity.rate = client.rate_limiter.rate
-        capacity.seconds = stopwatch.seconds / max(stopwatch.answers, 1)
-        result.demand = demand_of(plans, registry, name, capacity)
-        return result
+        async with aclosing(client_of(asked, Observer(), settings.shard.total)) as client:
+            deadline = _RETRY_TIMEOUTS * asked.timeout
+            return await _AccountCheck(name, client, deadline, registry, plans, clocks, progressed).make()
 
     return list(await asyncio.gather(*(of(name, asked) for name, asked in from_settings.named(settings).items())))
 
 
-class _Stopwatch(Observer):
-    """Measures how long each answer takes."""
-
-    answers = 0
-    seconds = 0.0
-
-    def attempted(self, _operation: str, code: str, seconds: float, _reason: str | None) -> None:
-        """Count an answer and its seconds."""
-        if code != "none":
-            self.answers += 1
-            self.seconds += seconds
-
-
 @dataclass(slots=True)
 class _AccountCheck:
-    """Polls the targets of an account or a database once, and writes the result."""
+    """Polls the targets of an account or a database once."""
 
-    result: AccountResult
+    name: str
     client: Client
     retry_seconds: float
     registry: Registry
+    plans: Sequence[Plan]
     clocks: Clocks
     progressed: Progress
-    # Collector → the error of its first poll; None if that succeeded.
-    first: dict[str, PlatformError | None] = field(default_factory=dict)
-    done: int = 0
-    expected: int = 0
+    polled: set[tuple[str, TargetKey]] = field(default_factory=set)
+    outcomes: list[tuple[str, Outcome, str]] = field(default_factory=list)
+    account: Account = field(init=False)
 
-    async def make(self, plans: list[Plan]) -> PlatformError | None:
-        """Poll the targets that may succeed; return the error that concerns the whole account, if there is one."""
-        lists = [poll for poll in pairs(plans, self.registry, self.result.name) if poll[0].collector.discovers]
-        await self._poll_all(lists)
-        others = [poll for poll in pairs(plans, self.registry, self.result.name) if not poll[0].collector.discovers]
-        probes: dict[str, Poll] = {}
-        rest = [poll for poll in others if probes.setdefault(poll[0].collector.name, poll) is not poll]
-        self.expected = len(lists) + len(others)
-        barrier = self._final()
-        if barrier is None:
-            await self._poll_all(list(probes.values()))
-            barrier = self._final() or self._sweeping()
-        else:
-            rest.extend(probes.values())
-        refused = {name for name, error in self.first.items() if isinstance(error, errors.Unauthorized)}
-        names = [plan.collector.name for plan, _ in rest]
-        self.result.untried.update(Counter(name for name in names if barrier is not None or name in refused))
-        await self._poll_all([poll for poll in rest if poll[0].collector.name not in self.result.untried])
-        return barrier
+    async def make(self) -> AccountResult:
+        """Make the polls, and return their results."""
+        self.account = Account.of(self.client)
+        first: dict[str, tuple[Plan, Target]] = {}
+        for plan, target in self._targets():
+            first.setdefault(plan.collector.name, (plan, target))
+        await self._poll_all(list(first.values()))
+        firsts = [outcome for _, outcome, _ in self.outcomes]
+        if firsts and firsts[0].error is not None and all(map(_concerns_the_account, firsts)):
+            return AccountResult(self.name, [self._whole(firsts[0].error)], len(self.polled))
+        # A poll may have found further targets.
+        while rest := [one for one in self._targets() if (one[0].collector.name, one[1].key) not in self.polled]:
+            await self._poll_all(rest)
+        return self._result()
 
-    def _final(self) -> PlatformError | None:
-        return next((error for error in self.first.values() if isinstance(error, _FINAL)), None)
+    def _targets(self) -> Iterator[tuple[Plan, Target]]:
+        """Yield what is polled, discovery first."""
+        for plan in sorted(self.plans, key=lambda plan: not plan.collector.discovers):
+            for target in list(self.registry.targets(plan.collector.polls, every_shard=plan.collector.every_shard)):
+                if target.client_name == self.name and plan.collector.wants(target):
+                    yield plan, target
 
-    def _sweeping(self) -> PlatformError | None:
-        errors = [error for error in self.first.values() if error is not None]
-        if not errors or len(errors) < len(self.first) or len({error.reason for error in errors}) > 1:
-            return None
-        is_the_account_s = isinstance(errors[0], _SWEEPING) or len(errors) >= _MANY_COLLECTORS
-        return errors[0] if is_the_account_s else None
-
-    async def _poll_all(self, polls: list[Poll]) -> None:
-        waiting = iter(polls)
+    async def _poll_all(self, polls: list[tuple[Plan, Target]]) -> None:
+        waiting, expected = iter(polls), len(self.polled) + len(polls)
 
         async def work() -> None:
             for plan, target in waiting:
                 await self._poll(plan, target)
+                self.progressed(self.name, len(self.polled), expected)
 
-        workers = min(len(polls), self.client.rate_limiter.max_in_flight)
-        await asyncio.gather(*(work() for _ in range(workers)))
+        await asyncio.gather(*(work() for _ in range(min(len(polls), self.account.capacity.max_in_flight))))
 
     async def _poll(self, plan: Plan, target: Target) -> None:
-        name, result = plan.collector.name, self.result
+        name = plan.collector.name
         caller = self.client.until(self.clocks.monotonic() + self.retry_seconds)
         polled = await plan.collector.result(Context(caller, self.registry, self.client.present()), target)
-        found: dict[str, int] = {}
+        self.polled.add((name, target.key))
+        self.account.capacity.note(name, caller.number, caller.seconds)
+        found = ""
         if polled.found is not None:
-            self.registry.apply(result.name, polled.found)
-            result.lists.update(polled.found.lists)
-            found = {kind: len(resource_list.resources) for kind, resource_list in polled.found.lists.items()}
-        if polled.outcomes:
-            self.first.setdefault(name, polled.error)
-        calls = result.capacity.calls
-        calls[name] = max(calls.get(name, 1.0), float(caller.number - _ONCE.get(name, 0)))
-        accepted = (
-            one
-            for one in polled.outcomes
-            if one.target.key in self.registry.by_key or (one.target != target and self.registry.admits(one.target))
+            self.registry.apply(self.name, polled.found)
+            lists = [(kind, listed) for kind, listed in polled.found.lists.items() if kind != "cdn"]
+            words = {kind: kind.replace("_", " ").replace("dns", "DNS") for kind, _ in lists}
+            found = "found " + ", ".join(counted(len(listed.resources), words[kind]) for kind, listed in lists)
+        for outcome in polled.outcomes:
+            # An answer may contain targets that this configuration or another shard polls, or none.
+            is_other = outcome.target != target and self.registry.admits(outcome.target)
+            if outcome.target.key in self.registry.by_key or is_other:
+                self.outcomes.append((name, outcome, found))
+
+    def _result(self) -> AccountResult:
+        intervals = Intervals({plan.collector.name: plan for plan in self.plans}, {self.name: self.account})
+        for plan in self.plans:
+            intervals.note(plan, (target for other, target in self._targets() if other is plan))
+        intervals.measure()
+        collectors = sorted((plan.collector for plan in self.plans), key=lambda collector: not collector.discovers)
+        order, owners = [one.name for one in collectors], {one.name for one in collectors if one.owns_target}
+        self.outcomes.sort(key=lambda one: (order.index(one[0]), one[1].target.kind, _number(one[1].target)))
+        # No other collector's answer says anything of a target that does not exist.
+        gone = {
+            one.target for name, one, _ in self.outcomes if name in owners and isinstance(one.error, errors.NotFound)
+        }
+        return AccountResult(
+            self.name,
+            [self._row(*one) for one in self.outcomes if one[0] in owners or one[1].target not in gone],
+            len(self.polled),
+            intervals.demand[self.name],
+            self.account.capacity.rate,
+            intervals.stretch(self.name),
         )
-        result.tried += (_tried(name, one, found) for one in accepted)
-        self.done += 1
-        self.progressed(result.name, self.done, max(self.expected, self.done))
+
+    def _row(self, collector: str, outcome: Outcome, found: str) -> Row:
+        target = self.registry.by_key.get(outcome.target.key, outcome.target)
+        series = sum(len(family.samples) for family in outcome.families)
+        series += sum(len(count.sources) for count in outcome.counts)
+        result, detail = OK, found
+        if outcome.error is not None:
+            result = HAS_NONE if isinstance(outcome.error, errors.NotAvailable) else FAILED
+            detail = str(outcome.error)
+        return Row(self.name, collector, target.key.label, target.name, result, series, detail)
+
+    def _whole(self, error: PlatformError) -> Row:
+        is_database = self.name.startswith(DATABASE_PREFIX)
+        place, credential, setting = ("database", "token", "url") if is_database else ("platform", "key", "base_url")
+        words = str(error)
+        if isinstance(error, errors.Unauthorized):
+            words = f"the {credential} is not accepted: {error}"
+        elif isinstance(error, errors.TransportError):
+            words = f"the {place} cannot be reached: {error}"
+        elif isinstance(error, errors.NotFound):
+            words = f"every poll fails: {error}; check the path of {setting}"
+        target = self.name.replace(":", "/", 1) if is_database else f"account/{self.name}"
+        return Row(self.name, "", target, "", FAILED, 0, words)
 
 
-def _tried(collector: str, outcome: Outcome, found: Mapping[str, int]) -> TargetResult:
-    series = sum(len(family.samples) for family in outcome.families)
-    series += sum(len(count.sources) for count in outcome.counts)
-    is_never_scanned = any(
-        family.info.name == _SCAN_FOUND and not any(sample.value for sample in family.samples)
-        for family in outcome.families
-    )
-    return TargetResult(collector, outcome.target, outcome.error, series, is_never_scanned, found)
+def _concerns_the_account(outcome: Outcome) -> bool:
+    """Return whether an error would affect every call; with a wrong base_url, the account's own lists are missing."""
+    is_missing = isinstance(outcome.error, errors.NotFound) and outcome.target.kind == "account"
+    return is_missing or isinstance(outcome.error, _OF_THE_ACCOUNT)
+
+
+def _number(target: Target) -> tuple[int, str]:
+    """Return the place of a target in the order of ids, in which 9 comes before 10."""
+    return int(target.id) if target.id.isdecimal() else -1, target.id
