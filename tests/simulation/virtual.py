@@ -1,4 +1,4 @@
-"""Virtual time: an event loop without sockets and threads that jumps to its next timer, and the clocks that it moves."""
+"""Virtual time: an event loop without sockets and threads that jumps to its next timer, and its clocks."""
 
 import asyncio
 import selectors
