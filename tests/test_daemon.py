@@ -5,7 +5,9 @@ import gc
 import logging
 import os
 import signal
+import socket
 import sys
+import threading
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -13,8 +15,10 @@ from types import FrameType
 from typing import Any
 from weakref import WeakSet
 
+import bcrypt
 import httpx
 import pytest
+import yaml
 from structlog.testing import capture_logs
 
 import exporter
@@ -357,6 +361,32 @@ async def test_an_account_that_is_refused_keeps_the_rest_neither_from_being_poll
         await daemon.renderer.render()
         assert await scraped(daemon, client, "edge_dns_window_queries", ["second"])
         assert (await client.get("/-/ready")).status_code == 200
+
+
+async def test_names_that_hang_in_the_resolver_keep_nothing_else(
+    configured: ConfiguredSandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    web, ends, resolve = tmp_path / "web.yml", threading.Event(), socket.getaddrinfo
+    web.write_text(f"basic_auth_users: {{me: {bcrypt.hashpw(b'secret', bcrypt.gensalt(4)).decode()}}}\n")
+
+    def hang(host: str, *more: Any, **named: Any) -> Any:
+        if "hangs" in host:
+            ends.wait(PATIENCE)
+        return resolve(host, *more, **named)
+
+    monkeypatch.setattr(socket, "getaddrinfo", hang)
+    databases = [{"name": f"d{one}", "url": f"http://hangs{one}.example", "auth_token": "t"} for one in range(7)]
+    own = yaml.safe_load(configured.config.read_text()) | {"databases": databases}
+    configured.config.write_text(yaml.safe_dump(own | {"web": {"listen": "127.0.0.1:0", "config_file": str(web)}}))
+    try:
+        async with configured.daemon() as running, asyncio.timeout(PATIENCE / 2):
+            running.client.auth = httpx.BasicAuth("me", "secret")
+            await until(running.daemon.polling.accounts.is_authenticated, "the good account's answer")
+            assert (await running.client.post("/-/reload")).text == "reloaded\n"
+            assert "edge_up" in await running.text()
+            assert "dns_statistics" in (await running.client.get("/")).text
+    finally:
+        ends.set()
 
 
 async def test_a_renderer_that_broke_is_said_and_unhealthy(

@@ -52,7 +52,7 @@ class Disk:
     Attributes:
         mode: `good`, `fails` (nothing is written), or `unsure` (written, but an error is reported).
         wrote: called after a write with the rows, and whether it was acknowledged.
-        open: the files that the process has open.
+        open: the files of all processes.
     """
 
     path: Path
@@ -81,8 +81,8 @@ class Disk:
 
     def close(self) -> None:
         """Close what a process has left open, as the system does."""
-        while self.open:
-            self.open.pop().close()
+        for file in self.open:
+            file.close()
 
 
 @dataclass(eq=False)
@@ -150,6 +150,7 @@ class SimulatedMachine:
                 task.cancel()
             loop.run_until_complete(asyncio.sleep(60))
             loop.close()
+        self.disk.close()
 
     def ask(self, path: str, method: str = "GET") -> Coroutine[Any, Any, httpx.Response]:
         """Ask the daemon's application, within its event loop."""

@@ -112,8 +112,7 @@ class Platform(httpx.AsyncBaseTransport):
         address = urlsplit(str(request.extensions[ADDRESS]))
         self.asked.append(self.clock.true())
         self.failed.add(address.path)
-        none: list[Any] = ["", "", 0]
-        fault = next((one for one in self.faults if one[0] in address.path and one[2] > 0), none)
+        fault = next((one for one in self.faults if one[0] in address.path and one[2] > 0), list[Any](("", "", 0)))
         fault[2] -= 1
         await asyncio.sleep(SECONDS.get(fault[1], 0.05))
         account = next((name for name, key in KEYS.items() if key == request.headers.get("accesskey")), None)
