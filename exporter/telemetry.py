@@ -130,6 +130,9 @@ class Telemetry:
         "Absent families of targets, by collector and cause, counted every 15 seconds; `edge-exporter explain` names "
         "them.",
     )
+    task_failures = _counter(
+        "edge_exporter_task_failures_total{task}", "Rounds of the exporter's own work that failed."
+    )
     loop_lag = _histogram(
         "edge_exporter_loop_lag_seconds",
         "Delay of the event loop, which runs all polls and scrapes, measured ten times a second.",

@@ -397,13 +397,16 @@ async def test_a_renderer_that_broke_is_said_and_unhealthy(
         assert (await client.get("/-/healthy")).status_code == 200
         with capture_logs() as logs:
             monkeypatch.setattr(Exposition, "build", lambda *_, **__: 1 / 0)
-            await until(lambda: any(line["event"] == "background task failed" for line in logs))
-        assert [(line["work"], line["error"]) for line in logs if line["event"] == "background task failed"] == [
+            await until(lambda: any(line["event"] == "task fails" for line in logs))
+        assert [(line["task"], line["error"]) for line in logs if line["event"] == "task fails"] == [
             ("renderer", "ZeroDivisionError('division by zero')")
         ]
         monkeypatch.setattr("exporter.exposition.renderer.LONGEST_SILENCE", 0.0)
         answer = await client.get("/-/healthy")
         assert (answer.status_code, answer.text) == (503, "the exposition has stalled\n")
+        monkeypatch.undo()
+        await until(daemon.renderer.is_alive, "a later round")
+        assert 'edge_exporter_task_failures_total{task="renderer"} 0' not in (await client.get("/metrics")).text
 
 
 async def test_no_secret_is_in_any_page_metric_log_or_the_state_file(

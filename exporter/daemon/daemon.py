@@ -24,6 +24,7 @@ from exporter.daemon.machine import REAL, Machine, Server
 from exporter.daemon.polling import Polling
 from exporter.daemon.spare import prove
 from exporter.explain.explainer import Explainer
+from exporter.exposition import renderer
 from exporter.exposition.exposition import Exposition
 from exporter.exposition.renderer import Renderer
 from exporter.exposition.store import HEALTH
@@ -266,22 +267,41 @@ class Daemon:
         self.schedule.start()
         await self.renderer.render()
         explainer = self._explainer()
-        works = {
-            "renderer": self.renderer.run(),
-            "cleaning": _repeated(CLEANED_EVERY_SECONDS, self.polling.forget_removed),
-            "budgets": _repeated(BUDGETS_EVERY_SECONDS, self.polling.budgets.show),
-            "lists": _repeated(SAVED_EVERY_SECONDS, self.polling.save_lists),
-            "absences": _repeated(ABSENCES_EVERY_SECONDS, lambda: telemetry.show_absent(explainer.counts())),
-            "loop lag": runtime.watch_lag(telemetry.loop_lag.observe, clocks.monotonic, clocks.sleep),
+        rounds: dict[str, tuple[float, Callable[[], Awaitable[object] | None]]] = {
+            "renderer": (renderer.STEP, self.renderer.step),
+            "cleaning": (CLEANED_EVERY_SECONDS, self.polling.forget_removed),
+            "budgets": (BUDGETS_EVERY_SECONDS, self.polling.budgets.show),
+            "lists": (SAVED_EVERY_SECONDS, self.polling.save_lists),
+            "absences": (ABSENCES_EVERY_SECONDS, lambda: telemetry.show_absent(explainer.counts())),
         }
+        for name, (seconds, work) in rounds.items():
+            self._begin_task(self._repeated(name, seconds, work), name, self._works)
+        lag = runtime.watch_lag(telemetry.loop_lag.observe, clocks.monotonic, clocks.sleep)
+        self._begin_task(lag, "loop lag", self._works)
         if shard.index is None:
-            works["proof"] = self._prove()
-        for name, work in works.items():
-            self._begin_task(work, name, self._works)
+            self._begin_task(self._prove(), "proof", self._works)
         prefix = settings.web.route_prefix
         self._app = create_app(
             self._view(explainer), self.renderer, self.reload, self._pages, self.ledger.session, route_prefix=prefix
         )
+
+    async def _repeated(self, name: str, seconds: float, work: Callable[[], Awaitable[object] | None]) -> None:
+        """Do work in rounds until it is cancelled: a round that fails is logged when that begins and when it ends."""
+        failures, is_failing = self.telemetry.task_failures.labels(name), False
+        while True:
+            await asyncio.sleep(seconds)
+            try:
+                if (doing := work()) is not None:
+                    await doing
+            except Exception as error:  # noqa: BLE001 - the next round tries again
+                failures.inc()
+                if not is_failing:
+                    self._log.error("task fails", task=name, error=repr(error), exc_info=True)
+                is_failing = True
+                continue
+            if is_failing:
+                self._log.info("task works again", task=name)
+            is_failing = False
 
     async def _end_work(self) -> None:
         """Stop polling, and commit the counters."""
@@ -460,14 +480,6 @@ async def _cancelled(tasks: Collection[asyncio.Task[object]]) -> None:
     for task in ending:
         task.cancel()
     await asyncio.gather(*ending, return_exceptions=True)
-
-
-async def _repeated(seconds: float, work: Callable[[], Awaitable[object] | None]) -> None:
-    """Do work again and again, each time after a number of seconds, until it is cancelled."""
-    while True:
-        await asyncio.sleep(seconds)
-        if (doing := work()) is not None:
-            await doing
 
 
 def _all_families(plans: Iterable[Plan]) -> list[FamilyInfo]:

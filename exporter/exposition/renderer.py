@@ -1,6 +1,5 @@
 """Renders a generation of the exposition every one to five seconds, on its own thread."""
 
-import asyncio
 from collections.abc import Callable, Collection
 from concurrent.futures import Executor
 from dataclasses import KW_ONLY, dataclass, field
@@ -63,12 +62,6 @@ class Renderer:
     def __post_init__(self) -> None:
         self.current = self.exposition.build()
         self.be_eager()
-
-    async def run(self) -> None:
-        """Render until cancelled."""
-        while True:
-            await asyncio.sleep(STEP)
-            await self.step()
 
     async def step(self) -> None:
         """Encode what has changed, and build a generation if one is due."""

@@ -107,6 +107,7 @@ BUCKETS = ("0.1", "1", "+Inf")
 COUNTED_TROUBLES = {
     *("edge_api_request_failures_total", "edge_api_retries_total"),
     *("edge_exporter_collector_missed_runs_total", "edge_exporter_ledger_corrections_total"),
+    "edge_exporter_task_failures_total",
 }
 # Counters that begin with their first event do not exist while all is well.
 TROUBLES = {"ALERTS", "ALERTS_FOR_STATE", "edge_api_unexpected_values_total", "edge_exporter_series_dropped"}

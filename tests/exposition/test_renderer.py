@@ -183,18 +183,6 @@ async def test_it_is_told_when_the_series_have_doubled() -> None:
     assert len(times) == 3, "at 1, 3 and 7 zones"
 
 
-async def test_it_prints_by_itself_until_it_is_stopped() -> None:
-    async with rendering() as setup:
-        setup.publish(101, 1)
-        with patch("exporter.exposition.renderer.STEP", 0):
-            running = asyncio.create_task(setup.renderer.run())
-            while "edge_poll_0{" not in setup.text():  # noqa: ASYNC110 - what is waited for has no event to tell of it
-                await asyncio.sleep(0)
-            running.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await running
-
-
 async def test_a_press_that_prints_no_more_is_known_for_dead() -> None:
     async with rendering() as setup:
         await setup.renderer.render()

@@ -112,6 +112,7 @@ _SERIES: dict[str, float | Value] = {
     "edge_exporter_config_last_reload_success_timestamp_seconds": BEGIN.timestamp() + 30 * HOUR,
     "edge_exporter_config_last_reload_successful": 1.0,
     "edge_exporter_clock_offset_seconds": -0.4,
+    "edge_exporter_task_failures_total": 0.0,
     "edge_exporter_ledger_set_aside_timestamp_seconds": 0.0,
     "edge_exporter_loop_lag_seconds_count": lambda _, at: 10 * (at - BEGUN),
     "edge_exporter_loop_lag_seconds_sum": lambda _, at: 0.02 * (at - BEGUN),

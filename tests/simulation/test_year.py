@@ -40,7 +40,7 @@ RATE = 5.0
 SLACK = 20.0
 POLLED = ("dns_statistics", "scripts", "shield_rate_limits", "discovery")
 FAMILIES = {family for family, _ in COUNTERS.values()}
-UNEXPECTED = ("background task failed", "poll broke", "row cannot be stored", "state file put aside")
+UNEXPECTED = ("background task failed", "task fails", "poll broke", "row cannot be stored", "state file put aside")
 ACCOUNTS: tuple[dict[str, Any], ...] = (
     {},
     {"dns_zones": {"discover": True, "exclude": ["zone101"]}},
@@ -194,7 +194,7 @@ class Year(RuleBasedStateMachine):
         self.platform.faults.append([path, kind, times])
         self._go_on(seconds)
 
-    @rule(mode=st.sampled_from(["good", "fails", "unsure"]), delay=st.sampled_from([0.0, 0.3, 8.0]), seconds=SECONDS)
+    @rule(mode=st.sampled_from(["good", "fails", "unsure"]), delay=st.sampled_from([0.0, 8.0, 100.0]), seconds=SECONDS)
     def trouble_the_disk(self, mode: str, delay: float, seconds: float) -> None:
         """Let writes fail or take long, or be good again."""
         self.disk.mode, self.machine.executors["state"].delay = mode, delay
@@ -328,7 +328,7 @@ def test_a_year_in_a_minute() -> None:
 
 @pytest.mark.hypothesis
 @pytest.mark.skipif("PLANTED" not in os.environ, reason="make simulate PLANTED=all")
-@pytest.mark.parametrize("name", PLANTS)
+@pytest.mark.parametrize("name", [name for name in PLANTS if os.environ.get("PLANTED") in ("all", name)])
 def test_a_planted_fault_is_found(name: str) -> None:
     with planted(name), pytest.raises((AssertionError, KeyError, RuntimeError)):
         simulate(100)

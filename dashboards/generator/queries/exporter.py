@@ -127,6 +127,11 @@ LOOP_LAG = Query(
     f" / {own_rate('edge_exporter_loop_lag_seconds_count', INSTANCE)}",
     "{{instance}}",
 )
+TASK_FAILURES = Query(
+    total(own_rate("edge_exporter_task_failures_total", INSTANCE), "task") + _HAPPENED,
+    "{{task}}",
+    quiet="the exporter's own work fails",
+)
 CLOCK_OFFSET = Query(series("edge_exporter_clock_offset_seconds", ACCOUNT, INSTANCE), "{{instance}}: {{account}}")
 RESTARTS = Query(
     _of_exporters(f"(time() - {series('process_start_time_seconds', INSTANCE)}) < 60"), quiet="the exporter is started"
