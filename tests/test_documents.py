@@ -8,6 +8,8 @@ import click
 import pytest
 
 from exporter.cli import COMMANDS, command
+from exporter.commands.call.operations import CALLABLE
+from exporter.commands.call.parameters import options_of
 from tests.way import follow, loading
 
 ROOT = Path(__file__).parents[1]
@@ -56,7 +58,10 @@ def faults(words: list[str]) -> list[str]:
         return [words[0]]
     if isinstance(found, click.Group) and len(words) > 1:
         found = found.commands.get(words[1], found)
-    known = {name for option in found.get_params(context) for name in (*option.opts, *option.secondary_opts)}
+    options = found.get_params(context)
+    if words[0] == "call" and len(words) > 1 and words[1] in CALLABLE:
+        options += options_of(CALLABLE[words[1]])
+    known = {name for option in options for name in (*option.opts, *option.secondary_opts)}
     return [word for word in words[1:] if word.startswith("--") and word.partition("=")[0] not in known]
 
 

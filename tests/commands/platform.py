@@ -19,7 +19,7 @@ NOON = 1_770_379_200.0  # 2026-02-06T12:00:00Z, a Friday
 
 
 def tally(app: ASGIApp, noted: list[tuple[str, str, bytes]]) -> ASGIApp:
-    """Make middleware that notes method, path and body of the requests."""
+    """Make middleware that notes method, path with query, and body of the requests."""
 
     async def noting(scope: Scope, receive: Receive, send: Send) -> None:
         heard: list[Message] = []
@@ -28,7 +28,8 @@ def tally(app: ASGIApp, noted: list[tuple[str, str, bytes]]) -> ASGIApp:
             while heard[-1].get("more_body"):
                 heard.append(await receive())
             body = b"".join(message.get("body", b"") for message in heard)
-            noted.append((scope["method"], scope["path"], body))
+            query = scope["query_string"].decode()
+            noted.append((scope["method"], f"{scope['path']}?{query}" if query else scope["path"], body))
 
         async def replay() -> Message:
             return heard.pop(0) if heard else await receive()
@@ -44,7 +45,7 @@ class Platform:
 
     Attributes:
         faults: the scripted faults.
-        noted: method, path and body of the requests.
+        noted: method, path with query, and body of the requests.
     """
 
     url: str
@@ -59,7 +60,7 @@ class Platform:
     @property
     def requests(self) -> list[tuple[str, str]]:
         """The methods and paths of the requests."""
-        return [(method, path) for method, path, _ in self.noted]
+        return [(method, path.partition("?")[0]) for method, path, _ in self.noted]
 
     @property
     def last_body(self) -> Any:

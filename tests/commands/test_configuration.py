@@ -62,7 +62,7 @@ def test_every_fault_is_told(
 
 @pytest.mark.parametrize(
     ("words", "code"),
-    [("check", 1), ("backfill --output /nowhere/b", 2), ("call search search=a", 2)],
+    [("check", 1), ("backfill --output /nowhere/b", 2), ("call search --search=a", 2)],
 )  # fmt: skip
 def test_an_environment_that_names_no_http_proxy_is_one_line(words: str, code: int) -> None:
     told = "HTTPS_PROXY is not the URL of an HTTP proxy; expected one such as http://proxy.example.net:3128\n"

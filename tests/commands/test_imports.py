@@ -53,9 +53,8 @@ HELPED = ("", "check", "backfill", "call", "config", "demo", "sandbox")
 PROCESSES: list[list[tuple[str, set[str]]]] = [
     [
         *((words, set()) for words in (*(f"{words} --help" for words in HELPED), "r?")),
-        *((words, MODELS) for words in ("call --list -o json", "call dns_statistics --help", "call dns?")),
+        *((words, MODELS) for words in ("call dns_statistics --help", "call dns?")),
         *((words, SETTINGS) for words in ("run --help", "run --help-all", "run --web.?")),
-        ("call dns_statistics id=1 --dry-run --config FILE", READ),
         ("check --offline --config FILE", READ),
         ("config show --config FILE", READ),
         ("check --config FILE", CALLS),

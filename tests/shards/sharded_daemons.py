@@ -1,18 +1,16 @@
 """Daemons that share the targets of one sandbox."""
 
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, closing
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from exporter.commands.local_platform import listed
-from exporter.counters.state_file import StateFile
 from exporter.sandbox import keys
 from exporter.sandbox.world import World
 from exporter.settings.model import Settings
-from exporter.targets.target import PollKey
 from tests.counters.sandboxed_daemons import RunningDaemon, running_daemon
 from tests.exporter_parts import account_at, sandbox, still
 from tests.waiting import until
@@ -51,11 +49,6 @@ class ShardedDaemons:
     def state(self, index: int) -> Path:
         """Return the state file of the pod with this ordinal, for any total."""
         return self.folder / f"state-{index}.db"
-
-    def rows(self, index: int) -> set[PollKey]:
-        """Return the rows of a state file that no daemon uses."""
-        with closing(StateFile(self.state(index))) as file:
-            return {key for key, _ in file.rows()}
 
     @asynccontextmanager
     async def running(self, total: int) -> AsyncIterator[list[RunningDaemon]]:

@@ -1,5 +1,7 @@
 """The registry of targets."""
 
+import pytest
+
 from exporter.foreign.patterns import Pattern
 from exporter.targets.registry import Registry, Selection
 from exporter.targets.sharding import Shard
@@ -94,6 +96,21 @@ def test_a_configuration_without_a_kind_removes_its_targets() -> None:
     made.apply("main", zones("a"))
     change = made.configure([])
     assert [target.key.label for target in change.removed] == ["dns_zone/101"]
+
+
+def test_nothing_is_kept_of_what_is_another_shard_s() -> None:
+    made = registry(DISCOVERING, Shard(0, 4))
+    made.apply("main", zones(*["n"] * 1000))
+    named = [number for number in range(2000) if made.name_of(TargetKey.of("main", "dns_zone", str(number)))]
+    assert len(named) == len(list(made.targets("dns_zone"))) == pytest.approx(250, rel=0.2)
+
+
+def test_a_listing_that_tells_nothing_new_changes_nothing() -> None:
+    made, versions = registry(DISCOVERING), []
+    for name in ("n", "n", "renamed"):
+        made.apply("main", zones(name, "m"))
+        versions.append(made.version)
+    assert versions[0] == versions[1] < versions[2]
 
 
 def test_targets_are_found_by_their_key_in_any_account() -> None:

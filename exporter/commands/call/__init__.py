@@ -1,7 +1,7 @@
 """`call`: carries out one operation of the platform from the command line.
 
-In: the name of an operation and its arguments. Out: the answer as JSON, with secrets masked, and different exit codes
-for refused, not found, limited and unreachable. An operation that writes requires `--yes`.
+In: the name of an operation and its parameters as options. Out: the answer as JSON, with secrets masked, and different
+exit codes for refused, not found, limited and unreachable. An operation that writes requires `--yes`.
 """
 
 from typing import Any
@@ -10,11 +10,8 @@ import click
 from click.shell_completion import CompletionItem
 
 from exporter.commands.loading import loading
-from exporter.commands.options import AccountCommand, config_option, form_option
+from exporter.commands.options import AccountCommand, config_option
 from exporter.commands.output.printing import terminal_width
-
-_ACCOUNT = "The account to call; needed if there are several."
-_DATABASE = "The database for sql and database_pipeline."
 
 
 def _complete_operation(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -24,48 +21,50 @@ def _complete_operation(_context: click.Context, _parameter: click.Parameter, in
     return [CompletionItem(one.name, help=one.help) for one in found]
 
 
-def _complete_argument(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    from exporter.commands.call import operations  # noqa: PLC0415 - see above
+class _OperationCommand(AccountCommand):
+    """A command whose first argument is an operation; it takes the parameters of that operation as options."""
 
-    name, words = context.params.get("operation") or "", context.params.get("arguments") or ()
-    found = operations.completions(name, words, incomplete)
-    return [CompletionItem(text, help=meaning or None) for text, meaning in found]
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - click's
+        super().__init__(*args, **kwargs)
+        self._shared = self.params, self.help
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse a command line."""
+        self.params, self.help = self._shared
+        if args and not args[0].startswith("-"):
+            with loading():
+                from exporter.commands.call import operations, parameters  # noqa: PLC0415 - see above
+            if args[0] in operations.CALLABLE or not ctx.resilient_parsing:
+                ctx.obj = operations.find(args[0])
+                self.params = [*parameters.options_of(ctx.obj), *self.params]
+                self.help = f"{operations.describe(ctx.obj)}\n\n\b\n{ctx.obj.method} {ctx.obj.path}"
+        return super().parse_args(ctx, args)
 
 
-@click.command("call", cls=AccountCommand, add_help_option=False)
+@click.command("call", cls=_OperationCommand, options_metavar="")
 @click.argument("operation", required=False, shell_complete=_complete_operation)
-@click.argument("arguments", nargs=-1, metavar="[NAME=VALUE]...", shell_complete=_complete_argument)
+@click.argument("statements", nargs=-1, metavar="[OPTIONS]")
 @click.option("--list", "lists", is_flag=True, help="List the operations and exit.")
-@click.option("--account", metavar="NAME", help=_ACCOUNT)
-@click.option("--database", metavar="NAME", help=_DATABASE)
+@click.option("--account", metavar="NAME", help="The account to call; needed if there are several.")
+@click.option("--database", metavar="NAME", help="The database for sql and database_pipeline.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation before a change.")
-@click.option("--dry-run", is_flag=True, help="Print the request with its secrets masked, and send nothing.")
-@form_option("text", "json")
-@click.option("--compact", is_flag=True, help="Print JSON on one line, also on a terminal.")
 @config_option
-@click.option("-h", "--help", "helps", is_flag=True, help="Show this message, or what an OPERATION takes, and exit.")
 @click.pass_context
-def command(
-    context: click.Context,
-    /,
-    operation: str | None,
-    arguments: tuple[str, ...],
-    *,
-    lists: bool,
-    form: str,
-    helps: bool,
-    **given: Any,  # noqa: ANN401 - the other options
-) -> None:
+def command(context: click.Context, /, operation: str | None, *, lists: bool, **given: Any) -> None:  # noqa: ANN401
     """Carry out one documented operation, and print what it answers as JSON.
 
-    The parameters are those of the interface, as NAME=VALUE. A secret's value is taken from standard input
-    (Secret=-) or a file (Secret=@FILE), without the line break at its end, and never from an argument. An operation
-    that changes something asks for confirmation; without a terminal it requires --yes.
+    The parameters are those of the interface, as options: `edge-exporter call OPERATION --help` lists them. A secret's
+    value is taken from standard input (--Secret=-) or a file (--Secret=@FILE), without the line break at its end, and
+    never from an argument. An operation that changes something asks for confirmation; without a terminal it requires
+    --yes.
 
     \b
-      edge-exporter call dns_statistics id=101 dateFrom=2026-02-01 dateTo=2026-02-08
-      edge-exporter call script_add_secret id=7 Name=TOKEN Secret=@token.txt
+      edge-exporter call dns_statistics --id=101 --dateFrom=2026-02-01 --dateTo=2026-02-08
+      edge-exporter call script_add_secret --id=7 --Name=TOKEN --Secret=@token.txt
       edge-exporter call sql 'SELECT count(*) FROM orders' --database orders
+
+    A statement of `sql` is SQL, - (standard input) or @FILE. All of them go in one request, and each gives its columns
+    and rows, or its own error. A statement that may write needs a confirmation.
 
     The configuration is that of `run`: flags, EDGE_EXPORTER_ variables, a file. Keys are in variables or files.
     A database is one of the file, or the one that PLATFORM_DATABASE_URL and PLATFORM_DATABASE_AUTH_TOKEN name.
@@ -75,21 +74,15 @@ def command(
     4 not authorised: the key is refused, may not do this, or is unreadable; 5 there is no such thing; 6 the platform
     limits the rate (429).
     """  # noqa: D301 - click reads the \b
-    if helps and operation is None:
-        click.echo(context.get_help())
-        return
-    with loading():
-        from exporter.commands.call import operations  # noqa: PLC0415 - see above
-    if helps and operation is not None:
-        formatter = context.make_formatter()
-        operations.explain(operations.find(operation), formatter)
-        click.echo(formatter.getvalue(), nl=False)
-        return
     if lists:
-        click.echo(operations.as_json() if form == "json" else operations.listing(terminal_width()))
+        with loading():
+            from exporter.commands.call import operations  # noqa: PLC0415 - see above
+        click.echo(operations.listing(terminal_width()))
         return
     if operation is None:
         raise click.UsageError("Missing argument 'OPERATION'; 'edge-exporter call --list' lists them.")
+    if context.obj is None:
+        raise click.UsageError("The operation comes first, before all options.")
     with loading():
         from exporter.commands.call.sending import call  # noqa: PLC0415 - neither for the help nor for the list
-    call(operation, arguments, **given)
+    call(context.obj, **given)

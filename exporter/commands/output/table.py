@@ -2,7 +2,7 @@
 
 import io
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from exporter.foreign.terminal import escape
 
@@ -18,7 +18,6 @@ def lay_out(
     *,
     folded: Sequence[str] = (),
     colours: Mapping[str, str] | None = None,
-    narrow: Callable[[], str] | None = None,
 ) -> str:
     """Return a table as text, without trailing blanks; control characters other than line breaks are escaped.
 
@@ -29,7 +28,6 @@ def lay_out(
             table, each row is a paragraph: its first cell, and the others below it.
         folded: columns whose cells may be broken into lines if the width does not suffice; the others are never broken.
         colours: a cell's text → its colour; for terminals.
-        narrow: makes the text in place of a table that the width does not suffice for.
     """
     # Rich takes longer to import than most commands take; completion and `call` with an operation print no table.
     from rich.cells import cell_len  # noqa: PLC0415
@@ -48,8 +46,6 @@ def lay_out(
         natural += size + _GAP
         least += (min(size, _LEAST_FOLDED) if column in folded else size) + _GAP
         table.add_column(column, no_wrap=column not in folded, overflow="fold")
-    if narrow is not None and width is not None and natural > width:
-        return narrow()
     console = Console(
         file=io.StringIO(),
         width=width or natural,
