@@ -18,6 +18,11 @@ _UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
 def main() -> None:
     """Run the command line."""
+    if sys.argv[1:2] == ["run"]:
+        # As the first process of a container, a process without handlers ignores signals. Nothing is to be saved yet,
+        # and a reload follows the start.
+        signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
     fill_closed_streams()
     for name in [name for name in os.environ if _IGNORED.fullmatch(name)]:
         del os.environ[name]

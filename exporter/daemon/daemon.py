@@ -460,11 +460,15 @@ async def run(
     loop, ending = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, ending.set)
-    # There is nothing to reload before the start has ended.
-    loop.add_signal_handler(signal.SIGHUP, lambda: None)
+    # A reload that is asked for before the start has ended follows it.
+    asked = asyncio.Event()
+    loop.add_signal_handler(signal.SIGHUP, asked.set)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})
     daemon = await Daemon.start(settings, load, grown=runtime.settle)
     loop.add_signal_handler(signal.SIGHUP, daemon.reload_soon)
     started(daemon)
+    if asked.is_set():
+        daemon.reload_soon()
     try:
         await ending.wait()
     finally:

@@ -74,6 +74,11 @@ class Process:
                 return reported
         raise AssertionError(f"{event!r} was not logged")
 
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self._process.pid
+
     def send(self, number: signal.Signals) -> None:
         """Send it a signal."""
         self._process.send_signal(number)

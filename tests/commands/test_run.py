@@ -1,5 +1,6 @@
 """`run`: its start, its end, and its messages if it cannot start."""
 
+import re
 import signal
 import sqlite3
 import subprocess
@@ -16,7 +17,7 @@ from exporter.settings.flags import flags
 from tests.commands.conftest import Configure, UnusedAddress
 from tests.commands.platform import Platform
 from tests.commands.shell import PROGRAM, Ended, clean, invoke, process
-from tests.waiting import END_SECONDS
+from tests.waiting import END_SECONDS, wait_until
 from tests.web.certificates import Authority
 
 ACCOUNT = """\
@@ -56,6 +57,25 @@ def test_its_log_begins_with_what_it_goes_by_and_a_signal_ends_it_with_its_state
     if is_file:
         with closing(sqlite3.connect(tmp_path / "state.db")) as state:
             assert state.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_comes_before_the_start_has_ended_is_kept(
+    platform: Platform, configure: Configure, tmp_path: Path, number: signal.Signals
+) -> None:
+    path = configure(ACCOUNT, url=platform.url)
+    with process("run", "--config", path, "--log.format", "json", cwd=tmp_path) as daemon:
+        # As soon as the operating system says that the signal is caught, or kept.
+        status, held = Path(f"/proc/{daemon.pid}/status"), re.compile(r"^Sig(?:Blk|Cgt):\t(\w+)", re.MULTILINE)
+        wait_until(
+            lambda: any(int(mask, 16) >> number - 1 & 1 for mask in held.findall(status.read_text())), step=0.001
+        )
+        daemon.send(number)
+        if number == signal.SIGHUP:
+            daemon.read_log("started")
+            daemon.read_log("configuration loaded")
+            daemon.send(signal.SIGTERM)
+        assert daemon.wait().code == 0
 
 
 def test_a_reload_reads_certificates_and_the_web_configuration_again(
