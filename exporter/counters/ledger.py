@@ -2,11 +2,11 @@
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from exporter.clock import SYSTEM, Clocks, PlatformTime
 from exporter.counters.counting import Families, count_poll, left_out, served
@@ -18,8 +18,12 @@ from exporter.log import logger
 from exporter.metric import Count, Family, Places
 from exporter.targets.target import PollKey
 
+R = TypeVar("R")
+
 LINGER_SECONDS = 0.2
 RETRY_SECONDS = 5.0
+# How long a poll waits for a commit that hangs, until it goes on with the counters that were committed last.
+MOST_WAIT_SECONDS = 5.0
 # How long the end of the process waits for the last commit.
 CLOSE_SECONDS = 3.0
 # How many polls are counted, and how many continue after their commit, before the rest of the event loop has a turn.
@@ -149,7 +153,7 @@ class Ledger:
         self._said: set[object] = set()
         self._ending = asyncio.Event()
         # Polls that wait for the commit of what was counted of them.
-        self._waiting: set[asyncio.Future[Counters]] = set()
+        self._waiting: dict[asyncio.Future[Counters], Entry] = {}
         self.fault = ""
         # Whether polls were recorded, whether a commit has succeeded, and whether counters wait for a further poll.
         self._is_needed = self._has_saved = self._owes = False
@@ -204,16 +208,17 @@ class Ledger:
         return self._platform_times.setdefault(account, PlatformTime(self._clocks))
 
     async def record(self, entry: Entry) -> Counters:
-        """Update the counters from a poll's result, and wait for the attempt to commit them.
+        """Update the counters from a poll's result, and wait for the attempt to commit them, but not long.
 
         The polls of one commit continue in the order in which they were recorded.
 
         Returns:
-            The target's counters as they were last committed: without this poll if the attempt failed.
+            The target's counters as they were last committed: without this poll if the attempt failed, or has not
+            ended.
         """
         counted: asyncio.Future[Counters] = asyncio.get_running_loop().create_future()
-        self._waiting.add(counted)
-        counted.add_done_callback(self._waiting.discard)
+        self._waiting[counted] = entry
+        counted.add_done_callback(self._waiting.pop)
         self.note(entry, counted)
         return await counted
 
@@ -280,7 +285,7 @@ class Ledger:
         is_time = self._ending.is_set() or not self.fault or self._clocks.monotonic() >= self._next_try
         if is_time:
             try:
-                await self._prepare()
+                await self._not_holding(self._prepare())
             except StorageError as error:
                 self._failed(_NOT_USABLE, error)
                 is_time = False
@@ -293,7 +298,7 @@ class Ledger:
             if not number % AT_ONCE:
                 await asyncio.sleep(0)
         self._unsaved.update(dict.fromkeys(requests.to_delete - polled))
-        is_saved = is_time and await self._save()
+        is_saved = is_time and await self._not_holding(self._save())
         for number, (entry, future, families) in enumerate(counted, 1):
             if entry.counts:
                 self._owes = not is_saved
@@ -305,6 +310,18 @@ class Ledger:
                 future.set_result(counters)
             if not number % AT_ONCE:
                 await asyncio.sleep(0)
+
+    async def _not_holding(self, work: Coroutine[Any, Any, R]) -> R:
+        """Await work with the storage; while it hangs, polls go on with the counters that were committed last."""
+        task = asyncio.create_task(work, name="storage")
+        try:
+            while not (await asyncio.wait({task}, timeout=MOST_WAIT_SECONDS))[0]:
+                for future, entry in list(self._waiting.items()):
+                    if not future.done():
+                        future.set_result(served(self._committed(entry.key), entry.counts))
+            return task.result()
+        finally:
+            task.cancel()
 
     def _broken(self, entry: Entry, future: "asyncio.Future[Counters] | None", error: Exception) -> None:
         """Pass an unexpected error on to the poll whose entry caused it; the row stays as it was."""

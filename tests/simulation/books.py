@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import groupby
 
-from tests.counters.reference import Days, Month, Shapes, days_counter, month_counter, shapes_counter
+from tests.counters.reference import Days, Month, days_counter, may_be_clipped, month_counter
 from tests.simulation.machine import Rows, Samples
 from tests.simulation.world import PERHAPS, SURELY, Answer
 
@@ -15,7 +15,6 @@ COUNTERS = {
     "script": ("edge_script_requests_total", "script_id"),
     "rate_limit": ("edge_shield_rate_limit_breaches_total", "rate_limit_id"),
 }
-# Account, kind and id.
 Counter = tuple[str, str, str]
 
 
@@ -28,7 +27,17 @@ def _run(kind: str, answers: Sequence[Answer]) -> float:
         return days_counter([Days(now, one.truth) for now, one in own])
     if kind == "script":
         return float(month_counter([Month(now, one.truth, one.wall) for now, one in own]))
-    return shapes_counter([Shapes(now, one.truth, None) for now, one in own])
+    # Of each action the days count by themselves, and the oldest day of the window is that of all.
+    total, first, seen = 0, own[0], dict[tuple[str, int], list[int]]()
+    for now, one in own:
+        window = Days(now, {day: 0 for days in one.truth.values() for day in days})
+        for action, day in ((action, day) for action, days in one.truth.items() for day in days):
+            if not may_be_clipped(day, window, first[0].toordinal()):
+                seen.setdefault((action, day), []).append(one.truth[action][day])
+    for (action, day), counts in seen.items():
+        history = counts[0] if day < first[0].toordinal() else first[1].truth[action].get(day, 0)
+        total += max(counts) - history
+    return total
 
 
 def _runs(answers: Iterable[Answer]) -> list[list[Answer]]:

@@ -36,8 +36,7 @@ from tests.simulation.world import DAY, FAULTS, KEYS, Platform, Resource
 BEGIN = datetime(2026, 2, 26, 9, 30, tzinfo=UTC)
 INTERVAL = 1800.0
 RATE = 5.0
-# Between a deadline and the next generation without the series.
-SLACK = 20.0
+SLACK = 20.0  # between a deadline and the next generation
 POLLED = ("dns_statistics", "scripts", "shield_rate_limits", "discovery")
 FAMILIES = {family for family, _ in COUNTERS.values()}
 UNEXPECTED = ("background task failed", "task fails", "poll broke", "row cannot be stored", "state file put aside")
@@ -128,11 +127,6 @@ class Year(RuleBasedStateMachine):
     def _go_on(self, seconds: float = 1.0) -> None:
         self._pass(seconds)
         self._check()
-
-    @rule(seconds=SECONDS)
-    def let_time_pass(self, seconds: float) -> None:
-        """Let the daemon run."""
-        self._go_on(seconds)
 
     @rule(days=st.sampled_from([1, 3, 20, 40]))
     def sleep_at_night(self, days: int) -> None:
@@ -268,7 +262,7 @@ class Year(RuleBasedStateMachine):
 
     def _check_fresh(self, found: Samples) -> None:
         """Find what is missing although its last answer was good, and is not old."""
-        if self.disk.mode != "good" or self.machine.executors["state"].delay or self.account:
+        if self.account:
             return
         served = {dict(labels)["zone_id"] for labels in found.get("edge_dns_window_queries", {})}
         for number in map(str, self.platform.zones):

@@ -18,7 +18,6 @@ from tests.simulation.virtual import VirtualClock
 
 DAY = 86_400
 WINDOW_DAYS = 31
-# Account → its key.
 KEYS = {"main": "the-key-of-main", "other": "the-key-of-other"}
 PERHAPS, SURELY = 1, 2
 # Status, headers and body of an answer; a status of 0 is a broken connection.
@@ -85,7 +84,6 @@ class Platform(httpx.AsyncBaseTransport):
         faults: what happens to the next calls: a text in their path, a key of `FAULTS`, and their number.
         failed: the paths whose last answer was bad.
         shown: (account, kind, id) → the good answers that its client has received.
-        life: the number of the process that calls.
         asked: the true time of each call.
         short: how many resources searches leave out, while their total counts them.
         is_empty: whether searches find nothing, and say so.
