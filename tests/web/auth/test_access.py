@@ -191,18 +191,6 @@ async def test_the_configured_headers_are_on_every_answer() -> None:
     assert (refused.headers["content-security-policy"], answered.headers["x-own"]) == ("default-src 'self'", "1")
 
 
-async def test_another_configuration_applies_from_the_next_request() -> None:
-    app = AccessControl(served(), USERS, one_thread("passwords"), key=KEY)
-    other = WebConfig.model_validate(
-        {"basic_auth_users": {"prometheus": bcrypt.hashpw(b"new", bcrypt.gensalt(4)).decode()}}
-    )
-    async with client_of(app) as client:
-        before = await client.get("/metrics", auth=("prometheus", PASSWORD))
-        app.replace(other)
-        after = [await client.get("/metrics", auth=("prometheus", word)) for word in (PASSWORD, "new")]
-    assert (before.status_code, [response.status_code for response in after]) == (200, [401, 200])
-
-
 async def test_a_reload_keeps_passwords_whose_hash_is_unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
     slow = counted(monkeypatch)
     app = AccessControl(served(), USERS, one_thread("passwords"), key=KEY)
