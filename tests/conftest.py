@@ -34,7 +34,6 @@ LONGEST: Final = tuple(
         "deploy/test_container.py",
         "web/test_probes.py",
         "web/test_descriptors.py",
-        "demo/test_alerts.py",
         "dashboards/test_incidents.py",
         "commands/call/test_call.py",
         "demo/test_demo.py",

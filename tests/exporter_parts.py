@@ -139,7 +139,6 @@ class ExporterParts:
         self._clocks = clocks = Clocks(self.world.clock.now, self.clock, at_once)
         self.telemetry = Telemetry(CollectorRegistry(), "test")
         storage = own_storage(settings.state, clocks, self.telemetry.set_aside, one_thread("state"))
-        self._location = storage.location
         self.ledger = Ledger(
             storage,
             self.telemetry,

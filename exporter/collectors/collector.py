@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from exporter.metric import Count, Family, FamilyInfo, LabelValues, Metric, Sample, Source, label_value
-from exporter.platform.errors import OutOfRange, PlatformError, WrongShape
+from exporter.platform.errors import PlatformError, WrongShape
 from exporter.platform.operation import UNKNOWN, Answer, Caller, Operation, Request, known
 from exporter.targets.registry import Registry
 from exporter.targets.target import Inventory, Target
@@ -207,7 +207,7 @@ def measure(
         payload: the platform's answer.
 
     Raises:
-        WrongShape: a value cannot be read from this payload; OutOfRange where it is too large.
+        WrongShape: a value cannot be read from this payload.
     """
     families: list[Family] = []
     counts: list[Count] = []
@@ -222,9 +222,8 @@ def measure(
                     # Of label values that cutting makes equal the first is kept, as for gauges.
                     found.setdefault(_values(key), source)
                 counts.append(Count(info, labels, tuple(found.items()), metric.declared))
-        except (ValueError, OverflowError) as error:
-            fault = OutOfRange if isinstance(error, OverflowError) else WrongShape
-            raise fault(f"{metric.name} cannot be read from the answer: {error}") from error
+        except ValueError as error:
+            raise WrongShape(f"{metric.name} cannot be read from the answer: {error}") from error
         if samples:
             families.append(Family(info, samples))
     return tuple(families), tuple(counts)
@@ -236,26 +235,23 @@ def _values(key: str | LabelValues) -> LabelValues:
 
 def _samples(labels: LabelValues, metric: Metric[P], payload: P) -> Iterable[Sample]:
     value = metric.value(payload) if metric.value is not None else None
-    if value is None:
-        return
-    if not isinstance(value, Mapping):
-        yield Sample(labels, _finite(value))
-        return
     seen: set[LabelValues] = set()
-    for key, number in value.items():
-        values = _values(key)
+    for key, number in value.items() if isinstance(value, Mapping) else [((), value)]:
+        values, sample = _values(key), None if number is None else finite(number)
         # Cutting long label values can make two of them equal. Only the first is kept, because a series must be unique.
-        if number is None or values in seen:
+        if sample is None or values in seen:
             continue
         seen.add(values)
-        yield Sample(labels + values, _finite(number))
+        yield Sample(labels + values, sample)
 
 
-def _finite(number: float) -> float:
-    value = float(number)
-    if not math.isfinite(value):
-        raise OverflowError(f"{value:g}, expected a finite number")
-    return value
+def finite(number: float) -> float | None:
+    """Return a number as a float, 0 for -0; None if it is infinite, no number, or too large for a float."""
+    try:
+        value = float(number) + 0.0
+    except OverflowError:
+        return None
+    return value if math.isfinite(value) else None
 
 
 def enum_samples(value: int | None, names: Mapping[int, str]) -> dict[str, float]:

@@ -1,6 +1,5 @@
 """Databases: whether they answer, and the gauges that users define by SQL (interface document, database endpoint)."""
 
-import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 from pydantic_core import InitErrorDetails
 
-from exporter.collectors.collector import Collector, Context, Outcome, Polled
+from exporter.collectors.collector import Collector, Context, Outcome, Polled, finite
 from exporter.metric import Family, FamilyInfo, Kind, LabelValues, Sample, label_value
 from exporter.platform.api import database
 from exporter.platform.api.database import Cell, Rows
@@ -254,7 +253,7 @@ def leads_with_reading(sql: str) -> bool:
 
 
 def samples_of(name: str, query: SqlQuery, rows: Rows) -> tuple[Sample, ...]:
-    """Return the samples of a query's rows, labelled with the database's name; NULL and infinite values give none.
+    """Return the samples of a query's rows, labelled with the database's name; NULL, NaN and infinite values give none.
 
     Raises:
         WrongShape: a column is missing, a value is not a number, two rows have the same labels, or there are too many.
@@ -289,7 +288,7 @@ def _columns(query: SqlQuery, names: Sequence[str]) -> Mapping[str, int]:
 
 
 # Each character can match in one way only, so that a cell with megabytes of digits is rejected fast.
-_NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?\s*", re.ASCII | re.IGNORECASE)
+_NUMBER = re.compile(r"\s*[+-]?((\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?|nan|inf(inity)?)\s*", re.ASCII | re.IGNORECASE)
 
 
 def _number(cell: Cell, column: str, row: int) -> float | None:
@@ -299,11 +298,7 @@ def _number(cell: Cell, column: str, row: int) -> float | None:
         raise WrongShape(f"row {row}: {column} is a blob, not a number")
     if isinstance(cell, str) and _NUMBER.fullmatch(cell) is None:
         raise WrongShape(f"row {row}: {column} is text that is not a number")
-    try:
-        value = float(cell)
-    except OverflowError:
-        return None
-    return value if math.isfinite(value) else None
+    return finite(float(cell) if isinstance(cell, str) else cell)
 
 
 def _text(cell: Cell) -> str:

@@ -11,10 +11,10 @@ from exporter.collectors.collector import Collector, Context, Outcome, Polled, d
 from exporter.metric import FamilyInfo, Metric
 from exporter.platform.api import search, shield
 from exporter.platform.api.search import SearchListing
+from exporter.platform.api.shield import ZoneListing
 from exporter.platform.api.shield_models import RateLimitMetrics
 from exporter.platform.errors import (
     CredentialError,
-    EnvelopeError,
     NotAvailable,
     NotFound,
     PlatformError,
@@ -91,17 +91,18 @@ class DiscoveryCollector(Collector):
         if SHIELD_ZONES in target.watched:
             names = rest.lists["cdn"].names() if rest.lists else {}
             rest = await _passed_on(context, replace(rest, names_follow=True))
-            zones = await _tried(shield.zones(context.caller), faults)
+            zones = await _zones(context, faults)
             if zones is None:
                 failed |= {"shield_zone", "rate_limit"}
             else:
-                date = zones.date
+                date = zones.date or date
                 rest = Inventory({**rest.lists, "shield_zone": _shield_list(zones.value, names)})
-        lacking = context.registry.lacking(target.account) if NAMES in target.watched else frozenset()
+        lacking = context.registry.to_name(target.account, context.now) if NAMES in target.watched else frozenset()
         if lacking:
             rest = await _passed_on(context, replace(rest, names_follow=True))
             named, is_whole = await _names(context, lacking, zones, unnamed)
-            rest = await _passed_on(context, replace(rest, names=named, is_whole=is_whole))
+            when = None if named is None else context.now
+            rest = await _passed_on(context, replace(rest, names=named, is_whole=is_whole, named=when))
         if zones is not None and RATE_LIMITS in target.watched:
             own = _owned(context, target.account, _shield_list(zones.value, {}))
             rest = await _passed_on(context, rest)
@@ -136,7 +137,7 @@ async def _read_strange(context: Context, account: str, rest: Inventory) -> Inve
 
 
 async def _names(
-    context: Context, lacking: frozenset[str], zones: Answer[shield.ZoneListing] | None, faults: list[PlatformError]
+    context: Context, lacking: frozenset[str], zones: Answer[ZoneListing] | None, faults: list[PlatformError]
 ) -> tuple[Mapping[str, Mapping[str, str]] | None, bool]:
     """Look up names by search; return kind → id → name, None if there is no answer, and whether they are all."""
     found = await _tried(search.everything(context.caller), faults)
@@ -145,13 +146,24 @@ async def _names(
     faults.extend([found.value.fault] if found.value.fault is not None else [])
     names = {kind: listed.names() for kind, listed in _lists(found.value).items()}
     if zones is None and "shield_zone" in lacking:
-        zones = await _tried(shield.zones(context.caller), faults)
+        zones = await _zones(context, faults)
     if zones is not None:
         # A shield zone has the name of its pull zone.
         names["shield_zone"] = _shield_list(zones.value, names["cdn"]).names()
     return names, found.value.complete and (
         "shield_zone" not in lacking or (zones is not None and zones.value.complete)
     )
+
+
+async def _zones(context: Context, faults: list[PlatformError]) -> Answer[ZoneListing] | None:
+    """List the shield zones: none where the account's plan has no shield, which removes none."""
+    try:
+        return await shield.zones(context.caller)
+    except NotAvailable:
+        return Answer(ZoneListing({}, {}, None, complete=False), None, b"")
+    except PlatformError as fault:
+        faults.append(fault)
+        return None
 
 
 async def _tried(call: Awaitable[T], faults: list[PlatformError]) -> T | None:
@@ -171,7 +183,7 @@ def _lists(listing: SearchListing) -> dict[str, ResourceList]:
     return {kind: ResourceList(tuple(resources), listing.complete) for kind, resources in found.items()}
 
 
-def _shield_list(listing: shield.ZoneListing, names: dict[str, str]) -> ResourceList:
+def _shield_list(listing: ZoneListing, names: dict[str, str]) -> ResourceList:
     resources = [
         Resource(str(zone_id), names.get(str(zone.pull_zone_id), "")) for zone_id, zone in listing.zones.items()
     ]
@@ -193,24 +205,10 @@ async def _passed_on(context: Context, found: Inventory) -> Inventory:
     return Inventory({})
 
 
-def _has_none(fault: PlatformError) -> bool:
-    """Return whether the error means that a zone has no rate limits: its plan has none, or the zone was deleted."""
-    return isinstance(fault, NotAvailable) or (
-        isinstance(fault, EnvelopeError) and fault.error_key.startswith("not_found")
-    )
-
-
 def _limit_list(limits: Iterable[RateLimitMetrics], zone_id: str) -> ResourceList:
     """Return a zone's rate limits. An unreadable one is kept by its id; one without an id makes the list incomplete."""
-    ids: list[int | None] = []
-    complete = True
-    for limit in limits:
-        if isinstance(limit, Unusable):
-            ids.append(limit.identity("ratelimitId"))
-            complete = complete and ids[-1] is not None
-        else:
-            ids.append(limit.ratelimit_id)
-    return ResourceList(tuple(Resource(str(one), parent=zone_id) for one in ids if one), complete)
+    ids = [limit.identity("ratelimitId") if isinstance(limit, Unusable) else limit.ratelimit_id for limit in limits]
+    return ResourceList(tuple(Resource(str(one), parent=zone_id) for one in ids if one), None not in ids)
 
 
 async def _rate_limits(context: Context, zones: ResourceList, faults: list[PlatformError]) -> ResourceList | None:
@@ -231,10 +229,12 @@ async def _rate_limits(context: Context, zones: ResourceList, faults: list[Platf
                 listed = _limit_list(answer.value or [], zone.id)
                 found[place], is_there = listed.resources, answer.value is not None
                 complete = complete and listed.complete
+            except NotAvailable:
+                # The zone's plan has no rate limits, or the zone was deleted.
+                continue
             except PlatformError as fault:
-                if not _has_none(fault):
-                    faults.append(fault)
-                    complete = False
+                faults.append(fault)
+                complete = False
                 # An error of one zone does not stop the others; an error that would affect every call does.
                 if isinstance(fault, TransportError | RateLimited | Unauthorized | CredentialError):
                     ended = True

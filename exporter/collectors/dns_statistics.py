@@ -49,7 +49,7 @@ def _by_type(chart: Mapping[str, float | None] | None) -> dict[str, float] | Non
 async def _fetch(context: Context, target: Target) -> Answer[ZoneTraffic]:
     answer = await dns.statistics(context.caller, int(target.id))
     zone = answer.value
-    queries, normal, smart = (buckets.days for buckets in zone.charts.values())
+    queries, normal, smart = zone.days
     traffic = ZoneTraffic(
         total=as_count(zone.total_queries_served),
         queries=queries,

@@ -153,16 +153,12 @@ class WrongShape(BadAnswer, reason="wrong_shape"):
     """The body is JSON of another shape than the interface documents."""
 
 
-class OutOfRange(WrongShape, reason="out_of_range"):
-    """The body has the documented types, and a number in it is outside of its field's range."""
-
-
 class EnvelopeError(PlatformError, reason="envelope"):
     """A failure inside an envelope with a success status (interface document, Errors)."""
 
 
 class NotAvailable(EnvelopeError, reason="not_available"):
-    """The zone's plan does not include the resource, or it was never set up: a state that a retry does not change."""
+    """The platform has none of it: the plan lacks it, it was never set up, or there is no such resource."""
 
 
 class StatementError(PlatformError, reason="sql"):

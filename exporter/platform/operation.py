@@ -3,17 +3,18 @@
 The parts of an HTTP request are built here, for the client and for a dry run, which imports no HTTP library.
 
 A wire model is tolerant. Unknown fields are ignored, missing and null fields are None, integers may arrive as `28.0`,
-dates with seven digits of fraction or without a zone (which then means UTC). A value of another type fails the whole
-answer, except in a list of resources (`Each`), whose items are validated one by one.
+dates with seven digits of fraction or without a zone (which then means UTC). A number or a date that cannot be read is
+None, too (`validated`). A value of another type fails the whole answer, except in a list of resources (`Each`), whose
+items are validated one by one.
 """
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from functools import cache, lru_cache
-from typing import Annotated, Any, ClassVar, Generic, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, Protocol, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
 from pydantic import (
@@ -24,6 +25,7 @@ from pydantic import (
     Field,
     TypeAdapter,
     ValidationError,
+    ValidationInfo,
     ValidatorFunctionWrapHandler,
     WrapValidator,
 )
@@ -31,6 +33,9 @@ from pydantic.alias_generators import to_camel, to_pascal
 from pydantic_core import PydanticCustomError
 
 from exporter.metric import as_count
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -47,7 +52,7 @@ ADDRESS = "address"
 # The extension of an `httpx.Request` that needs a new connection, because the one before was lost.
 ANEW = "anew"
 _DEFAULT_PORTS = {"http": 80, "https": 443}
-_DATE = re.compile(r"\d{4}-\d\d-\d\d($|[T ]\d\d:\d\d)", re.ASCII)
+DATE = re.compile(r"\d{4}-\d\d-\d\d($|[T ]\d\d:\d\d)", re.ASCII)
 _DAY_FIRST = re.compile(r"(\d\d)-(\d\d)-(\d{4})", re.ASCII)
 # The platform writes fractions with seven digits; Python reads six.
 _LONG_FRACTION = re.compile(r"(\.\d{6})\d+")
@@ -291,7 +296,7 @@ def bucket_time(key: str) -> datetime | None:
     Accepts `2026-02-08`, `2026-02-08T00:00:00`, with `Z` or an offset, with up to nine digits of fraction. Results are
     cached because all zones send the same keys.
     """
-    if _DATE.match(key) is None:
+    if DATE.match(key) is None:
         return None
     try:
         moment = datetime.fromisoformat(_LONG_FRACTION.sub(r"\1", key))
@@ -336,9 +341,66 @@ class Unusable:
         return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
 
 
-def _one_by_one(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:  # noqa: ANN401
+# The beginnings of pydantic's words for a number and for a date that cannot be read.
+_OF_NUMBERS = ("int_", "float_", "finite_number", "greater_than_equal", "less_than_equal")
+_OF_DATES = "datetime_"
+# A text in the place of a number that is none is of another type, unless it is like a number.
+_LIKE_A_NUMBER = re.compile(r"\d|^\s*[+-]?(nan|inf(inity)?)\s*$", re.ASCII | re.IGNORECASE)
+
+
+def validated(validate: Callable[[Any], T], value: Any, unreadable: set[str]) -> T:  # noqa: ANN401 - JSON
+    """Validate parsed JSON, in which each number or date that cannot be read becomes null.
+
+    Args:
+        validate: validates the value.
+        value: the JSON, which is changed in place.
+        unreadable: receives the names of the fields with such a number or date.
+
+    Raises:
+        ValidationError: there is a value of another type, or a field that may not be null cannot be read.
+    """
     try:
-        return handler(value)
+        return validate(value)
+    except ValidationError as error:
+        faults = error.errors(include_url=False, include_input=False, include_context=False)
+        found = [
+            (place, _field_of(fault["loc"])) for fault in faults if (place := _unreadable(value, fault)) is not None
+        ]
+        if not found:
+            raise
+    for (holder, key), name in found:
+        holder[key] = None
+        unreadable.add(name)
+    return validate(value)
+
+
+def _unreadable(value: Any, fault: "ErrorDetails") -> tuple[dict[Any, Any], str | int] | None:  # noqa: ANN401 - JSON
+    """Return the object and the key of a number or a date, or of the list with it, that cannot be read.
+
+    Returns None for any other fault: the value is of another type.
+    """
+    place = None
+    for step in fault["loc"]:
+        # Steps that are in no object or list are the names of a union's members.
+        if isinstance(value, dict) and step in value:
+            place, value = (value, step), value[step]
+        elif isinstance(value, list) and isinstance(step, int):
+            value = value[step]
+    if not fault["type"].startswith((*_OF_NUMBERS, _OF_DATES)) or isinstance(value, bool):
+        return None
+    if isinstance(value, str):
+        return place if fault["type"].startswith(_OF_DATES) or _LIKE_A_NUMBER.search(value) else None
+    return place if isinstance(value, int | float) else None
+
+
+def _field_of(path: Sequence[str | int]) -> str:
+    """Return the name of the outermost field of a path, inside an envelope's `data`; keys of charts are not names."""
+    return next((step for step in path if isinstance(step, str) and step != "data"), "data")
+
+
+def _one_by_one(value: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:  # noqa: ANN401
+    try:
+        return validated(handler, value, set() if info.context is None else info.context)
     except ValidationError as error:
         return Unusable(describe(error), value)
 
@@ -348,15 +410,6 @@ def describe(error: ValidationError) -> str:
     found = error.errors(include_url=False, include_input=False, include_context=False)
     parts = [f"{'.'.join(str(step) for step in fault['loc']) or 'body'}: {fault['msg']}" for fault in found[:3]]
     return "; ".join(parts) + (f" (and {len(found) - 3} more)" if len(found) > 3 else "")  # noqa: PLR2004
-
-
-_RANGE_FAULTS = frozenset({"greater_than_equal", "less_than_equal", "finite_number", "int_parsing_size"})
-
-
-def is_out_of_range(error: ValidationError) -> bool:
-    """Return whether every finding is a number of the right type outside of its field's range."""
-    found = error.errors(include_url=False, include_input=False, include_context=False)
-    return all(fault["type"] in _RANGE_FAULTS for fault in found)
 
 
 # An item of a list that is validated separately: `list[Each[Zone]]`.

@@ -189,7 +189,9 @@ class Schedule:
 
         def starts_again(name: str, target: Target) -> bool:
             again = refused | unnamed if name in naming else refused
-            return target.client_name in again or PollKey(target.key, name) in self._unfinished
+            # Where discovery is off, a reload looks up the names again.
+            is_named = name in naming and discovery.NAMES in target.watched
+            return is_named or target.client_name in again or PollKey(target.key, name) in self._unfinished
 
         self.memory.discovered = frozenset(self._first_discovery.over - refused - unnamed)
         self.memory.due = self.due_times.kept(starts_again)

@@ -35,8 +35,8 @@ class ConfiguredBudgets:
 class ScriptBudgets:
     """Assigns the configured budgets to scripts, serves them as metrics, and logs names without a script.
 
-    A name belongs to the script that has it as its name or id. If no script has it any more, it belongs to the script
-    that had it last; the ledger remembers which one that was.
+    A budget belongs to each script that has its name as name or id. If no script has it any more, it belongs to those
+    that had it last; the ledger remembers which they were.
 
     Attributes:
         telemetry: where budgets are served.
@@ -78,10 +78,11 @@ class ScriptBudgets:
         owners = self._owners(scripts)
         self.telemetry.script_budget.clear()
         # If a script's id and name are both configured, the name has priority, because it is processed last.
-        for (account, name), script in sorted(owners.items(), key=lambda item: item[0][1] != item[1].id):
+        pairs = [(key, script) for key, those in owners.items() for script in those]
+        for (account, name), script in sorted(pairs, key=lambda pair: pair[0][1] != pair[1].id):
             dollars = self.configured[account].dollars[name]
             self.telemetry.script_budget.labels(account, script.id, script.name).set(dollars)
-        for (account, name), script in owners.items():
+        for (account, name), script in pairs:
             if name == script.name and self._bound.get((account, script.id)) != name:
                 # Remember that a budget is configured for this script's name.
                 self._bound[account, script.id] = name
@@ -103,15 +104,16 @@ class ScriptBudgets:
             logger().warning("monthly budget belongs to no script", account=account, script=name)
         self.unmatched = tuple(unmatched)
 
-    def _owners(self, scripts: Iterable[Target]) -> dict[Key, Target]:
-        """Return account and configured name → the script that the budget belongs to."""
-        owners: dict[Key, Target] = {}
-        former: dict[Key, Target] = {}
+    def _owners(self, scripts: Iterable[Target]) -> dict[Key, list[Target]]:
+        """Return account and configured name → the scripts that the budget belongs to, as several may have one name."""
+        owners: dict[Key, list[Target]] = {}
+        former: dict[Key, list[Target]] = {}
         for script in scripts:
             budgets = self.configured.get(script.account)
             wanted = budgets.dollars if budgets is not None else {}
-            owners |= {(script.account, word): script for word in (script.id, script.name) if word in wanted}
+            for word in {script.id, script.name} & wanted.keys():
+                owners.setdefault((script.account, word), []).append(script)
             name = self._bound.get((script.account, script.id))
             if name is not None and name in wanted:
-                former[script.account, name] = script
+                former.setdefault((script.account, name), []).append(script)
         return {**former, **owners}

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from itertools import islice
 
 from exporter.foreign.patterns import Pattern
@@ -11,6 +12,8 @@ from exporter.targets.target import NAMED_BY_SEARCH, Inventory, Resource, Resour
 
 # A resource is removed when this many complete listings in a row do not contain it.
 LISTINGS_UNTIL_GONE = 2
+# The names of configured ids are looked up again after this time.
+NAMES_LAST = timedelta(days=1)
 # How many scripts of other shards one discovery reads.
 MOST_READ = 100
 
@@ -89,6 +92,8 @@ class Registry:
         self.directory = Directory()
         # Accounts of which a whole search has not contained the configured ids that have no name.
         self._searched: set[str] = set()
+        # Account → when the names of its configured ids were last looked up.
+        self._named: dict[str, datetime] = {}
 
     def owns(self, key: TargetKey) -> bool:
         """Return whether this process polls a resource; of a rate limit, by its configured shield zone."""
@@ -128,6 +133,7 @@ class Registry:
     def configure(self, selections: Iterable[Selection]) -> Change:
         """Apply a configuration: targets that it no longer selects are removed, all others are kept."""
         former, self._selections = self._selections, {(one.account, one.kind): one for one in selections}
+        self._named.clear()
         if self._selections != former:
             self._searched.clear()
         self._accounts = list(dict.fromkeys(account for account, _ in self._selections))
@@ -150,14 +156,16 @@ class Registry:
         change = self._rebuild(changed) if changed else Change()
         for kind, names in (inventory.names or {}).items():
             for target in list(self.polled(account, kind).values()):
-                if not target.name:
+                if not target.name or kind != "script":
                     self.learn(target, names.get(target.id, ""))
-            unnamed = [target.key for target in self._unnamed(account, kind)]
-            for key in unnamed:
+            looked_up = [target.key for target in self._named_by_search(account, kind)]
+            for key in looked_up:
                 self._rename(key, names.get(key.id, ""))
-            found = {key.id: names[key.id] for key in unnamed if key.id in names}
+            found = {key.id: names[key.id] for key in looked_up if key.id in names}
             if found:
                 self.directory.merge((account, kind), found, complete=False)
+        if inventory.named is not None:
+            self._named[account] = inventory.named
         if inventory.is_whole:
             self._searched.add(account)
         return change
@@ -259,6 +267,25 @@ class Registry:
         if account in self._searched:
             return frozenset()
         return frozenset(kind for kind in NAMED_BY_SEARCH if any(self._unnamed(account, kind)))
+
+    def to_name(self, account: str, now: datetime) -> frozenset[str]:
+        """Return the kinds of which the names of configured ids are to be looked up: once a day, and while any lacks.
+
+        Args:
+            account: the account.
+            now: the present; it may go back.
+        """
+        named = self._named.get(account)
+        if named is not None and abs(now - named) < NAMES_LAST:
+            return self.lacking(account)
+        return frozenset(kind for kind in NAMED_BY_SEARCH if any(self._named_by_search(account, kind)))
+
+    def _named_by_search(self, account: str, kind: str) -> Iterator[Target]:
+        """Return the configured targets to which a search gives a name, or another one, of all shards."""
+        if kind == "script":
+            # A script's own answers say its name, and may know a new one before the search does.
+            return self._unnamed(account, kind)
+        return iter(self._fixed.get((account, kind), {}).values())
 
     def _unnamed(self, account: str, kind: str) -> Iterator[Target]:
         """Return the configured targets without a name, of all shards."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import NamedTuple
 
 # The kinds of target whose names search supplies.
@@ -124,8 +125,9 @@ class Inventory:
         lists: the list of each kind; a kind that could not be listed is missing.
         names_follow: whether a list that is still being read will give more names.
         failed: the kinds that could not be listed.
-        names: kind → id → name, for configured ids without a name; None if they were not looked up.
+        names: kind → id → name, for configured ids; None if they were not looked up.
         is_whole: whether these names are from a complete search.
+        named: when they were looked up.
     """
 
     lists: Mapping[str, ResourceList]
@@ -133,3 +135,4 @@ class Inventory:
     failed: frozenset[str] = frozenset()
     names: Mapping[str, Mapping[str, str]] | None = None
     is_whole: bool = False
+    named: datetime | None = None

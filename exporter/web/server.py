@@ -8,7 +8,7 @@ from exporter.blocking import Executors, blocking, one_thread
 from exporter.http_server.connections import Connections, file_limit
 from exporter.http_server.server import LoopServer, bind
 from exporter.log import logger
-from exporter.web.auth.access import AccessControl, slow_check
+from exporter.web.auth.access import AccessControl
 from exporter.web.auth.tls import ServerTls, prefers_curve_unset
 from exporter.web.auth.web_config import WebConfig, load_web_config
 
@@ -100,8 +100,6 @@ class WebServer:
 
 def _report(config: WebConfig) -> None:
     """Log the parts of a web configuration that do not work exactly as written."""
-    tls, slow = config.tls(), slow_check(config.basic_auth_users)
+    tls = config.tls()
     if tls is not None and prefers_curve_unset(tls):
         logger().warning("this Python cannot exclude other curves, X25519 is preferred", key="curve_preferences")
-    if slow is not None:
-        logger().warning("a password is slow to check, the first request with it waits", cost=slow[0], seconds=slow[1])

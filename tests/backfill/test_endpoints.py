@@ -12,8 +12,6 @@ from tests.endpoints.platform import good
 from tests.http_answers import answering
 
 TODAY = datetime.now(UTC).date()
-# The most days in one answer of the platform.
-MOST_DAYS = 31
 
 
 def ago(days: int) -> date:

@@ -66,8 +66,8 @@ REGION = query("SELECT 2", "region")
 VALUE = table("value", [1])
 NOT_ALLOWED = Forbidden("no", status=403)
 NUMBERS = (7, -1.5, "42", " 1e3 ", "-.5", 2**62)
-NO_NUMBERS = ("many", "", "nan", "inf", "1_000", "0x10", "\uff14\uff12", b"x")
-INFINITE = ("1e999", "-1e999", 10**400, math.inf, {"type": "float", "value": None})
+NO_NUMBERS = ("many", "", "nano", "1_000", "0x10", "\uff14\uff12", b"x")
+INFINITE = ("nan", "-inf", "1e999", "-1e999", 10**400, math.inf, {"type": "float", "value": None})
 ODD_TEXTS = ([1, 1], [1.5, 2], [None, 3], ['a"b\\c\nd', 4], [b"", 5])
 NO_DESCRIBE: dict[str, Body] = {
     "a refusal": Rejected("unknown request type", status=400),

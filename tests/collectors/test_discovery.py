@@ -51,12 +51,8 @@ def limits(*ids: int | None) -> str:
     return json.dumps({"data": [{"ratelimitId": one} for one in ids], "error": None})
 
 
-def envelope(key: str, kind: type[errors.PlatformError] = errors.EnvelopeError) -> errors.PlatformError:
-    return kind("no", status=202, error_key=key)
-
-
 FAULT = errors.ServerError("the platform answered 500", status=500)
-LIMITED, NO_LIMITS = errors.RateLimited("429", status=429), envelope("not_found.ratelimit_shieldzone")
+LIMITED, NO_LIMITS = errors.RateLimited("429", status=429), errors.NotAvailable("no", status=202)
 # What an account is searched for, and the answers.
 CASES: dict[str, tuple[tuple[str, ...], list[Body]]] = {
     "what an account has": ((SEARCH,), [FOUND]),
@@ -70,13 +66,10 @@ CASES: dict[str, tuple[tuple[str, ...], list[Body]]] = {
     "a rate limit without a readable id makes the list incomplete": (LIMITS, [zones(3), NO_ID]),
     "a platform without that listing is asked once": (LIMITS, [zones(3, 4), None]),
     "a zone that went meanwhile has no rate limits": (LIMITS, [zones(3, 4, 5), limits(55), None, limits(57)]),
-    **{
-        f"a plan without rate limits is passed over, {none.error_key}": (LIMITS, [zones(3, 4), none, limits(57)])
-        for none in (NO_LIMITS, envelope("invalid_plan_type.ratelimit", errors.NotAvailable))
-    },
+    "a plan without rate limits is passed over": (LIMITS, [zones(3, 4), NO_LIMITS, limits(57)]),
     **{
         f"a zone that fails hides no other, {fault.reason}": (LIMITS, [zones(3, 4), fault, limits(57)])
-        for fault in (FAULT, errors.Forbidden("403", status=403), envelope("internal.failure"))
+        for fault in (FAULT, errors.Forbidden("403", status=403), errors.EnvelopeError("no", status=202))
     },
     **{
         f"what fails every call ends the attempt, {fault.reason}": (LIMITS, [zones(3, 4, 5), limits(55), fault])

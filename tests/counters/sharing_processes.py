@@ -87,15 +87,6 @@ async def until_all(*exporters: Exporter) -> None:
     await until(are_all)
 
 
-async def until_none(*exporters: Exporter) -> None:
-    """Wait until none of the exporters serves a zone."""
-
-    async def is_gap() -> bool:
-        return await served(*exporters) == []
-
-    await until(is_gap)
-
-
 async def until_total(expected: float, *exporters: Exporter) -> None:
     """Wait until each zone is served by one of the exporters, and their queries have this sum."""
 

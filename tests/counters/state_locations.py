@@ -10,12 +10,9 @@ from typing import Any, Protocol
 
 import psycopg
 
-from exporter.counters import schema
 from exporter.counters.database_storage import DatabaseStorage
-from exporter.counters.rows import StateRow
-from exporter.counters.state_file import FileStorage, StateFile
+from exporter.counters.state_file import FileStorage
 from exporter.counters.storage import Storage, StoredState
-from exporter.targets.target import PollKey
 
 LEASE = 15.0
 
@@ -38,10 +35,6 @@ class StateLocation(Protocol):
 
     def lose(self, piece: str) -> None:
         """Break something that the ledger must repair by itself."""
-        ...
-
-    def rows(self) -> dict[PollKey, StateRow]:
-        """Return the stored rows; the ledger may be running."""
         ...
 
 
@@ -79,16 +72,6 @@ class FileLocation:
     def lose(self, piece: str) -> None:
         """Implement `StateLocation.lose`: delete the file, or the files next to it."""
         self.path.with_name(self.path.name + piece).unlink(missing_ok=True)
-
-    def rows(self) -> dict[PollKey, StateRow]:
-        """Return the rows of a copy, so that the next life still finds the original files."""
-        copy = self._folder / "copy" / "state.db"
-        _copy(self.path, copy)
-        file = StateFile(copy)
-        rows = dict(file.rows())
-        file.close()
-        shutil.rmtree(copy.parent)
-        return rows
 
 
 def _copy(source: Path, target: Path) -> None:
@@ -143,18 +126,6 @@ class DatabaseLocation:
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
             "WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
-
-    def rows(self) -> dict[PollKey, StateRow]:
-        """Implement `StateLocation.rows`."""
-        try:
-            found = self.execute(
-                "SELECT collector, account, kind, id, name, success, data FROM edge_exporter_row "
-                "WHERE installation = %s",
-                self.installation,
-            )
-        except psycopg.errors.UndefinedTable:
-            return {}
-        return dict(map(schema.row_of, found))
 
     def execute(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         """Run a statement next to the exporter; return the resulting rows."""

@@ -23,7 +23,7 @@ QUERIES = "edge_dns_queries_total"
 LAST_SUCCESS = "edge_target_last_success_timestamp_seconds"
 
 
-async def test_names_of_configured_ids_are_kept_through_restarts_and_looked_up_for_new_ones(
+async def test_names_of_configured_ids_are_kept_through_restarts_and_looked_up_at_starts_and_reloads(
     sandboxed: SandboxedDaemons,
 ) -> None:
     # This fault changes nothing; its hits are the searches.
@@ -37,15 +37,21 @@ async def test_names_of_configured_ids_are_kept_through_restarts_and_looked_up_f
     failing = sandboxed.faults.add({"kind": "status", "status": 500, "path_regex": "/(dnszone|shield)/.*"})
     async with sandboxed.daemon() as running:
         assert dict.fromkeys(names, 0).items() <= (await running.samples("edge_target_up", "name")).items()
-        assert searched.hits == 1
+        assert searched.hits == 2
         sandboxed.faults.remove(failing.fault_id)
         sandboxed.account["dns_zones"] = {"discover": False, "ids": [102]}
-        for _ in range(2):
+        for hits, name in ((3, sandboxed.world.dns.zones.name(102)), (4, "renamed.example")):
+            sandboxed.world.dns.rename_zone(102, name)
             assert (await running.client.post("/-/reload")).status_code == 200
             await until(running.daemon.schedule.all_discovered)
+            await running.settle()
             await running.poll("dns_statistics")
             domains = set(await running.samples("edge_dns_window_queries", "domain"))
-            assert (domains, searched.hits) == ({sandboxed.world.dns.zones.name(102)}, 2)
+            assert (domains, searched.hits) == ({name}, hits)
+    sandboxed.world.dns.rename_zone(102, "again.example")
+    async with sandboxed.daemon() as running:
+        await running.poll("dns_statistics")
+        assert set(await running.samples("edge_dns_window_queries", "domain")) == {"again.example"}
 
 
 async def test_names_and_last_successes_are_remembered_where_the_platform_is_down(sandboxed: SandboxedDaemons) -> None:

@@ -100,18 +100,6 @@ def test_where_sqlite_finds_no_room_counters_stand(path: Path, connections: list
         assert driver.poll(41) == 1
 
 
-def test_a_read_only_disk_serves_no_counter_until_it_can_be_written(small_disk: Path) -> None:
-    path = small_disk / "state.db"
-    with LedgerDriver(path) as driver:
-        assert [driver.poll(count) for count in (40, 45)] == [0, 5]
-    subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
-    with LedgerDriver(path) as driver:
-        # UnusedAddress can be kept out of the file here, so that nothing is counted from it.
-        assert [driver.poll(count) for count in (50, 55)] == [None, None]
-        subprocess.run(["mount", "-o", "remount,rw", small_disk], check=True)
-        assert driver.poll(60) == 20
-
-
 def protect(path: Path, *, on: bool) -> None:
     """Forbid all users, including root, to write a state file, or allow it again."""
     if os.geteuid():

@@ -22,9 +22,8 @@ from exporter.counters.rows import unpack
 from exporter.metric import Count, DayBuckets, FamilyInfo, Kind, MonthToDate, Source, declaration
 from tests.counters.ledger_driver import FIRST_SIGHT, LedgerDriver, key_of
 from tests.counters.reference import Days, Month, days_counter, may_be_clipped, month_counter
-from tests.counters.state_locations import DatabaseLocation, FileLocation, StateLocation
+from tests.counters.state_locations import FileLocation
 from tests.platform.clients import FakeClock
-from tests.postgres import Postgres
 
 BYTES = FamilyInfo("edge_thing_bytes_total", "Bytes.", Kind.COUNTER, "", ("account", "thing_id", "region"))
 KEY = key_of("102")
@@ -145,7 +144,7 @@ def sources_of(
     return found
 
 
-def play(location: StateLocation, steps: list[Step], *, is_month: bool) -> None:
+def play(location: FileLocation, steps: list[Step], *, is_month: bool) -> None:
     """Poll as the steps say; compare each answer with the model."""
     model, now, clock = Model(), FIRST_SIGHT, FakeClock()
     grown: dict[str, float] = {}
@@ -178,21 +177,3 @@ def play(location: StateLocation, steps: list[Step], *, is_month: bool) -> None:
 def test_each_label_value_counts_what_the_plain_model_says(*, is_month: bool, steps: list[Step]) -> None:
     with tempfile.TemporaryDirectory() as folder, capture_logs():
         play(FileLocation(Path(folder)), steps, is_month=is_month)
-
-
-# The hours since the last poll, the scale, and the answer; each second poll is the first of a process.
-LIFE = (
-    (0, 1.0, {"eu": {0: 5}}),
-    (1, 1.0, {"eu": {0: 6}, "us": {0: 4, 3: 9}}),
-    (1, 1.0, {"eu": {0: 7}}),
-    (49, 1.0, {"eu": {0: 1}}),
-    (1, 1.0, {"us": {0: 4, 2: 9}}),
-    (1, 1000.0, {"us": {0: 5, 2: 9}}),
-    (1, 1000.0, {"eu": {0: 3}, "us": {0: 7}}),
-)
-
-
-def test_the_same_in_a_state_database(postgres: Postgres) -> None:
-    with capture_logs():
-        steps = [Step(hours, number % 2 == 1, scale, counts) for number, (hours, scale, counts) in enumerate(LIFE)]
-        play(DatabaseLocation(postgres.new_database()), steps, is_month=False)

@@ -184,21 +184,6 @@ def test_a_counter_that_counts_something_else_is_0_for_a_minute_on_disk_too(path
         assert polled(driver, 52) == 7
 
 
-def test_an_account_at_another_address_starts_again_at_0_and_not_at_another_spelling(path: Path) -> None:
-    clock = FakeClock()
-    with LedgerDriver(path, monotonic=clock) as driver:
-        for address, count, expected in (
-            ("https://api.example.net", 40, 0),
-            ("HTTPS://API.example.net:443/", 45, 5),
-            ("https://edge.example.net", 7, 0),
-            ("https://edge.example.net", 9, 2),
-            ("https://api.example.net", 50, 0),
-        ):
-            clock.now += 100
-            ((family,),) = driver.record(poll_of("102", today(count))._replace(address=address))
-            assert family.samples[0].value == expected
-
-
 def test_a_large_row_is_logged_once(path: Path) -> None:
     with LedgerDriver(path) as driver, capture_logs() as logs:
         for count in (1.5, 2.5):

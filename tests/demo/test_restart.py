@@ -15,8 +15,8 @@ import pytest
 
 from exporter.sandbox import keys
 from tests.commands.shell import process
+from tests.demo.notifications import Webhook, alertmanager_running, listening
 from tests.demo.running_demo import Served, prometheus_beside
-from tests.demo.test_alerts import Webhook, alertmanager_running, listening
 from tests.ports import free_port
 from tests.real_parts import Prometheus, Release
 from tests.waiting import wait_until

@@ -3,22 +3,17 @@
 Each dashboard is drawn in an hour with the usual trouble (`dashboard-*.png`) and in a calm one (`calm-*.png`). With the
 uids of some dashboards, only these are drawn.
 
-With `--lot` it draws the Overview of a calm hour and of each incident in random order, named by letters;
-key.txt, to be read after the pictures, names the incident of each.
-
 No Grafana runs: a page's JSON is laid out here, its queries run on a real Prometheus with a month of a simulated
 platform, and `grafana/` puts the answers into the published components of Grafana's own panels, in Chromium.
 """
 
 import re
-import secrets
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from datetime import timedelta
+from dataclasses import dataclass
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
@@ -31,9 +26,8 @@ from dashboards.generator.page import Page, Panel
 from tests.dashboards.expressions import seconds
 from tests.dashboards.test_dashboards import drawn
 from tests.dashboards.test_on_prometheus import Month, month_served, uses_of
-from tests.dashboards.world import END, Scene
 from tests.demo.running_demo import demo_running
-from tests.pictures.incidents import CALM, INCIDENTS, scene, usual_trouble
+from tests.pictures.incidents import scene, usual_trouble
 from tests.pictures.life import MOMENT
 from tests.real_parts import find
 from tests.waiting import PATIENCE, wait_until
@@ -196,36 +190,18 @@ def painting(folder: Path) -> Iterator[Painter]:
         yield Painter(browser, parts, folder)
 
 
-def by_lot(folder: Path) -> dict[str, Scene]:
-    """Return a calm hour and each incident by letters, in random order; write down the key.
-
-    The rules are not loaded: an incident must be named before any alert has waited long enough to fire.
-    """
-    names = ["calm", *INCIDENTS]
-    secrets.SystemRandom().shuffle(names)
-    key = dict(zip(ascii_uppercase, names, strict=False))
-    (folder / "key.txt").write_text("".join(f"{letter}: {name}\n" for letter, name in key.items()))
-    return {
-        letter: replace(scene(INCIDENTS.get(name, CALM), rules=False), begin=END - timedelta(hours=8))
-        for letter, name in key.items()
-    }
-
-
 @click.command(help=__doc__)
 @click.argument("folder", type=click.Path(path_type=Path), default="pictures")
 @click.argument("uids", nargs=-1, metavar="[UID]...")
-@click.option("--lot", is_flag=True, help="The Overview of each incident, in random order.")
-def main(folder: Path, uids: tuple[str, ...], *, lot: bool) -> None:
+def main(folder: Path, uids: tuple[str, ...]) -> None:
     """Draw the pictures that the command line selects."""
     with painting(folder) as painter:
-        scenes = by_lot(folder) if lot else {"dashboard": usual_trouble(), "calm": scene()}
-        chosen = ("edge-overview",) if lot else uids
-        for prefix, each in scenes.items():
+        for prefix, each in (("dashboard", usual_trouble()), ("calm", scene())):
             with tempfile.TemporaryDirectory() as home, month_served(Path(home), each) as month:
                 for page in PAGES:
-                    if page.uid in chosen or not chosen:
+                    if page.uid in uids or not uids:
                         painter.draw(month, page, f"{prefix}-{page.uid.removeprefix('edge-')}")
-        if not chosen:
+        if not uids:
             painter.draw_status_page()
 
 

@@ -14,19 +14,6 @@ def facts(zone: int, account: str = "main") -> dict[str, str]:
     return {"collector": "dns_statistics", "account": account, "target": f"dns_zone/{zone}", "name": "a.example"}
 
 
-def test_few_targets_are_named_each() -> None:
-    failure_log = FailureLog(TurnedClock(0.0))
-    with capture_logs() as logs:
-        failure_log.fails(facts(1), "timeout", "no answer within 10 s")
-        failure_log.recovers(facts(1))
-        failure_log.sum_up(end=True)
-    assert logs == [
-        {**facts(1), "reason": "timeout", "error": "no answer within 10 s", "event": "target fails"}
-        | {"log_level": "warning"},
-        {**facts(1), "event": "target recovered", "log_level": "info"},
-    ]
-
-
 def test_of_very_many_the_others_are_counted_when_the_window_ends() -> None:
     clock = TurnedClock(0.0)
     failure_log = FailureLog(clock)

@@ -96,23 +96,6 @@ async def test_the_duration_of_a_collector_is_that_of_its_last_poll() -> None:
             assert parts.value("edge_exporter_collector_duration_seconds", collector="dns_statistics") == 2.5
 
 
-async def test_a_target_is_polled_once_an_interval_at_its_own_moment() -> None:
-    async with exporter_parts(account=DNS_ONLY, collectors=STATISTICS, world=world()) as parts:
-        moments = []
-        polled = parts.samples("edge_api_requests_total", operation="dns_statistics", code="200")[("main",)]
-        for turn in range(200):
-            await parts.turn(15)
-            count = parts.samples("edge_api_requests_total", operation="dns_statistics", code="200")[("main",)]
-            if count > polled:
-                moments.extend([turn * 15] * int(count - polled))
-                polled = count
-            if len(moments) >= 9:
-                break
-        spread = moments[3:6]
-        assert len(set(spread)) == 3, "three zones are polled at three moments of the interval"
-        assert [later - earlier for earlier, later in zip(moments[3:6], moments[6:9], strict=True)] == [300, 300, 300]
-
-
 async def test_a_poll_that_has_not_ended_is_not_begun_again_and_the_missed_run_is_counted() -> None:
     async with exporter_parts(account={**DNS_ONLY, "timeout": 600}, world=world()) as parts:
         parts.faults.add({"kind": "stall", "point": "start", "path": "/dnszone/102/statistics"})

@@ -2,7 +2,6 @@
 """What files, variables and flags together give: values, or messages. `files/` has what a file alone gives."""
 
 from collections.abc import Mapping
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -175,19 +174,6 @@ UNKNOWN = {
 )  # fmt: skip
 def test_sources_give_messages(folder: Path, text: str | None, given: Given, messages: list[str]) -> None:
     assert refusal(folder, text, *divided(folder, given)) == messages
-
-
-@pytest.mark.parametrize(("in_file", "in_environment", "in_flags"), list(product([False, True], repeat=3)))
-def test_the_highest_source_that_sets_a_value_wins(
-    tmp_path: Path, *, in_file: bool, in_environment: bool, in_flags: bool
-) -> None:
-    text = ACCOUNT.replace("api.example.net", "file") + ("log: {level: debug}\n" if in_file else "")
-    environ = {"EDGE_EXPORTER_LOG__LEVEL": "warning", "EDGE_EXPORTER_BASE_URL": "https://environment"}
-    passed = {"--log.level": "error", "--base-url": "https://flag"}
-    settings = load_text(tmp_path, text, passed if in_flags else {}, environ if in_environment else {})
-    expected = "error" if in_flags else "warning" if in_environment else "debug" if in_file else "info"
-    address = "https://flag" if in_flags else "https://environment" if in_environment else "https://file"
-    assert (settings.log.level, settings.accounts[0].base_url) == (expected, address)
 
 
 @pytest.mark.parametrize(

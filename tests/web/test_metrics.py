@@ -7,7 +7,6 @@ import zlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 import httpx
 import pytest
@@ -20,7 +19,6 @@ from exporter.metric import Family, Sample
 from exporter.targets.target import PollKey
 from exporter.web.metrics import MOST_VALUES, STRETCH_BYTES
 from tests.polled import succeed
-from tests.real_parts import prometheus_running, scraping
 from tests.web.view_setup import STATISTICS, ViewSetup, serving, view_setup, zone
 
 INFOS = {info.name: info for info in families()}
@@ -264,20 +262,3 @@ async def test_clients_that_read_slowly_or_go_away_delay_no_others_and_are_no_ev
         writer.close()
     assert answer.endswith(large.text())
     assert [record.message for record in caplog.records if record.levelno >= logging.WARNING] == []
-
-
-@pytest.mark.real
-async def test_a_real_prometheus_reads_every_series_of_a_large_exposition(tmp_path: Path) -> None:
-    async with site(zones=LARGE // 100, parts=100) as large, serving(large.app) as server:
-        with prometheus_running(tmp_path, scraping(server.url.removeprefix("http://"))) as prometheus:
-
-            async def ask(expression: str) -> str:
-                found = await asyncio.to_thread(prometheus.ask, expression)
-                return str(found[0]["value"][1]) if found else ""
-
-            await prometheus.until("up", 1)
-            seen = await ask(f"count({PARTS.name})")
-            total = await ask(f"sum({PARTS.name})")
-    zones = LARGE // 100
-    assert seen == str(LARGE)
-    assert float(total) == sum(zone * 7919 * 100 + 99 * 50 for zone in range(1, zones + 1))

@@ -6,13 +6,14 @@ from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
+from exporter.collectors.collector import finite
 from exporter.collectors.endpoints.endpoint import EndpointMetric
 from exporter.collectors.endpoints.expression import Expression, ExpressionError, integral
 from exporter.collectors.endpoints.path import Path
 from exporter.metric import DayBuckets, Metric, MonthToDate, Source, declaration
 from exporter.platform.api.dns import Buckets
 from exporter.platform.api.document import Document
-from exporter.platform.operation import Moment, bucket_time, calendar_day, timestamp
+from exporter.platform.operation import DATE, Moment, bucket_time, calendar_day, timestamp
 
 T = TypeVar("T")
 MOST_SAMPLES = 10_000
@@ -55,7 +56,7 @@ def _counted(declared: EndpointMetric, source: Expression, document: object) -> 
         if found is None:
             # A chart that is null counts nothing yet; the name of a missing chart may be misspelt.
             return DayBuckets.of(None) if is_null else None
-        return DayBuckets.of(Buckets.of(_chart(found, declared.scale)).days)
+        return DayBuckets.of(Buckets.of(_chart(found, declared.scale)).sums)
 
     return _labelled(declared, source, document, read)
 
@@ -104,7 +105,8 @@ def _number(found: object, scale: float) -> float | None:
     if found is None:
         return None
     if isinstance(found, bool | int | float):
-        return float(found) * scale
+        value = finite(found)
+        return None if value is None else value * scale
     hint = "; a number in quotes takes to_number(…)" if isinstance(found, str) else ""
     raise ExpressionError(f"{_kind(found)}, expected a number{hint}")
 
@@ -116,6 +118,9 @@ def _timestamp(found: object, scale: float) -> float | None:
         seconds = timestamp(_MOMENT.validate_python(found))
         return None if seconds is None else seconds * scale
     except (ValidationError, OverflowError):
+        # A leap second, or a day that is in no calendar.
+        if DATE.match(found):
+            return None
         raise ExpressionError("a text that is not a date, expected a date or unix seconds") from None
 
 

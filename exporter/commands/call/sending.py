@@ -134,7 +134,8 @@ def _callee(settings: Settings, task: Task, account: str | None, database: str |
     found = [one for one in known if name in (None, one.name)]
     if len(found) != 1:
         names = ", ".join(one.name for one in known)
-        complain(f"the configuration has {names or 'no ' + what}; --{what} selects one {what} of it", MISUSE)
+        choice = f"{names}; --{what} selects one {what} of it" if names else f"no {what}"
+        complain(f"the configuration has {choice}", MISUSE)
     return found[0]
 
 

@@ -62,7 +62,6 @@ OTHER_TYPE = "other"
 LONGEST_CODE = 10
 DAY = timedelta(days=1)
 SHORTEST_MONTH = timedelta(days=28)
-FEWEST_GAPS = 6
 
 
 @lru_cache(maxsize=1024)
@@ -82,7 +81,7 @@ class _Keys(NamedTuple):
 
     days: tuple[int | None, ...]  # the ordinal of each bucket's UTC day; None if the key is not a date
     single_days: tuple[int, ...]  # the same, if every key is a date and no two have the same day; else empty
-    width: float  # the length of the buckets in days, if it is regularly more than one; else 0
+    width: float  # the distance of the buckets in days, if it is regularly more than one; else 0
 
 
 @lru_cache(maxsize=256)
@@ -114,7 +113,8 @@ class Buckets(NamedTuple):
         sums: the ordinal of a day → its count. Buckets whose key is not a date, or whose value is null or not a count
             (a negative number), are left out. None if there is no chart, or if none of its buckets can be read.
         unusable: how many buckets have a key that is not a date, or a value that is neither a count nor null.
-        width: the length of the buckets in days, if it is regularly more than one; else 0.
+        width: the distance of the buckets in days, if it is regularly more than one; else 0. The days between may
+            have been left out as days without a count.
     """
 
     sums: dict[int, float] | None
@@ -138,32 +138,17 @@ class Buckets(NamedTuple):
                 days[day] = days.get(day, 0.0) + value
         return cls(days or None, unusable, keys.width)
 
-    @property
-    def days(self) -> dict[int, float] | None:
-        """The sums, of buckets of a day or less.
-
-        Raises:
-            WrongShape: the buckets are longer, so that the count of a day is not known.
-        """
-        if self.width:
-            long = f"the chart's buckets are {self.width:g} days long"
-            raise WrongShape(f"{long}, so that the count of a day is not known")
-        return self.sums
-
 
 def _width(moments: list[datetime]) -> float:
-    """Return the length of the buckets in days, if it is regularly more than one; single days may be missing."""
+    """Return the distance of the buckets in days, if it is regularly more than one; else 0."""
     if len(moments) < 2 or abs(moments[1] - moments[0]) <= DAY:  # noqa: PLR2004 - a gap takes two
         return 0
     moments.sort()
     gaps = [later - earlier for earlier, later in pairwise(moments)]
     shortest = min(gaps)
-    is_regular = len(gaps) > 1 and len(set(gaps)) == 1
-    # A long bucket may be missing, too. The gaps of missing single days are seldom all equally long.
-    is_regular = is_regular or (len(gaps) >= FEWEST_GAPS and not any(gap % shortest for gap in gaps))
     # Buckets of months have different lengths.
-    is_monthly = len(gaps) > 1 and shortest >= SHORTEST_MONTH
-    return shortest / DAY if shortest > DAY and (is_regular or is_monthly) else 0
+    is_regular = len(gaps) > 1 and (len(set(gaps)) == 1 or shortest >= SHORTEST_MONTH)
+    return shortest / DAY if shortest > DAY and is_regular else 0
 
 
 class DnsZoneStatistics(PascalWire):
@@ -182,6 +167,20 @@ class DnsZoneStatistics(PascalWire):
         """The charts by day, by the names of their fields."""
         fields = ("queries_served_chart", "normal_queries_served_chart", "smart_queries_served_chart")
         return {field: Buckets.of(getattr(self, field)) for field in fields}
+
+    @property
+    def days(self) -> Iterator[Mapping[int, float] | None]:
+        """The counts by day of each chart, in the order of `charts`.
+
+        Raises:
+            WrongShape: all charts have longer buckets, whose sum is the total, so that the count of a day is not known.
+        """
+        queries, *others = self.charts.values()
+        is_whole = queries.sums is not None and sum(queries.sums.values()) == self.total_queries_served
+        if queries.width and is_whole and all(chart.width == queries.width for chart in others):
+            long = f"the charts' buckets are {queries.width:g} days long"
+            raise WrongShape(f"{long}, so that the count of a day is not known")
+        return (chart.sums for chart in (queries, *others))
 
     def unexpected(self) -> Iterator[str]:
         """Return the names of charts that have an unreadable bucket or a negative count."""

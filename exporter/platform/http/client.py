@@ -38,6 +38,7 @@ LONG_BODY = 512 * 1024
 # A poll may wait this long, in seconds, before a retry. At most half of an account's workers may wait longer, as
 # Retry-After may ask, so that other targets are still polled.
 SHORT_REST = 2.0
+_PARTIAL = 206
 
 
 class Credential:
@@ -313,22 +314,29 @@ class Client:
     ) -> CallResult[Any]:
         status = response.status_code
         date = http_date(response.headers.get("date"))
-        if not response.is_success and status not in operation.absent:
-            raise responses.status_error(status, raw, self._asked_to_wait(response, date))
+        if not response.is_success:
+            failure = responses.status_error(status, raw, self._asked_to_wait(response, date))
+            if status not in operation.absent or isinstance(failure, errors.NotAvailable):
+                raise failure
+        if status == _PARTIAL:
+            raise errors.BadAnswer(
+                "the platform answered 206 with a part of a body, which was not asked for", status=206
+            )
         moment = self.platform_time(date)
         if status in operation.absent:
             return CallResult(Answer(None, moment, raw, seconds), seconds)
+        unreadable = set[str]()
         try:
             if self.parsing is None or len(raw) <= LONG_BODY:
-                value = responses.payload(operation, raw, status)
+                value = responses.payload(operation, raw, status, unreadable)
             else:
                 loop = asyncio.get_running_loop()
-                value = await loop.run_in_executor(self.parsing, responses.payload, operation, raw, status)
+                value = await loop.run_in_executor(self.parsing, responses.payload, operation, raw, status, unreadable)
         except PlatformError as error:
             # The body may report a 429 or 503 that the status does not have.
             error.retry_after = self._asked_to_wait(response, date)
             raise
-        for name in unexpected_in(value):
+        for name in (*unreadable, *unexpected_in(value)):
             self.observer.unexpected(operation.name, name)
         return CallResult(Answer(value, moment, raw, seconds), seconds)
 

@@ -254,6 +254,6 @@ def retry_after_seconds(value: str | None, now: datetime) -> float | None:
         return None
     text = value.strip()
     if text.isascii() and text.isdigit():
-        return min(LONGEST_PAUSE, float(text[:9]))
+        return min(LONGEST_PAUSE, float(text))
     moment = http_date(text)
     return None if moment is None else min(LONGEST_PAUSE, max(0.0, (moment - now).total_seconds()))

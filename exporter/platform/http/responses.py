@@ -1,16 +1,16 @@
 """Reads answers: the body, without the secrets of the call; the payload of a success, or the failure it reports."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
 from exporter.platform import errors
-from exporter.platform.errors import PlatformError, StatusError, error_for_status, one_line
+from exporter.platform.errors import PlatformError, error_for_status, one_line
 from exporter.platform.http.mask import body_without_secrets
-from exporter.platform.operation import Envelope, Operation, Wire, describe, is_out_of_range
+from exporter.platform.operation import Envelope, Operation, Wire, describe, validated
 
 if TYPE_CHECKING:
     import httpx
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 ERROR_BODY_LIMIT = 64 * 1024
+_MOST_DIGITS = 310
 
 
 async def read_body(
@@ -54,9 +55,16 @@ async def read_body(
     return body_without_secrets(b"".join(pieces), secrets)
 
 
-# Error keys that mean that this zone does not have the resource: its plan lacks it, or it was never set up.
-_PLAN_KEY = "invalid_plan_type"
-_UNCONFIGURED_KEY = "no_configuration"
+# Parts of error keys that mean that the plan lacks the resource, that it was never set up, or that it does not exist.
+_UNAVAILABLE = ("invalid_plan_type", "no_configuration", "not_configured")
+_NONE = (*_UNAVAILABLE, "not_found")
+# The classes of errors that mean *not available* where the key has such a part. Any other 404 ends its target.
+_NONE_KEYS: Mapping[type[PlatformError], tuple[str, ...]] = {
+    errors.Rejected: _NONE,
+    errors.Forbidden: _NONE,
+    errors.EnvelopeError: _NONE,
+    errors.NotFound: _UNAVAILABLE,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +118,16 @@ def _string(body: dict[str, Any], name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def status_error(status: int, raw: bytes, retry_after: float | None) -> StatusError:
+def _by_key(kind: type[PlatformError], key: str) -> type[PlatformError]:
+    """Return the class of an error whose key may say that the platform has none of it."""
+    return errors.NotAvailable if any(word in key.lower() for word in _NONE_KEYS.get(kind, ())) else kind
+
+
+def status_error(status: int, raw: bytes, retry_after: float | None) -> PlatformError:
     """Return the error for a failure status, with the content of the body."""
     failure = failure_in(raw)
     said = f": {failure.message}" if failure.message else ""
-    return error_for_status(status)(
+    return _by_key(error_for_status(status), failure.key)(
         f"the platform answered {status}{said}",
         status=status,
         error_key=failure.key,
@@ -123,8 +136,14 @@ def status_error(status: int, raw: bytes, retry_after: float | None) -> StatusEr
     )
 
 
-def payload(operation: Operation[T], raw: bytes, status: int) -> T:
+def payload(operation: Operation[T], raw: bytes, status: int, unreadable: set[str] | None = None) -> T:
     """Return the payload of a body with a success status.
+
+    Args:
+        operation: the operation.
+        raw: the body.
+        status: the HTTP status.
+        unreadable: receives the names of the fields with a number or a date that cannot be read, which is None then.
 
     Raises:
         NotJson, WrongShape: the body cannot be used.
@@ -134,7 +153,7 @@ def payload(operation: Operation[T], raw: bytes, status: int) -> T:
     if not raw.strip():
         raise errors.NotJson(f"the platform answered {status} with an empty body", status=status)
     try:
-        value = _parse(operation.answer, raw)
+        value = _parse(operation.answer, raw, set() if unreadable is None else unreadable)
     except ValidationError as error:
         raise _why_unparsed(error, raw, status) from None
     if isinstance(value, Wire):
@@ -152,18 +171,26 @@ def payload(operation: Operation[T], raw: bytes, status: int) -> T:
     return read
 
 
-def _parse(adapter: TypeAdapter[T], raw: bytes) -> T:
+def _parse(adapter: TypeAdapter[T], raw: bytes, unreadable: set[str]) -> T:
     try:
-        return adapter.validate_json(raw)
+        return adapter.validate_json(raw, context=unreadable)
     except ValidationError as error:
-        if not _is_no_json(error):
-            raise
-        # Invalid UTF-8 and unpaired surrogates must affect one name only, and not the whole answer.
+        # Invalid UTF-8, unpaired surrogates, and numbers and dates that cannot be read must affect one field only, and
+        # not the whole answer.
         try:
-            mended = json.dumps(_without_surrogates(json.loads(raw.decode("utf-8-sig", "replace"))))
+            body = _without_surrogates(json.loads(raw.decode("utf-8-sig", "replace"), parse_int=_integer))
+            return validated(
+                lambda value: adapter.validate_json(json.dumps(value), context=unreadable), body, unreadable
+            )
+        except ValidationError:
+            raise
         except (ValueError, RecursionError):
             raise error from None
-        return adapter.validate_json(mended)
+
+
+def _integer(digits: str) -> int | float:
+    """Return an integer of JSON; infinity for one that no float holds, because Python reads only 4,300 digits."""
+    return int(digits) if len(digits) <= _MOST_DIGITS else float(digits)
 
 
 def _without_surrogates(value: Any) -> Any:  # noqa: ANN401
@@ -185,12 +212,8 @@ def _why_unparsed(error: ValidationError, raw: bytes, status: int) -> PlatformEr
     if _is_no_json(error):
         looks = "HTML" if raw.lstrip().startswith(b"<") else "not whole JSON"
         return errors.NotJson(f"the platform answered {status} with a body that is {looks}", status=status)
-    reported = _reported_failure(raw, status)
-    if reported is None and is_out_of_range(error):
-        return errors.OutOfRange(f"a number of the body is out of range: {describe(error)}", status=status)
-    return reported or errors.WrongShape(
-        f"the body has another shape than documented: {describe(error)}", status=status
-    )
+    fault = errors.WrongShape(f"the body has another shape than documented: {describe(error)}", status=status)
+    return _reported_failure(raw, status) or fault
 
 
 def _reported_failure(raw: bytes, status: int) -> PlatformError | None:
@@ -210,9 +233,6 @@ def _reported_failure(raw: bytes, status: int) -> PlatformError | None:
 def _refusal(reported: int, message: str, key: str, status: int) -> PlatformError:
     words = f"the platform answered {status} with a failure: {message or key or f'status {reported}'}"
     # A 404 as the HTTP status means that the target no longer exists; a 404 in an envelope does not.
-    if reported in (401, 403, 429, 503) or (not key and not message and reported not in (0, 404)):
-        return error_for_status(reported)(words, status=reported, error_key=key)
-    unavailable = key.startswith(_PLAN_KEY) or key.endswith(_UNCONFIGURED_KEY)
-    return (errors.NotAvailable if unavailable else errors.EnvelopeError)(
-        words, status=reported or status, error_key=key
-    )
+    is_status = reported in (401, 403, 429, 503) or (not key and not message and reported not in (0, 404))
+    kind: type[PlatformError] = error_for_status(reported) if is_status else errors.EnvelopeError
+    return _by_key(kind, key)(words, status=reported or status, error_key=key)

@@ -4,10 +4,8 @@ import asyncio
 import base64
 import secrets
 import time
-from collections import Counter, OrderedDict
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
-from contextlib import asynccontextmanager
 from hashlib import blake2b
 from ipaddress import ip_address
 from urllib.parse import urlsplit
@@ -27,130 +25,65 @@ _OPEN_PATHS = ("/-/healthy", "/-/ready")
 _CHALLENGE = 'Basic realm="edge-exporter", charset="UTF-8"'
 _LONGEST_CREDENTIALS = 8192
 _LONGEST_PASSWORD = 72  # bcrypt ignores the bytes after these
-_MOST_REMEMBERED = 256
-_CHECKS_AT_ONCE = 2
 # Without this limit, clients with wrong passwords could keep all connections busy.
 _MOST_WAITING = 128
-_SLOW_COST = 13
 
 
 class TooManyChecksError(Exception):
     """Too many password checks are under way."""
 
 
-class _Turns:
-    """Lets a few checks run at a time; those that wait take turns by client address, and then by user name.
-
-    Names that do not exist take turns as others do, so that the time of an answer does not show which names exist.
-    """
-
-    def __init__(self) -> None:
-        self._free = _CHECKS_AT_ONCE
-        # Address, user name and turn of those that wait; the first is the next.
-        self._waiting: list[tuple[str, bytes, asyncio.Future[None]]] = []
-
-    @asynccontextmanager
-    async def turn(self, address: str, user: bytes) -> AsyncIterator[None]:
-        """Wait for a turn, and end it with the block; raises `TooManyChecksError`."""
-        if self._free:
-            self._free -= 1
-        else:
-            await self._wait(address, user)
-        try:
-            yield
-        finally:
-            self._pass_on()
-
-    async def _wait(self, address: str, user: bytes) -> None:
-        mine = asyncio.get_running_loop().create_future()
-        self._waiting.append((address, user, mine))
-        if len(self._waiting) > _MOST_WAITING:
-            # The newest of those that wait most leaves, so that one client cannot shut out another.
-            number = Counter(part for address, user, _ in self._waiting for part in (address, (address, user)))
-            leaving = max(reversed(self._waiting), key=lambda one: (number[one[0]], number[one[:2]]))
-            self._waiting.remove(leaving)
-            if not leaving[2].done():
-                leaving[2].set_exception(TooManyChecksError)
-        await mine
-
-    def _pass_on(self) -> None:
-        while self._waiting:
-            address, user, following = self._waiting.pop(0)
-            # Others of the same address come after all other addresses, and those of the same user after its others.
-            self._waiting.sort(key=lambda one: (one[0] == address, one[:2] == (address, user)))
-            if not following.done():
-                following.set_result(None)
-                return
-        self._free += 1
-
-
 class PasswordCheck:
-    """Checks passwords against bcrypt hashes, which is slow on purpose; right passwords are remembered.
+    """Checks passwords against bcrypt hashes, one at a time; the last right one of each user is remembered.
 
-    They are remembered as digests under a key of this process alone. An unknown user name takes as long as a wrong
-    password, so that the time of an answer does not show which names exist.
+    It is remembered as a digest under a key of this process alone. An unknown user name takes as long as the wrong
+    password of the user whose hash is slowest, so that the time of an answer does not show which names exist.
     """
 
     def __init__(self, users: Mapping[str, SecretStr], key: bytes, executor: Executor) -> None:
         self._key = key
         self._executor = executor
-        self._remembered: OrderedDict[bytes, None] = OrderedDict()
-        self._turns = _Turns()
+        self._remembered: dict[bytes, bytes] = {}
+        self._lock = asyncio.Lock()
+        self._waiting = 0
         self.replace(users)
 
     def replace(self, users: Mapping[str, SecretStr]) -> None:
-        """Apply other users; passwords stay remembered where the user's hash is unchanged."""
+        """Apply other users; a password stays remembered where the user's hash is unchanged."""
         self._hashes = {user.encode(): secret.get_secret_value().encode() for user, secret in users.items()}
-        # Hashes of the same costs that no password matches.
-        self._decoys = sorted({b"$2b$" + known[4:6] + b"$" + b"." * 53 for known in self._hashes.values()})
+        self._remembered = {user: seen for user, seen in self._remembered.items() if user in self._hashes}
+        # A hash that no password matches.
+        self._decoy = b"$2b$" + max((known[4:6] for known in self._hashes.values()), default=b"10") + b"$" + b"." * 53
 
     @property
     def has_users(self) -> bool:
         """Whether there are users; without any, nothing is to be checked."""
         return bool(self._hashes)
 
-    async def admits(self, address: str, user: bytes, password: bytes) -> bool:
-        """Return whether the password, which came from an address, is the user's; raises `TooManyChecksError`."""
+    async def admits(self, user: bytes, password: bytes) -> bool:
+        """Return whether the password is the user's; raises `TooManyChecksError`."""
         known = self._hashes.get(user)
-        entry = self._digest(user, known or b"", password)
-        if self._recalls(entry):
+        seen = self._digest(known or b"", password)
+        if self._remembered.get(user) == seen:
             return True
-        hashed = known or self._decoys[int.from_bytes(self._digest(user)) % len(self._decoys)]
-        async with self._turns.turn(address, user):
-            if self._recalls(entry):  # another request has checked the same password in the meantime
-                return True
-            is_right = await blocking(self._executor, bcrypt.checkpw, password[:_LONGEST_PASSWORD], hashed)
+        if self._waiting == _MOST_WAITING:
+            raise TooManyChecksError
+        self._waiting += 1
+        try:
+            async with self._lock:
+                if self._remembered.get(user) == seen:  # another request has checked the same password in the meantime
+                    return True
+                hashed = known or self._decoy
+                is_right = await blocking(self._executor, bcrypt.checkpw, password[:_LONGEST_PASSWORD], hashed)
+        finally:
+            self._waiting -= 1
         if known is None or known != self._hashes.get(user) or not is_right:
             return False
-        self._remembered[entry] = None
-        if len(self._remembered) > _MOST_REMEMBERED:
-            self._remembered.popitem(last=False)
+        self._remembered[user] = seen
         return True
 
-    def _recalls(self, entry: bytes) -> bool:
-        if entry not in self._remembered:
-            return False
-        self._remembered.move_to_end(entry)
-        return True
-
-    def _digest(self, *parts: bytes) -> bytes:
-        digest = blake2b(key=self._key, digest_size=32)
-        for part in parts:
-            digest.update(len(part).to_bytes(8))
-            digest.update(part)
-        return digest.digest()
-
-
-def slow_check(users: Mapping[str, SecretStr]) -> tuple[int, float] | None:
-    """Return the highest bcrypt cost of the users' hashes and the seconds of a check; None if the cost is low."""
-    cost = max((int(secret.get_secret_value()[4:6]) for secret in users.values()), default=0)
-    if cost < _SLOW_COST:
-        return None
-    lowest = 4
-    began = time.perf_counter()
-    bcrypt.checkpw(b"", b"$2b$%02d$" % lowest + b"." * 53)
-    # Each step of the cost doubles the time.
-    return cost, round((time.perf_counter() - began) * 2.0 ** (cost - lowest), 1)
+    def _digest(self, hashed: bytes, password: bytes) -> bytes:
+        return blake2b(len(hashed).to_bytes(8) + hashed + password, key=self._key, digest_size=32).digest()
 
 
 class RequestLimit:
@@ -237,8 +170,7 @@ class AccessControl:
     async def _is_admitted(self, scope: Scope) -> bool:
         given = Headers(scope=scope).getlist("authorization")
         credentials = _credentials(given[0]) if len(given) == 1 else None
-        address = (scope.get("client") or ("",))[0]
-        return credentials is not None and await self._check.admits(address, *credentials)
+        return credentials is not None and await self._check.admits(*credentials)
 
     def _refusal_to_change(self, scope: Scope) -> str | None:
         """Return why an authenticated request that changes something is refused; None if it is accepted."""

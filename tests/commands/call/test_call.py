@@ -279,9 +279,9 @@ def test_a_statement_that_may_write_is_never_sent_twice(platform: Platform, envi
         ("sql 'DELETE FROM orders' --yes", {"AUTH_TOKEN": keys.DATABASE_TOKEN_READ_ONLY}, 4,
          "the platform answered 403: Authorization forbidden: "),
         ("search", {"BASE_URL": "", "API_KEY": ""}, 2,
-         "the configuration has no account; "),
+         "the configuration has no account\n"),
         ("sql 'SELECT 1'", {"DATABASE_URL": "", "AUTH_TOKEN": ""}, 2,
-         "the configuration has no database; "),
+         "the configuration has no database\n"),
     ],
 )  # fmt: skip
 def test_where_and_with_what_a_call_goes_decides_its_end(

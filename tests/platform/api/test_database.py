@@ -80,7 +80,7 @@ async def test_answers_of_a_database_are_read_or_refused() -> None:
                 )
         except PlatformError as error:
             said = f"{error.reason}: {error}"
-        lines.append(f"{words}: {said}\n")
+        lines.append(f"{words}: {said:.300}\n")
     lines.append(f"asked to describe: {json.dumps(asked.calls)}\n")
     assert_golden("".join(lines), Path(__file__).parent / "database.txt")
 

@@ -51,11 +51,10 @@ REFUSED: list[tuple[Operation[Any], Mapping[str, object]]] = [
     (scripting.READ, {
         # The places are named, and never the values.
         "secrets": {"DeploymentKey": ["s3cret"], "Integration": {"DeployConfiguration": "s3cret"}},
-        "NaN": b'{"MonthlyCost": NaN}', "infinite": b'{"MonthlyCost": 1e999}',
     }),
     (shield.BOT_DETECTION, {
         key: failed(message=None, errorKey=key, statusCode=0)
-        for key in ("invalid_plan_type.bot_detection", "api_guardian.get_api_guardian.no_configuration")
+        for key in ("invalid_plan_type.bot_detection", "api_guardian.get_api_guardian.no_configuration", "a.Not_Found")
     }),
     *((operation, {
         **{f"status {status}": {"statusCode": status} for status in (399, 400, 401, 429, 500, 404)},
