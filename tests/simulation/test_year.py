@@ -36,7 +36,7 @@ from tests.simulation.world import DAY, FAULTS, KEYS, Platform, Resource
 BEGIN = datetime(2026, 2, 26, 9, 30, tzinfo=UTC)
 INTERVAL = 1800.0
 RATE = 5.0
-SLACK = 20.0  # between a deadline and the next generation
+SLACK = 20.0
 POLLED = ("dns_statistics", "scripts", "shield_rate_limits", "discovery")
 FAMILIES = {family for family, _ in COUNTERS.values()}
 UNEXPECTED = ("background task failed", "task fails", "poll broke", "row cannot be stored", "state file put aside")
@@ -111,7 +111,7 @@ class Year(RuleBasedStateMachine):
 
     def _pass(self, seconds: float) -> None:
         """Let the daemon run, and scrape it: more often at first, because counters that start again are 0 then."""
-        until, pause = self.clock.elapsed + seconds, 20.0
+        until, pause = self.clock.elapsed + seconds, SLACK
         while (left := until - self.clock.elapsed) > 0:
             self.machine.run(asyncio.sleep(min(left, pause)))
             self._scrape()
@@ -316,7 +316,6 @@ def simulate(examples: int, phases: tuple[Phase, ...] = (Phase.generate,)) -> No
 @pytest.mark.hypothesis
 @pytest.mark.skipif("PLANTED" in os.environ, reason="faults are planted")
 def test_a_year_in_a_minute() -> None:
-    # The suite shows that something is wrong; `make simulate` finds the shortest way to it, too.
     simulate(int(os.environ.get("EXAMPLES", "10")), (Phase.generate, Phase.shrink)[: 1 + ("SEED" in os.environ)])
 
 
