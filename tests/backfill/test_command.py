@@ -4,12 +4,14 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import httpx
 import pytest
 
 from exporter.sandbox import keys
-from tests.backfill.backfill_setup import parsed
+from tests.backfill.backfill_setup import grown, parsed
 from tests.commands.platform import Platform, running
 from tests.commands.shell import Ended, invoke
+from tests.deploy.files import DEPLOY
 
 
 @pytest.fixture
@@ -115,3 +117,29 @@ def test_what_failed_is_named_and_its_name_steers_no_terminal(config: Path, plat
     zones = {dict(labels).get("zone_id") for _, labels in parsed(config.parent / "history.om")}
     assert zones >= {"101", "103"}
     assert "102" not in zones
+
+
+def test_endpoints_have_the_days_of_their_answers_but_the_oldest_which_may_be_incomplete(
+    config: Path, platform: Platform
+) -> None:
+    alone = "name: main, dns_zones: {discover: false}, scripts: {discover: false}, shield_zones: {discover: false}"
+    shipped = f"endpoint_files: [{DEPLOY / 'endpoints' / 'pull_zones.yml'}]\n"
+    config.write_text(config.read_text().replace("name: main", alone) + shipped)
+    refused = backfill(config, "--label", "pull_zone=x")
+    assert (refused.code, "--label: found 'pull_zone=x', expected NAME=VALUE" in refused.err) == (2, True), refused.err
+    ended = backfill(config)
+    assert ended.code == 0, ended.err
+    raw = parsed(config.parent / "history.om")
+    assert {name for name, _ in raw} == {
+        f"edge_pull_zone_{name}_total" for name in ("bandwidth_bytes", "requests", "errors")
+    }
+    for (name, labels), samples in raw.items():
+        if name == "edge_pull_zone_requests_total":
+            answer = httpx.get(
+                f"{platform.url}/statistics",
+                params={"pullZone": dict(labels)["pull_zone_id"]},
+                headers={"AccessKey": keys.API_KEY},
+            ).json()
+            chart = {at[:10]: count for at, count in answer["RequestsServedChart"].items()}
+            del chart[min(chart)]
+            assert grown(samples) == sum(count for at, count in chart.items() if at < day(0))

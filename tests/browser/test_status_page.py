@@ -174,26 +174,6 @@ async def test_a_window_of_usual_width_shows_every_table_whole(browser: Browser,
     assert [whole for whole, _ in sizes] == [shown for _, shown in sizes]
 
 
-async def test_without_a_script_everything_can_be_read_and_found(browser: Browser) -> None:
-    async with view_setup() as setup:
-        for number in range(150):
-            setup.succeed(zone(number, f"zone-{number:03}.example"), chart=range(31))
-        async with window(browser, setup, java_script_enabled=False) as seen:
-            assert len(await seen.names()) == 100
-            assert await seen.page.locator("#pause").count() == 0
-            await seen.page.locator("#page-after").click()
-            assert len(await seen.names()) == 50
-            await seen.page.locator("#search").fill("zone-14")
-            await seen.page.locator("#find button").click()
-            assert await seen.names() == [f"zone-14{digit}.example" for digit in range(10)]
-            await seen.page.locator("#sort-name").click()
-            await seen.page.locator("#sort-name").click()
-            assert (await seen.names())[0] == "zone-149.example"
-            await seen.page.locator("#state-failing").click()
-            assert await seen.texts("#found") == ["No target matches."]
-            assert await seen.page.locator("#search").input_value() == "zone-14"
-
-
 async def test_hostile_names_are_shown_as_text(browser: Browser) -> None:
     async with view_setup() as setup:
         for number, name in enumerate(HOSTILE.values()):

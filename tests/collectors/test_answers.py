@@ -232,8 +232,3 @@ async def test_a_credit_is_not_counted_and_the_next_number_goes_on() -> None:
     totals = [exposed(scripts.COLLECTOR, *polls[:count]) for count in (1, 2, 3)]
     lines = [samples(total, "edge_script_cost_dollars_total")[0] for total in totals]
     assert [line.rpartition(" ")[2] for line in lines] == ["0.0", "0.0", "0.5"]
-
-
-def test_an_account_is_listed_only_where_its_zones_are_polled() -> None:
-    assert shield_zones.COLLECTOR.wants(TARGETS["account"])
-    assert not shield_zones.COLLECTOR.wants(Target("main", "account", "main", watched=("discover search",)))

@@ -156,13 +156,3 @@ async def test_answers_of_databases_give_their_series() -> None:
     for words, (answers, queries) in again.items():
         text += f"### {words}\n{await told(QueryCollector(queries), answers, *(one.target() for one in queries))}"
     assert_golden(text, EXPOSITIONS / "databases.txt")
-
-
-def test_a_query_is_a_family_and_a_target() -> None:
-    one = query()
-    assert (one.query.info.name, one.query.info.labels) == ("edge_database_open", ("database", "region", "tier"))
-    assert (one.target().key.label, one.target().interval) == ("query/orders/open", 60.0)
-    assert one.target().attributes["sql"] == one.query.sql
-    collector = QueryCollector([one])
-    assert (collector.wants(one.target()), collector.wants(Target("", "query", "orders/other"))) == (True, False)
-    assert COLLECTOR.wants(DATABASE)

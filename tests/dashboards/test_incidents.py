@@ -1,6 +1,5 @@
 """The Overview names every incident without rules, and shows nothing in a calm hour."""
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -9,22 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from dashboards.generator.inventory import PAGES
 from tests.dashboards.test_on_prometheus import Month, month_served, uses_of
 from tests.dashboards.world import END
-from tests.pictures.__main__ import painting
 from tests.pictures.incidents import CALM, INCIDENTS, Incident, scene
 from tests.pictures.life import MOMENT
-from tests.real_parts import find
 
 pytestmark = pytest.mark.real("prometheus")
-
-# Writes what is bundled, in the place of npm and Grafana's components: a page that shows what it is given.
-STAND_IN = """#!/bin/sh
-mkdir -p node_modules/.bin && touch page.css
-echo 'function draw(page) { document.body.append(JSON.stringify(page)) }' > page.js
-ln -sf /bin/true node_modules/.bin/esbuild
-"""
 
 
 @contextmanager
@@ -82,15 +71,3 @@ def test_a_refused_key_is_one_alert_that_a_person_sees(tmp_path: Path) -> None:
     assert len(rows) == len(refused.alerts) == 129
     assert rows[0]["alertname"] == "EdgeCredentialRefused"
     assert len({(row["alertname"], row["about"]) for row in rows}) == len(rows)
-
-
-def test_a_dashboard_is_drawn_into_a_relative_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    find("chromium")
-    npm = tmp_path / "npm"
-    npm.write_text(STAND_IN)
-    npm.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    monkeypatch.chdir(tmp_path)
-    with served(tmp_path / "month", CALM) as month, painting(Path("pictures")) as painter:
-        painter.draw(month, PAGES[0], "overview")
-    assert {path.name for path in Path("pictures").glob("*.png")} == {"overview.png", "overview-top.png"}

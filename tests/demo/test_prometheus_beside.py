@@ -6,8 +6,6 @@ from pathlib import Path
 import httpx
 import pytest
 
-from exporter.assets.shipped import find_folder
-from exporter.commands.prometheus import configuration
 from tests.commands.shell import Ended, invoke, process
 from tests.real_parts import Prometheus, find
 from tests.rules.rule_files import load_rules
@@ -57,15 +55,3 @@ def test_where_none_is_installed_one_line_says_what_to_install(tmp_path: Path) -
         "prometheus is not installed: Debian and Ubuntu have it as the package prometheus, Homebrew as prometheus\n",
         1,
     )
-
-
-def test_only_the_target_the_place_of_the_rules_and_the_pace_are_changed() -> None:
-    folder = find_folder("prometheus")
-    before = (folder / "prometheus.yml").read_text().splitlines()
-    after = configuration(folder, "127.0.0.1:1").splitlines()
-    assert [(old.strip(), new.strip()) for old, new in zip(before, after, strict=True) if old != new] == [
-        ("scrape_interval: 30s", "scrape_interval: 5s"),
-        ("scrape_timeout: 10s", "scrape_timeout: 5s"),
-        ("- rules/*.yml", f"- {folder}/rules/*.yml"),
-        ('- targets: ["127.0.0.1:9877"]', '- targets: ["127.0.0.1:1"]'),
-    ]

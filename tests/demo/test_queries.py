@@ -11,7 +11,6 @@ from dashboards.generator.inventory import Use, filled_in, queries
 from tests.demo.conftest import AT_ONCE
 from tests.demo.running_demo import Demo, demo_running, prometheus_beside
 from tests.real_parts import Prometheus
-from tests.rules.rule_files import CASES, load_alerts, load_recordings
 from tests.waiting import PATIENCE, wait_until
 
 beside_prometheus = pytest.mark.real("prometheus")
@@ -26,8 +25,6 @@ NEED_HISTORY = {
     # The demo's state is in no PostgreSQL.
     ("edge-exporter", "Shards present"),
 }
-# Sums that wait until four polls fit into their window: promtool's cases give them an hour and more.
-RECORDED_LATER = ("steady15m", "steady1h", "steady2h")
 
 OVER = datetime.now(UTC) - timedelta(days=2)
 WORLD, FAULTS = "/sandbox/world", "/sandbox/faults"
@@ -68,6 +65,7 @@ OF_TIME = {
 }
 OF_THE_EXPORTER = {
     "a metric has more label values than series.max_label_values",
+    "the exporter's own work fails",
 }
 AT_THE_START = "the exporter is started"
 # It does so at its start, too.
@@ -106,19 +104,6 @@ def test_every_query_finds_something_unless_it_is_quiet_where_all_is_well(promet
     assert [f"{use.page} {use.kind}: {use.place}" for use in asked if not ask(prometheus, use, 10)] == []
     silent = [use for use in queries() if use.quiet and use.quiet not in {AT_THE_START, AT_A_RELOAD, FOUND}]
     assert [f"{use.page} {use.kind}: {use.place}" for use in silent if ask(prometheus, use, 5)] == []
-
-
-@beside_prometheus
-def test_every_recorded_series_is_there_but_those_that_wait(prometheus: Prometheus) -> None:
-    wait_until(lambda: prometheus.ask("count_over_time(up[1m]) >= 15"), "fifteen scrapes")
-    waiting: set[str] = set()
-    for rule in load_recordings():
-        if rule.name.endswith(RECORDED_LATER) or any(name in rule.expr for name in waiting):
-            waiting.add(rule.name)
-    assert [rule.name for rule in load_recordings() if rule.name not in waiting and not prometheus.ask(rule.name)] == []
-    cases = "".join(path.read_text() for path in CASES.glob("*.test.yml"))
-    alerts = [alert for alert in load_alerts() if any(name in alert.expr for name in waiting)]
-    assert [alert.name for alert in alerts if f"alertname: {alert.name}\n" not in cases] == []
 
 
 @pytest.fixture(scope="module")

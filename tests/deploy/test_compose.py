@@ -131,31 +131,6 @@ def test_the_notifications_write_a_line_for_each_alert() -> None:
     assert lines == ["firing critical: EdgeAccountDown: Down.", "resolved critical: EdgeLedgerDown: Up."]
 
 
-def _variable(path: Path) -> Document:
-    variables: list[Document] = json.loads(path.read_text())["templating"]["list"]
-    (found,) = (variable for variable in variables if variable["type"] == "datasource")
-    return found
-
-
-def test_the_default_source_is_of_the_type_that_every_dashboard_chooses_from() -> None:
-    (default,) = (source for source in SOURCES if source.get("isDefault"))
-    chosen = {_variable(path)["query"] for path in DASHBOARDS.glob("*.json")}
-    assert (chosen, default["uid"]) == ({default["type"]}, "edge-prometheus")
-
-
-def test_no_panel_asks_a_source_that_is_not_provisioned() -> None:
-    def asked(part: object) -> set[str]:
-        if isinstance(part, dict):
-            own = part.get("datasource")
-            found = {own["uid"]} if isinstance(own, dict) and "uid" in own else set()
-            return found.union(*(asked(each) for each in part.values()))
-        return set().union(*(asked(each) for each in part)) if isinstance(part, list) else set()
-
-    known = {"${datasource}", "-- Grafana --", *(source["uid"] for source in SOURCES)}
-    for path in DASHBOARDS.glob("*.json"):
-        assert asked(json.loads(path.read_text())) <= known, path.name
-
-
 def test_the_sources_are_where_the_compose_file_has_them_and_know_the_scrape_interval() -> None:
     assert {source["type"]: source["url"] for source in SOURCES} == {
         "prometheus": "http://127.0.0.1:9090",

@@ -87,12 +87,6 @@ async def test_a_wrong_question_is_answered_with_what_there_is(tmp_path: Path) -
             assert (answer.status_code, words in answer.text) == (status, True), path
 
 
-async def polled_names(client: httpx.AsyncClient) -> list[str]:
-    """Return the names of the polled targets, by id."""
-    targets = (await client.get("/api/v1/targets?collector=dns_statistics")).json()["targets"]
-    return [target["name"] for target in targets]
-
-
 async def test_only_accounts_of_which_nothing_is_known_are_missing_and_all_of_them_is_no_answer(tmp_path: Path) -> None:
     async with sharded_daemons(tmp_path, zones=2) as shared:
         accounts = [
@@ -147,25 +141,6 @@ async def test_a_zone_that_the_platform_does_not_know_goes_at_once_and_a_new_one
         assert await addresses(running.client, "dns_zone") == [before[0], before[2]]
         await running.poll("discovery")
         assert await addresses(running.client, "dns_zone") == [before[0], before[2], "new.example"]
-
-
-@pytest.mark.parametrize(
-    ("selection", "number"),
-    [
-        ({"include": ["^prod-"]}, 2),
-        ({"exclude": ["^prod-"]}, 1),
-        ({"include": ["^nothing-"]}, 0),
-        ({"discover": False}, 0),
-        ({"discover": False, "ids": [102]}, 1),
-    ],
-    ids=str,
-)
-async def test_the_targets_are_those_that_are_polled(tmp_path: Path, selection: dict[str, object], number: int) -> None:
-    async with sandboxed_daemons(tmp_path) as sandboxed:
-        sandboxed.account = {"dns_zones": selection}
-        async with sandboxed.daemon() as running:
-            polled = await polled_names(running.client)
-            assert (await addresses(running.client, "dns_zone"), len(polled)) == (polled, number)
 
 
 LISTINGS = {"none": None, "short": zones(complete=False), "one": zones("a", complete=False), "empty": zones()}

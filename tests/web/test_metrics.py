@@ -1,9 +1,6 @@
 """`/metrics`, through a client."""
 
 import asyncio
-import gzip
-import logging
-import zlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -19,7 +16,7 @@ from exporter.metric import Family, Sample
 from exporter.targets.target import PollKey
 from exporter.web.metrics import MOST_VALUES, STRETCH_BYTES
 from tests.polled import succeed
-from tests.web.view_setup import STATISTICS, ViewSetup, serving, view_setup, zone
+from tests.web.view_setup import STATISTICS, ViewSetup, view_setup, zone
 
 INFOS = {info.name: info for info in families()}
 PARTS, TOTAL = INFOS["edge_dns_window_record_queries"], INFOS["edge_dns_queries_total"]
@@ -150,12 +147,6 @@ async def test_accept_headers_on_several_lines_count_together() -> None:
     assert answer.content == small.text(Format.OPENMETRICS)
 
 
-async def test_a_head_request_has_the_size_and_no_body() -> None:
-    async with site() as small, small.client() as client:
-        answer = await client.head("/metrics")
-    assert (answer.status_code, answer.headers["content-length"], answer.content) == (200, str(len(small.text())), b"")
-
-
 @pytest.mark.parametrize(
     ("query", "lines"),
     [
@@ -224,41 +215,3 @@ async def test_scrapes_at_once_are_sent_the_same_bytes_and_the_loop_turns_meanwh
     assert b"".join(sent[0]) == large.text()
     assert {tuple(map(id, pieces)) for pieces in sent} == {tuple(map(id, sent[0]))}
     assert turns >= len(large.text()) // STRETCH_BYTES
-
-
-async def test_a_large_body_comes_whole_over_a_socket() -> None:
-    async with (
-        site(zones=LARGE // 100, parts=100) as large,
-        serving(large.app) as server,
-        httpx.AsyncClient() as client,
-    ):
-        plain = await client.get(f"{server.url}/metrics", headers={"Accept-Encoding": "identity"})
-        packed = await client.get(f"{server.url}/metrics", headers={"Accept-Encoding": "gzip"})
-        async with client.stream("GET", f"{server.url}/metrics", headers={"Accept-Encoding": "gzip"}) as answer:
-            raw = [piece async for piece in answer.aiter_raw(1000)]
-    reader = zlib.decompressobj(wbits=31)
-    streamed = b"".join(map(reader.decompress, raw))
-    assert plain.content == packed.content == streamed == gzip.decompress(b"".join(raw)) == large.text()
-    assert (reader.eof, reader.unused_data) == (True, b""), "more than one gzip member"
-
-
-async def test_clients_that_read_slowly_or_go_away_delay_no_others_and_are_no_event(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    request = b"GET /metrics HTTP/1.1\r\nHost: here\r\n"
-    async with site(zones=LARGE // 100, parts=100) as large, serving(large.app) as server:
-        for _ in range(5):
-            reader, writer = await asyncio.open_connection("127.0.0.1", server.port, limit=1024)
-            writer.write((request + b"\r\n") * 3)
-            await reader.readline()
-            writer.transport.abort()
-        reader, writer = await asyncio.open_connection("127.0.0.1", server.port, limit=1024)
-        writer.write(request + b"Connection: close\r\n\r\n")
-        await reader.readline()
-        async with httpx.AsyncClient() as client:
-            assert (await client.get(f"{server.url}/-/healthy")).text == "healthy\n"
-            assert (await client.get(f"{server.url}/metrics")).content == large.text()
-        answer = await reader.read()
-        writer.close()
-    assert answer.endswith(large.text())
-    assert [record.message for record in caplog.records if record.levelno >= logging.WARNING] == []

@@ -1,50 +1,8 @@
 import pytest
 
-from exporter.collectors.collector import Outcome
-from exporter.exposition.store import HEALTH
-from exporter.metric import Family, Sample
 from exporter.targets.sharding import Shard
 from exporter.targets.target import Target
-from exporter.web.status_models import State
-from tests.polled import succeed
-from tests.web.view_setup import STATISTICS, view_setup, zone
-
-
-async def test_a_target_whose_series_are_gone_is_stale_and_is_not_drawn() -> None:
-    async with view_setup() as setup:
-        served = Outcome(zone(101), (Family(HEALTH[0], (Sample(("main", STATISTICS, "dns_zone/101", ""), 1.0),)),))
-        succeed(setup.store, STATISTICS, served, (), lifetime=60.0, duration=0.1, chart=[1, 2, 3])
-        setup.fail(zone(101))
-        assert [row.state for row in await setup.rows()] == [State.FAILING]
-        setup.turn(61)
-        setup.store.expire()
-        (row,) = await setup.rows()
-    assert (row.state, row.chart, row.age) == (State.STALE, (), 61.0)
-
-
-async def test_queries_are_targets_of_their_database() -> None:
-    async with view_setup("database:orders") as setup:
-        setup.succeed(Target("", "query", "orders/open", "open"), "database_queries")
-        assert [row.account for row in await setup.rows()] == ["database:orders"]
-        assert len(await setup.rows(accounts=("database:orders",))) == 1
-        assert setup.view().status().accounts[0].targets == 1
-
-
-async def test_an_account_has_its_state_budget_and_pause() -> None:
-    async with view_setup() as setup:
-        setup.schedule.demand["main"] = 12.5
-        setup.up["main"] = False
-        setup.succeed(zone(1))
-        setup.fail(zone(2), reason="unauthorized")
-        budget = setup.schedule.accounts["main"].client.rate_limiter
-        for path in ("/one", "/two"):
-            budget.release(await budget.acquire(path), limited=True, wait=30.0)
-        setup.turn(10)
-        (account,) = setup.view().status().accounts
-    assert (account.account, account.up, account.reason) == ("main", False, "unauthorized")
-    assert (account.demand, account.budget, account.max_in_flight) == (12.5, 5.0, 4)
-    assert (account.targets, account.failing) == (2, 1)
-    assert account.paused == pytest.approx(20.0)
+from tests.web.view_setup import view_setup, zone
 
 
 async def test_a_database_is_up_while_one_of_its_targets_succeeds() -> None:
@@ -63,6 +21,7 @@ async def test_a_database_is_up_while_one_of_its_targets_succeeds() -> None:
         assert await is_up()
         setup.fail(database, "database", reason="refused")
         assert not await is_up()
+        assert [row.account for row in await setup.rows(accounts=("database:orders",))] == ["database:orders"] * 2
 
 
 @pytest.mark.parametrize("is_discovered", [True, False])

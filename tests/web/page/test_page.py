@@ -36,7 +36,7 @@ async def shown(setup: ViewSetup, path: str = "/") -> Page:
 def stale(setup: ViewSetup, number: int) -> ViewSetup:
     """Set up zones that served once, and whose series are gone."""
     for one in range(number):
-        setup.succeed(zone(one))
+        setup.succeed(zone(one), chart=[1, 2, 3])
     setup.turn(61)
     setup.schedule.last_tick = setup.clock()
     setup.store.expire()
@@ -61,7 +61,8 @@ def busy(setup: ViewSetup) -> None:
     setup.fail(zone(103), message="the platform answered 500", reason="server_error")
     setup.turn(5)
     setup.fail(zone(9, "nine", "other"), message="the platform answered 500")
-    setup.fail(zone(102, "<b>"), SCANS, message="the platform answered 500")
+    for one in (zone(101, "shop.example"), zone(102, "<b>")):
+        setup.fail(one, SCANS, message="the platform answered 500")
     for left, collector in ((30, STATISTICS), (29, SCANS)):
         message = f"the account is paused for another {left} s after a 429"
         setup.fail(zone(left, account="other"), collector, reason="rate_limited", message=message)
@@ -119,7 +120,7 @@ async def test_a_whole_page(name: str, path: str, set_up: Callable[[ViewSetup], 
         ("index", ""),
         ("status", "status"),
         ("targets", "targets"),
-        ("explain", f"explain?{FAMILIES}&target=dns_zone/102&target=nothing"),
+        ("explain", f"explain?{FAMILIES}&target=dns_zone/101&target=dns_zone/102&target=nothing"),
     ],
 )
 async def test_a_whole_answer_of_the_api(name: str, path: str) -> None:
@@ -152,12 +153,6 @@ async def test_text_from_the_platform_is_never_markup(hostile: str, path: str) -
 
 
 def test_a_hostile_name_is_shown_as_far_as_it_can_be() -> None:
-    assert [foreign(HOSTILE[name]) for name in ("script", "newlines", "nul", "direction")] == [
-        "<bdi>&lt;script&gt;alert(1)&lt;/script&gt;</bdi>",
-        "<bdi>a  b c d</bdi>",
-        "<bdi>a\N{REPLACEMENT CHARACTER}b\N{REPLACEMENT CHARACTER}[31m\N{REPLACEMENT CHARACTER}</bdi>",
-        "<bdi>\N{REPLACEMENT CHARACTER}gnp.exe\N{REPLACEMENT CHARACTER}</bdi>",
-    ]
     assert [foreign("x" * most) for most in (300, 301)] == [f"<bdi>{'x' * 300}</bdi>", f"<bdi>{'x' * 299}…</bdi>"]
     kept = "~\xa0\u2027\u202f\u2065\u206a\ufefe\uff00"
     spaces, unseen = "\t\n\r\x85\u2028\u2029", "\0\x08\x0b\x0c\x0e\x1f\x7f\x84\x86\x9f\u202a\u202e\u2066\u2069\ufeff"
@@ -208,6 +203,7 @@ async def test_notices_name_the_limit_that_binds_and_a_pause() -> None:
         for path in ("/one", "/two"):
             budget.release(await budget.acquire(path), limited=True, wait=30.0)
         text = (await shown(setup)).text
+        assert setup.view().status().accounts[0].budget == 5.0
     assert "main asks for 1.2 requests/s and max_in_flight allows 0.8: its intervals are stretched." in text
     assert "1.2 of 0.8" in text
     assert "main is not polled for 30 s: the platform answered 429." in text
