@@ -84,8 +84,9 @@ def handlers(kind: str) -> list[tuple[str, ast.ExceptHandler]]:
     ]
 
 
-def test_a_poll_and_an_entry_of_the_ledger_are_the_boundaries_at_which_any_exception_ends() -> None:
-    assert [name for name, _ in handlers("Exception")] == ["exporter.counters.ledger", "exporter.polling.poll"]
+def test_a_poll_an_entry_of_the_ledger_and_a_round_are_the_boundaries_at_which_any_exception_ends() -> None:
+    rooms = ["exporter.counters.ledger", "exporter.daemon.daemon", "exporter.polling.poll"]
+    assert [name for name, _ in handlers("Exception")] == rooms
 
 
 def test_whoever_catches_everything_passes_it_on() -> None:

@@ -29,6 +29,7 @@ PARTS = {
     "poll": "poll",
     "count": "poll",
     "ledger": "poll",
+    "storage": "poll",
     "state": "poll",
     "render": "render",
 }
