@@ -1,6 +1,5 @@
 """Counters over several runs of a daemon: restarts, reloads, and targets that go and come back."""
 
-import asyncio
 import os
 import re
 import time
@@ -11,12 +10,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from structlog.testing import capture_logs
 
 from exporter.collectors.catalogue import CATALOGUE, families
-from exporter.counters import ledger
-from exporter.counters.ledger import Counters, Entry
 from exporter.metric import Kind
 from exporter.polling.script_budgets import BUDGET_ROWS
 from tests.counters.sandboxed_daemons import RunningDaemon, SandboxedDaemons
-from tests.exporter_parts import poll_now
 from tests.waiting import until
 
 QUERIES = "edge_dns_queries_total"
@@ -70,18 +66,6 @@ async def test_names_and_last_successes_are_remembered_where_the_platform_is_dow
     assert after["dns_zone/101"] == pytest.approx(before, abs=5)
 
 
-async def test_a_reload_keeps_counters_and_what_is_under_way(sandboxed: SandboxedDaemons) -> None:
-    async with sandboxed.daemon() as running:
-        sandboxed.world.dns.add_queries(101, 7)
-        await running.poll("dns_statistics")
-        sandboxed.world.dns.add_queries(101, 20)
-        sandboxed.account = {"dns_zones": {"exclude": ["^prod-api"]}, "timeout": "5s"}
-        assert (await running.client.post("/-/reload")).status_code == 200
-        await running.poll("dns_statistics")
-        counts = await running.samples(QUERIES, "zone_id")
-        assert (counts["101"], len(counts)) == (27, 2), "a zone that is excluded now is gone"
-
-
 async def test_every_counter_continues_after_a_reload(sandboxed: SandboxedDaemons) -> None:
     world, own = sandboxed.world, [info.name for info in families(CATALOGUE) if info.kind is Kind.COUNTER]
     script, limit = next(iter(world.scripts.scripts)), next(iter(world.rate_limits.limits))
@@ -103,65 +87,6 @@ async def test_every_counter_continues_after_a_reload(sandboxed: SandboxedDaemon
         assert (await running.client.post("/-/reload")).status_code == 200
         after = await counted(running)
     assert {name: after[name] - before[name] for name in own} == pytest.approx(dict.fromkeys(own, 7.0))
-
-
-async def test_an_account_at_another_address_starts_again_at_0_after_a_reload_and_a_restart(
-    sandboxed: SandboxedDaemons, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ledger, "ZERO_SECONDS", 0.0)
-    here = sandboxed.sandbox.url
-    async with sandboxed.daemon() as running:
-        sandboxed.world.dns.add_queries(101, 7)
-        await running.poll("dns_statistics")
-        # What the platform at the other address has counted before.
-        sandboxed.world.dns.add_queries(101, 1000)
-        sandboxed.account = {"base_url": here.replace("127.0.0.1", "localhost")}
-        sandboxed.faults.add({"kind": "status", "status": 403, "path_regex": "/dnszone/.*"})
-        assert (await running.client.post("/-/reload")).status_code == 200
-        assert "101" not in await running.samples(QUERIES, "zone_id")
-        sandboxed.faults.clear()
-        for added, served in ((0, 0), (5, 5), (1000, 1005)):
-            sandboxed.world.dns.add_queries(101, added)
-            await running.poll("dns_statistics")
-            assert (await running.samples(QUERIES, "zone_id"))["101"] == served
-    sandboxed.world.dns.add_queries(101, 1000)
-    sandboxed.account = {"base_url": here}
-    async with sandboxed.daemon() as running:
-        sandboxed.world.dns.add_queries(101, 3)
-        await running.poll("dns_statistics")
-        assert (await running.samples(QUERIES, "zone_id"))["101"] == 3
-
-
-async def test_an_answer_of_the_former_address_that_waits_for_its_commit_is_not_shown_after_a_reload(
-    sandboxed: SandboxedDaemons, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with sandboxed.daemon() as running:
-        record, may_commit, waiting = running.daemon.ledger.record, asyncio.Event(), list[Entry]()
-
-        async def held(entry: Entry) -> Counters:
-            waiting.append(entry)
-            await may_commit.wait()
-            return await record(entry)
-
-        monkeypatch.setattr(running.daemon.ledger, "record", held)
-        poll_now(running.daemon.schedule, "dns_statistics")
-        await until(lambda: len(waiting) == 3)
-        sandboxed.account = {"base_url": sandboxed.sandbox.url.replace("127.0.0.1", "localhost")}
-        sandboxed.faults.add({"kind": "status", "status": 403, "path_regex": "/dnszone/.*"})
-        assert (await running.client.post("/-/reload")).status_code == 200
-        may_commit.set()
-        await running.settle()
-        assert await running.samples("edge_dns_window_queries", "zone_id") == {}
-        assert await running.samples(QUERIES, "zone_id") == {}
-
-
-async def test_a_reload_that_switches_discovery_off_leaves_no_series_of_it(sandboxed: SandboxedDaemons) -> None:
-    async with sandboxed.daemon() as running:
-        assert {"discovery", "shield_zones"} <= (await running.samples("edge_target_up", "collector")).keys()
-        sandboxed.account = {kind: {"discover": False} for kind in ("dns_zones", "scripts", "shield_zones")}
-        assert (await running.client.post("/-/reload")).status_code == 200
-        assert (await running.samples("edge_target_up", "collector")).keys() == {"shield_waf_plans"}
-        assert await running.samples("edge_resources", "resource_type") == {}
 
 
 async def test_a_removed_zone_that_comes_back_goes_on_and_begins_anew_after_its_retention(
