@@ -1,4 +1,4 @@
-"""A sandbox with a clock that tests set, its written history, and its live counters."""
+"""A sandbox with a clock that tests set, and its written history."""
 
 import asyncio
 import time
@@ -13,24 +13,17 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from exporter.backfill.charts import BUILT_IN, AccountCharts
 from exporter.backfill.openmetrics import STEPS, write
-from exporter.blocking import one_thread
 from exporter.clock import Clocks
 from exporter.collectors import discovery
-from exporter.collectors.collector import Context
-from exporter.counters.ledger import Entry, Ledger
-from exporter.counters.on_thread import OnThread
-from exporter.counters.state_file import FileStorage
 from exporter.platform.http.client import Client, Observer
 from exporter.sandbox.faults import Faults
 from exporter.sandbox.world import World
 from exporter.settings.service import StateSettings
 from exporter.targets.registry import Registry
 from exporter.targets.sharding import Shard
-from exporter.targets.target import PollKey
 from exporter.wiring import from_settings
 from exporter.wiring.clients import client_of
 from exporter.wiring.stored_rows import stored_rows
-from tests.counters.ledger_driver import LedgerEvents
 from tests.exporter_parts import START, at_once, configuration, sandbox, still
 
 TODAY = date(2026, 2, 8)
@@ -114,31 +107,6 @@ class BackfillSetup:
             past = await charts.read(BUILT_IN, range(first.toordinal(), last.toordinal() + 1))
             write(self.output, past, labels or {}, STEPS[step])
             return charts.failures
-
-    async def scrape(self, raw: Raw) -> None:
-        """Poll every counter once as a daemon does, and add the served values to the raw samples."""
-        now = datetime.fromtimestamp(self.world.clock.now(), UTC)
-        clocks = Clocks(self.world.clock.now)
-        storage = OnThread(FileStorage(self.folder / "state.db", clocks.wall, lambda _at: None), one_thread("state"))
-        ledger = Ledger(storage, LedgerEvents(), clocks=clocks, linger=0)
-        await ledger.open()
-        try:
-            async with self.parts() as (registry, client):
-                context = Context(client.until(None), registry, now)
-                found = await discovery.COLLECTOR.poll(context, next(registry.targets("account")))
-                assert found.found is not None
-                registry.apply("main", found.found)
-                for collector in BUILT_IN:
-                    for target in registry.targets(collector.polls):
-                        polled = await collector.poll(context, target)
-                        key = PollKey(target.key, collector.name)
-                        entry = Entry(key, target.name, now.timestamp(), polled.outcomes[0].counts, polled.date or now)
-                        for family in await ledger.record(entry):
-                            for sample in family.samples:
-                                labels = frozenset(zip(family.info.labels, sample.values, strict=True))
-                                raw.setdefault((family.info.name, labels), []).append((now.timestamp(), sample.value))
-        finally:
-            await ledger.close()
 
 
 @asynccontextmanager

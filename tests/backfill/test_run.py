@@ -5,6 +5,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 from pydantic import SecretStr
 
 from exporter.counters.storage import StorageError
@@ -15,6 +16,7 @@ from exporter.settings.model import Settings
 from exporter.settings.service import StateSettings
 from exporter.wiring.stored_rows import stored_rows
 from tests.backfill.backfill_setup import DAY, TODAY, BackfillSetup, Raw, ago, backfill_setup, grown, parsed
+from tests.exporter_parts import ExporterParts, exporter_parts, only
 from tests.postgres import Postgres
 from tests.waiting import until
 
@@ -40,6 +42,14 @@ def growth(raws: Iterable[Raw], name: str, **labels: str) -> float:
     return sum(map(grown, chosen))
 
 
+def scrape(parts: ExporterParts, raw: Raw) -> None:
+    """Add the served values to the raw samples."""
+    for family in text_string_to_metric_families(parts.text()):
+        for sample in family.samples:
+            key = (sample.name, frozenset(sample.labels.items()))
+            raw.setdefault(key, []).append((parts.world.clock.now(), sample.value))
+
+
 def queries(where: BackfillSetup, span: Iterable[date]) -> dict[int, int]:
     """Return the true queries of each zone on these days."""
     chosen = list(span)
@@ -54,14 +64,17 @@ async def test_only_the_first_day_before_the_first_sight_is_in_neither(
         world, raw = where.world, Raw()
         if is_history_first:
             assert await where.backfill(ago(25), ago(1)) == []
-        await where.scrape(raw)
         held, limits = queries(where, [TODAY]), world.rate_limits
         breached = {limit: limits.true_breaches(limit, TODAY).total for limit in limits.limits}
-        # A day from before the first sight rises later: the live counter counts that.
-        world.dns.add_queries(ZONE, 70, ago(2))
-        for step in (3600.0, DAY, DAY):
-            world.clock.advance(step)
-            await where.scrape(raw)
+        polled = only("discovery", "dns_statistics", "shield_rate_limits")
+        more = {"state": {"path": str(where.state.path)}}
+        async with exporter_parts(world=world, collectors=polled, more=more) as parts:
+            scrape(parts, raw)
+            # A day from before the first sight rises later: the live counter counts that.
+            world.dns.add_queries(ZONE, 70, ago(2))
+            for step in (3600.0, DAY, DAY):
+                await parts.turn(step)
+                scrape(parts, raw)
         if not is_history_first:
             assert await where.backfill(ago(25), date(2026, 2, 9)) == []
         history, span = parsed(where.output), days(ago(25), date(2026, 2, 10))

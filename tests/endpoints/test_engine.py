@@ -31,17 +31,17 @@ OFF = only("database")
 class Things:
     """A thousand things in pages of seven, with any requested page size; every other one has no name."""
 
-    def __init__(self, ids: range, page: int = PAGE, **more: object) -> None:
-        self.ids, self.page, self.more = list(ids), page, more
+    def __init__(self, ids: range) -> None:
+        self.ids = list(ids)
         self.short: set[int] = set()
 
     def answer(self, path: str, query: Query) -> tuple[int, bytes]:
         """Return a page of the list, or the numbers of one thing."""
         if path == "/things":
             page = int(query["page"][0])
-            listed = self.ids[(page - 1) * self.page : page * self.page]
-            more = page * self.page < len(self.ids) and page not in self.short
-            items = [{**self.more, "Id": one, "Name": f"thing {one}" if one % 2 else None} for one in listed]
+            listed = self.ids[(page - 1) * PAGE : page * PAGE]
+            more = page * PAGE < len(self.ids) and page not in self.short
+            items = [{"Id": one, "Name": f"thing {one}" if one % 2 else None} for one in listed]
             return good({"Items": items, "CurrentPage": page, "HasMoreItems": more})
         number = path.split("/")[2]
         if number == ABSENT:
