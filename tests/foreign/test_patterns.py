@@ -39,25 +39,6 @@ def test_no_pattern_takes_longer_than_the_text_is_long(pattern: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "text", "is_whole"),
-    [
-        ("a|ab", "ab", True),
-        ("^a|b$", "a-b", False),
-        ("(?i)a", "A", True),
-        ("(?m)a$", "a\nb", False),
-        ("(?x) a # the end", "a", True),
-        ("(?x) a # the end", "a\n", False),
-        ("(?x:a # the end\n)", "a", True),
-        (r"(?x) [\#] ", "#", True),
-        ("a #", "a #", True),
-        ("a\n", "a", False),
-    ],
-)
-def test_a_full_match_is_of_the_whole_text_whatever_the_flags(pattern: str, text: str, is_whole: bool) -> None:  # noqa: FBT001
-    assert Pattern(pattern).fullmatch(text) == is_whole
-
-
-@pytest.mark.parametrize(
     ("pattern", "message"),
     [
         ("a(", "unclosed group at character 2"),

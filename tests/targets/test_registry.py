@@ -105,14 +105,6 @@ def test_nothing_is_kept_of_what_is_another_shard_s() -> None:
     assert len(named) == len(list(made.targets("dns_zone"))) == pytest.approx(250, rel=0.2)
 
 
-def test_a_listing_that_tells_nothing_new_changes_nothing() -> None:
-    made, versions = registry(DISCOVERING), []
-    for name in ("n", "n", "renamed"):
-        made.apply("main", zones(name, "m"))
-        versions.append(made.version)
-    assert versions[0] == versions[1] < versions[2]
-
-
 def test_targets_are_found_by_their_key_in_any_account() -> None:
     made = Registry(Shard())
     made.configure([Selection(account, "dns_zone", (Target(account, "dns_zone", "7"),)) for account in ("a", "b")])

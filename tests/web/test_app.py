@@ -64,7 +64,6 @@ async def test_every_answer_keeps_browsers_from_doing_more_than_showing_it(path:
 @pytest.mark.parametrize(
     ("discovered", "authenticated", "ready"),
     [
-        (False, False, "discovery has not ended"),
         (False, True, "discovery has not ended"),
         (True, False, "no authenticated answer has come"),
         (True, True, ""),
