@@ -106,8 +106,6 @@ SITUATIONS = (
          (SCANS, ZONE): {ASKED: ("edge_dns_record_scan_status", "edge_dns_record_scan_records")}},
         {"account": ONE, "more": {"series": {"max_label_values": 1}}},
         words=("series.max_label_values: leaves out label values of it",)),
-    Situation("a collector all of whose families are denied", whole(ASKED, {SCRIPTS: EVERY_SCRIPT}),
-        {"more": {"series": {"deny": ["edge_script_.*"]}}}),
     Situation("a family that is not allowed", whole(ASKED, {SCRIPTS: EVERY_SCRIPT}),
         {"more": {"series": {"allow": ["edge_dns_.*"]}}}, words=("series.allow: leaves the family out",)),
     Situation("an include pattern with a typing error",
@@ -150,8 +148,6 @@ SITUATIONS = (
         {"account": ONE, "fault": status(STATISTICS, body={"TotalQueriesServed": 2**70})}),
     Situation("polls that fail", whole(FAILING, {DNS: ZONE}), {"account": ONE, "fault": status(STATISTICS, 500)},
         words=("server_error",)),
-    Situation("series that were removed", whole(FAILING, {DNS: ZONE}), {"account": ONE},
-        after(status(STATISTICS, 500), turns=4000), ("server_error",)),
     Situation("a failing target whose last values are still served", {(DNS, ZONE): {}}, {"account": ONE},
         after(status(STATISTICS, 500), turns=300)),
     Situation("a list that fails", whole(FAILING, {SHIELDS: "shield_zone/1 shield_zone/2 shield_zone/3 account/main"}),
@@ -199,6 +195,7 @@ async def test_the_cause_of_every_family_is_the_scripted_one(
 
 async def test_a_family_that_has_series_is_never_absent_and_one_without_always_is() -> None:
     async with exporter_parts() as parts:
+        counts = parts.explainer().counts()
         absent = {
             (target.key.label, family)
             for absence in parts.explainer().absences()
@@ -218,22 +215,9 @@ async def test_a_family_that_has_series_is_never_absent_and_one_without_always_i
             if collector.name == key.collector
             for info in collector.families_of(key.target.kind, key.target.id)
         }
+    assert sum(counts.values()) == len(absent)
     assert absent & exposed == set()
     assert every - exposed - absent == set()
-
-
-async def test_targets_that_lack_the_same_families_for_the_same_reason_are_one_absence() -> None:
-    async with exporter_parts(fault=status("/dnszone/10[12]/statistics", 500)) as parts:
-        await parts.settle()
-        (absence,) = parts.explainer().absences(["edge_dns_queries_total", "edge_dns_day_queries"])
-        (named,) = parts.explainer().absences(["edge_dns_queries_total"], [ZONE])
-        counts = parts.explainer().counts()
-    assert [target.key.label for target in absence.targets] == ["dns_zone/101", "dns_zone/102"]
-    assert (absence.account, absence.collector, set(absence.families)) == (
-        "main", DNS, {"edge_dns_queries_total", "edge_dns_day_queries"}
-    )  # fmt: skip
-    assert [target.key.label for target in named.targets] == [ZONE]
-    assert counts[DNS, FAILING] == 2 * len(GAUGES + COUNTERS)
 
 
 async def test_a_target_that_is_not_polled_here_is_said_to_be_another_shard_s_or_unknown() -> None:
