@@ -75,6 +75,7 @@ DIFFERENCES: Mapping[str, tuple[tuple[str, str, str, str], ...]] = {
         (r"(?x) a\ b", "a b", "refused", "whole"),
         ("a(?x) b # c", "ab", "refused", "whole"),
         ("(?x) a # the end", "a\n", "refused", "part"),
+        ("(?x) ^a|b$ # the end", "a-b", "refused", "part"),
         ("(?x:a # the end\n)", "a", "refused", "whole"),
         (r"(?x) [\#] ", "#", "refused", "whole"),
         ("(?R)$", "a\r", "refused", "part"),

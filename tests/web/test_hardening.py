@@ -46,7 +46,6 @@ CONNECTION = {
     "more-than-are-kept": ((GET + b"\r\n") * 1000, 1),
     "endless-head-of-a-chunk": (GET + b"Transfer-Encoding: chunked\r\n\r\n1;" + b"a" * 70_000, 1),
     "upgrade": (GET + b"Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n", 1),
-    "head": (GET.replace(b"GET", b"HEAD") + b"Connection: close\r\n\r\n", 1),
     "head-of-metrics": (b"HEAD /metrics HTTP/1.1\r\n" + HOST + b"Connection: close\r\n\r\n", 1),
 }
 

@@ -45,9 +45,9 @@ def stale(setup: ViewSetup, number: int) -> ViewSetup:
     return setup
 
 
-def refused(setup: ViewSetup, *, is_authenticated: bool) -> None:
+def refused(setup: ViewSetup) -> None:
     """Set up an account whose key the platform refuses."""
-    setup.up["main"], setup.is_authenticated = False, is_authenticated
+    setup.up["main"] = False
     setup.schedule.accounts["main"].client.credential.refused = "wrong"
     setup.fail(zone(1), reason="unauthorized")
 
@@ -175,8 +175,7 @@ def test_a_hostile_name_is_shown_as_far_as_it_can_be() -> None:
         (lambda setup: stale(setup, 2), "2 of 2 targets fail, all of them stale."),
         (lambda setup: setattr(setup, "is_authenticated", False), "Not ready: no authenticated answer has come."),
         (lambda setup: setattr(setup, "is_ledger_alive", False), "Unhealthy: the ledger has stalled."),
-        (lambda setup: refused(setup, is_authenticated=False), "Not ready: the key of account main is not accepted."),
-        (lambda setup: refused(setup, is_authenticated=True), "The key of account main is not accepted."),
+        (refused, "The key of account main is not accepted."),
         (
             lambda setup: setattr(setup, "ledger", LedgerView(durable=True, saves=True, fault="", set_aside=None)),
             "Counters kept in the state file",
