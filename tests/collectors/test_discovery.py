@@ -87,10 +87,6 @@ async def test_answers_give_what_is_found() -> None:
     assert_golden("".join(polls), EXPOSITIONS / "discoveries.txt")
 
 
-def test_an_account_with_nothing_to_discover_is_not_asked() -> None:
-    assert [COLLECTOR.wants(account(what)) for what in (SEARCH, SHIELD_ZONES, "shield_zone")] == [True, True, False]
-
-
 @pytest.mark.parametrize(
     ("asks", "said", "expected"),
     [

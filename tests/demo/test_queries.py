@@ -1,7 +1,7 @@
 """Every query of every panel, variable, mark and rule on a real Prometheus that scrapes the demo."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -9,7 +9,7 @@ import pytest
 
 from dashboards.generator.inventory import Use, filled_in, queries
 from tests.demo.conftest import AT_ONCE
-from tests.demo.running_demo import Demo, demo_running, prometheus_beside
+from tests.demo.running_demo import demo_running, prometheus_beside
 from tests.real_parts import Prometheus
 from tests.waiting import PATIENCE, wait_until
 
@@ -57,16 +57,6 @@ MORE_TROUBLE: tuple[tuple[str, dict[str, object]], ...] = (
     (WORLD, of_shield_zone(1, wafEnabled=False)),
     (WORLD, of_shield_zone(3, learningMode=True, learningModeUntil="2020-01-01T00:00:00Z")),
 )
-# What only time brings, and what is the exporter's own: tests/dashboards/world.py has both.
-OF_TIME = {
-    "Prometheus has held the counters for a day",
-    "Prometheus has held the counters for a week",
-    "a script's release changes",
-}
-OF_THE_EXPORTER = {
-    "a metric has more label values than series.max_label_values",
-    "the exporter's own work fails",
-}
 AT_THE_START = "the exporter is started"
 # It does so at its start, too.
 AT_A_RELOAD = "the exporter takes a configuration"
@@ -91,26 +81,20 @@ def ask(prometheus: Prometheus, use: Use, seconds: int) -> bool:
     return bool(prometheus.ask_range(query, start=now - seconds, end=now, step=5))
 
 
-def place(use: Use) -> tuple[str, str]:
-    """Return the place of a query."""
-    return use.page, use.place
-
-
 @beside_prometheus
 def test_every_query_finds_something_unless_it_is_quiet_where_all_is_well(prometheus: Prometheus) -> None:
     wait_until(lambda: prometheus.ask("count_over_time(up[1m]) >= 15"), "fifteen scrapes")
-    asked = [use for use in queries() if not use.quiet and place(use) not in NEED_HISTORY]
+    asked = [use for use in queries() if not use.quiet and (use.page, use.place) not in NEED_HISTORY]
     assert len(asked) > 150
     assert [f"{use.page} {use.kind}: {use.place}" for use in asked if not ask(prometheus, use, 10)] == []
     silent = [use for use in queries() if use.quiet and use.quiet not in {AT_THE_START, AT_A_RELOAD, FOUND}]
     assert [f"{use.page} {use.kind}: {use.place}" for use in silent if ask(prometheus, use, 5)] == []
 
 
-@pytest.fixture(scope="module")
-def troubled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Demo, Prometheus]]:
-    """Run a separate demo in which every event occurs."""
-    folder: Path = tmp_path_factory.mktemp("troubled")
-    with demo_running() as demo, prometheus_beside(demo, folder, AT_ONCE) as prometheus:
+@beside_prometheus
+def test_scripted_trouble_fires_the_alerts_and_gives_the_quiet_queries_answers(tmp_path: Path) -> None:
+    silent = [use for use in queries() if use.quiet in EVENTS or use.quiet == AT_THE_START]
+    with demo_running() as demo, prometheus_beside(demo, tmp_path, AT_ONCE) as prometheus:
         # A list has changed where another content was seen before.
         seen = "edge_shield_access_list_info offset 20s"
         wait_until(lambda: bool(prometheus.ask(seen)), "a list that was seen")
@@ -119,27 +103,11 @@ def troubled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Demo, P
         demo.sandbox.post("/sandbox/world", event="image_tag_removed", **tag)
         for path, event in (*EVENTS.values(), *MORE_TROUBLE):
             demo.sandbox.post(path, **event)
-        yield demo, prometheus
-
-
-@beside_prometheus
-def test_scripted_trouble_fires_the_alerts_and_gives_the_quiet_queries_answers(
-    troubled: tuple[Demo, Prometheus],
-) -> None:
-    prometheus = troubled[1]
-
-    silent = [use for use in queries() if use.quiet in EVENTS or use.quiet == AT_THE_START]
-    resting, ends = set(FIRING), time.monotonic() + PATIENCE
-    while (silent or resting) and time.monotonic() < ends:
-        time.sleep(1)
-        # A counter that begins with its first event has risen at the second one, a poll later.
-        silent = [use for use in silent if not ask(prometheus, use, 60)]
-        resting -= {found["metric"]["alertname"] for found in prometheus.ask('ALERTS{alertstate="firing"}')}
+        resting, ends = set(FIRING), time.monotonic() + PATIENCE
+        while (silent or resting) and time.monotonic() < ends:
+            time.sleep(1)
+            # A counter that begins with its first event has risen at the second one, a poll later.
+            silent = [use for use in silent if not ask(prometheus, use, 60)]
+            resting -= {found["metric"]["alertname"] for found in prometheus.ask('ALERTS{alertstate="firing"}')}
     assert sorted(resting) == []
     assert [f"{use.page} {use.kind}: {use.place}" for use in silent] == []
-
-
-def test_every_query_is_asked_somewhere() -> None:
-    waited_for = {use.quiet for use in queries() if use.quiet}
-    assert waited_for == EVENTS.keys() | OF_TIME | OF_THE_EXPORTER | {AT_THE_START, AT_A_RELOAD, FOUND}
-    assert {place(use) for use in queries()} >= NEED_HISTORY

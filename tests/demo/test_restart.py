@@ -58,20 +58,6 @@ class Watcher:
 
 
 @contextmanager
-def sandbox_running(*words: str) -> Iterator[Served]:
-    """Run a sandbox in a separate process."""
-    with process("sandbox", "--port", "0", *words) as started:
-        yield Served(started.read_addresses()["sandbox"])
-
-
-def write_config(folder: Path, sandbox: Served, port: int, script: str) -> Path:
-    """Write the exporter's configuration."""
-    config, state = folder / "config.yml", folder / "state.db"
-    config.write_text(CONFIG.format(url=sandbox.url, key=keys.API_KEY, port=port, state=state, script=script))
-    return config
-
-
-@contextmanager
 def exporter_running(config: Path, port: int) -> Iterator[Served]:
     """Run an exporter in a separate process until the block ends."""
     with process("run", "--config", config, stderr=subprocess.DEVNULL):
@@ -81,7 +67,7 @@ def exporter_running(config: Path, port: int) -> Iterator[Served]:
 
 
 @contextmanager
-def watching(folder: Path, port: int, rules: tuple[tuple[str, str], ...]) -> Iterator[Sequence[Watcher]]:
+def watching(folder: Path, port: int) -> Iterator[Sequence[Watcher]]:
     """Run a Prometheus of each major release, each with an Alertmanager; all scrape one exporter, which may be down."""
     with ExitStack() as stack:
         watchers = []
@@ -91,7 +77,7 @@ def watching(folder: Path, port: int, rules: tuple[tuple[str, str], ...]) -> Ite
             webhook = stack.enter_context(listening())
             sender = stack.enter_context(alertmanager_running(own, webhook.url))
             exporter = Served(f"http://127.0.0.1:{port}")
-            prometheus = stack.enter_context(prometheus_beside(exporter, own, rules, sender.url, release))
+            prometheus = stack.enter_context(prometheus_beside(exporter, own, IN_SECONDS, sender.url, release))
             watchers.append(Watcher(prometheus, webhook))
         yield watchers
 
@@ -109,9 +95,12 @@ def wait_for_all(watchers: Sequence[Watcher], holds: Callable[[Watcher], object]
 @pytest.mark.real("prometheus")
 def test_changes_are_reported_in_the_first_minutes_and_a_restart_of_the_exporter_sends_nothing(tmp_path: Path) -> None:
     port = free_port()
-    with sandbox_running("--zones", "1") as sandbox, watching(tmp_path, port, IN_SECONDS) as watchers:
+    with process("sandbox", "--port", "0", "--zones", "1") as started, watching(tmp_path, port) as watchers:
+        sandbox = Served(started.read_addresses()["sandbox"])
         script = sandbox.get("/sandbox/world").json()["scripts"]["first"][0]
-        config = write_config(tmp_path, sandbox, port, script["name"])
+        config, state = tmp_path / "config.yml", tmp_path / "state.db"
+        settings = {"url": sandbox.url, "key": keys.API_KEY, "port": port, "state": state, "script": script["name"]}
+        config.write_text(CONFIG.format(**settings))
         named = f'edge_script_monthly_budget_dollars{{script_id="{script["id"]}",script="renamed"}}'
 
         def settled(awaited: str) -> None:

@@ -40,12 +40,6 @@ def document(path: Path) -> Document:
     return found
 
 
-def of_kind(found: list[Document], kind: str) -> Document:
-    """Return the only object of a kind."""
-    (one,) = (each for each in found if each["kind"] == kind)
-    return one
-
-
 def known_variables() -> frozenset[str]:
     """Return every environment variable of the exporter."""
     return frozenset({flag.variable for flag in flags()} | set(ACCOUNT_VARIABLES) | {CONFIG_VARIABLE})

@@ -141,7 +141,7 @@ def test_the_sources_are_where_the_compose_file_has_them_and_know_the_scrape_int
 
 
 def test_the_dashboards_are_read_from_where_they_are_mounted() -> None:
-    mounts = {target: source for source, target in (mount.split(":")[:2] for mount in SERVICES["grafana"]["volumes"])}
+    mounts = _mounts("grafana")
     path = PROVIDER["options"]["path"]
     home = SERVICES["grafana"]["environment"]["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"]
     assert (DEPLOY / "compose" / mounts[path]).resolve() == DASHBOARDS

@@ -79,7 +79,7 @@ def running(image: str, port: int, *arguments: str, options: tuple[str, ...] = (
     """Run a container whose exporter listens on a port; remove it at the end."""
     name = f"edge-exporter-test-{uuid.uuid4().hex[:12]}"
     hardened = ("--network=host", "--read-only", "--cap-drop=ALL", "--security-opt=no-new-privileges", "--tmpfs=/tmp")
-    command = ["podman", "run", f"--name={name}", *hardened, f"--user={USER}", *options, image, *arguments]
+    command = ["podman", "run", f"--name={name}", *hardened, *options, image, *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         assert process.stdout is not None
         try:
@@ -113,7 +113,7 @@ def test_the_demo_is_healthy_without_capability_and_privilege_and_writes_its_vol
     assert run("podman", "healthcheck", "run", demo.name).returncode == 0
     status = dict(line.split(":\t", 1) for line in demo.shell("cat /proc/1/status") if ":\t" in line)
     assert {status[name].strip("0") for name in ("CapEff", "CapPrm", "CapBnd", "CapInh", "CapAmb")} == {""}
-    assert (status["NoNewPrivs"], status["Seccomp"], status["Uid"].split()[0]) == ("1", "2", "65532")
+    assert (status["NoNewPrivs"], status["Seccomp"], status["Uid"].split()[0]) == ("1", "2", str(USER))
     written = demo.shell(f"for each in / /opt/edge-exporter /tmp {STATE_FOLDER}; do touch $each/x && echo $each; done")
     assert written == ["/tmp", STATE_FOLDER]  # noqa: S108 - inside the container
 

@@ -27,11 +27,9 @@ class Platform:
         self.url = self.date = ""
         self.answer = answer
         self.asked: Counter[str] = Counter()
-        self.methods: Counter[str] = Counter()
 
     async def respond(self, request: RawRequest, line: Line) -> None:
         """Answer a request."""
-        self.methods[request.method] += 1
         self.asked[request.target] += 1
         parts = urlsplit(request.target)
         status, body = self.answer(unquote(parts.path), parse_qs(parts.query))

@@ -85,7 +85,6 @@ async def test_a_thousand_things_in_pages_of_seven() -> None:
         listed = sum(times for asked, times in place.asked.items() if asked.startswith("/things?"))
         assert listed == -(-ITEMS // PAGE), "each page once"
         assert place.asked["/thing/7/stats"] == 1
-        assert set(place.methods) == {"GET"}
 
 
 async def test_a_thing_goes_after_two_complete_lists_without_it_and_after_no_short_one() -> None:
@@ -163,15 +162,6 @@ async def test_a_list_of_an_endpoint_does_not_keep_zones_from_being_polled_with_
         for _ in range(FIRST_TRIES):
             await world.turn(60)
         assert world.samples("edge_dns_window_queries") == {("main", "shop.example", "5"): 4.0}
-
-
-async def test_an_endpoint_polls_the_targets_of_another() -> None:
-    made = Things(range(1, 4))
-    metric = {"name": "edge_thing_weight", "help": "Weight.", "value": "Bytes"}
-    further = {"name": "details", "path": "/thing/{id}/details", "kind": "thing", "metrics": [metric]}
-    async with running(made.answer, [THINGS, further]) as (_, world):
-        await world.settle()
-        assert world.samples("edge_thing_weight", thing_id="2") == {("main", ""): 20.0}
 
 
 async def test_an_endpoint_that_is_switched_off_asks_nothing_and_has_its_own_interval() -> None:
