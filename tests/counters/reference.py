@@ -13,10 +13,15 @@ DAY = 86_400.0
 
 @dataclass(frozen=True)
 class Days:
-    """The content of a chart: the ordinal of a UTC day → the platform's true count on it at that time."""
+    """The content of a chart: the ordinal of a UTC day → the platform's true count on it at that time.
+
+    Attributes:
+        oldest: the oldest day of the answer, if other charts of it have more days; None for that of this chart.
+    """
 
     now: datetime
     shown: Mapping[int, int]
+    oldest: int | None = None
 
 
 @dataclass(frozen=True)
@@ -65,7 +70,7 @@ def days_counter(polls: Sequence[Days]) -> int:
 
 def may_be_clipped(day: int, poll: Days, first_day: int) -> bool:
     """Return whether a day is the oldest of its chart, and may be incomplete; a window has at least 28 days."""
-    if day != min(poll.shown):
+    if day != (min(poll.shown) if poll.oldest is None else poll.oldest):
         return False
     # Its newest day may be after the time that is believed.
     return day < first_day or max(poll.now.toordinal(), *poll.shown) - day >= 27

@@ -132,6 +132,7 @@ def sources_of(
 ) -> dict[str, tuple[Source, Days | Month]]:
     """Return the source of each label value, and the same for the model."""
     found: dict[str, tuple[Source, Days | Month]] = {}
+    oldest = min((now.toordinal() - back for counts in (step.counts or {}).values() for back in counts), default=None)
     for region, counts in (step.counts or {}).items():
         if is_month:
             # A month of a thousand and one of tens: its end is a fall that every poll believes.
@@ -140,7 +141,7 @@ def sources_of(
             found[region] = MonthToDate(value), Month(now, value, now.timestamp())
         else:
             days = {now.toordinal() - back: count for back, count in counts.items()}
-            found[region] = DayBuckets(days), Days(now, days)
+            found[region] = DayBuckets(days), Days(now, days, oldest)
     return found
 
 

@@ -328,7 +328,7 @@ class Platform(RuleBasedStateMachine):
     def fail_a_poll_with_buckets_of_two_days(self) -> None:
         """Refuse buckets longer than a day; if days are missing, too, their length is unknown."""
         known_world = self.known_world
-        if not known_world.hidden["zone"] and Shape.FULL in known_world.shapes.values():
+        if not known_world.hidden["zone"] and set(known_world.shapes.values()) == {Shape.FULL}:
             known_world.world.dns.set_bucket_hours(known_world.zone, 48)
             self._fail(self.watched["zone"])
             known_world.world.dns.set_bucket_hours(known_world.zone, known_world.hours)
@@ -406,7 +406,7 @@ class Platform(RuleBasedStateMachine):
                 other.commit()
         if not watched.is_anew:
             watched.zero_since = None
-        elif watched.zero_since is None:
+        elif watched.zero_since is None and watched.is_counted:
             watched.zero_since = self.monotonic.now
         watched.expected = watched.by_the_rules() if watched.is_counted else {}
         self._note_served(watched)

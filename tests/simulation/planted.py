@@ -4,7 +4,6 @@ import asyncio
 import itertools
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from datetime import UTC, datetime
 from pkgutil import resolve_name
 from typing import Any
 from unittest.mock import AsyncMock, patch
@@ -103,10 +102,7 @@ PLANTS: Mapping[str, tuple[str, Plant]] = {
         "polling.timetable:DueTimes.begun",
         lambda f: lambda s, plan, one, wait, now: f(s, plan, one, wait * (1 + 50 * (one.kind == "script")), now),
     ),
-    "believe this machine's clock": (
-        "clock:PlatformTime.read",
-        lambda _: lambda s, _date: datetime.fromtimestamp(s._wall(), UTC),
-    ),
+    "count no late rise of a day": ("counters.series:DaySeries._raise_day", lambda _: lambda *_args: None),
     "take a new month for a correction": ("counters.months:MonthSeries._fall", lambda _: lambda *_a, **_named: 1),
     "let a counter fall with its day": ("counters.series:DaySeries.count", _with_the_latest),
     "leave a task behind": ("daemon.daemon:Daemon.stop", _leaving_a_task),
