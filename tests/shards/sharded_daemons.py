@@ -71,9 +71,7 @@ async def series_of(pod: RunningDaemon) -> dict[str, float]:
 
 
 @asynccontextmanager
-async def sharded_daemons(
-    folder: Path, *, zones: int = 20, shield_zones: int = 6, **more: object
-) -> AsyncIterator[ShardedDaemons]:
+async def sharded_daemons(folder: Path, *, zones: int = 20) -> AsyncIterator[ShardedDaemons]:
     """Daemons on a sandbox whose time moves only when a test sets it."""
-    async with sandbox(still(dns_zones=zones, shield_zones=shield_zones)) as platform:
-        yield ShardedDaemons(platform.url, platform.world, folder, more)
+    async with sandbox(still(dns_zones=zones, shield_zones=6)) as platform:
+        yield ShardedDaemons(platform.url, platform.world, folder)

@@ -2,6 +2,7 @@ import pytest
 
 from exporter.targets.sharding import Shard
 from exporter.targets.target import Target
+from exporter.web.target_query import TargetQuery
 from tests.web.view_setup import view_setup, zone
 
 
@@ -21,7 +22,8 @@ async def test_a_database_is_up_while_one_of_its_targets_succeeds() -> None:
         assert await is_up()
         setup.fail(database, "database", reason="refused")
         assert not await is_up()
-        assert [row.account for row in await setup.rows(accounts=("database:orders",))] == ["database:orders"] * 2
+        found, _ = setup.view().targets(TargetQuery(accounts=("database:orders",)))
+        assert [row.account for row in found.targets] == ["database:orders"] * 2
 
 
 @pytest.mark.parametrize("is_discovered", [True, False])

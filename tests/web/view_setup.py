@@ -28,8 +28,7 @@ from exporter.telemetry import Telemetry
 from exporter.web.app import create_app
 from exporter.web.server import WebServer
 from exporter.web.status import View
-from exporter.web.status_models import LedgerView, TargetView
-from exporter.web.target_query import TargetQuery
+from exporter.web.status_models import LedgerView
 from exporter.wiring.clients import client_of
 from tests.exporter_parts import START, at_once
 from tests.polled import fail, succeed
@@ -149,10 +148,6 @@ class ViewSetup:
         """Record a failed poll."""
         message = more.get("message", "it broke")
         fail(self.store, collector, Outcome(target), reason, message, lifetime=60.0, duration=0.2)
-
-    async def rows(self, **wanted: object) -> list[TargetView]:
-        """Return the targets that a query finds."""
-        return list((self.view().targets(TargetQuery().but(**wanted)))[0].targets)
 
     def turn(self, seconds: float) -> None:
         """Advance the clocks."""
