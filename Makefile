@@ -55,10 +55,6 @@ lowest: ## the tests that need no other programs, with the lowest versions of th
 pythons: ## the tests that need no other programs, on every other Python from 3.11 on that is installed
 	PYTHON=$(PYTHON) .ci/pythons
 
-.PHONY: rooms
-rooms: $(VENV)/.test ## the rooms of the package, low to high, and what each imports
-	$(BIN)/python -m tests.rooms
-
 .PHONY: coverage
 coverage: $(VENV)/.test ## the tests, with branch coverage
 	$(BIN)/python -m pytest --cov --cov-report=term
@@ -110,10 +106,6 @@ bench: $(VENV)/.test ## speed and memory, compared with the installed peers
 .PHONY: pictures
 pictures: $(VENV)/.test ## the dashboards as pictures, from what their queries find on a real Prometheus
 	$(BIN)/python -m tests.pictures pictures
-
-.PHONY: soak
-soak: $(VENV)/.test ## ten minutes of faults at random
-	$(BIN)/python -m tests.soak.run
 
 .PHONY: simulate
 simulate: $(VENV)/.test ## the whole daemon on virtual time (EXAMPLES=100, SEED=1); PLANTED=all: whether it finds planted faults

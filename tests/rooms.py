@@ -1,10 +1,6 @@
-"""The rooms of the package and the imports between them, read from the source.
-
-python -m tests.rooms    print them, low to high, with what each imports
-"""
+"""The rooms of the package and the imports between them, read from the source."""
 
 import ast
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -85,28 +81,3 @@ MODULES = modules()
 
 def layer_of(unit: str) -> int:
     return next(number for number, layer in enumerate(LAYERS) if unit in layer)
-
-
-def imports_of(unit: str) -> dict[str, int]:
-    """Return the other rooms that a room imports, each with the number of imports."""
-    names = [name for module in MODULES if module.unit == unit for name in module.imports()]
-    found = [unit_of(name) for name in names if name.startswith("exporter.")]
-    return {other: found.count(other) for other in sorted(set(found) - {"", unit})}
-
-
-def drawing() -> Iterator[str]:
-    """Yield a line for each room, low to high: its size, and what it imports."""
-    for number, layer in enumerate(LAYERS):
-        for unit in sorted(layer):
-            files = [module.file for module in MODULES if module.unit == unit]
-            lines = sum(len(file.read_text(encoding="utf-8").splitlines()) for file in files)
-            arrows = ", ".join(
-                f"{other} ({count})" + (" UPWARD" if layer_of(other) >= number else "")
-                for other, count in imports_of(unit).items()
-            )
-            size = f"{len(files):3d} files {lines:6,d} lines"
-            yield f"{number:2d}  {unit:12s} {size}  imports {arrows or 'nothing of ours'}"
-
-
-if __name__ == "__main__":
-    sys.stdout.writelines(f"{line}\n" for line in drawing())

@@ -11,7 +11,6 @@ import threading
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
-from types import FrameType
 from typing import Any
 from weakref import WeakSet
 
@@ -22,7 +21,6 @@ import yaml
 from structlog.testing import capture_logs
 
 import exporter
-from exporter.counters.ledger import Counters, Entry
 from exporter.daemon import runtime
 from exporter.daemon.daemon import Daemon, run
 from exporter.exposition.exposition import Exposition
@@ -321,36 +319,6 @@ async def test_a_reload_takes_over_which_families_are_served(configured: Configu
         assert await scraped(daemon, client, "edge_dns_window_queries")
 
 
-async def test_what_was_being_counted_when_its_collector_was_switched_off_is_not_published(
-    configured: ConfiguredSandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    held: list[Entry] = []
-    committed = asyncio.Event()
-
-    async def record(entry: Entry) -> Counters:
-        held.append(entry)
-        await committed.wait()
-        return ()
-
-    async with configured.daemon() as (daemon, client):
-        await scraped(daemon, client, "edge_script_monthly_requests")
-        await drained(daemon.schedule)
-        monkeypatch.setattr(daemon.ledger, "record", record)
-        poll_now(daemon.schedule, "scripts")
-        scripts = len(configured.world.scripts.scripts)
-        await until(lambda: [entry.key.collector for entry in held].count("scripts") == scripts)
-        daemon.schedule.durations.clear()
-        poll_now(daemon.schedule, "scripts")
-        await until(lambda: "scripts" in daemon.schedule.durations)
-        assert [entry.key.collector for entry in held].count("scripts") == scripts
-        configured.write(FILE + "collectors: {{scripts: {{enabled: false}}}}\n")
-        assert (await client.post("/-/reload")).status_code == 200
-        committed.set()
-        await drained(daemon.schedule)
-        await daemon.renderer.render()
-        assert 'collector="scripts"' not in (await client.get("/metrics")).text
-
-
 async def test_an_account_that_is_refused_keeps_the_rest_neither_from_being_polled_nor_from_being_ready(
     configured: ConfiguredSandbox,
 ) -> None:
@@ -480,40 +448,3 @@ async def test_renamed_scripts_of_one_name_keep_its_budget_over_a_restart_and_on
 
 def _budget(script_id: int, name: str) -> str:
     return f'edge_script_monthly_budget_dollars{{account="main",script="{name}",script_id="{script_id}"}}'
-
-
-ENDPOINT = "{{name: one_{0}, path: '/one/{0}{1}', {2} metrics: [{{name: edge_one_{0}, value: size, help: Size.}}]}}"
-
-
-@pytest.mark.parametrize(("path", "more"), [("", ""), ("/{id}", "ids: [1],"), ("/{id}", "kind: dns_zone,")])
-async def test_the_work_of_a_start_and_a_reload_is_proportional_to_the_endpoints(
-    path: str, more: str, tmp_path: Path
-) -> None:
-    lines = 0
-
-    def count(frame: FrameType, event: str, _argument: object) -> Any:
-        nonlocal lines
-        lines += event == "line"
-        return count if frame.f_code.co_filename.startswith(EXPORTER) else None
-
-    async def work(number: int) -> int:
-        """Return the lines of code that run on the event loop for this number of endpoints."""
-        endpoints = ", ".join(ENDPOINT.format(place, path, more) for place in range(number))
-        file = tmp_path / f"{number}.yml"
-        file.write_text(
-            "accounts: [{name: a, base_url: 'http://127.0.0.1:9', api_key: abc, budget: {requests_per_second: 0.1}}]\n"
-            f"web: {{listen: '127.0.0.1:0'}}\nstate: {{path: {tmp_path}/state.db}}\nendpoints: [{endpoints}]\n"
-        )
-        before, traced = lines, sys.gettrace()
-        sys.settrace(count)
-        try:
-            daemon = await Daemon.start(load(file, {}, {}), lambda: load(file, {}, {}))
-            await daemon.reload()
-        finally:
-            sys.settrace(traced)
-        await daemon.stop()
-        return lines - before
-
-    base, few, many = [await work(number) for number in (1, 21, 81)]
-    # Four times as many: 4 if it is proportional, 16 if it is a square. The longer it takes, the more ticks are in it.
-    assert (many - base) / (few - base) < 8

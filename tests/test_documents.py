@@ -112,7 +112,7 @@ async def test_the_architecture_lists_the_files_of_a_poll_a_scrape_and_a_setting
             listed, _, others = (set(re.findall(r"`([\w/]+\.py)`", each)) for each in text.partition("\nBesides: "))
             assert (title, listed - ran[title], ran[title] - listed - others) == (title, set(), set())
             ran.pop(title)
-    assert ran == {}, "python -m tests.way prints the files"
+    assert ran == {}
 
 
 def test_the_documents_name_every_command_and_most_targets() -> None:

@@ -1,11 +1,7 @@
-"""Follows one zone's polls, and the scrapes of the exporter, through the package: which files and functions run.
-
-python -m tests.way    poll and scrape for 16 seconds, and load settings, and print them
-"""
+"""Follows one zone's polls, and the scrapes of the exporter, through the package: which files and functions run."""
 
 import asyncio
 import sys
-import tempfile
 import threading
 import urllib.request
 from collections import defaultdict
@@ -123,21 +119,3 @@ async def _scrape(daemon: Daemon, platform: Platform, polls: int) -> None:
     while len(platform.seen) < asked:
         await asyncio.to_thread(lambda: urllib.request.urlopen(request, timeout=30).read())  # noqa: S310
         await asyncio.sleep(1)
-
-
-def main() -> None:
-    """Print the files of each part, with their functions."""
-    with tempfile.TemporaryDirectory() as folder:
-        parts = asyncio.run(follow(POLLS, Path(folder)))
-        sys.stdout.write(f"a setting: {' '.join(sorted(loading(Path(folder))))}\n")
-    for part, files in parts.items():
-        sys.stdout.write(f"{part}: {sum(map(len, files.values()))} functions in {len(files)} files\n")
-        for file, names in sorted(files.items()):
-            shown = " ".join(sorted(name.partition(":")[0] for name in names))
-            sys.stdout.write(f"  {file:45s} {len(names):3d}  {shown}\n")
-    both = {(file, name) for files in parts.values() for file, names in files.items() for name in names}
-    sys.stdout.write(f"all: {len(both)} functions in {len({file for file, _ in both})} files\n")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,11 +1,9 @@
 """Polls go on at their interval when this machine's clock is set."""
 
-from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from exporter.polling.ticks import Every, MonotonicTime
 from tests.counters.process import Exporter
 from tests.exporter_parts import account_at, only
 from tests.polling.platform import running
@@ -40,20 +38,3 @@ def test_polls_go_on_when_the_clock_is_set_back_and_forth_by_an_hour_a_week_or_d
                 assert exporter.answers("/-/healthy")
         finally:
             exporter.end()
-
-
-@pytest.mark.parametrize(
-    ("passed", "following"),
-    [(0.0, [10.0]), (9.0, [10.0]), (10.0, [20.0, 20.0]), (3600.0, [3600.0, 3610.0])],
-)
-def test_a_tick_is_due_once_however_many_intervals_have_passed(passed: float, following: list[float]) -> None:
-    clock = [1_000.0]
-    zone = MonotonicTime(lambda: clock[0])
-    began = datetime.now(zone)
-    trigger, due = Every(10.0), Every(10.0).get_next_fire_time(None, began)
-    clock[0] += passed
-    found = [due]
-    while found[-1] <= datetime.now(zone):
-        found.append(trigger.get_next_fire_time(found[-1], datetime.now(zone)))
-    assert found[-1] - began in {timedelta(seconds=one) for one in following}
-    assert len(found) <= 3
