@@ -27,6 +27,7 @@ PLACES: Final = (
     "docs/start.md",
     "exporter/assets/shipped.py",
     "tests/commands/test_assets.py",
+    "tests/deploy/rendered/changed-alerts.txt",
     "tests/rules/*.test.yml",
     "tests/rules/test_rules.py",
     "tests/web/page/pages/*.html",
