@@ -357,6 +357,23 @@ async def test_names_that_hang_in_the_resolver_keep_nothing_else(
         ends.set()
 
 
+async def test_a_key_file_is_read_when_threads_can_be_started_again(
+    configured: ConfiguredSandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start, refused = threading.Thread.start, list[str]()
+
+    def refuse(thread: threading.Thread) -> None:
+        if thread.name.startswith("key file") and len(refused) < 5:
+            refused.append(thread.name)
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    async with configured.daemon() as running:
+        await until(running.daemon.polling.accounts.is_authenticated, "a call with the key")
+    assert len(refused) == 5
+
+
 async def test_a_renderer_that_broke_is_said_and_unhealthy(
     configured: ConfiguredSandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
