@@ -169,7 +169,7 @@ def _polls(states: Iterable[Series], sources: Sources, poll: Poll) -> tuple[Poll
     if len(sources) > 1:
         # Days without a count are left out: the oldest day of the window is that of all series.
         shown = [min(source.days) for _, source in sources if isinstance(source, DayBuckets) and source.days]
-        poll = replace(poll, oldest=min(shown, default=None))
+        poll = Poll(poll.now, poll.wall, poll.since, oldest=min(shown, default=None))
     days = [series for series in states if isinstance(series, DaySeries)]
     wholes = [series for series in days if series.is_whole]
     if not wholes and not any(source.is_whole for _, source in sources):

@@ -218,9 +218,11 @@ class Ledger:
         """
         counted: asyncio.Future[Counters] = asyncio.get_running_loop().create_future()
         self._waiting[counted] = entry
-        counted.add_done_callback(self._waiting.pop)
         self.note(entry, counted)
-        return await counted
+        try:
+            return await counted
+        finally:
+            del self._waiting[counted]
 
     def note(self, entry: Entry, counted: "asyncio.Future[Counters] | None" = None) -> None:
         """Store a row without waiting for the commit; `counted` receives its counters."""
