@@ -5,6 +5,7 @@ Importing it takes 0.1 s, of which most is aiohttp.
 
 import asyncio
 import os
+import select
 import socket
 import ssl
 import zlib
@@ -137,6 +138,14 @@ class _Line(ResponseHandler):
         """Expect nothing until the next request."""
         self.is_kept, self._is_asking = True, False
 
+    def has_unread(self) -> bool:
+        """Return whether the system has received something that was not read yet, or the end of the connection."""
+        if self.transport is None:
+            return False
+        received = select.poll()
+        received.register(self.transport.get_extra_info("socket"), select.POLLIN)
+        return bool(received.poll(0))
+
     def data_received(self, data: bytes) -> None:
         """Take in a part of an answer."""
         if self._is_asking:
@@ -160,7 +169,7 @@ class _Connector(aiohttp.TCPConnector):
             line, is_usable = cast("_Line", connection.protocol), False
             try:
                 # In two turns of the loop, what the system has received is read.
-                for _ in range(2):
+                for _ in range(2 if line.has_unread() else 0):
                     await asyncio.sleep(0)
                 is_usable = line.is_connected() and not (line.is_kept and _is_anew.get())
             finally:
