@@ -61,7 +61,8 @@ def exposed(collector: Collector, *polls: Polled, form: Format = Format.TEXT) ->
 def _counted(one: Count, counters: dict[LabelValues, Families], now: datetime) -> Family:
     counted, _ = count_poll(counters.get(one.labels, {}), [one], "", Poll(now, now.timestamp()), math.inf, limit=1000)
     counters[one.labels] = counted
-    series = counted[one.info.name].series
+    # A count that cannot be read begins no family.
+    series = counted[one.info.name].series if one.info.name in counted else {}
     return Family(one.info, tuple(Sample(one.labels + values, state.value) for values, state in series.items()))
 
 
