@@ -85,15 +85,6 @@ class MemoryStorage(Storage):
     """Keeps nothing: counters start again with each process, and no other process can use its memory."""
 
 
-class NullObserver:
-    """Ignores all events of a ledger and its storage, which only the daemon needs: failed writes are logged."""
-
-    def ignore(self, *_: object) -> None:
-        """Ignore an event."""
-
-    corrected = wrote = set_aside = ignore
-
-
 def report(write: Callable[..., object], event: str, **facts: str) -> None:
     """Write a log line if possible: a full disk may hold the log, too, and this must not stop the counters."""
     with suppress(OSError, ValueError):

@@ -394,7 +394,7 @@ class Daemon:
     def _declare(self) -> None:
         """Start the series of all counters, and keep connections free for the calls of all accounts."""
         self.telemetry.declare_counters(_all_families(self.schedule.plans.values()))
-        self.server.leave_room(sum(one.client.rate_limiter.most_in_flight for one in self.schedule.accounts.values()))
+        self.server.leave_room(sum(one.client.rate_limiter.max_in_flight for one in self.schedule.accounts.values()))
 
     def _note_loaded(self) -> None:
         self._config_loaded = self.machine.clocks.wall()

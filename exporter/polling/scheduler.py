@@ -171,7 +171,7 @@ class Schedule:
         )
         starts = asyncio.Lock()
         self.pools = {
-            name: WorkerPool(account.client.rate_limiter.most_in_flight, polls.run, starts)
+            name: WorkerPool(account.client.rate_limiter.max_in_flight, polls.run, starts)
             for name, account in accounts.items()
         }
         self._scheduler = ticks.scheduler(clocks.monotonic)

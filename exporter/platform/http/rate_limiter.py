@@ -8,7 +8,6 @@ is halved. The rate rises again with each answered call. A failed read is retrie
 """
 
 import asyncio
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -48,7 +47,6 @@ class RateLimiter:
     Attributes:
         rate: requests a second that are granted without a 429.
         max_in_flight: calls at once that are granted.
-        most_in_flight: calls at once that are granted without `resize`.
     """
 
     def __init__(
@@ -61,10 +59,6 @@ class RateLimiter:
     ) -> None:
         self.rate = rate
         self.max_in_flight = max_in_flight
-        self.most_in_flight = max_in_flight
-        self._whole_rate = rate
-        # The number of running calls that exceed a reduced limit; when they end, no other call begins.
-        self._too_many = 0
         self._clock = clocks.monotonic
         self._sleep = clocks.sleep
         self._throttled = throttled
@@ -78,15 +72,6 @@ class RateLimiter:
         self._suspect_path: str | None = None
         self._probe: Permit | None = None
         self._settled = asyncio.Event()
-
-    def resize(self, share: float) -> None:
-        """Grant only a part of the original limits, above 0 and at most 1; at least one call at once is granted."""
-        self.rate = self._whole_rate * share
-        before, self.max_in_flight = self.max_in_flight, max(1, math.ceil(self.most_in_flight * share))
-        self._too_many += before - self.max_in_flight
-        while self._too_many < 0:
-            self._too_many += 1
-            self._in_flight.release()
 
     @property
     def effective_rate(self) -> float:
@@ -165,10 +150,7 @@ class RateLimiter:
             answered: the platform gave another answer, good or bad.
             wait: the seconds of its Retry-After, if it sent one.
         """
-        if self._too_many > 0:
-            self._too_many -= 1
-        else:
-            self._in_flight.release()
+        self._in_flight.release()
         if limited:
             self._limited(permit, wait)
         elif answered:

@@ -237,22 +237,3 @@ async def test_a_call_that_is_of_no_use_after_the_pause_is_refused_at_once_and_l
         assert it.refused == [(path, 429, 30.0) for path in names(5, "/early")]
         it.ask("late", "later", until=1000.0 + 31)
         await it.play("30.02 a b late | answer late | 30.5 a b late later")
-
-
-async def test_a_part_of_the_budget_is_a_part_of_its_rate_and_of_its_calls_at_once() -> None:
-    async with limited_calls(rate=1000, max_in_flight=8) as it:
-        # One call at once is always granted.
-        it.rate_limiter.resize(0.001)
-        assert (it.rate_limiter.rate, it.rate_limiter.max_in_flight) == (1, 1)
-        it.rate_limiter.resize(0.25)
-        assert (it.rate_limiter.rate, it.rate_limiter.max_in_flight) == (250, 2)
-        it.ask(*names(20))
-        # Places that were free before the change are given once more.
-        for second in range(1, 7):
-            await it.at(second)
-            assert second < 3 or len(it.permits) == 2
-            await it.play(f"answer {' '.join(it.permits)}")
-        it.rate_limiter.resize(1.0)
-        it.ask(*names(20, "/more/"))
-        await it.at(9)
-        assert len(it.permits) == 8
