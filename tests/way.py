@@ -25,7 +25,6 @@ PARTS = {
     "poll": "poll",
     "count": "poll",
     "ledger": "poll",
-    "storage": "poll",
     "state": "poll",
     "render": "render",
 }

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol
 
 from exporter.clock import SYSTEM, Clocks, PlatformTime
 from exporter.counters.counting import Families, count_poll, left_out, served
@@ -17,8 +17,6 @@ from exporter.counters.upgrade import upgraded
 from exporter.log import logger
 from exporter.metric import Count, Family, Places
 from exporter.targets.target import PollKey
-
-R = TypeVar("R")
 
 LINGER_SECONDS = 0.2
 RETRY_SECONDS = 5.0
@@ -270,7 +268,7 @@ class Ledger:
             is_pulse = not (self._asked.is_set() or self._unsaved or self.fault)
             self._asked.clear()
             requests, self._requests = self._requests, _Requests()
-            await (self._keep_alive() if is_pulse else self._turn(requests))
+            await self._not_holding(self._keep_alive() if is_pulse else self._turn(requests))
         await self._storage.close()
 
     async def _keep_alive(self) -> None:
@@ -287,7 +285,7 @@ class Ledger:
         is_time = self._ending.is_set() or not self.fault or self._clocks.monotonic() >= self._next_try
         if is_time:
             try:
-                await self._not_holding(self._prepare())
+                await self._prepare()
             except StorageError as error:
                 self._failed(_NOT_USABLE, error)
                 is_time = False
@@ -300,7 +298,7 @@ class Ledger:
             if not number % AT_ONCE:
                 await asyncio.sleep(0)
         self._unsaved.update(dict.fromkeys(requests.to_delete - polled))
-        is_saved = is_time and await self._not_holding(self._save())
+        is_saved = is_time and await self._save()
         for number, (entry, future, families) in enumerate(counted, 1):
             if entry.counts:
                 self._owes = not is_saved
@@ -313,15 +311,15 @@ class Ledger:
             if not number % AT_ONCE:
                 await asyncio.sleep(0)
 
-    async def _not_holding(self, work: Coroutine[Any, Any, R]) -> R:
-        """Await work with the storage; while it hangs, polls go on with the counters that were committed last."""
-        task = asyncio.create_task(work, name="storage")
+    async def _not_holding(self, work: Coroutine[Any, Any, None]) -> None:
+        """Await a turn; while its storage hangs, polls go on with the counters that were committed last."""
+        task = asyncio.create_task(work, name="ledger")
         try:
             while not (await asyncio.wait({task}, timeout=MOST_WAIT_SECONDS))[0]:
                 for future, entry in list(self._waiting.items()):
                     if not future.done():
                         future.set_result(served(self._committed(entry.key), entry.counts))
-            return task.result()
+            task.result()
         finally:
             task.cancel()
 

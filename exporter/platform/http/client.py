@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from exporter.blocking import blocking
 from exporter.clock import SYSTEM, Clocks
 from exporter.platform import errors
 from exporter.platform.errors import CredentialError, PlatformError
@@ -330,8 +331,7 @@ class Client:
             if self.parsing is None or len(raw) <= LONG_BODY:
                 value = responses.payload(operation, raw, status, unreadable)
             else:
-                loop = asyncio.get_running_loop()
-                value = await loop.run_in_executor(self.parsing, responses.payload, operation, raw, status, unreadable)
+                value = await blocking(self.parsing, responses.payload, operation, raw, status, unreadable)
         except PlatformError as error:
             # The body may report a 429 or 503 that the status does not have.
             error.retry_after = self._asked_to_wait(response, date)
