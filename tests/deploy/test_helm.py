@@ -1,10 +1,11 @@
 import json
 import re
 import sys
+import tarfile
 from collections.abc import Callable, Iterator
 from difflib import unified_diff
 from functools import partial
-from http.server import HTTPServer, SimpleHTTPRequestHandler
+from http.server import BaseHTTPRequestHandler, HTTPServer, SimpleHTTPRequestHandler
 from pathlib import Path
 from threading import Thread
 
@@ -114,6 +115,8 @@ def test_the_notes_name_what_there_is(helm: Helm, tmp_path: Path, example: str) 
 def test_a_packaged_chart_carries_the_rules_and_dashboards_of_their_one_place(helm: Helm, tmp_path: Path) -> None:
     helm("package", str(CHART), "--destination", str(tmp_path))
     (package,) = tmp_path.glob("*.tgz")
+    with tarfile.open(package) as archive:
+        assert {Path(name).suffix for name in archive.getnames()} <= {".json", ".md", ".tpl", ".txt", ".yaml", ".yml"}
     enabled = ("--set", "prometheusRule.enabled=true", "--set", "dashboards.enabled=true")
     objects = _objects(helm, *ACCOUNT, *enabled, chart=package)
     held = {each["metadata"]["name"]: each["spec"] for each in objects if each["kind"] == "PrometheusRule"}
@@ -149,6 +152,25 @@ RULE = (*ACCOUNT, "--set", "prometheusRule.enabled=true", "--set")
         (("--set", "config.accounts[0].api_key=x"), "config.accounts.0.api_key"),
         (("--set", "config.databases[0].auth_token=x"), "config.databases.0.auth_token"),
         ((*ACCOUNT, "--set", "config.shard.total=2"), "config.shard"),
+        (
+            (*ACCOUNT, "--set", "monitor.interval=1m,monitor.scrapeTimeout=1m1s"),
+            "1m1s is longer than monitor.interval 1m",
+        ),
+        ((*ACCOUNT, "--set", "extraEnv[0].name=A,extraEnv[1].name=A"), "extraEnv: A is set twice"),
+        (
+            (*ACCOUNT, "--set", "extraEnv[0].name=EDGE_EXPORTER_SHARD__TOTAL"),
+            "SHARD__TOTAL is set twice, or is one that",
+        ),
+        ((*ACCOUNT, "--set", "persistence.size=1GB"), "persistence.size: Does not match"),
+        ((*ACCOUNT, "--set", "resources.limits.memry=1Gi"), 'Property name of "memry" does not match'),
+        ((*ACCOUNT, "--set", "securityContext.readonlyRootFilesystem=true"), "readonlyRootFilesystem is not allowed"),
+        ((*ACCOUNT, "--set", "podSecurityContext.runAsuser=1"), "runAsuser is not allowed"),
+        (
+            (*ACCOUNT, "--set", "existingConfigSecret=x", "--set", "config.log.level=info"),
+            "existingConfigSecret are both",
+        ),
+        ((*ACCOUNT, "--set", "ingress.enabled=true"), "ingress leads to the Service that service.type names"),
+        ((*ACCOUNT, "--set", "probes=null"), "no value probes: --reuse-values leaves out what this version"),
         ((*RULE, "prometheusRule.disabled={EdgeNone}"), "EdgeNone is no alert"),
         ((*RULE, "prometheusRule.overrides.EdgeNone.for=1m"), "EdgeNone is no alert"),
         ((*RULE, "prometheusRule.overrides.EdgeWatchdog.for=soon"), "prometheusRule.overrides.EdgeWatchdog.for"),
@@ -160,6 +182,56 @@ RULE = (*ACCOUNT, "--set", "prometheusRule.enabled=true", "--set")
 )
 def test_values_that_cannot_be_are_refused(helm: Helm, arguments: tuple[str, ...], reason: str) -> None:
     assert reason in helm("template", "edge", str(CHART), *arguments, refuses=True)
+
+
+@pytest.mark.real
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ("persistence.size=5Gi", "has a claim of 1Gi, storageClass null, "),
+        ("persistence.storageClass=-", 'and would have a claim of 1Gi, storageClass "", '),
+        ("persistence.enabled=false", "and would have no claim, which no cluster changes: keep it, or run '"),
+        ("persistence.annotations.a=b", "delete statefulset edge-edge-exporter --cascade=orphan' and upgrade again"),
+        (
+            "nameOverride=my-edge-exporter,fullnameOverride=edge-edge-exporter",
+            "nameOverride changes the labels by which",
+        ),
+        # These pass the checks; the cluster has no kinds that Helm could make objects of.
+        ("persistence.size=1024Mi", "unable to build kubernetes objects"),
+        ("state.existingSecret=edge-state", "unable to build kubernetes objects"),
+    ],
+)
+def test_what_a_cluster_does_not_change_is_refused_before_it_is_asked(helm: Helm, value: str, reason: str) -> None:
+    workload = workload_of(_objects(helm, *ACCOUNT))
+    apps = {"name": "apps", "versions": [{"groupVersion": "apps/v1", "version": "v1"}]}
+    kinds = {"statefulsets": "StatefulSet", "deployments": "Deployment"}
+    resources = [{"name": name, "kind": kind, "namespaced": True, "verbs": ["get"]} for name, kind in kinds.items()]
+    answers: Document = {
+        "/version": {"gitVersion": "v1.34.0"},
+        "/api": {"kind": "APIVersions", "versions": []},
+        "/apis": {"kind": "APIGroupList", "groups": [apps]},
+        "/apis/apps/v1": {"kind": "APIResourceList", "groupVersion": "apps/v1", "resources": resources},
+        "/apis/apps/v1/namespaces/monitoring/statefulsets/edge-edge-exporter": workload,
+        "/api/v1/namespaces/monitoring/secrets": {"kind": "SecretList", "apiVersion": "v1", "items": []},
+    }
+
+    class Cluster(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            answer = answers.get(self.path.partition("?")[0])
+            self.send_response(200 if answer else 404)
+            self.send_header("Content-Type", "application/json")
+            self.end_headers()
+            self.wfile.write(json.dumps(answer or {"kind": "Status", "code": 404, "reason": "NotFound"}).encode())
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Cluster) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        cluster = ("--kube-apiserver", f"http://127.0.0.1:{server.server_port}", "--namespace", "monitoring")
+        refused = helm("install", "edge", str(CHART), *cluster, *ACCOUNT, "--set", value, refuses=True)
+        server.shutdown()
+    assert reason in refused
 
 
 def test_every_value_is_used_and_described_by_the_schema() -> None:

@@ -11,7 +11,7 @@ from prometheus_client import CollectorRegistry
 from exporter.collectors.catalogue import families
 from exporter.exposition.store import HEALTH
 from exporter.telemetry import Telemetry
-from tests.deploy.files import DASHBOARDS, DEPLOY, RELEASE, RULES, Document, documents, run
+from tests.deploy.files import DASHBOARDS, DEPLOY, RELEASE, REPOSITORY, RULES, Document, documents, run
 from tests.deploy.objects import check_objects, of_kind, validate, workload_of
 
 FOLDER = DEPLOY / "kubernetes"
@@ -27,7 +27,11 @@ def test_an_overlay_is_valid_and_what_the_exporter_takes(kustomize: Build, tmp_p
     check_objects(objects, tmp_path, f"kustomize-{overlay}", "monitoring/edge-exporter")
     kinds = {each["kind"] for each in objects}
     assert ({"PodMonitor", "PrometheusRule"} & kinds == set()) == (overlay == "without-operator")
-    (exporter,) = workload_of(objects)["spec"]["template"]["spec"]["containers"]
+    workload = workload_of(objects)
+    # kubectl leaves a workload of another kind running beside the new one.
+    former = f"delete {workload['kind'].lower()} {workload['metadata']['name']} "
+    assert former in (REPOSITORY / "docs" / "upgrading.md").read_text()
+    (exporter,) = workload["spec"]["template"]["spec"]["containers"]
     assert exporter["image"] == f"localhost/edge-exporter:{RELEASE}"
 
 

@@ -1,32 +1,43 @@
+{{- define "edge-exporter.name" -}}
+{{- .Values.nameOverride | default .Chart.Name -}}
+{{- end -}}
+
+{{- define "edge-exporter.namespace" -}}
+{{- .Values.namespaceOverride | default .Release.Namespace -}}
+{{- end -}}
+
 {{/* The name of every object: short enough for the labels that Kubernetes derives from a StatefulSet's. */}}
 {{- define "edge-exporter.fullname" -}}
 {{- if .Values.fullnameOverride -}}
 {{- .Values.fullnameOverride | trunc 50 | trimSuffix "-" -}}
-{{- else if contains .Chart.Name .Release.Name -}}
+{{- else if contains (include "edge-exporter.name" .) .Release.Name -}}
 {{- .Release.Name | trunc 50 | trimSuffix "-" -}}
 {{- else -}}
-{{- printf "%s-%s" (.Release.Name | trunc 36 | trimSuffix "-") .Chart.Name -}}
+{{- printf "%s-%s" (.Release.Name | trunc (sub 49 (include "edge-exporter.name" . | len) | int) | trimSuffix "-") (include "edge-exporter.name" .) -}}
 {{- end -}}
 {{- end -}}
 
 {{- define "edge-exporter.selector" -}}
-app.kubernetes.io/name: {{ .Chart.Name }}
+app.kubernetes.io/name: {{ include "edge-exporter.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/component: exporter
 {{- end -}}
 
 {{- define "edge-exporter.labels" -}}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
-app.kubernetes.io/name: {{ .Chart.Name }}
+app.kubernetes.io/name: {{ include "edge-exporter.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 app.kubernetes.io/part-of: edge-exporter
 {{- end -}}
 
-{{/* The metadata of an object; `name` or `suffix`, `labels` and `annotations` are its own, and win over those of all. */}}
+{{/* An object's metadata; `name` or `suffix`, `namespace`, `labels` and `annotations` are its own, and win over those of all. */}}
 {{- define "edge-exporter.metadata" -}}
 name: {{ .name | default (include "edge-exporter.fullname" .root) }}{{ with .suffix }}-{{ . }}{{ end }}
+{{- with .namespace | default .root.Values.namespaceOverride }}
+namespace: {{ . }}
+{{- end }}
 labels: {{- merge (dict) (.labels | default dict) (include "edge-exporter.labels" .root | fromYaml) .root.Values.commonLabels | toYaml | nindent 2 }}
 {{- with merge (dict) (.annotations | default dict) .root.Values.commonAnnotations }}
 annotations: {{- toYaml . | nindent 2 }}
@@ -54,7 +65,24 @@ annotations: {{- toYaml . | nindent 2 }}
 
 {{/* Whether each pod claims a volume for its counters. */}}
 {{- define "edge-exporter.volume" -}}
-{{- if and .Values.persistence.enabled (not .Values.persistence.existingClaim) (not .Values.state.existingSecret) -}}true{{- end -}}
+{{- $is_kept := and .Values.persistence.enabled (not .Values.demo) -}}
+{{- if and $is_kept (not .Values.persistence.existingClaim) (not .Values.state.existingSecret) -}}true{{- end -}}
+{{- end -}}
+
+{{- define "edge-exporter.claimTemplates" -}}
+- metadata:
+    name: state
+    {{- with .Values.persistence.annotations }}
+    annotations: {{- toYaml . | nindent 6 }}
+    {{- end }}
+  spec:
+    accessModes: {{- toYaml .Values.persistence.accessModes | nindent 6 }}
+    {{- with .Values.persistence.storageClass }}
+    storageClassName: {{ ternary "" . (eq "-" .) | quote }}
+    {{- end }}
+    resources:
+      requests:
+        storage: {{ .Values.persistence.size }}
 {{- end -}}
 
 {{/* How many pods there are. */}}
@@ -66,6 +94,34 @@ annotations: {{- toYaml . | nindent 2 }}
 {{- ternary "Deployment" "StatefulSet" (not (empty .Values.state.existingSecret)) -}}
 {{- end -}}
 
+{{/* The container's variables, without extraEnv. */}}
+{{- define "edge-exporter.variables" -}}
+{{- if or .Values.config .Values.existingConfigSecret }}
+- name: EDGE_EXPORTER_CONFIG
+  value: /etc/edge-exporter/config/config.yaml
+{{- end }}
+{{- with .Values.baseUrl }}
+- name: EDGE_EXPORTER_BASE_URL
+  value: {{ . | quote }}
+{{- end }}
+{{- if include "edge-exporter.keySecret" . }}
+- name: EDGE_EXPORTER_API_KEY_FILE
+  value: /etc/edge-exporter/api-key/{{ .Values.apiKey.key }}
+{{- end }}
+{{- with .Values.state.existingSecret }}
+- name: EDGE_EXPORTER_STATE__URL_FILE
+  value: /etc/edge-exporter/state/{{ $.Values.state.key }}
+# Other releases may keep their counters in the same database.
+- name: EDGE_EXPORTER_STATE__INSTALLATION
+  value: {{ include "edge-exporter.namespace" $ }}/{{ include "edge-exporter.fullname" $ }}
+{{- end }}
+# The first that is free in the database, or the number at the end of the pod's name.
+- name: EDGE_EXPORTER_SHARD__INDEX
+  value: auto
+- name: EDGE_EXPORTER_SHARD__TOTAL
+  value: {{ .Values.shards | quote }}
+{{- end -}}
+
 {{/* A probe: what it asks, and how often. */}}
 {{- define "edge-exporter.probe" -}}
 httpGet:
@@ -73,6 +129,15 @@ httpGet:
   port: http
   scheme: {{ ternary "HTTPS" "HTTP" .root.Values.tls }}
 {{ toYaml .timing }}
+{{- end -}}
+
+{{- define "edge-exporter.ipFamilies" -}}
+{{- with .Values.service.ipFamilyPolicy }}
+ipFamilyPolicy: {{ . }}
+{{- end }}
+{{- with .Values.service.ipFamilies }}
+ipFamilies: {{ toJson . }}
+{{- end }}
 {{- end -}}
 
 {{/* What one endpoint of a monitor says, of either kind. */}}
@@ -96,6 +161,9 @@ relabelings:
   # The pod's name stays over a restart; its address, which is the default, would start new series.
   - sourceLabels: [__meta_kubernetes_pod_name]
     targetLabel: instance
+{{- with .Values.monitor.relabelings }}
+{{- toYaml . | nindent 2 }}
+{{- end }}
 metricRelabelings:
 {{- .Files.Get "files/relabeling.yaml" | fromYamlArray | toYaml | nindent 2 }}
 {{- with .Values.monitor.metricRelabelings }}
