@@ -86,27 +86,19 @@ def with_endpoint_files(file: MarkedFile) -> MarkedFile:
     if not isinstance(names, list) or not (own is None or isinstance(own, list)):
         return file
     listed: list[object] = list(own or ())
-    faults, lines, sources = list(file.faults), dict(file.lines), dict(file.sources)
+    faults, places = list(file.faults), dict(file.places)
     for name in names:
         if not isinstance(name, str) or not name.strip():
             continue  # reported where the list is validated
-        further = _read_endpoint_file(Path(file.source).parent / name.strip())
-        faults.extend(further.faults)
-        found = (further.data or {}).get(_LIST)
-        if isinstance(found, list):
-            begin = len(listed)
-            listed += found
-            sources |= dict.fromkeys(((_LIST, place) for place in range(begin, len(listed))), further.source)
-            inside = ((path, line) for path, line in further.lines.items() if path[0:1] == (_LIST,) and path[1:])
-            lines |= {(_LIST, begin + int(path[1]), *path[2:]): line for path, line in inside}
-        elif further.data is not None:
-            faults.append(Fault(*further.locate((_LIST,)), _LIST, "expected a list of endpoints"))
-    return replace(file, data={**data, _LIST: listed}, faults=tuple(faults), lines=lines, sources=sources)
-
-
-def _read_endpoint_file(path: Path) -> MarkedFile:
-    """Read a file of endpoints; faults of the file itself are in the result."""
-    file = read_marked(path, example=f"{_LIST}:")
-    strange = [key for key in file.data or {} if key != _LIST]
-    faults = [Fault(*file.locate((key,)), key, unknown_key(key, [_LIST])) for key in strange]
-    return replace(file, faults=(*file.faults, *faults))
+        further = read_marked(Path(file.source).parent / name.strip(), example=f"{_LIST}:")
+        faults += further.faults
+        for key, found in (further.data or {}).items():
+            if key != _LIST:
+                faults.append(Fault(*further.locate((key,)), key, unknown_key(key, [_LIST])))
+            elif not isinstance(found, list):
+                faults.append(Fault(*further.locate((key,)), key, "expected a list of endpoints"))
+            else:
+                inside = ((path, place) for path, place in further.places.items() if path[0] == _LIST and path[1:])
+                places |= {(_LIST, len(listed) + int(path[1]), *path[2:]): place for path, place in inside}
+                listed += found
+    return replace(file, data={**data, _LIST: listed}, faults=tuple(faults), places=places)

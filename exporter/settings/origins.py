@@ -24,14 +24,13 @@ class Origins:
         """Return what set a value: a flag, a variable, or a file with its line; `default` if nothing did."""
         if path in self._above:
             return self._above[path]
-        source, line = self._file.locate(path)
-        return f"{source}:{line}" if path in self._file.lines else "default"
+        return str(self._file.places[path]) if path in self._file.places else "default"
 
     def locate(self, path: KeyPath) -> tuple[str, int | None]:
         """Return the source and the line of a value, or of the section that should contain it."""
         if path in self._above:
             return self._above[path], None
-        if len(path) > 1 and path[:2] not in self._file.lines:
+        if len(path) > 1 and path[:2] not in self._file.places:
             # No source sets the value; name the variable that could set it.
             return _VARIABLES.get(path, self._file.source), None
         return self._file.locate(path)

@@ -5,12 +5,23 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import NamedTuple
 
 KeyPath = tuple[str | int, ...]
 
 _LONGEST_KEY_SHOWN = 60
 _FLAG_OR_VARIABLE = re.compile(r"--[a-z.-]+|[A-Z]+_[A-Z0-9_]+")
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]+")
+
+
+class Place(NamedTuple):
+    """Where a value was set: in a file with its line, from 1, or by a variable or a flag."""
+
+    source: str
+    line: int | None = None
+
+    def __str__(self) -> str:
+        return self.source if self.line is None else f"{self.source}:{self.line}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +42,9 @@ class Fault:
 
     def __str__(self) -> str:
         """Return one line: `config.yml:12: accounts[0].timeuot: unknown key; did you mean 'timeout'?`."""
-        place = self.source if self.line is None else f"{self.source}:{self.line}"
         # A flag or a variable sets one value, and its name says which.
         path = "" if _FLAG_OR_VARIABLE.fullmatch(self.source) else self.path
-        return ": ".join(part for part in (place, path, self.message) if part)
+        return ": ".join(part for part in (str(Place(self.source, self.line)), path, self.message) if part)
 
 
 class ConfigurationError(Exception):

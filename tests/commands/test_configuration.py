@@ -39,7 +39,8 @@ def account(ca_file: str, name: str = "main") -> str:
           "config.yml:3: accounts[1].ca_file: folder is a directory, expected a file"]),
         (f"accounts:\n  - {account('empty')}\n", {},
          ["config.yml:2: accounts[0].ca_file: empty holds no certificate in PEM form"]),
-        ("web: [1", {}, ["config.yml:1: a list that starts with '[' does not end; expected ',' or ']'"]),
+        ("log: level: info", {},
+         ["config.yml:1: a ':' is not allowed here; quote the value, or look at the indentation"]),
     ],
 )  # fmt: skip
 def test_every_fault_is_told(
