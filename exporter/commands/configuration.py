@@ -16,13 +16,12 @@ def read_configuration(
     """Read the settings from a file, flags (name → text) and environment, then check the files that they name.
 
     Returns:
-        The settings, and the file with its lines.
+        The settings, and the file with the place of each value.
 
     Raises:
         ConfigurationError: it holds every fault of the settings; if they have none, those of the files.
     """
-    file = read_file(config, environ)
-    settings, _ = load_with_origins(file, flags, environ)
+    settings, file = load_with_origins(read_file(config, environ), flags, environ)
     faults = [*_untrustworthy(settings, file)]
     if settings.web.config_file is not None:
         # Load the web server's modules only for such a file. A reload runs this function on a thread, so it does not

@@ -27,12 +27,6 @@ def flags() -> tuple[Flag, ...]:
     return (*ACCOUNT_FLAGS, *others)
 
 
-def list_variables() -> dict[str, KeyPath]:
-    """Return the names that variables of lists would have, for an error message: only the file sets lists."""
-    leaves = _leaves(Sections.model_construct(), ())
-    return {variable_of(*path): path for path, field, _ in leaves if get_origin(field.annotation) is tuple}
-
-
 def _leaves(section: Section, path: KeyPath) -> Iterator[tuple[KeyPath, FieldInfo, object]]:
     """Return the place of every field below a section, and its default; a list of sections is one field."""
     for key, field in type(section).model_fields.items():

@@ -7,14 +7,12 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from exporter.settings.flag import CONFIG_VARIABLE
+from exporter.settings.flag import ACCOUNT_VARIABLES, CONFIG_VARIABLE, DATABASE_VARIABLES
 from exporter.settings.flags import flags as every_flag
-from exporter.settings.flags import list_variables
 from exporter.settings.model import Settings
-from exporter.settings.origins import Origins
 from exporter.settings.service import ShardOrdinalError
-from exporter.settings.sources import Reading
-from exporter.validation.faults import ConfigurationError, Fault, unknown_key
+from exporter.settings.sources import Reading, as_sections, with_first_items
+from exporter.validation.faults import ConfigurationError, Fault, KeyPath, Place, unknown_key
 from exporter.validation.messages import faults_of
 from exporter.validation.yaml_file import MarkedFile, file_names_resolved, read_marked
 
@@ -53,33 +51,44 @@ def load(
 
 def load_with_origins(
     file: MarkedFile, flags: Mapping[str, str] | None, environ: Mapping[str, str], *, host_name: str | None = None
-) -> tuple[Settings, Origins]:
-    """Load the settings with a file that was read already, and the origins of values; raises ConfigurationError."""
-    file = with_endpoint_files(file)
+) -> tuple[Settings, MarkedFile]:
+    """Load the settings with a file that was read already; raises ConfigurationError.
+
+    Returns:
+        The settings, and the file with all endpoints, and with the places of what flags and variables set.
+    """
+    file = _with_endpoint_files(file)
     resolved = file_names_resolved(file.data or {}, Path(file.source).parent)
-    reading = Reading(every_flag(), list_variables(), resolved)
+    reading = Reading(every_flag(), resolved)
     environment, command_line = reading.variables(environ), reading.flags(flags or {})
+    above = {path: Place(name) for path, (_, name) in (environment | command_line).items()}
+    file = replace(file, places={**file.places, **above})
     faults = [*file.faults, *reading.faults]
-    origins = Origins(file, {path: name for path, (_, name) in (environment | command_line).items()})
     settings = None
     if file.data is not None:
         try:
-            above = [{path: text for path, (text, _) in given.items()} for given in (command_line, environment)]
-            settings = Settings(above, **resolved)
+            lowest = with_first_items(resolved, environment, command_line)
+            settings = Settings(as_sections(command_line), as_sections(environment), **lowest)
             settings.own_shard(host_name or socket.gethostname())
         except ValidationError as error:
-            faults.extend(faults_of(error, Settings, origins.locate))
+            faults.extend(faults_of(error, Settings, lambda path: _settable(path, file)))
         except ShardOrdinalError as error:
-            faults.append(Fault(*origins.locate(("shard", "index")), "shard.index", str(error)))
+            faults.append(Fault(*file.locate(("shard", "index")), "shard.index", str(error)))
     if faults or settings is None:
         # Files with their lines first, then flags and variables.
         ordered = sorted(dict.fromkeys(faults), key=lambda fault: (fault.line is None, fault.source, fault.line or 0))
         raise ConfigurationError(ordered)
-    settings.come_from(origins)
-    return settings, origins
+    settings.come_from(file)
+    return settings, file
 
 
-def with_endpoint_files(file: MarkedFile) -> MarkedFile:
+def _settable(path: KeyPath, file: MarkedFile) -> Place:
+    """Return the place of a value; the variable that could set it if the file lacks the account or database."""
+    variable = next((name for name, place in (ACCOUNT_VARIABLES | DATABASE_VARIABLES).items() if place == path), None)
+    return file.locate(path) if variable is None or path[:2] in file.places else Place(variable)
+
+
+def _with_endpoint_files(file: MarkedFile) -> MarkedFile:
     """Add the endpoints of the files that a configuration names under `endpoint_files`, relative to its directory."""
     data = file.data or {}
     names, own = data.get(_FILES), data.get(_LIST)

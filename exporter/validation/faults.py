@@ -68,9 +68,9 @@ def written(path: KeyPath) -> str:
     return text
 
 
-def suggestion(wrong: str, known: Iterable[str]) -> str:
+def suggestion(wrong: str, known: Iterable[str], similarity: float = 0.6) -> str:
     """Return `; did you mean 'timeout'?`; empty if no known name is similar."""
-    near = get_close_matches(wrong, list(known), n=1, cutoff=0.6)
+    near = get_close_matches(wrong, list(known), n=1, cutoff=similarity)
     return f"; did you mean '{near[0]}'?" if near else ""
 
 

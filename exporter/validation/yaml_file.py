@@ -13,6 +13,9 @@ import yaml
 from exporter.foreign.regular_file import read_regular, unreadable
 from exporter.validation.faults import Fault, KeyPath, Place, written
 
+# Mappings of mappings, lists, texts and None.
+Data = dict[str, object]
+
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _OWN_TAG = "tag:yaml.org,2002:"
 _FILE_SUFFIX = "_file"
@@ -39,19 +42,23 @@ _WORDING = {
 
 @dataclass(frozen=True, slots=True)
 class MarkedFile:
-    """The content of a YAML file.
+    """The content of a YAML file. All files are equal, so that settings from different files are if they say the same.
 
     Attributes:
         source: The name of the file as the user gave it.
-        data: Mappings of mappings, lists, texts and None; None if the file does not contain a mapping.
+        data: What it says; None if the file does not contain a mapping.
         faults: What is wrong with the file as YAML.
         places: The place of each value, by its path.
     """
 
-    source: str
-    data: dict[str, object] | None
-    faults: tuple[Fault, ...] = ()
-    places: Mapping[KeyPath, Place] = field(default_factory=dict)
+    source: str = field(compare=False)
+    data: Data | None = field(compare=False)
+    faults: tuple[Fault, ...] = field(default=(), compare=False)
+    places: Mapping[KeyPath, Place] = field(default_factory=dict, compare=False)
+
+    def origin(self, path: KeyPath) -> str:
+        """Return what set a value; `default` if nothing did."""
+        return str(self.places.get(path, "default"))
 
     def locate(self, path: KeyPath) -> Place:
         """Return the place of the value at the path, or of the nearest mapping or list around it."""
@@ -89,7 +96,7 @@ def parse_marked(text: str, source: str, *, example: str, may_be_empty: bool = F
         root = loader.get_single_node()
         if isinstance(root, yaml.MappingNode):
             reader = _Reader(source)
-            data: dict[str, object] = {}
+            data: Data = {}
             reader.add(root, (), data)
             return MarkedFile(source, data, tuple(reader.faults), reader.places)
         if root is None and may_be_empty:
@@ -113,7 +120,7 @@ def parse_marked(text: str, source: str, *, example: str, may_be_empty: bool = F
     return _refused(source, message, line)
 
 
-def file_names_resolved(data: Mapping[str, object], directory: Path) -> dict[str, object]:
+def file_names_resolved(data: Mapping[str, object], directory: Path) -> Data:
     """Return the data with every file name made relative to a directory; file names are values of `*_file` keys."""
 
     def resolved(value: object, key: str = "") -> object:
@@ -160,7 +167,7 @@ class _Reader:
         self._source = source
         self._left = _MOST_VALUES
 
-    def add(self, node: yaml.MappingNode, path: KeyPath, made: dict[str, object]) -> None:
+    def add(self, node: yaml.MappingNode, path: KeyPath, made: Data) -> None:
         """Add the entries of a mapping that `made` lacks, then those of its merge keys."""
         self._count(path)
         lines: dict[str, int] = {}
@@ -190,7 +197,7 @@ class _Reader:
             return None if node.style is None and node.value in _NULL else _text(node)
         if isinstance(node, yaml.SequenceNode):
             return [self._read(item, (*path, place), _line(item)) for place, item in enumerate(node.value)]
-        made: dict[str, object] = {}
+        made: Data = {}
         if isinstance(node, yaml.MappingNode):
             self.add(node, path, made)
         return made

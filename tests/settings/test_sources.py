@@ -127,8 +127,8 @@ UNKNOWN = {
     "EDGE_EXPORTER_LOG_LEVEL": "unknown variable; did you mean 'EDGE_EXPORTER_LOG__LEVEL'?",
     "EDGE_EXPORTER_API_KEYFILE": "unknown variable; did you mean 'EDGE_EXPORTER_API_KEY_FILE'?",
     "EDGE_EXPORTER_CONFIG_FILE": "unknown variable; did you mean 'EDGE_EXPORTER_WEB__CONFIG_FILE'?",
-    "EDGE_EXPORTER_SERIES__DENY": "series.deny is a list, which only the configuration file can set",
-    "EDGE_EXPORTER_ZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZ": "unknown variable",
+    "EDGE_EXPORTER_SERIES__DENY": "unknown variable; only the configuration file sets lists",
+    "EDGE_EXPORTER_ZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZ": "unknown variable; only the configuration file sets lists",
     "--web.lisen": "unknown flag; did you mean '--web.listen'?",
 }
 

@@ -19,7 +19,6 @@ from exporter.commands.output.progress import progress_bars
 from exporter.commands.output.table import lay_out
 from exporter.foreign.terminal import escape
 from exporter.platform.errors import MESSAGE_LIMIT, one_line
-from exporter.settings.loading import with_endpoint_files
 from exporter.settings.model import Settings
 from exporter.settings.warnings import exposed, misnamed
 from exporter.validation.faults import ConfigurationError, Fault, written
@@ -78,9 +77,8 @@ def _valid(settings: Settings) -> str:
 
 def _warnings(settings: Settings, file: MarkedFile) -> list[str]:
     """Return the warnings, a line each: exposed credentials, odd names."""
-    whole = with_endpoint_files(file)
     found = (*exposed(settings), *misnamed(settings.endpoints))
-    return [one_line(str(Fault(*whole.locate(path), written(path), message))) for path, message in found]
+    return [one_line(str(Fault(*file.locate(path), written(path), message))) for path, message in found]
 
 
 def _state_faults(settings: Settings, file: MarkedFile) -> Iterator[Fault]:

@@ -31,8 +31,8 @@ Value = tuple[KeyPath, object, str]
 
 def show(config: Path | None, flags: Mapping[str, str], *, is_json: bool) -> None:
     """Print the merged settings."""
-    settings, origins = load_with_origins(read_file(config, os.environ), flags, os.environ)
-    values = list(_values(settings, (), origins.origin))
+    settings, file = load_with_origins(read_file(config, os.environ), flags, os.environ)
+    values = list(_values(settings, (), file.origin))
     if is_json:
         found = [{"path": written(path), "value": value, "origin": origin} for path, value, origin in values]
         echo(json.dumps(found, indent=2, ensure_ascii=False))
