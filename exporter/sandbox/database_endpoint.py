@@ -37,9 +37,9 @@ async def _on_pipeline(request: Request) -> Response:
         body = await body_bytes(request, _LARGEST_PIPELINE)
         if request.url.path.endswith("/cursor"):
             cursor = hrana.Cursor.model_validate_json(body)
-            batch = hrana.Batch(type="batch", batch=cursor.batch)
-            return _cursor(await database.answer(hrana.Pipeline(baton=cursor.baton, requests=(batch,)), kind))
-        return payload(await database.answer(hrana.Pipeline.model_validate_json(body), kind))
+            batch = hrana.ExecuteBatch(type="batch", batch=cursor.batch)
+            return _cursor(database.answer(hrana.Pipeline(baton=cursor.baton, requests=[batch]), kind))
+        return payload(database.answer(hrana.Pipeline.model_validate_json(body), kind))
     except RequestError as error:
         wrong, status = str(error), error.status
     except ValidationError as error:

@@ -5,7 +5,6 @@ from typing import Final
 from exporter.sandbox.breaches import RateLimits
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.containers import Images
-from exporter.sandbox.database import Database
 from exporter.sandbox.dns import DnsZones
 from exporter.sandbox.keys import DatabaseTokens, sandbox_keys
 from exporter.sandbox.noise import Noise
@@ -15,6 +14,7 @@ from exporter.sandbox.scripting import Scripts
 from exporter.sandbox.search import ResourceIds, Search
 from exporter.sandbox.seed import seed as seeded
 from exporter.sandbox.shield import ShieldZones
+from exporter.sandbox.streams import Database
 from exporter.sandbox.waf import Waf
 
 DATABASES: Final = ("orders", "billing")

@@ -1,24 +1,18 @@
 """The sandbox's database: access, streams, limits, writes; the golden and `test_libsql` have answers to statements."""
 
-import asyncio
 from typing import Any
-from unittest.mock import patch
 
 import httpx
 import pytest
 
-from exporter.sandbox import hrana
 from exporter.sandbox.clock import WorldClock
-from exporter.sandbox.database import Database
-from exporter.sandbox.keys import DATABASE_TOKEN_FULL, DATABASE_TOKEN_READ_ONLY, TokenKind
-from exporter.sandbox.noise import Noise
-from exporter.sandbox.stream import Stream
+from exporter.sandbox.keys import DATABASE_TOKEN_FULL, DATABASE_TOKEN_READ_ONLY
 from exporter.sandbox.world import World
 from tests.sandbox.conftest import NOON
 from tests.sandbox.pipelines import AUTOCOMMIT, CLOSE, Request, batch, execute, sequence, step, store, stored
 
 FOR_EVER = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT sum(x) FROM n"
-LARGE = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 20) SELECT hex(zeroblob(400000)) FROM n"
+LARGE = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 60000) SELECT x FROM n"
 
 
 class SteppingClock:
@@ -176,7 +170,7 @@ async def test_orders_are_not_updated_during_a_client_s_transaction_nor_created_
     await full.results(execute("DROP TABLE orders"))
     clock.advance(3_600)
     (answer, _) = await reader.results(execute(newest))
-    assert answer["error"]["message"] == "SQLite error: no such table: orders"
+    assert answer["error"]["message"] == "SQL input error: no such table: orders"
 
 
 @pytest.mark.parametrize("depth", [60, 100_000])
@@ -207,14 +201,6 @@ async def test_a_statement_that_takes_too_much_fails_and_the_next_one_runs(
     assert (failed["error"], closed["type"]) == (error, "ok")
 
 
-async def test_a_long_statement_does_not_delay_other_requests(reader: Pipeline, monotonic: SteppingClock) -> None:
-    long = asyncio.create_task(reader.results(execute(FOR_EVER)))
-    assert await reader.row("SELECT 1") == ["1"]
-    assert not long.done()
-    monotonic.step = 0.1
-    assert (await long)[0]["type"] == "error"
-
-
 async def test_a_stream_expires_ten_seconds_after_its_last_request(reader: Pipeline, monotonic: SteppingClock) -> None:
     batons = [await reader.baton() for _ in range(2)]
     monotonic.value += 9.9
@@ -233,16 +219,3 @@ async def test_a_database_that_was_closed_begins_anew(full: Pipeline, world: Wor
     world.close()
     assert (await full.results(execute("SELECT * FROM t")))[0]["type"] == "error"
     assert await full.row("SELECT count(*) FROM orders") == ["8640"]
-
-
-async def test_the_stream_of_a_cancelled_request_is_closed() -> None:
-    database = Database(Noise(1), WorldClock())
-    pipeline = hrana.Pipeline.model_validate({"requests": [execute(LARGE)]})
-    answer = asyncio.create_task(database.answer(pipeline, TokenKind.READ_ONLY))
-    with patch.object(Stream, "close", autospec=True, side_effect=Stream.close) as close:
-        await asyncio.sleep(0)
-        answer.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await answer
-        close.assert_called_once()
-    database.close()

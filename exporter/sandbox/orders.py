@@ -1,0 +1,68 @@
+"""The sample table of every database: orders, which are placed and shipped as the world's time passes."""
+
+import sqlite3
+from typing import Final
+
+from exporter.sandbox.noise import Noise
+from exporter.sandbox.timestamps import DAY, iso_naive
+
+_INTERVAL: Final = 300
+_KEPT: Final = 30 * DAY
+_REGIONS: Final = ("eu", "us", "asia", "oceania")
+_REGION, _CUSTOMER, _TOTAL, _SHIPS, _DELAY = range(1, 6)
+_FRESH: Final = 30.0
+_SCHEMA: Final = """
+CREATE TABLE orders (
+    id INTEGER PRIMARY KEY,
+    region TEXT NOT NULL,
+    customer TEXT NOT NULL,
+    total REAL NOT NULL,
+    placed TEXT NOT NULL,
+    shipped TEXT
+)
+"""
+
+
+class Orders:
+    """The table `orders`: an order every five minutes, for the last thirty days."""
+
+    def __init__(self, noise: Noise, connection: sqlite3.Connection) -> None:
+        """Create the table."""
+        self._noise = noise
+        self._connection = connection
+        self._upto: float | None = None
+        connection.execute(_SCHEMA)
+
+    def refresh(self, now: float) -> None:
+        """Update the table to the world's time; no-op within thirty seconds of the last update."""
+        since = now - _KEPT if self._upto is None else max(self._upto, now - _KEPT)
+        if self._upto is not None and now - self._upto < _FRESH:
+            return
+        connection = self._connection
+        new = [self._order(number, now) for number in range(int(since // _INTERVAL) + 1, int(now // _INTERVAL) + 1)]
+        connection.execute("BEGIN IMMEDIATE")
+        with connection:
+            connection.executemany("INSERT OR IGNORE INTO orders VALUES (?, ?, ?, ?, ?, ?)", new)
+            waiting = connection.execute("SELECT id FROM orders WHERE shipped IS NULL").fetchall()
+            shipped = [(self._shipped(number, now), number) for (number,) in waiting]
+            connection.executemany("UPDATE orders SET shipped = ? WHERE id = ?", shipped)
+            connection.execute("DELETE FROM orders WHERE placed <= ?", (iso_naive(now - _KEPT),))
+        self._upto = now
+
+    def _order(self, number: int, now: float) -> tuple[int, str, str, float, str, str | None]:
+        noise = self._noise
+        return (
+            number,
+            noise.choice(_REGIONS, _REGION, number),
+            f"customer-{noise.whole(1, 400, _CUSTOMER, number)}",
+            round(5 * 60 ** noise.fraction(_TOTAL, number), 2),
+            iso_naive(number * _INTERVAL),
+            self._shipped(number, now),
+        )
+
+    def _shipped(self, number: int, now: float) -> str | None:
+        noise = self._noise
+        if not noise.chance(0.98, _SHIPS, number):
+            return None
+        moment = number * _INTERVAL + noise.between(1_800, 1.5 * DAY, _DELAY, number)
+        return iso_naive(moment) if moment <= now else None

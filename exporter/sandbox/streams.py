@@ -1,0 +1,198 @@
+"""The databases: streams of requests on real SQL, with batons and two kinds of tokens."""
+
+import contextlib
+import sqlite3
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final, NamedTuple
+
+from exporter.sandbox import hrana
+from exporter.sandbox.clock import WorldClock
+from exporter.sandbox.hrana import ProtocolError
+from exporter.sandbox.keys import TokenKind
+from exporter.sandbox.noise import Noise
+from exporter.sandbox.orders import Orders
+from exporter.sandbox.sql import Session, SqlError, connect, split
+
+_BATON_SECONDS: Final = 10.0
+_REQUEST_SECONDS: Final = 2.0
+_MOST_STREAMS: Final = 64
+
+
+class Stream:
+    """Requests on one connection, with its stored SQL texts; they run in the loop, because each is short."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._stored: dict[int, str] = {}
+        self.is_closed = False
+
+    def close(self) -> None:
+        """End the stream; an open transaction is rolled back."""
+        self._session.connection.close()
+        self.is_closed = True
+
+    def run(self, requests: list[hrana.StreamRequest]) -> list[dict[str, Any]]:
+        """Execute requests and return their results.
+
+        Raises:
+            ForbiddenError: a request would write, and the connection is read-only.
+            ProtocolError: a request violates the protocol; those before it are executed.
+        """
+        results: list[dict[str, Any]] = []
+        self._session.set_deadline(_REQUEST_SECONDS)
+        for request in requests:
+            if self.is_closed and request.type != "close":
+                raise ProtocolError("The stream was closed")
+            try:
+                results.append({"type": "ok", "response": {"type": request.type, **self._respond(request)}})
+            except SqlError as error:
+                results.append({"type": "error", "error": error.answer()})
+        return results
+
+    def _respond(self, request: hrana.StreamRequest) -> dict[str, Any]:
+        match request:
+            case hrana.Execute(stmt=stmt):
+                return {"result": self._execute(stmt)}
+            case hrana.ExecuteBatch(batch=batch):
+                return {"result": self._batch(batch)}
+            case hrana.OfText(type="describe"):
+                return {"result": self._session.describe(self._text(request))}
+            case hrana.OfText():
+                for statement in split(self._text(request)):
+                    self._session.run(statement)
+            case hrana.OfStored(type="store_sql", sql_id=sql_id, sql=sql):
+                self._stored[sql_id] = sql
+            case hrana.OfStored(sql_id=sql_id):
+                self._stored.pop(sql_id, None)
+            case hrana.Plain(type="close"):
+                self.close()
+            case hrana.Plain():
+                return {"is_autocommit": self._is_autocommit()}
+        return {}
+
+    def _is_autocommit(self) -> bool:
+        return not self._session.connection.in_transaction
+
+    def _execute(self, stmt: hrana.Stmt) -> dict[str, Any]:
+        named = {argument.name.lstrip(":@$"): argument.value for argument in stmt.named_args}
+        return self._session.run(self._text(stmt), named or stmt.args)
+
+    def _batch(self, batch: hrana.Batch) -> dict[str, Any]:
+        results: list[dict[str, Any] | None] = []
+        errors: list[dict[str, str] | None] = []
+        for step in batch.steps:
+            result = error = None
+            runs = step.condition is None or hrana.holds(
+                step.condition, results, errors, autocommit=self._is_autocommit()
+            )
+            if runs:
+                try:
+                    result = self._execute(step.stmt)
+                except SqlError as failure:
+                    error = failure.answer()
+            results.append(result)
+            errors.append(error)
+        return {"step_results": results, "step_errors": errors}
+
+    def _text(self, source: hrana.Source) -> str:
+        if source.sql is not None and source.sql_id is None:
+            return source.sql
+        if source.sql is None and source.sql_id in self._stored:
+            return self._stored[source.sql_id]
+        raise ProtocolError("Either `sql` or the `sql_id` of a stored text is required, and not both")
+
+
+class _Parked(NamedTuple):
+    """A stream that waits for its next pipeline."""
+
+    stream: Stream
+    kind: TokenKind
+    until: float
+
+
+class _File:
+    """The file of a database, in a folder of its own, with the sample table."""
+
+    def __init__(self, noise: Noise) -> None:
+        self._folder = TemporaryDirectory(prefix="sandbox-database-", ignore_cleanup_errors=True)
+        self.path = str(Path(self._folder.name) / "database.sqlite3")
+        sqlite3.connect(self.path).close()
+        self._keeper = connect(self.path, read_only=False)
+        self._keeper.execute("PRAGMA journal_mode=WAL")
+        self._keeper.execute("PRAGMA synchronous=OFF")
+        self._orders = Orders(noise, self._keeper)
+
+    def refresh(self, now: float) -> None:
+        """Update the sample table, unless a client has locked or changed it."""
+        with contextlib.suppress(sqlite3.Error):
+            self._orders.refresh(now)
+
+    def close(self) -> None:
+        """Remove the file."""
+        self._keeper.close()
+        self._folder.cleanup()
+
+
+class Database:
+    """One database; its file is created when it is first used."""
+
+    def __init__(self, noise: Noise, clock: WorldClock) -> None:
+        self._noise = noise
+        self._clock = clock
+        self._batons = 0
+        self._parked: dict[str, _Parked] = {}
+        self._file: _File | None = None
+
+    def answer(self, pipeline: hrana.Pipeline, kind: TokenKind) -> dict[str, Any]:
+        """Execute a pipeline.
+
+        Raises:
+            ForbiddenError: a request would write, and the token is read-only.
+            ProtocolError: the baton is not valid, or a request violates the protocol.
+        """
+        self._file = self._file or _File(self._noise)
+        self._file.refresh(self._clock.now())
+        self._expire()
+        if pipeline.baton is None:
+            connection = connect(self._file.path, read_only=kind is TokenKind.READ_ONLY)
+            stream = Stream(Session(connection, self._clock.monotonic))
+        else:
+            stream = self._resumed(pipeline.baton, kind)
+        try:
+            results = stream.run(pipeline.requests)
+        except BaseException:
+            stream.close()
+            raise
+        return {"baton": None if stream.is_closed else self._park(stream, kind), "base_url": None, "results": results}
+
+    def close(self) -> None:
+        """Close every connection and remove the file; a later use begins with a new one."""
+        for parked in self._parked.values():
+            parked.stream.close()
+        self._parked.clear()
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _expire(self) -> None:
+        now = self._clock.monotonic()
+        for baton in [baton for baton, parked in self._parked.items() if parked.until <= now]:
+            self._parked.pop(baton).stream.close()
+
+    def _resumed(self, baton: str, kind: TokenKind) -> Stream:
+        parked = self._parked.pop(baton, None)
+        if parked is not None and parked.kind is kind:
+            return parked.stream
+        if parked is not None:
+            parked.stream.close()
+        raise ProtocolError("The baton is invalid, or its stream has expired")
+
+    def _park(self, stream: Stream, kind: TokenKind) -> str:
+        if len(self._parked) >= _MOST_STREAMS:
+            oldest = next(iter(self._parked))
+            self._parked.pop(oldest).stream.close()
+        self._batons += 1
+        baton = self._noise.guid(self._batons)
+        self._parked[baton] = _Parked(stream, kind, self._clock.monotonic() + _BATON_SECONDS)
+        return baton
