@@ -9,7 +9,7 @@ from exporter.http_server.connections import Connections, file_limit
 from exporter.http_server.server import LoopServer, bind
 from exporter.log import logger
 from exporter.web.auth.access import AccessControl
-from exporter.web.auth.tls import ServerTls, prefers_curve_unset
+from exporter.web.auth.tls import ServerTls
 from exporter.web.auth.web_config import WebConfig, load_web_config
 
 MOST_CONNECTIONS = 512
@@ -99,7 +99,6 @@ class WebServer:
 
 
 def _report(config: WebConfig) -> None:
-    """Log the parts of a web configuration that do not work exactly as written."""
-    tls = config.tls()
-    if tls is not None and prefers_curve_unset(tls):
-        logger().warning("this Python cannot exclude other curves, X25519 is preferred", key="curve_preferences")
+    """Log the part of a web configuration that has no effect."""
+    if config.rate_limit:
+        logger().warning("rate_limit of the web configuration has no effect")

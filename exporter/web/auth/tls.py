@@ -1,23 +1,41 @@
-"""The server's TLS context. It is reloaded when its files change, so that a renewed certificate is served at once."""
+"""The server's TLS: its settings, and its context, which is made anew when a certificate is renewed."""
 
 import asyncio
 import os
 import ssl
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, SecretStr
+from pydantic_core import InitErrorDetails
 
 from exporter.blocking import blocking
 from exporter.foreign.regular_file import read_regular, unreadable
 from exporter.log import logger
-from exporter.web.auth.tls_settings import TlsSettings, openssl_ciphers
+from exporter.validation.section import Section, at, expected, items, refused
 
 _VERSIONS = {"TLS12": ssl.TLSVersion.TLSv1_2, "TLS13": ssl.TLSVersion.TLSv1_3}
 _CURVES = {"CurveP256": "prime256v1", "CurveP384": "secp384r1", "CurveP521": "secp521r1", "X25519": "X25519"}
 LONGEST_LOOK = 1.0
-# The capacity of a pipe, in bytes.
-LARGEST_INLINE = 64 * 1024
+# The standard's names of cipher suites, which the file uses, and their names in OpenSSL. TLS 1.3 suites are always on.
+_CIPHERS: Mapping[str, str] = {
+    "TLS_AES_128_GCM_SHA256": "",
+    "TLS_AES_256_GCM_SHA384": "",
+    "TLS_CHACHA20_POLY1305_SHA256": "",
+    "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256": "ECDHE-ECDSA-AES128-GCM-SHA256",
+    "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384": "ECDHE-ECDSA-AES256-GCM-SHA384",
+    "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256": "ECDHE-ECDSA-CHACHA20-POLY1305",
+    "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA": "ECDHE-ECDSA-AES128-SHA",
+    "TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA": "ECDHE-ECDSA-AES256-SHA",
+    "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256": "ECDHE-RSA-AES128-GCM-SHA256",
+    "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384": "ECDHE-RSA-AES256-GCM-SHA384",
+    "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256": "ECDHE-RSA-CHACHA20-POLY1305",
+    "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA": "ECDHE-RSA-AES128-SHA",
+    "TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA": "ECDHE-RSA-AES256-SHA",
+}
 
 
 class TlsFileError(Exception):
@@ -28,128 +46,128 @@ class TlsFileError(Exception):
         super().__init__(message)
 
 
-class Pem:
-    """A text in PEM form: of a file, or of the configuration itself if it names no file.
+def _openssl_name(cipher: str) -> str:
+    if cipher not in _CIPHERS:
+        raise expected("the name of a cipher suite such as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256")
+    return _CIPHERS[cipher]
 
-    `key` is the configuration key of the text (that of the file has `_file` at its end), and `what` is what the text
-    must contain, such as `CERTIFICATE`. Raises TlsFileError if the file cannot be read, or contains no such block.
+
+Curve = Literal["CurveP256", "CurveP384", "CurveP521", "X25519"]
+
+
+class TlsSettings(Section):
+    """Encryption of connections, and the clients that may connect.
+
+    Certificate, key and authorities are each a file or a text in PEM form; if both are given, the file is used. Cipher
+    suites are stored by their names in OpenSSL, empty for those of TLS 1.3. Python can set only one curve.
     """
 
-    def __init__(self, key: str, file: Path | None, text: str | None, what: str) -> None:
-        self.name = key if file is None else f"{key}_file"
-        self.file = file
-        try:
-            self.text = (text or "") if file is None else read_regular(file).decode("ascii", "replace")
-        except OSError as error:
-            raise TlsFileError(self.name, f"{file} {unreadable(error)}") from None
-        if f"{what}-----" not in self.text:
-            raise TlsFileError(self.name, f"{self} holds no {what.lower()} in PEM form")
-        if file is None and len(self.text) > LARGEST_INLINE:
-            raise TlsFileError(self.name, f"{self} is over {LARGEST_INLINE // 1024} KiB long; put it into a file")
+    cert_file: Path | None = None
+    cert: str | None = None
+    key_file: Path | None = None
+    key: SecretStr | None = None
+    client_auth_type: Literal["NoClientCert", "VerifyClientCertIfGiven", "RequireAndVerifyClientCert"] = "NoClientCert"
+    client_ca_file: Path | None = None
+    client_ca: str | None = None
+    client_allowed_sans: tuple[str, ...] = ()
+    min_version: Literal["TLS12", "TLS13"] = "TLS12"
+    max_version: Literal["TLS12", "TLS13"] = "TLS13"
+    cipher_suites: tuple[Annotated[str, AfterValidator(_openssl_name)], ...] = ()
+    prefer_server_cipher_suites: bool = True
+    curve_preferences: tuple[Curve, ...] = Field(default=(), max_length=1)
 
-    def __str__(self) -> str:
-        return "the text" if self.file is None else str(self.file)
+    def files(self) -> tuple[Path, ...]:
+        """Return the files that are read."""
+        return tuple(file for file in (self.cert_file, self.key_file, self.client_ca_file) if file is not None)
 
-    @contextmanager
-    def path(self) -> Iterator[str]:
-        """Return a path from which OpenSSL can read the text once: a pipe, so that no key is written to a disk."""
-        if self.file is not None:
-            yield str(self.file)
-            return
-        reading, writing = os.pipe()
-        try:
-            with os.fdopen(writing, "w", encoding="ascii", errors="replace") as pipe:
-                pipe.write(self.text)
-            yield f"/dev/fd/{reading}"
-        finally:
-            os.close(reading)
+    @classmethod
+    def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
+        """Check that there is a certificate with its key, and that clients present theirs where it is checked."""
+        client_auth = raw.get("client_auth_type", "NoClientCert")
+        for key in ("cert", "key"):
+            if raw and raw.get(key) is None and raw.get(f"{key}_file") is None:
+                yield at((f"{key}_file",), refused(f"missing; expected a file in PEM form, or its text as {key}"))
+        for key in ("client_ca_file", "client_ca"):
+            if client_auth == "NoClientCert" and raw.get(key) is not None:
+                words = "is not used with NoClientCert; set client_auth_type: RequireAndVerifyClientCert"
+                yield at((key,), refused(words))
+        if client_auth != "RequireAndVerifyClientCert" and items(raw.get("client_allowed_sans")):
+            yield at(("client_allowed_sans",), refused("needs client_auth_type: RequireAndVerifyClientCert"))
 
 
 def server_context(settings: TlsSettings) -> ssl.SSLContext:
     """Build a context for accepting connections; raises TlsFileError for a file or an option that cannot be used."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    _set_protocol(context, settings)
-    _load_certificate(context, settings)
+    ciphers = ":".join(filter(None, settings.cipher_suites))
+    is_tls13_alone = bool(settings.cipher_suites) and not ciphers
+    context.minimum_version = _VERSIONS["TLS13" if is_tls13_alone else settings.min_version]
+    context.maximum_version = _VERSIONS[settings.max_version]
+    if ciphers:
+        with _refusing("cipher_suites", "this machine's OpenSSL has none of these suites"):
+            context.set_ciphers(ciphers)
+    if not settings.prefer_server_cipher_suites:
+        context.options &= ~ssl.OP_CIPHER_SERVER_PREFERENCE
+    for curve in settings.curve_preferences:
+        with _refusing("curve_preferences", f"this machine's Python or OpenSSL cannot use {curve} alone"):
+            context.set_ecdh_curve(_CURVES[curve])
+
+    (_, certificate), (name, key) = _pem(settings, "cert"), _pem(settings, "key")
+    wrong = "is encrypted, not in PEM form, or not the key of the certificate, which may be broken, too"
+    with _refusing(name, wrong), _in_memory(certificate) as certificate_path, _in_memory(key) as key_path:
+        # With a password, OpenSSL does not ask for one.
+        context.load_cert_chain(certificate_path, key_path, password="")
     if settings.client_auth_type != "NoClientCert":
-        _load_authorities(context, settings)
         is_required = settings.client_auth_type == "RequireAndVerifyClientCert"
         context.verify_mode = ssl.CERT_REQUIRED if is_required else ssl.CERT_OPTIONAL
+        name, authorities = _pem(settings, "client_ca")
+        if authorities:
+            with _refusing(name, "is broken, or has no certificate in PEM form"):
+                context.load_verify_locations(cadata=authorities)
+        else:
+            context.set_default_verify_paths()
     if settings.client_allowed_sans:
         context.sslobject_class = _checking(frozenset(settings.client_allowed_sans))
     return context
 
 
-def _set_protocol(context: ssl.SSLContext, settings: TlsSettings) -> None:
-    ciphers = openssl_ciphers(settings.cipher_suites)
-    is_tls13_alone = bool(settings.cipher_suites) and not ciphers
-    context.minimum_version = _VERSIONS["TLS13" if is_tls13_alone else settings.min_version]
-    context.maximum_version = _VERSIONS[settings.max_version]
-    if ciphers:
-        try:
-            context.set_ciphers(ciphers)
-        except ssl.SSLError:
-            raise TlsFileError("cipher_suites", "this machine's OpenSSL has none of these suites") from None
-    if not settings.prefer_server_cipher_suites:
-        context.options &= ~ssl.OP_CIPHER_SERVER_PREFERENCE
-    if settings.curve is not None:
-        try:
-            context.set_ecdh_curve(_CURVES[settings.curve])
-        except (ssl.SSLError, ValueError):
-            if not prefers_curve_unset(settings):
-                raise TlsFileError("curve_preferences", "this machine's OpenSSL does not have this curve") from None
-
-
-def prefers_curve_unset(settings: TlsSettings) -> bool:
-    """Return whether X25519 is the configured curve and this Python cannot exclude others; OpenSSL prefers it anyway.
-
-    Python 3.11.2 of Debian 12 knows the curves of the EC key type only, and X25519 is not one of them.
-    """
-    if settings.curve != "X25519":
-        return False
+@contextmanager
+def _refusing(key: str, message: str) -> Iterator[None]:
+    """Raise TlsFileError for what OpenSSL refuses in the block."""
     try:
-        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).set_ecdh_curve(_CURVES["X25519"])
+        yield
     except (ssl.SSLError, ValueError):
-        return True
-    return False
+        raise TlsFileError(key, message) from None
 
 
-def _load_certificate(context: ssl.SSLContext, settings: TlsSettings) -> None:
-    certificate = Pem("cert", settings.cert_file, settings.cert, "CERTIFICATE")
-    secret = None if settings.key is None else settings.key.get_secret_value()
-    key = Pem("key", settings.key_file, secret, "PRIVATE KEY")
-    if "ENCRYPTED" in key.text:
-        raise TlsFileError(key.name, f"{key} is encrypted; expected a key without a passphrase")
+def _pem(settings: TlsSettings, key: str) -> tuple[str, str]:
+    """Return the key of the file or, if none is named, that of the text in the configuration, and what it contains."""
+    file: Path | None = getattr(settings, f"{key}_file")
+    text: str | SecretStr | None = getattr(settings, key)
+    if file is None:
+        return key, text.get_secret_value() if isinstance(text, SecretStr) else text or ""
     try:
-        with certificate.path() as certificate_path, key.path() as key_path:
-            context.load_cert_chain(certificate_path, key_path)
-    except ssl.SSLError as error:
-        if error.reason == "KEY_VALUES_MISMATCH":
-            message = f"{key} is not the key of the certificate in {certificate}"
-            raise TlsFileError(key.name, message) from None
-        raise TlsFileError(certificate.name, f"cannot read {certificate} or its key") from None
+        return f"{key}_file", read_regular(file).decode("ascii", "replace")
+    except OSError as error:
+        raise TlsFileError(f"{key}_file", f"{file} {unreadable(error)}") from None
 
 
-def _load_authorities(context: ssl.SSLContext, settings: TlsSettings) -> None:
-    """Load the authorities that verify client certificates: the system's where none are configured."""
-    if settings.client_ca_file is None and settings.client_ca is None:
-        context.set_default_verify_paths()
-        return
-    authorities = Pem("client_ca", settings.client_ca_file, settings.client_ca, "CERTIFICATE")
-    try:
-        context.load_verify_locations(cadata=authorities.text)
-    except (ssl.SSLError, ValueError):
-        raise TlsFileError(authorities.name, f"{authorities} holds a broken certificate") from None
+@contextmanager
+def _in_memory(text: str) -> Iterator[str]:
+    """Return the path of a text for OpenSSL, which reads only files: in memory, so that no key is written to a disk."""
+    with os.fdopen(os.memfd_create("pem"), "w", encoding="ascii", errors="replace") as file:
+        file.write(text)
+        file.flush()
+        yield f"/proc/self/fd/{file.fileno()}"
 
 
 def _checking(allowed: frozenset[str]) -> type[ssl.SSLObject]:
-    """Return the class of connections that accept a client certificate only with an allowed name."""
+    """Return the class of connections that accept a client's certificate only with an allowed name."""
 
     class CheckedConnection(ssl.SSLObject):
         def do_handshake(self) -> None:
             super().do_handshake()
-            certificate = self.getpeercert()
-            names = {entry[1] for entry in certificate.get("subjectAltName", ())} if certificate else allowed
-            if not names & allowed:
+            certificate = self.getpeercert() or {}
+            if allowed.isdisjoint(entry[1] for entry in certificate.get("subjectAltName", ())):
                 raise ssl.SSLCertVerificationError("none of the client certificate's names is allowed")
 
     return CheckedConnection
@@ -166,28 +184,15 @@ class ServerTls:
     """
 
     def __init__(self, settings: TlsSettings, executor: Executor) -> None:
-        self._settings = settings
-        self._stamp = _stamp(settings)
-        self._current = server_context(settings)
         self._executor = executor
         self._reading: asyncio.Task[None] | None = None
+        self.replace(settings)
 
     def replace(self, settings: TlsSettings) -> None:
         """Apply other settings to new connections; if a file cannot be used, the former stay. Raises TlsFileError."""
         stamp = _stamp(settings)
         self._current = server_context(settings)
         self._settings, self._stamp = settings, stamp
-
-    def refresh(self) -> None:
-        """Read the files again if they have changed; after a faulty one, the next try is when a file changes again."""
-        stamp = _stamp(self._settings)
-        if stamp == self._stamp:
-            return
-        self._stamp = stamp
-        try:
-            self._current = server_context(self._settings)
-        except TlsFileError as error:
-            logger().error("TLS file not usable, the old one stays in force", error=str(error))
 
     async def latest(self) -> ssl.SSLContext:
         """Return the context for the next connection, from the files' current content.
@@ -202,17 +207,23 @@ class ServerTls:
     async def _read(self) -> None:
         # Where no thread can be started, the next connection tries again.
         with suppress(RuntimeError):
-            await blocking(self._executor, self.refresh)
+            await blocking(self._executor, self._refresh)
 
-
-def _stamp(settings: TlsSettings) -> list[tuple[int, int, int] | None]:
-    """Return what changes with the content of each file; None for one that cannot be looked at."""
-    stamps: list[tuple[int, int, int] | None] = []
-    for file in settings.files():
+    def _refresh(self) -> None:
+        """Read the files again if they have changed; after a faulty one, the next try is when a file changes again."""
+        stamp = _stamp(self._settings)
+        if stamp == self._stamp:
+            return
+        self._stamp = stamp
         try:
-            status = file.stat()
-        except OSError:
-            stamps.append(None)
-        else:
-            stamps.append((status.st_mtime_ns, status.st_size, status.st_ino))
-    return stamps
+            self._current = server_context(self._settings)
+        except TlsFileError as error:
+            logger().error("TLS file not usable, the old one stays in force", error=str(error))
+
+
+def _stamp(settings: TlsSettings) -> list[tuple[int, int, int]] | None:
+    """Return what changes with the content of the files; None while one of them cannot be looked at."""
+    try:
+        return [(status.st_mtime_ns, status.st_size, status.st_ino) for status in map(Path.stat, settings.files())]
+    except OSError:
+        return None

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from exporter.validation.faults import ConfigurationError
-from exporter.web.auth.tls_settings import TlsSettings
+from exporter.web.auth.tls import TlsSettings
 from exporter.web.auth.web_config import HttpServerConfig, WebConfig, load_web_config
 from tests.settings.test_damage import NOT_OURS, SECRET, damaged
 
