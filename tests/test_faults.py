@@ -15,6 +15,7 @@ WELL = "101"
 ZONES = {"dns_zones": {"discover": True}, "scripts": {"discover": False}, "shield_zones": {"discover": False}}
 STATISTICS = only("discovery", "dns_statistics")
 
+ENVELOPE = '{"data": null, "error": {"success": false, "message": "It went wrong.", "errorKey": "internal.failure"}}'
 # The fault, as it is scripted → the reason under which it is one failure.
 MATRIX: Mapping[str, tuple[dict[str, object], str]] = {
     "401 without a body": ({"kind": "status", "status": 401}, "unauthorized"),
@@ -35,18 +36,15 @@ MATRIX: Mapping[str, tuple[dict[str, object], str]] = {
     "no answer": ({"kind": "stall", "point": "start"}, "timeout"),
     "headers and no body": ({"kind": "stall", "point": "headers"}, "timeout"),
     "a body that stalls": ({"kind": "stall", "point": "body"}, "timeout"),
-    "a body that drips": ({"kind": "drip", "seconds": 1.0}, "timeout"),
-    "17 MiB": ({"kind": "oversize"}, "too_large"),
-    "17 MiB unannounced": ({"kind": "oversize", "announced": False}, "too_large"),
-    "HTML": ({"kind": "html"}, "not_json"),
+    "17 MiB": ({"kind": "status", "status": 200, "body": " " * 17 * 1024 * 1024}, "too_large"),
+    "HTML": ({"kind": "status", "status": 200, "content_type": "text/html", "body": "<html>"}, "not_json"),
     "truncated JSON": ({"kind": "truncate"}, "not_json"),
-    "a body shorter than announced": ({"kind": "short"}, "reset"),
     "garbage for a body": ({"kind": "garbage"}, "not_json"),
     "garbage for HTTP": ({"kind": "garbage", "place": "wire"}, "not_http"),
-    "wrong types": ({"kind": "wrong_types"}, "wrong_shape"),
-    "an envelope failure under 200": ({"kind": "envelope", "status": 200}, "envelope"),
-    "an envelope failure under 202": ({"kind": "envelope", "status": 202}, "envelope"),
-    "a redirect": ({"kind": "redirect", "location": "http://127.0.0.1:1/elsewhere"}, "redirect"),
+    "wrong types": ({"kind": "status", "status": 200, "body": '{"TotalQueriesServed": {}}'}, "wrong_shape"),
+    "an envelope failure under 200": ({"kind": "status", "status": 200, "body": ENVELOPE}, "envelope"),
+    "an envelope failure under 202": ({"kind": "status", "status": 202, "body": ENVELOPE}, "envelope"),
+    "a redirect": ({"kind": "status", "status": 302, "headers": {"Location": "http://127.0.0.1:1/"}}, "redirect"),
 }
 
 

@@ -12,7 +12,8 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Match, Route
 
 from exporter.sandbox import control, database_endpoint, undocumented
-from exporter.sandbox.faults import FaultGate, Faults
+from exporter.sandbox.fault_gate import FaultGate
+from exporter.sandbox.faults import Faults
 from exporter.sandbox.openapi import describe
 from exporter.sandbox.operations import OPERATIONS
 from exporter.sandbox.request_parsing import RequestError

@@ -14,8 +14,7 @@ from starlette.routing import Route
 
 from exporter.sandbox.answers import payload
 from exporter.sandbox.clock import WorldClock
-from exporter.sandbox.fault_kinds import KINDS, Fault
-from exporter.sandbox.faults import Faults
+from exporter.sandbox.faults import KINDS, Fault, Faults
 from exporter.sandbox.keys import DatabaseTokens
 from exporter.sandbox.protection import CONFIGURATIONS
 from exporter.sandbox.request_parsing import RequestError, json_object, reasons

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -10,12 +10,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 Headers: TypeAlias = list[tuple[bytes, bytes]]
 
 
-class NoConnectionError(Exception):
-    """The request did not come over a connection of the sandbox's own server."""
-
-
 class Answer(NamedTuple):
-    """The answer of an operation; its headers are without the length."""
+    """An answer; its headers are without the length."""
 
     status: int
     headers: Headers
@@ -32,11 +28,10 @@ class Exchange:
     send: Send
     now: Callable[[], float]
     random_bytes: Callable[[int], bytes]
-    _received: list[Message] = field(default_factory=list)
 
-    async def pass_on(self, send: Send | None = None) -> None:
+    async def pass_on(self) -> None:
         """Let the operation answer the request."""
-        await self.app(self.scope, self._replay, send or self.send)
+        await self.app(self.scope, self.receive, self.send)
 
     async def right_answer(self) -> Answer:
         """Return the answer of the operation without sending it."""
@@ -49,52 +44,24 @@ class Exchange:
             elif message["type"] == "http.response.body":
                 body.extend(message.get("body", b""))
 
-        await self.pass_on(keep)
+        await self.app(self.scope, self.receive, keep)
         headers = [(name, value) for name, value in started[0]["headers"] if name.lower() != b"content-length"]
         return Answer(started[0]["status"], headers, bytes(body))
 
-    async def begin(self, status: int, headers: Headers, length: int | None, body: bytes | None = None) -> None:
-        """Send a status, headers, and perhaps a part of the body; with None, its length is not announced."""
-        announced = [] if length is None else [(b"content-length", b"%d" % length)]
-        await self.send({"type": "http.response.start", "status": status, "headers": [*headers, *announced]})
-        if body is not None:
-            await self.write(body, more=True)
-
-    async def write(self, body: bytes, *, more: bool = False) -> None:
-        """Send a part of the body."""
-        await self.send({"type": "http.response.body", "body": body, "more_body": more})
-
-    async def answer(self, status: int, content_type: str | None, body: bytes, headers: Headers | None = None) -> None:
-        """Send a whole answer."""
-        typed = [] if content_type is None else [(b"content-type", content_type.encode())]
-        await self.begin(status, [*typed, *(headers or [])], len(body))
-        await self.write(body)
+    async def answer(self, answer: Answer, sent: bytes | None = None) -> None:
+        """Send an answer, or its headers and another part `sent` of its body, after which more is expected."""
+        length = (b"content-length", b"%d" % len(answer.body))
+        headers = [*answer.headers, length]
+        await self.send({"type": "http.response.start", "status": answer.status, "headers": headers})
+        body = answer.body if sent is None else sent
+        await self.send({"type": "http.response.body", "body": body, "more_body": sent is not None})
 
     async def disconnected(self) -> None:
         """Wait until the client has disconnected."""
-        while (message := await self.receive())["type"] != "http.disconnect":
-            self._received.append(message)
-
-    async def pause(self, seconds: float) -> bool:
-        """Wait, and return whether the client is still connected."""
-        try:
-            await asyncio.wait_for(self.disconnected(), seconds)
-        except TimeoutError:
-            return True
-        return False
+        while (await self.receive())["type"] != "http.disconnect":
+            pass
 
     def connection(self) -> asyncio.Transport:
-        """Return the client's connection, for bytes that are not HTTP.
-
-        Raises:
-            NoConnectionError: there is none.
-        """
-        find = getattr(self.scope["app"].state, "connection", None)
-        connection: asyncio.Transport | None = None if find is None else find(self.scope["client"])
-        if connection is None:
-            raise NoConnectionError
+        """Return the client's connection to the sandbox's server, for bytes that are not HTTP."""
+        connection: asyncio.Transport = self.scope["app"].state.connection(self.scope["client"])
         return connection
-
-    async def _replay(self) -> Message:
-        """Receive the messages that arrived during a wait, and then new ones."""
-        return self._received.pop(0) if self._received else await self.receive()

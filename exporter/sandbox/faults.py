@@ -1,24 +1,181 @@
-"""Scripted faults: which of them applies to a request, and how often each may still be applied."""
+"""Scripted faults: what a fault does, such as a slow or broken answer, to which requests, and how often."""
 
+import asyncio
 import random
 import re
+import socket
+import struct
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from email.utils import formatdate
-from typing import Any, Final
+from itertools import product
+from typing import Annotated, Any, Final, Literal, Self, TypeAlias
 
-from pydantic import ValidationError
-from starlette.datastructures import MutableHeaders
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from exporter.sandbox.answers import encode
-from exporter.sandbox.clock import WorldClock
-from exporter.sandbox.exchange import Exchange, NoConnectionError
-from exporter.sandbox.fault_kinds import KINDS, Fault
+from exporter.foreign.patterns import Pattern
+from exporter.sandbox.exchange import Answer, Exchange
 from exporter.sandbox.request_parsing import RequestError, reasons
 
-_EXEMPT: Final = re.compile(r"/|/openapi\.json|/sandbox(/.*)?", re.DOTALL)
+_NO_LINGER: Final = struct.pack("ii", 1, 0)
 _WORDS: Final = {"missing": "is missing", "extra_forbidden": "is not a field of this kind of fault"}
+
+_Seconds: TypeAlias = Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)]
+_Part: TypeAlias = Annotated[float, Field(ge=0, lt=1)]
+_Visible: TypeAlias = Annotated[str, Field(pattern="^[!-~]+( [!-~]+)*$")]
+_HeaderName: TypeAlias = Annotated[str, Field(pattern="^[A-Za-z0-9-]+$")]
+
+
+class Fault(BaseModel):
+    """The fields of every fault: which requests it applies to, and how often."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
+
+    method: str | None = None
+    path: str | None = None
+    path_regex: Annotated[str, AfterValidator(lambda text: Pattern(text) and text)] | None = None
+    times: int | None = Field(default=None, ge=1)
+    probability: float = Field(default=1.0, gt=0, le=1)
+    kind: str
+
+    @model_validator(mode="after")
+    def _has_one_path(self) -> Self:
+        if self.path is not None and self.path_regex is not None:
+            raise ValueError("give path or path_regex, not both")
+        return self
+
+    @abstractmethod
+    async def apply(self, exchange: Exchange) -> None:
+        """Answer a request."""
+
+    def applies_to(self, method: str, path: str) -> bool:
+        """Return whether the fault applies to a request."""
+        if self.method is not None and self.method.upper() != method:
+            return False
+        if self.path is not None:
+            return self.path == path
+        return self.path_regex is None or Pattern(self.path_regex).fullmatch(path)
+
+    def can_meet(self, path: str) -> bool:
+        """Return whether the fault could apply to a path of the platform, whatever the ids in its braces are."""
+        if self.path is not None:
+            return re.fullmatch(re.sub("{.*?}", "[^/]+", path), self.path) is not None
+        if self.path_regex is None:
+            return True
+        pattern, words = Pattern(self.path_regex), re.findall(r"\w+", self.path_regex)
+        plain = re.sub("{.*?}", "{}", path)
+        ids = (*product(words, repeat=plain.count("{")), *((number,) * 2 for number in range(1_200)))
+        return any(pattern.fullmatch(plain.format(*given)) for given in ids)
+
+
+class Status(Fault):
+    """Answer with any status, body and headers; Retry-After in seconds or as a date of the world's clock."""
+
+    status: Annotated[int, Field(ge=200, le=599)]
+    body: str = ""
+    content_type: _Visible | None = None
+    headers: dict[_HeaderName, _Visible] = {}
+    retry_after: Annotated[int, Field(ge=0)] | None = None
+    retry_after_date: _Seconds | None = None
+
+    async def apply(self, exchange: Exchange) -> None:
+        """Send the answer."""
+        headers = dict(self.headers)
+        if self.content_type is not None:
+            headers["content-type"] = self.content_type
+        if self.retry_after is not None:
+            headers["retry-after"] = str(self.retry_after)
+        if self.retry_after_date is not None:
+            headers["retry-after"] = formatdate(exchange.now() + self.retry_after_date, usegmt=True)
+        sent = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+        await exchange.answer(Answer(self.status, sent, self.body.encode()))
+
+
+class Delay(Fault):
+    """Send the right answer after a delay."""
+
+    seconds: _Seconds
+
+    async def apply(self, exchange: Exchange) -> None:
+        """Wait, and let the operation answer."""
+        await asyncio.sleep(self.seconds)
+        await exchange.pass_on()
+
+
+class _Incomplete(Fault):
+    """The fields of a fault that ends an answer before its end."""
+
+    point: Literal["start", "headers", "body"] = "start"
+    part: _Part = 0.5
+
+    async def begin(self, exchange: Exchange) -> None:
+        """Send nothing, the headers of the right answer, or a part of its body as well."""
+        if self.point != "start":
+            right = await exchange.right_answer()
+            await exchange.answer(right, _part(right.body, self.part) if self.point == "body" else b"")
+
+
+class Stall(_Incomplete):
+    """Send nothing, the headers, or a part of the body, and then nothing more."""
+
+    point: Literal["start", "headers", "body"] = "body"
+
+    async def apply(self, exchange: Exchange) -> None:
+        """Begin the answer, and wait until the client has gone."""
+        await self.begin(exchange)
+        await exchange.disconnected()
+
+
+class Reset(_Incomplete):
+    """Reset the connection: before the headers, after them, or within the body."""
+
+    async def apply(self, exchange: Exchange) -> None:
+        """Begin the answer, and reset."""
+        connection = exchange.connection()
+        await self.begin(exchange)
+        # Closing a socket with a linger time of 0 sends a reset.
+        connection.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
+        connection.abort()
+        await exchange.disconnected()
+
+
+class Truncate(Fault):
+    """Send a part of the body as if it were the whole, so that the JSON is incomplete."""
+
+    part: _Part = 0.5
+
+    async def apply(self, exchange: Exchange) -> None:
+        """Send the part."""
+        right = await exchange.right_answer()
+        await exchange.answer(right._replace(body=_part(right.body, self.part)))
+
+
+class Garbage(Fault):
+    """Send random bytes as the body, or instead of HTTP."""
+
+    place: Literal["body", "wire"] = "body"
+    size: Annotated[int, Field(ge=1, le=64 * 1024 * 1024)] = 512
+
+    async def apply(self, exchange: Exchange) -> None:
+        """Send the bytes."""
+        sent = exchange.random_bytes(self.size)
+        if self.place == "body":
+            await exchange.answer(Answer(200, [(b"content-type", b"application/json")], sent))
+            return
+        connection = exchange.connection()
+        connection.write(sent)
+        connection.close()
+        await exchange.disconnected()
+
+
+KINDS: Final[dict[str, type[Fault]]] = {
+    "status": Status, "delay": Delay, "stall": Stall, "reset": Reset, "truncate": Truncate, "garbage": Garbage,
+}  # fmt: skip
+
+
+def _part(body: bytes, part: float) -> bytes:
+    return body[: int(len(body) * part)]
 
 
 @dataclass(slots=True)
@@ -26,13 +183,13 @@ class Scripted:
     """A scripted fault, with the number of its uses."""
 
     fault_id: int
-    kind: Fault
+    fault: Fault
     hits: int = 0
 
     def summary(self) -> dict[str, Any]:
         """Return the fault as the control endpoint shows it."""
-        left = None if self.kind.times is None else self.kind.times - self.hits
-        return {"id": self.fault_id, **self.kind.model_dump(mode="json"), "left": left, "hits": self.hits}
+        left = None if self.fault.times is None else self.fault.times - self.hits
+        return {"id": self.fault_id, **self.fault.model_dump(mode="json"), "left": left, "hits": self.hits}
 
 
 class Faults:
@@ -57,13 +214,13 @@ class Faults:
         if model is None:
             raise RequestError(f"kind: must be one of {', '.join(KINDS)}")
         try:
-            kind = model.model_validate(given)
+            fault = model.model_validate(given)
         except ValidationError as error:
             raise RequestError(*reasons(error, _WORDS)) from error
-        if paths and not any(kind.can_meet(path) for path in paths):
-            field = "path" if kind.path_regex is None else "path_regex"
+        if paths and not any(fault.can_meet(path) for path in paths):
+            field = "path" if fault.path_regex is None else "path_regex"
             raise RequestError(f"{field}: matches no path of the platform; /dnszone/.* matches /dnszone/101/statistics")
-        added = self._scripted[self._next] = Scripted(self._next, kind)
+        added = self._scripted[self._next] = Scripted(self._next, fault)
         self._next += 1
         return added
 
@@ -82,48 +239,10 @@ class Faults:
     def take_for(self, method: str, path: str) -> Fault | None:
         """Return the fault for a request, and count its use; None if there is none."""
         for scripted in self._scripted.values():
-            kind = scripted.kind
-            if scripted.hits == kind.times or not kind.applies_to(method, path):
+            fault = scripted.fault
+            if scripted.hits == fault.times or not fault.applies_to(method, path):
                 continue
-            if kind.probability == 1 or self.random.random() < kind.probability:
+            if fault.probability == 1 or self.random.random() < fault.probability:
                 scripted.hits += 1
-                return kind
+                return fault
         return None
-
-
-class FaultGate:
-    """ASGI middleware that passes requests to the operations, except those that a scripted fault applies to.
-
-    It gives each response the date of the world's clock.
-    """
-
-    def __init__(self, app: ASGIApp, faults: Faults, clock: WorldClock) -> None:
-        self._app = app
-        self._faults = faults
-        self._clock = clock
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request, or apply a fault to it."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-
-        async def dated(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).setdefault("date", formatdate(self._clock.now(), usegmt=True))
-            await send(message)
-
-        method, path = scope["method"], scope["path"]
-        fault = None if _EXEMPT.fullmatch(path) else self._faults.take_for(method, path)
-        if method == "HEAD":
-            # The server leaves out the body.
-            scope = {**scope, "method": "GET"}
-        if fault is None:
-            await self._app(scope, receive, dated)
-            return
-        random_bytes = self._faults.random.randbytes
-        exchange = Exchange(self._app, scope, receive, dated, self._clock.now, random_bytes)
-        try:
-            await fault.apply(exchange)
-        except NoConnectionError:
-            await exchange.answer(500, "application/json", encode({"detail": f"{fault.kind} needs a connection"}))

@@ -54,7 +54,7 @@ class Platform:
     noted: list[tuple[str, str, bytes]]
 
     def fail(self, **fault: Any) -> None:
-        """Script a fault; for its fields see `exporter.sandbox.fault_kinds`."""
+        """Script a fault; for its fields see `exporter.sandbox.faults`."""
         self.faults.add(fault)
 
     @property

@@ -74,10 +74,10 @@ FAULTS: tuple[dict[str, Any], ...] = (
     {"kind": "status", "status": 401},
     {"kind": "status", "status": 404},
     {"kind": "status", "status": 500},
-    {"kind": "html"},
+    {"kind": "status", "status": 200, "content_type": "text/html", "body": "<html></html>"},
     {"kind": "truncate"},
     {"kind": "garbage"},
-    {"kind": "wrong_types"},
+    {"kind": "status", "status": 200, "content_type": "application/json", "body": "[true]"},
 )
 
 MINUTES = st.one_of(

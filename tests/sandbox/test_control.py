@@ -8,7 +8,7 @@ import shlex
 import httpx
 import pytest
 
-from exporter.sandbox.fault_kinds import KINDS
+from exporter.sandbox.faults import KINDS
 from tests.sandbox.test_answers import GROUPS
 
 

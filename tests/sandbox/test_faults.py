@@ -2,13 +2,13 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from time import monotonic
 from typing import Any
 
 import httpx
 import pytest
 
 from exporter.sandbox.app import create_app
-from exporter.sandbox.exchange import Exchange
 from exporter.sandbox.keys import API_KEY
 from exporter.sandbox.server import SandboxServer
 from exporter.sandbox.world import World
@@ -36,7 +36,7 @@ async def pieces_of(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
 
 
 @pytest.mark.parametrize(
-    ("kind", "spec"), [("garbage", {"place": "wire"}), ("short", {}), ("reset", {}), ("reset", {"point": "body"})]
+    ("kind", "spec"), [("garbage", {"place": "wire"}), ("reset", {}), ("reset", {"point": "body"})]
 )
 async def test_a_fault_of_one_connection_leaves_the_others(
     remote: httpx.AsyncClient, kind: str, spec: dict[str, str]
@@ -75,34 +75,12 @@ async def test_an_answer_stalls_or_its_connection_is_reset_at_three_points(
     assert body == whole[: int(len(whole) * (part or 0))]
 
 
-@pytest.mark.parametrize(
-    ("fault", "slept"),
-    [
-        ({"kind": "delay", "seconds": 5.0}, lambda _: [5.0]),
-        ({"kind": "drip", "seconds": 2.0, "size": 1_000}, lambda size: [2.0] * -(-size // 1_000)),
-    ],
-)
-async def test_a_slow_answer_is_right(
-    client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch, fault: dict[str, Any], slept: Any
-) -> None:
-    sleeps = list[float]()
-
-    async def pause(_exchange: Exchange, seconds: float) -> bool:
-        sleeps.append(seconds)
-        return True
-
-    whole = await client.get(ZONE)
-    await script(client, **fault)
-    with monkeypatch.context() as patch:
-        patch.setattr(Exchange, "pause", pause)
-        assert (await client.get(ZONE)).content == whole.content
-    assert sleeps == slept(len(whole.content))
-
-
-async def test_the_body_of_a_request_is_read_after_a_delay(client: httpx.AsyncClient) -> None:
-    await script(client, "delay", seconds=0.01)
+async def test_an_answer_after_a_delay_is_right(client: httpx.AsyncClient) -> None:
+    await script(client, "delay", seconds=0.2)
+    began = monotonic()
     renamed = await client.post("/compute/script/7", json={"Name": "late"})
     assert renamed.json()["Name"] == "late"
+    assert monotonic() - began >= 0.2
 
 
 async def test_a_server_stops_at_once_during_stalled_answers(world: World) -> None:
@@ -110,7 +88,7 @@ async def test_a_server_stops_at_once_during_stalled_answers(world: World) -> No
     await server.start()
     async with httpx.AsyncClient(base_url=server.url, headers={"AccessKey": API_KEY}, timeout=PATIENCE) as client:
         stalled: list[asyncio.Task[Any]] = []
-        for kind, spec in (("stall", {}), ("delay", {"seconds": 3600}), ("drip", {"seconds": 3600})):
+        for kind, spec in (("stall", {}), ("delay", {"seconds": 3600})):
             path = f"/dnszone/{kind}/statistics"
             await script(client, kind, path=path, **spec)
             stalled.append(asyncio.create_task(client.get(path)))

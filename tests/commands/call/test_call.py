@@ -74,7 +74,8 @@ def answered(body: str) -> dict[str, Any]:
         # What the platform refuses goes to standard error.
         ("container_tags --registryId=x --imageNamespace=y --imageName=z", refused(422, WRONG_FIELDS), 1,
          "the platform answered 422: Unprocessable Entity. imageName: is required. registryId: is unknown\n"),
-        ("search", {"kind": "html"}, 1, "the platform answered 200 with a body that is HTML\n"),
+        ("search", {"kind": "status", "status": 200, "content_type": "text/html", "body": "<html>"}, 1,
+         "the platform answered 200 with a body that is HTML\n"),
         *(
             ("search", {"kind": "status", "status": status, "retry_after": 3600}, code,
              f"the platform answered {status}\n")

@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,6 +28,7 @@ accounts:
     budget: {requests_per_second: 2000, max_in_flight: 8}
 """
 DNS = f"collectors: {json.dumps(only('discovery', 'dns_statistics', 'dns_record_scans'))}\n"
+HTML: dict[str, Any] = {"kind": "status", "status": 200, "content_type": "text/html", "body": "<html>"}
 STATISTICS = f"collectors: {json.dumps(only('discovery', 'dns_statistics'))}\n"
 FIXED = (
     """\
@@ -149,7 +151,7 @@ def test_zones_that_fail_leave_the_others_well_and_their_answers_are_masked_and_
     platform: Platform, configure: Configure
 ) -> None:
     platform.world.dns.zones.rename(103, "evil\x1b[2J\x9b31m.example")
-    platform.fail(kind="html", path="/dnszone/103/statistics")
+    platform.fail(**HTML, path="/dnszone/103/statistics")
     platform.fail(kind="status", path="/dnszone/106/statistics", status=400, body=f"no such key: {keys.API_KEY}")
     ended = invoke("check", "--config", configure(ACCOUNT + DNS, url=platform.url, key=keys.API_KEY))
     rows = [" ".join(line.split()) for line in ended.out.splitlines() if "dns_statistics" in line]
@@ -166,7 +168,7 @@ def test_zones_that_fail_leave_the_others_well_and_their_answers_are_masked_and_
 def test_the_json_controls_no_terminal(platform: Platform, configure: Configure) -> None:
     name = "evil\x1b[2J\x9b31m\u202e.example"
     platform.world.dns.zones.rename(104, name)
-    platform.fail(kind="html", path="/dnszone/104/statistics")
+    platform.fail(**HTML, path="/dnszone/104/statistics")
     ended = invoke("check", "-o", "json", "--config", configure(ACCOUNT + DNS, url=platform.url, key=keys.API_KEY))
     assert [char for char in ended.out if not char.isprintable() and char != "\n"] == []
     assert name in {row["name"] for row in json.loads(ended.out)["results"]}
