@@ -22,9 +22,9 @@ from exporter.collectors.database import SqlQuery
 from exporter.foreign.regular_file import check_regular, read_regular, unreadable
 from exporter.settings.flag import API_KEY_FILE, AUTH, BASE_URL
 from exporter.targets.target import DATABASE_PREFIX
-from exporter.validation.faults import KeyPath
+from exporter.validation.faults import KeyPath, Place
 from exporter.validation.secrets import Secret, SecretFile, one_of, stored_secret
-from exporter.validation.section import Section, at, duplicates, elsewhere, expected, items, named, peek, refused
+from exporter.validation.section import Section, at, duplicates, expected, items, named, peek, refused
 from exporter.validation.types import (
     LARGEST_ID,
     BaseUrl,
@@ -71,7 +71,7 @@ def parse_ids_file(value: object) -> IdsFile | None:
         if text.isascii() and text.isdigit() and 1 <= int(text[:20]) <= LARGEST_ID:
             ids[int(text)] = None
         elif text:
-            wrong.append(elsewhere(str(path), number, f"found {text[:60]!r}, expected a whole number from 1"))
+            wrong.append(refused(f"found {text[:60]!r}, expected a whole number from 1", Place(str(path), number)))
     if len(wrong) > _MOST_FAULTS_SHOWN:
         rest = len(wrong) - _MOST_FAULTS_SHOWN
         wrong[_MOST_FAULTS_SHOWN:] = [refused(f"{path} holds {rest} more lines that are not ids")]

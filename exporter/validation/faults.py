@@ -74,10 +74,6 @@ def suggestion(wrong: str, known: Iterable[str], similarity: float = 0.6) -> str
     return f"; did you mean '{near[0]}'?" if near else ""
 
 
-def unknown_key(key: str, known: Iterable[str], *, deeper: str = "") -> str:
-    """Return the message for an unknown key, with the key that may be meant.
-
-    It is one that is known there, or else the one of this name on a deeper level, whose path is given.
-    """
-    near = suggestion(key, known) or (f"; did you mean '{deeper}'?" if deeper else "")
-    return f"unknown key{near}"
+def unknown_key(key: str, known: Iterable[str]) -> str:
+    """Return the message for an unknown key, with the known one that may be meant."""
+    return f"unknown key{suggestion(key, known)}"

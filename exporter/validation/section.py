@@ -5,16 +5,12 @@ from types import NoneType
 from typing import Self, get_args
 
 from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, ValidationError, model_validator
-from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
-from pydantic_core.core_schema import ErrorType
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from exporter.validation.faults import KeyPath, written
+from exporter.validation.faults import KeyPath, Place, written
+from exporter.validation.messages import EXPECTED, WORDED, worded
 
-EXPECTED = "expected"
-REFUSED = "refused"
-ELSEWHERE = "elsewhere"
 _MOST_DIGITS = 20
-_NAMED = frozenset(get_args(ErrorType))
 
 
 def expected(what: str) -> PydanticCustomError:
@@ -22,14 +18,12 @@ def expected(what: str) -> PydanticCustomError:
     return PydanticCustomError(EXPECTED, "expected {message}", {"message": what})
 
 
-def refused(message: str) -> PydanticCustomError:
-    """Return an error that does not show the value: it is secret, or would not help."""
-    return PydanticCustomError(REFUSED, "{message}", {"message": message})
+def refused(message: str, place: Place | None = None) -> PydanticCustomError:
+    """Return an error that does not show the value: it is secret, or would not help.
 
-
-def elsewhere(source: str, line: int, message: str) -> PydanticCustomError:
-    """Return an error in another file, which the value names."""
-    return PydanticCustomError(ELSEWHERE, "{message}", {"message": message, "source": source, "line": line})
+    `place` is the place of the fault if it is in another file, which the value names.
+    """
+    return PydanticCustomError(WORDED, "{message}", {"message": message, "place": place})
 
 
 def at(path: KeyPath, error: PydanticCustomError) -> InitErrorDetails:
@@ -100,9 +94,9 @@ class Section(BaseModel):
         try:
             section = handler(given)
         except ValidationError as error:
-            errors.extend(map(_again, error.errors(include_url=False)))
+            errors += (worded(details, cls) for details in error.errors(include_url=False))
         known = {error.get("loc", ()) for error in errors}
-        errors.extend(error for error in cls.cross_check(given) if error.get("loc", ()) not in known)
+        errors += (error for error in cls.cross_check(given) if error.get("loc", ()) not in known)
         if errors or section is None:
             raise ValidationError.from_exception_data(cls.__name__, errors)
         return section
@@ -111,12 +105,3 @@ class Section(BaseModel):
     def _may_be_null(cls, key: str) -> bool:
         field = cls.model_fields.get(key)
         return field is None or NoneType in get_args(field.annotation)
-
-
-def _again(error: ErrorDetails) -> InitErrorDetails:
-    """Convert an error of an inner section, so that it can be raised together with the section's own errors."""
-    context = error.get("ctx", {})
-    kind = error["type"]
-    # pydantic accepts only these types by their names; all others need a new PydanticCustomError.
-    made = kind if kind in _NAMED else PydanticCustomError(kind, "{message}", {"message": error["msg"], **context})
-    return InitErrorDetails(type=made, loc=error["loc"], input=error["input"], ctx=context)

@@ -14,7 +14,7 @@ LOG = "log: {format: json}\n"
 LOUD = {"EDGE_EXPORTER_LOG__LEVEL": "loud"}
 OF_WEB, OF_LEVEL = (
     "web.yml:1: user: unknown key",
-    "EDGE_EXPORTER_LOG__LEVEL: found 'loud', expected one of debug, info, warning, error",
+    "EDGE_EXPORTER_LOG__LEVEL: found 'loud', expected 'debug', 'info', 'warning' or 'error'",
 )
 
 

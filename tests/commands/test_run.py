@@ -100,7 +100,7 @@ WRONG = ACCOUNT.replace("sandbox-api-key", "k, timeuot: 3, budget: {max_in_fligh
     ("text", "words", "err"),
     [
         (WRONG, "--web.listen everywhere",
-         ("{folder}/config.yml:1: accounts[0].budget.max_in_flight: found 'none', expected a whole number\n"
+         ("{folder}/config.yml:1: accounts[0].budget.max_in_flight: found 'none', expected a valid integer\n"
           "{folder}/config.yml:1: accounts[0].timeuot: unknown key; did you mean 'timeout'?\n"
           "--web.listen: found 'everywhere', expected host:port, [::1]:9877 or :9877\n")),
         ("{}", "",
