@@ -119,7 +119,7 @@ async def test_what_fails_is_a_click_away(browser: Browser) -> None:
             assert await seen.page.locator("#collector").input_value() == STATISTICS
 
 
-@pytest.mark.parametrize("path", ["/", "/explain", "/runbooks/EdgeTargetStale"])
+@pytest.mark.parametrize("path", ["/", "/explain", "/runbooks/EdgeTargetFailing"])
 @pytest.mark.parametrize(("scheme", "ground"), [("light", "rgb(248, 248, 246)"), ("dark", "rgb(18, 20, 22)")])
 async def test_it_is_light_or_dark_as_the_system_is_and_accessible(
     browser: Browser, scheme: str, ground: str, path: str

@@ -65,8 +65,7 @@ OTHERS: Mapping[str, Known] = MappingProxyType(
         "ALERTS": _own("alertstate", *_OF_ALERTS),
         "ALERTS_FOR_STATE": _own(*_OF_ALERTS),
         "account:edge_up:answering": _own("account"),
-        "shield_zone:edge_shield_zone_waf_enabled:max": _own("account", "shield_zone_id"),
-        "shield_zone_engine:edge_shield_zone_execution_mode:block": _own("account", "shield_zone_id", "engine"),
+        "shield_zone_protection:edge_shield_zone:on": _own("account", "shield_zone_id", "protection", "engine"),
     }
 )
 

@@ -65,9 +65,8 @@ FOUND = "something is wrong"
 # The alerts on what is there now; all others compare with hours or days ago, or are about the exporter itself, and
 # have their cases for promtool.
 FIRING = {
-    "EdgeCollectorFailing", "EdgeCredentialPartlyRefused", "EdgeDatabaseDown", "EdgeDatabaseQueryFailing",
-    "EdgeDnsScanFailed", "EdgeDnsZoneNeverScanned", "EdgeImageTagMissing", "EdgeLearningModeLeftOn",
-    "EdgeScriptOverBudget", "EdgeTargetFailing", "EdgeWafSwitchedOff",
+    "EdgeCollectorFailing", "EdgeDatabaseDown", "EdgeDatabaseQueryFailing", "EdgeDnsScanFailed", "EdgeImageTagMissing",
+    "EdgeLearningModeLeftOn", "EdgeScriptOverBudget", "EdgeShieldProtectionOff", "EdgeTargetFailing",
 }  # fmt: skip
 
 

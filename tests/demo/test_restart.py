@@ -121,14 +121,18 @@ def test_changes_are_reported_in_the_first_minutes_and_a_restart_of_the_exporter
             sandbox.happen("script_renamed", script_id=script["id"], name="renamed")
             renamed()
             sandbox.happen("script_cost", script_id=script["id"], cost=600.0)
-            expected = {"EdgeWafSwitchedOff", "EdgeShieldSetToLog", "EdgeDnsScanFailed", "EdgeScriptOverBudget"}
+            expected = {"EdgeShieldProtectionOff", "EdgeDnsScanFailed", "EdgeScriptOverBudget"}
+
+            def off(watcher: Watcher) -> dict[str, dict[str, str]]:
+                return {labels["protection"]: labels for _, labels in watcher.sent("EdgeShieldProtectionOff")}
 
             def is_told(watcher: Watcher) -> bool:
-                return {labels["alertname"] for _, labels in watcher.sent()} >= expected
+                named = {labels["alertname"] for _, labels in watcher.sent()}
+                return named >= expected and off(watcher).keys() == {"waf", "blocking"}
 
             wait_for_all(watchers, is_told, "the alerts")
             for watcher in watchers:
-                (_, waf), (_, budget) = watcher.sent("EdgeWafSwitchedOff")[0], watcher.sent("EdgeScriptOverBudget")[0]
+                waf, (_, budget) = off(watcher)["waf"], watcher.sent("EdgeScriptOverBudget")[0]
                 assert (waf["shield_zone_id"], bool(waf["pull_zone"]), budget["script"]) == ("1", True, "renamed")
             settled("a calm while")
         before = [watcher.sent() for watcher in watchers]
@@ -143,9 +147,9 @@ def test_changes_are_reported_in_the_first_minutes_and_a_restart_of_the_exporter
                 assert watcher.sent()[len(sent) :] == []
                 assert {status for status, _ in watcher.sent()} == {"firing"}
             sandbox.happen("shield_zone_fields", shield_zone_id=1, fields={"wafEnabled": True})
-            ended = ("resolved", "EdgeWafSwitchedOff")
+            ended = ("resolved", "waf")
 
             def is_over(watcher: Watcher) -> bool:
-                return ended in [(status, labels["alertname"]) for status, labels in watcher.sent()]
+                return ended in [(status, labels.get("protection")) for status, labels in watcher.sent()]
 
             wait_for_all(watchers, is_over, "the end of an alert")

@@ -70,7 +70,7 @@ def test_the_rule_objects_hold_the_rules_and_a_rule_that_is_changed_in_one_place
     script = str(copied / GENERATOR.name)
     assert run(sys.executable, script, "--check").returncode == 0
     rule = tmp_path / "deploy" / "prometheus" / "rules" / "dns.yml"
-    rule.write_text(rule.read_text().replace("for: 15m", "for: 16m", 1))
+    rule.write_text(rule.read_text().replace("for: 10m", "for: 16m", 1))
     assert run(sys.executable, script, "--check").returncode == 1
     assert run(sys.executable, script).returncode == 0
     assert run(sys.executable, script, "--check").returncode == 0
@@ -107,7 +107,7 @@ def test_the_documented_replacements_change_an_alert_by_its_name(tmp_path: Path)
     built = run("kubectl", "kustomize", str(tmp_path))
     assert (built.returncode, built.stderr) == (0, "")
     shipped, changed = _rules(documents(RULE_OBJECTS.read_text())), _rules(documents(built.stdout))
-    waf, former = changed.pop("EdgeWafSwitchedOff"), shipped.pop("EdgeWafSwitchedOff")
+    waf, former = changed.pop("EdgeShieldProtectionOff"), shipped.pop("EdgeShieldProtectionOff")
     assert changed == shipped
     assert waf == {
         **former,
@@ -115,6 +115,6 @@ def test_the_documented_replacements_change_an_alert_by_its_name(tmp_path: Path)
         "labels": {**former["labels"], "severity": "page"},
         "annotations": {
             **former["annotations"],
-            "runbook_url": "https://wiki.example.net/deploy/runbooks/EdgeWafSwitchedOff.md",
+            "runbook_url": "https://wiki.example.net/deploy/runbooks/EdgeShieldProtectionOff.md",
         },
     }

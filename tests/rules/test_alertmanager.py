@@ -70,20 +70,13 @@ TOGETHER = {
     "a failing collector silences the alerts on each of its targets": {
         "EdgeCollectorFailing account=main collector=scripts": SENT,
         "EdgeTargetFailing account=main collector=scripts target=script/7": SILENCED,
-        "EdgeTargetStale account=main collector=scripts target=script/7": SILENCED,
         "EdgeTargetFailing account=main collector=dns_statistics target=dns_zone/102": SENT,
         "EdgeScriptOverBudget account=main": SENT,
     },
     "a database that is down silences its own queries": {
         "EdgeDatabaseDown database=orders": SENT,
         "EdgeDatabaseQueryFailing database=orders target=query/orders/open": SILENCED,
-        "EdgeCredentialPartlyRefused database=orders": SILENCED,
         "EdgeDatabaseQueryFailing database=users target=query/users/new": SENT,
-    },
-    "a stale target is sent once": {
-        "EdgeTargetStale account=main collector=scripts target=script/7": SENT,
-        "EdgeTargetFailing account=main collector=scripts target=script/7": SILENCED,
-        "EdgeTargetFailing account=main collector=scripts target=script/8": SENT,
     },
 }
 

@@ -60,7 +60,7 @@ def test_names_are_used_once() -> None:
 def test_an_alert_says_what_it_is_how_grave_and_where_to_read_on(alert: Rule) -> None:
     assert alert.name.startswith("Edge")
     assert set(alert.labels) == {"severity", "area"}
-    assert alert.labels["severity"] in ({"none"} if alert.name == "EdgeWatchdog" else {"critical", "warning", "info"})
+    assert alert.labels["severity"] in ({"none"} if alert.name == "EdgeWatchdog" else {"critical", "warning"})
     assert alert.labels["area"] in {"dns", "scripts", "shield", "containers", "database", "exporter"}
     assert set(alert.annotations) == {"summary", "description", "runbook_url"}
     assert alert.annotations["runbook_url"] == f"{BASE_URL}/{alert.name}.md"

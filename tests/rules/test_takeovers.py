@@ -11,11 +11,8 @@ from tests.rules.rule_files import Case, load_case, run_cases
 
 ALERTS = (
     "EdgeDnsQueriesDropped",
-    "EdgeDnsQueriesHalved",
     "EdgeDnsQueriesSurge",
     "EdgeRateLimitBreachSurge",
-    "EdgeRateLimitBreachesSustained",
-    "EdgeScriptCpuSurge",
     "EdgeScriptRequestSurge",
     "EdgeScriptRequestsHalved",
 )

@@ -162,14 +162,14 @@ async def test_own_files_are_kept_by_browsers_until_they_change() -> None:
 
 async def test_a_runbook_is_served_under_the_alert_s_name_and_its_file_s() -> None:
     async with view_setup() as setup, endpoints_client(setup) as client:
-        bare = await client.get("/runbooks/EdgeTargetStale")
-        file = await client.get("/runbooks/EdgeTargetStale.md")
+        bare = await client.get("/runbooks/EdgeTargetFailing")
+        file = await client.get("/runbooks/EdgeTargetFailing.md")
         redirect = await client.get("/runbooks")
     assert bare.headers["content-type"] == "text/html; charset=utf-8"
     assert bare.text == file.text
     page = Page(bare.text)
-    assert ("EdgeTargetStale · edge-exporter" in page.text, page.having("script")) == (True, [])
-    assert "<h2>EdgeTargetStale</h2>" in bare.text
+    assert ("EdgeTargetFailing · edge-exporter" in page.text, page.having("script")) == (True, [])
+    assert "<h2>EdgeTargetFailing</h2>" in bare.text
     assert "sum by (collector) (increase(edge_exporter_collector_missed_runs_total[1h])) &gt; 0" in bare.text
     assert (redirect.status_code, redirect.headers["location"]) == (307, "runbooks/")
 

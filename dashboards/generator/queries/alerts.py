@@ -40,12 +40,10 @@ INHIBITIONS = (
     ),
     Inhibition(
         "EdgeCollectorFailing",
-        "EdgeTargetFailing|EdgeTargetStale|EdgeDatabaseQueryFailing",
+        "EdgeTargetFailing|EdgeDatabaseQueryFailing",
         ("job", "account", "collector"),
     ),
-    Inhibition("EdgeDatabaseDown", "EdgeDatabaseQueryFailing|EdgeCredentialPartlyRefused", ("job", "database")),
-    Inhibition("EdgeTargetStale", "EdgeTargetFailing", ("job", "account", "collector", "target")),
-    Inhibition("EdgeDnsQueriesDropped", "EdgeDnsQueriesHalved", ("job", "account", "zone_id")),
+    Inhibition("EdgeDatabaseDown", "EdgeDatabaseQueryFailing", ("job", "database")),
 )
 
 

@@ -154,11 +154,15 @@ def bursts(*matchers: str) -> str:
 _ONE_SHIELD = ("job", "account", "shield_zone_id")
 
 
+def _on_within_a_week(*matchers: str) -> str:
+    return f"max_over_time({series('shield_zone_protection:edge_shield_zone:on', ACCOUNT, *matchers)}[1w])"
+
+
 def waf_off(*matchers: str) -> str:
     """Find the shield zones whose WAF was switched off."""
     now = highest(gauge("edge_shield_zone_waf_enabled", ACCOUNT, *matchers), *_ONE_SHIELD)
     of_hour = highest(lately("edge_shield_zone_waf_enabled", ACCOUNT, *matchers, over="1h"), *_ONE_SHIELD)
-    of_week = f"max_over_time({series('shield_zone:edge_shield_zone_waf_enabled:max', ACCOUNT, *matchers)}[1w])"
+    of_week = highest(_on_within_a_week('protection="waf"', *matchers), *_ONE_SHIELD)
     return f"({now} == 0 and ({of_week} == 1 or {of_hour} == 1))"
 
 
@@ -166,7 +170,7 @@ _MODE = gauge("edge_shield_zone_execution_mode", ACCOUNT, 'mode="log"')
 _BLOCKED_LATELY = highest(
     lately("edge_shield_zone_execution_mode", ACCOUNT, 'mode="block"', over="1h"), *_ONE_SHIELD, "engine"
 )
-_BLOCKED_OF_WEEK = f"max_over_time({series('shield_zone_engine:edge_shield_zone_execution_mode:block', ACCOUNT)}[1w])"
+_BLOCKED_OF_WEEK = highest(_on_within_a_week('protection="blocking"'), *_ONE_SHIELD, "engine")
 _TO_LOG = f"({highest(_MODE, *_ONE_SHIELD, 'engine')} == 1 and ({_BLOCKED_OF_WEEK} == 1 or {_BLOCKED_LATELY} == 1))"
 
 _SCAN_FAILED = gauge("edge_dns_record_scan_status", ACCOUNT, 'status="failed"') + " == 1"
