@@ -2,7 +2,7 @@
 # localhost/edge-exporter:0.2.0 demo --listen :9877` needs nothing else; deploy/README.md says how it is run for real.
 #
 # Both stages start from the same Python, because a virtual environment holds links to the one that made it. A release
-# names the base with the digest that it found (.github/workflows/release.yml).
+# names the base with the digest that it found (.github/workflows/image.yml).
 ARG PYTHON_IMAGE=docker.io/library/python:3.13-slim-trixie
 
 FROM ${PYTHON_IMAGE} AS build
@@ -46,14 +46,14 @@ RUN install --directory --owner=65532 --group=65532 --mode=0750 /var/lib/edge-ex
 ENV PATH=/opt/edge-exporter/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1 \
-    EDGE_EXPORTER_WEB__LISTEN=:9877 \
-    EDGE_EXPORTER_STATE__PATH=/var/lib/edge-exporter/edge-exporter-state.db
+    CONTAINER_LISTEN=:9877
 
 USER 65532:65532
+# Where the state's file is by default.
 WORKDIR /var/lib/edge-exporter
 VOLUME /var/lib/edge-exporter
 EXPOSE 9877
-# It follows --listen; HEALTHCHECK_URL is for those who set web.route_prefix or serve TLS.
+# It follows --listen; HEALTHCHECK_URL is for a configuration file with web.route_prefix, web.listen or TLS.
 HEALTHCHECK --interval=15s --timeout=5s --start-period=15s --retries=3 \
     CMD ["python", "-m", "exporter.commands.health_check"]
 ENTRYPOINT ["edge-exporter"]

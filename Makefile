@@ -89,10 +89,14 @@ package: $(VENV)/.release ## the sdist, the wheel and the chart, each tried as i
 	.ci/package
 	.ci/chart
 
-# podman leaves a health check out of its own format of images.
+# A checkout without a tag is labelled as the development version that the Dockerfile names. podman leaves a health check
+# out of its own format of images.
+TAGGED = $(patsubst v%,%,$(shell git describe --tags --exact-match --match 'v*' 2>/dev/null))
+REVISION = $(shell git describe --always --abbrev=40 --dirty --exclude '*' 2>/dev/null)
 .PHONY: image
 image: ## the image, localhost/edge-exporter of the chart's version, with docker or ENGINE=podman
 	$(ENGINE) build $(if $(findstring podman,$(ENGINE)),--format docker) \
+		$(addprefix --build-arg VERSION=,$(TAGGED)) $(addprefix --build-arg REVISION=,$(REVISION)) \
 		--tag localhost/edge-exporter:$$(sed -n 's/^version: //p' deploy/helm/edge-exporter/Chart.yaml) .
 
 .PHONY: audit

@@ -2,6 +2,7 @@
 """Receives Alertmanager's notifications and writes a line for each alert; a stand-in for mail, chat or a pager."""
 
 import json
+import signal
 import sys
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
@@ -42,6 +43,8 @@ class Receiver(BaseHTTPRequestHandler):
 
 
 if __name__ == "__main__":
+    # As the first process of a container it would ignore the signal.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     server = HTTPServer(("127.0.0.1", int(sys.argv[1]) if len(sys.argv) > 1 else PORT), Receiver)
     print(f"waiting for notifications on port {server.server_port}", flush=True)  # noqa: T201
     server.serve_forever()

@@ -13,6 +13,7 @@ from pathlib import Path
 from urllib.request import HTTPSHandler, ProxyHandler, build_opener
 
 DEFAULT_LISTEN = "127.0.0.1:9877"
+SANDBOX_PORT = "9878"
 LISTEN_FLAGS = frozenset({"--listen", "--web.listen", "--web.listen-address"})
 # Addresses that a server can listen on, but that a client cannot connect to.
 LOOPBACK = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "[::1]", "[::]": "[::1]"}  # noqa: S104 - nothing listens here
@@ -26,21 +27,26 @@ def host_of(listen: str) -> str:
 
 
 def health_url(words: Sequence[str], environ: Mapping[str, str]) -> str:
-    """Return the URL of the exporter's health endpoint.
+    """Return the URL of the exporter's health endpoint, or one that the sandbox answers without a key.
 
     Args:
-        words: the exporter's command line; its `--listen`, `--web.listen` or `--web.listen-address` is used.
-        environ: its environment. HEALTHCHECK_URL, if set, is returned; it is needed with `web.route_prefix` or TLS.
+        words: the command line; `--listen`, `--web.listen`, `--web.listen-address` and the sandbox's `--port` are used.
+        environ: its environment. HEALTHCHECK_URL, if set, is returned; it is needed with `web.route_prefix`, TLS, or a
+            `web.listen` in the configuration file.
     """
     if url := environ.get("HEALTHCHECK_URL"):
         return url
-    # The demo ignores the environment variables of the exporter.
-    listen = DEFAULT_LISTEN if "demo" in words else environ.get("EDGE_EXPORTER_WEB__LISTEN", DEFAULT_LISTEN)
+    options = {}
     for word, following in pairwise([*words, ""]):
         flag, is_joined, value = word.partition("=")
-        if flag in LISTEN_FLAGS:
-            listen = value if is_joined else following
-    host, _, port = listen.strip().rpartition(":")
+        options["--listen" if flag in LISTEN_FLAGS else flag] = value if is_joined else following
+    if "sandbox" in words:
+        host = host_of(options.get("--host", "127.0.0.1"))
+        return f"http://{host}:{options.get('--port', SANDBOX_PORT)}/sandbox/clock"
+    # The demo ignores the environment variables of the exporter.
+    variables = {} if "demo" in words else environ
+    given = variables.get("EDGE_EXPORTER_WEB__LISTEN") or variables.get("CONTAINER_LISTEN") or DEFAULT_LISTEN
+    host, _, port = options.get("--listen", given).strip().rpartition(":")
     return f"http://{host_of(host)}:{port}/-/healthy"
 
 

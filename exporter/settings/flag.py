@@ -24,6 +24,8 @@ def dashed(key: str) -> str:
 
 
 CONFIG_VARIABLE = variable_of("config")
+# Set by the image: the address to listen on where no flag, other variable or file has one.
+CONTAINER_LISTEN = "CONTAINER_LISTEN"
 # The variables of the first account, and those that the platform sets for an attached database, with what they set.
 ACCOUNT_VARIABLES: dict[str, KeyPath] = {
     variable_of(key): (*FIRST_ACCOUNT, key) for key in ("base_url", "api_key", "api_key_file", "auth")

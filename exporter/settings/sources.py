@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from exporter.settings.flag import (
     ACCOUNT_VARIABLES,
     CONFIG_VARIABLE,
+    CONTAINER_LISTEN,
     DATABASE_VARIABLES,
     FIRST_ACCOUNT,
     FIRST_DATABASE,
@@ -55,7 +56,8 @@ class Reading:
             for name, text in texts.items()
             if name.startswith(PREFIX) and name != CONFIG_VARIABLE and not _SERVICE_LINK.fullmatch(name)
         }
-        return self._given(ours, self._variables, self._unknown) | self._attached_database(texts)
+        given = self._given(ours, self._variables, self._unknown) | self._attached_database(texts)
+        return self._address_of_container(texts) | given
 
     def _unknown(self, variable: str) -> str:
         # All names have the prefix in common.
@@ -75,6 +77,12 @@ class Reading:
             else:
                 found[path] = (None if path in self._nullable and text.strip() == "null" else text, name)
         return found
+
+    def _address_of_container(self, environ: Mapping[str, str]) -> Given:
+        """Return the address to listen on that an image gives, unless the file has another one."""
+        web = self._file.get("web")
+        is_set = CONTAINER_LISTEN not in environ or (isinstance(web, Mapping) and web.get("listen") is not None)
+        return {} if is_set else {("web", "listen"): (environ[CONTAINER_LISTEN], CONTAINER_LISTEN)}
 
     def _attached_database(self, environ: Mapping[str, str]) -> Given:
         """Return what describes the database that the platform attached, or what the only configured one lacks."""

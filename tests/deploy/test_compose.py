@@ -127,6 +127,7 @@ def test_the_notifications_write_a_line_for_each_alert() -> None:
         finally:
             process.terminate()
         lines = process.stdout.read().splitlines()
+    assert process.returncode == 0
     assert answers == [200, 400, 400, 400]
     assert lines == ["firing critical: EdgeAccountDown: Down.", "resolved critical: EdgeLedgerDown: Up."]
 

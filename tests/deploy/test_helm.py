@@ -152,6 +152,7 @@ RULE = (*ACCOUNT, "--set", "prometheusRule.enabled=true", "--set")
         (("--set", "config.accounts[0].api_key=x"), "config.accounts.0.api_key"),
         (("--set", "config.databases[0].auth_token=x"), "config.databases.0.auth_token"),
         ((*ACCOUNT, "--set", "config.shard.total=2"), "config.shard"),
+        ((*ACCOUNT, "--set", "config.web.listen=:9000"), "config.web.listen: Does not match pattern ':9877$'"),
         (
             (*ACCOUNT, "--set", "monitor.interval=1m,monitor.scrapeTimeout=1m1s"),
             "1m1s is longer than monitor.interval 1m",

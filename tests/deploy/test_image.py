@@ -8,6 +8,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from exporter.settings.flag import CONTAINER_LISTEN
 from tests.deploy.files import PORT, RELEASE, REPOSITORY, STATE_FOLDER, known_variables, named_variables, run
 
 DOCKERFILE = (REPOSITORY / "Dockerfile").read_text(encoding="utf-8")
@@ -36,9 +37,8 @@ def test_its_variables_are_known_and_agree_with_its_port_and_its_volume() -> Non
     variables = _steps("ENV")[-1]
     values = dict(pair.split("=", 1) for pair in variables.split())
     assert named_variables(DOCKERFILE) - known_variables() == set()
-    assert values["EDGE_EXPORTER_WEB__LISTEN"] == f":{PORT}"
-    assert values["EDGE_EXPORTER_STATE__PATH"].startswith(f"{STATE_FOLDER}/")
-    assert (_steps("EXPOSE"), _steps("VOLUME")) == ([str(PORT)], [STATE_FOLDER])
+    assert values[CONTAINER_LISTEN] == f":{PORT}"
+    assert (_steps("EXPOSE"), _steps("VOLUME"), _steps("WORKDIR")[-1]) == ([str(PORT)], [STATE_FOLDER], STATE_FOLDER)
 
 
 def test_without_git_its_version_is_a_development_version_of_the_changelog_s_newest() -> None:

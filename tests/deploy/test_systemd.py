@@ -1,4 +1,5 @@
 import re
+import shlex
 import sys
 from pathlib import Path
 
@@ -58,10 +59,20 @@ def test_a_signal_reloads_it_and_state_is_kept_in_the_folder_that_systemd_makes(
     lines = set(UNIT.read_text().splitlines())
     assert {
         "StateDirectory=edge-exporter",
-        "Environment=EDGE_EXPORTER_STATE__PATH=%S/edge-exporter/edge-exporter-state.db",
+        "WorkingDirectory=%S/edge-exporter",
         "EnvironmentFile=-/etc/default/edge-exporter",
         "ExecReload=/bin/kill -HUP $MAINPID",
     } <= lines
+
+
+def test_a_reload_before_the_program_listens_to_signals_does_not_end_it(tmp_path: Path) -> None:
+    program = tmp_path / "edge-exporter"
+    program.write_text('#!/bin/sh\nkill -HUP $$\necho "$@"\n')
+    program.chmod(0o755)
+    (line,) = re.findall(r"^ExecStart=(.+) \$ARGS$", UNIT.read_text(), re.MULTILINE)
+    words = shlex.split(line.replace("/opt/edge-exporter/bin/edge-exporter", str(program)).replace("$$", "$"))
+    done = run(*words, "--log.level=debug")
+    assert (done.returncode, done.stdout) == (0, "run --log.level=debug\n")
 
 
 def test_the_example_configuration_is_one(tmp_path: Path) -> None:

@@ -78,6 +78,10 @@ def value(settings: Settings, path: str) -> object:
             {"web.listen": ":2", "web.route_prefix": "/file", "web.config_file": "web.yml", "collectors.scripts.interval": 7200.0, "collectors.scripts.stale_after": 32_400.0, "collectors.search.interval": 600.0},
         ),
         (f"{ACCOUNT}log: {{level: loud}}\n", {"--log.level": "error"}, {"log.level": "error"}),
+        # An image's address to listen on goes behind every other one.
+        (ACCOUNT, {"CONTAINER_LISTEN": ":3"}, {"web.listen": ":3"}),
+        (f"{ACCOUNT}web: {{listen: ':1'}}\n", {"CONTAINER_LISTEN": ":3"}, {"web.listen": ":1"}),
+        (ACCOUNT, {"CONTAINER_LISTEN": ":3", "EDGE_EXPORTER_WEB__LISTEN": ":2"}, {"web.listen": ":2"}),
         # An attached database; the one that is configured takes what it lacks, and keeps what it has.
         (None, ATTACHED, {"databases.0.name": "default", "databases.0.url": "https://abc.lite.example.net", "databases.0.credential": "of-the-platform"}),
         (None, {DATABASE_URL: "libsql://abc.lite.example.net?authToken=of-the-url"}, {"databases.0.url": "https://abc.lite.example.net", "databases.0.credential": "of-the-url"}),
