@@ -22,6 +22,7 @@ from pydantic_core import PydanticUndefined
 
 from deploy import generate_relabeling
 from docs import home
+from docs.man_page import man_page
 from exporter.cli import command as command_line
 from exporter.collectors.catalogue import CATALOGUE
 from exporter.commands.call.operations import CALLABLE
@@ -174,6 +175,9 @@ def commands() -> str:
         'eval "$(_EDGE_EXPORTER_COMPLETE=zsh_source edge-exporter)"        # in ~/.zshrc, after compinit',
         "_EDGE_EXPORTER_COMPLETE=fish_source edge-exporter | source        # in ~/.config/fish/config.fish",
         "```",
+        "",
+        "A virtual environment has the same as a manual page: `man -M VENV/share/man edge-exporter`; with pipx or in",
+        "`~/.local`, `man edge-exporter` finds it.",
     ]
     for path, command in _every_command(command_line, ("edge-exporter",)):
         context = click.Context(command, info_name=" ".join(path), **command_line.context_settings)
@@ -217,6 +221,7 @@ def documents() -> Mapping[Path, str]:
         REPOSITORY / "docs" / "interface.md": interface(),
         REPOSITORY / "docs" / "configuration.md": configuration(),
         REPOSITORY / "docs" / "commands.md": commands(),
+        REPOSITORY / "deploy" / "man" / "edge-exporter.1": man_page(_every_command(command_line, ("edge-exporter",))),
         example: with_section(example, example_collectors()),
         **generate_relabeling.documents(),
         **home.documents(),

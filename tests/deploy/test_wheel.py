@@ -66,7 +66,11 @@ def test_it_holds_the_package_and_no_other(unpacked: Path) -> None:
     assert held == ours
     example = "edge-exporter.yml"
     assert (unpacked / "exporter" / "assets" / example).read_bytes() == (DEPLOY / example).read_bytes()
-    assert sorted(path.name.partition("-")[0] for path in unpacked.iterdir()) == ["edge_exporter", "exporter"]
+    kinds = {path.name.partition("-")[0] + path.suffix for path in unpacked.iterdir()}
+    assert kinds == {"edge_exporter.data", "edge_exporter.dist-info", "exporter"}
+    (data,) = unpacked.glob("*.data")
+    page = "man/edge-exporter.1"
+    assert contents(data) == {"data/share/man/man1/edge-exporter.1": (DEPLOY / page).read_bytes()}
 
 
 def test_the_wheel_that_is_built_from_the_sdist_holds_the_same(unpacked: Path, tmp_path: Path) -> None:

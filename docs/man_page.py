@@ -1,0 +1,50 @@
+"""Writes the manual page from the help of each command, as groff's man macros."""
+
+import inspect
+from collections.abc import Iterable, Iterator
+
+import click
+
+from exporter.commands.options import SettingsCommand
+
+_HEAD = r""".\" Generated from the code.
+.TH EDGE-EXPORTER 1 "" edge-exporter "User Commands"
+.nh
+.ad l
+.SH NAME
+edge-exporter \- serves an edge platform's statistics to Prometheus
+.SH SYNOPSIS
+.B edge-exporter
+.I COMMAND
+[OPTIONS] [ARGS]
+.SH DESCRIPTION
+Flags go before variables, and variables before the configuration file.
+edge-exporter metrics prints every metric, and edge-exporter assets configuration DIR writes a commented file.
+.SH COMMANDS"""
+
+
+def man_page(commands: Iterable[tuple[tuple[str, ...], click.Command]]) -> str:
+    """Return the page of commands, each with the words that call it; a group of commands has no section of its own."""
+    sections = [_section(path, command) for path, command in commands if not isinstance(command, click.Group)]
+    return "\n".join([_HEAD, *(line for section in sections for line in section)]) + "\n"
+
+
+def _section(path: tuple[str, ...], command: click.Command) -> Iterator[str]:
+    context = click.Context(command, info_name=" ".join(path), help_option_names=["-h", "--help"])
+    if isinstance(command, SettingsCommand) and path[-1] == "run":
+        command.other_params()
+    yield f'.SS "{_escaped(" ".join([*path, *command.collect_usage_pieces(context)]))}"'
+    for paragraph in inspect.cleandoc(command.help or "").split("\n\n"):
+        # A paragraph that begins with \b keeps its lines.
+        is_kept, lines = paragraph.startswith("\b"), paragraph.removeprefix("\b\n").splitlines()
+        yield from (".PP", *([".nf"] if is_kept else []), *map(_escaped, lines), *([".fi"] if is_kept else []))
+    for parameter in command.get_params(context):
+        record = parameter.get_help_record(context)
+        if record is not None:
+            yield from (".TP", rf"\fB{_escaped(record[0])}\fR", _escaped(record[1]))
+
+
+def _escaped(text: str) -> str:
+    r"""Return a line as groff shows it: `\` and `-` are not its own, nor is a dot or a quote at the beginning."""
+    plain = text.replace("\\", r"\e").replace("-", r"\-").replace('"', r"\(dq")
+    return rf"\&{plain}" if plain.startswith((".", "'")) else plain
