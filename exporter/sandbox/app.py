@@ -14,18 +14,22 @@ from starlette.routing import Match, Route
 from exporter.sandbox import control, database_endpoint, undocumented
 from exporter.sandbox.fault_gate import FaultGate
 from exporter.sandbox.faults import Faults
-from exporter.sandbox.openapi import describe
 from exporter.sandbox.operations import OPERATIONS
-from exporter.sandbox.request_parsing import RequestError
+from exporter.sandbox.request_errors import RequestError
 from exporter.sandbox.world import World
 
 
 class Sandbox(FastAPI):
-    """Describes the operations, with their answers."""
+    """Describes the operations, with their parameters and bodies, for `/openapi.json`."""
 
     def openapi(self) -> dict[str, Any]:
-        """Return the description."""
-        return describe(OPERATIONS)
+        """Return FastAPI's description, with the schemes of authentication."""
+        described = super().openapi()
+        described["components"]["securitySchemes"] = {
+            "AccessKey": {"type": "apiKey", "in": "header", "name": "AccessKey"},
+            "bearer": {"type": "http", "scheme": "bearer"},
+        }
+        return described
 
 
 def create_app(world: World, faults: Faults | None = None) -> FastAPI:
@@ -45,6 +49,8 @@ def create_app(world: World, faults: Faults | None = None) -> FastAPI:
         return PlainTextResponse(error.detail, error.status_code, {"Allow": ", ".join(allowed)} if allowed else None)
 
     app = Sandbox(
+        title="Edge platform sandbox",
+        version="1.0.0",
         routes=[*OPERATIONS, *database_endpoint.ROUTES, *undocumented.OPERATIONS, *control.ROUTES],
         middleware=[Middleware(FaultGate, scripted, world.clock)],
         exception_handlers={HTTPException: as_text, RequestError: control.refuse},

@@ -17,7 +17,7 @@ from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.faults import KINDS, Fault, Faults
 from exporter.sandbox.keys import DatabaseTokens
 from exporter.sandbox.protection import CONFIGURATIONS
-from exporter.sandbox.request_parsing import RequestError, json_object, reasons
+from exporter.sandbox.request_errors import RequestError, json_object, reasons
 from exporter.sandbox.scenarios import Events
 from exporter.sandbox.search import ResourceIds
 from exporter.sandbox.seed import seed

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+from fastapi.routing import APIRoute
 from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
@@ -13,11 +14,10 @@ from starlette.routing import Route
 from exporter.sandbox import hrana
 from exporter.sandbox.answers import payload
 from exporter.sandbox.operation import bearer_token
-from exporter.sandbox.request_parsing import RequestError, body_bytes, reasons
+from exporter.sandbox.request_errors import reasons
 from exporter.sandbox.sql import ForbiddenError
 from exporter.sandbox.world import DATABASES, World
 
-_LARGEST_PIPELINE: Final = 4 * 1024 * 1024
 _HOST: Final = re.compile(r"(?P<database>[a-z0-9-]+)\.lite\..+", re.IGNORECASE)
 
 
@@ -32,23 +32,20 @@ async def _on_pipeline(request: Request) -> Response:
     database = world.databases.get(DATABASES[0] if named is None else named["database"].lower())
     if database is None:
         return PlainTextResponse("There is no such database", 404)
-    status = 400
     try:
-        body = await body_bytes(request, _LARGEST_PIPELINE)
+        body = await request.body()
         if request.url.path.endswith("/cursor"):
             cursor = hrana.Cursor.model_validate_json(body)
             batch = hrana.ExecuteBatch(type="batch", batch=cursor.batch)
             return _cursor(database.answer(hrana.Pipeline(baton=cursor.baton, requests=[batch]), kind))
         return payload(database.answer(hrana.Pipeline.model_validate_json(body), kind))
-    except RequestError as error:
-        wrong, status = str(error), error.status
     except ValidationError as error:
         wrong = f"JSON parse error: {reasons(error)[0]}"
     except hrana.ProtocolError as error:
         wrong = str(error)
     except ForbiddenError:
         return payload({"error": "Authorization forbidden: the access token is read only"}, 403)
-    return PlainTextResponse(wrong, status)
+    return PlainTextResponse(wrong, 400)
 
 
 async def _on_version(_request: Request) -> Response:
@@ -80,6 +77,18 @@ def _entries(result: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 # The interface documents version 2 of the protocol; a libSQL server also has version 3, which some clients use.
 ROUTES: Final = (
-    *(Route(path, _on_pipeline, methods=["POST"]) for path in ("/v2/pipeline", "/v3/pipeline", "/v3/cursor")),
+    APIRoute(
+        "/v2/pipeline",
+        _on_pipeline,
+        methods=["POST"],
+        operation_id="database_pipeline",
+        summary="Execute SQL statements",
+        response_model=None,
+        openapi_extra={
+            "security": [{"bearer": []}],
+            "requestBody": {"required": True, "content": {"application/json": {"schema": {"type": "object"}}}},
+        },
+    ),
+    *(Route(path, _on_pipeline, methods=["POST"]) for path in ("/v3/pipeline", "/v3/cursor")),
     *(Route(path, _on_version) for path in ("/v2", "/v3", "/health")),
 )

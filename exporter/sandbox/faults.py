@@ -16,7 +16,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from exporter.foreign.patterns import Pattern
 from exporter.sandbox.exchange import Answer, Exchange
-from exporter.sandbox.request_parsing import RequestError, reasons
+from exporter.sandbox.request_errors import RequestError, reasons
 
 _NO_LINGER: Final = struct.pack("ii", 1, 0)
 _WORDS: Final = {"missing": "is missing", "extra_forbidden": "is not a field of this kind of fault"}

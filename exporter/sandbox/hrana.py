@@ -8,8 +8,6 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from exporter.sandbox.request_parsing import int64
-
 SqlValue: TypeAlias = int | float | str | bytes | None
 SqlId: TypeAlias = Annotated[int, Field(ge=-(2**31), lt=2**31)]
 
@@ -23,8 +21,8 @@ def read(sent: object) -> SqlValue:
     match sent:
         case {"type": "null"}:
             return None
-        case {"type": "integer", "value": str(digits)} if (number := int64(digits.removeprefix("+"))) is not None:
-            return number
+        case {"type": "integer", "value": str(digits)} if -(2**63) <= int(digits) < 2**63:
+            return int(digits)
         case {"type": "float", "value": int() | float() as number}:
             return float(number)
         case {"type": "text", "value": str(text)}:

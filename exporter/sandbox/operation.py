@@ -4,22 +4,23 @@ import re
 from collections.abc import Callable, Coroutine
 from enum import Enum, auto
 from http import HTTPStatus
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from fastapi import Depends
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
-from starlette.datastructures import Headers, QueryParams
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
 from exporter.sandbox.answers import payload, problem, script_error
 from exporter.sandbox.keys import STATISTICS_ROLES
-from exporter.sandbox.request_parsing import RequestError, json_object, reasons
+from exporter.sandbox.request_errors import RequestError, reasons
 from exporter.sandbox.world import World
 
 _MEDIA_TYPES: Final = re.compile(r"(application/json|text/json|application/[\w.!#$&^+-]*\+json)", re.ASCII)
 _Endpoint: TypeAlias = Callable[..., Coroutine[Any, Any, Response]]
+ErrorFormat: TypeAlias = Literal["empty", "status", "core", "script", "problem", "field problems"]
 
 
 class Access(Enum):
@@ -57,62 +58,43 @@ class Refusal(Exception):
         self.response = response
 
 
-class _ReadRequest(Request):
-    """A request whose body was read: it is JSON, whatever its media type. Empty parameters of the query are absent."""
-
-    def __init__(self, request: Request, content: object) -> None:
-        super().__init__(request.scope)
-        self._content = content
-
-    @property
-    def headers(self) -> Headers:
-        return Headers({"content-type": "application/json"})
-
-    @property
-    def query_params(self) -> QueryParams:
-        return QueryParams([(name, value) for name, value in super().query_params.multi_items() if value])
-
-    async def body(self) -> bytes:
-        return b"{}"
-
-    async def json(self) -> object:
-        return self._content
-
-
 class Operation(APIRoute):
-    """One operation: its path, its authentication, its answer and its failures.
+    """One operation: its path, its authentication, and the format of its errors.
 
     Args:
         endpoint: its function; the function's name and docstring are its identifier and summary.
         route: its method and path.
-        result: the name of its answer's schema.
-        failures: further statuses of failures; those for authentication, the query and the body are added.
         access: the authentication that it requires.
-        errors: the name of its errors' schema, which decides their format; None if they have no body.
-        unauthorised: the same for an unauthorised request; if empty, as other errors.
-        documented: whether the interface document has it.
+        errors: the format of its errors.
+        unauthorised: the format of the error of an unauthorised request; by default as other errors.
+        described: whether the OpenAPI description has it.
     """
 
     def __init__(
         self,
         endpoint: _Endpoint,
         route: str,
-        result: str = "",
-        *failures: int,
+        *,
         access: Access = Access.EITHER,
-        errors: str | None = "StatusOnly",
-        unauthorised: str | None = "",
-        documented: bool = True,
+        errors: ErrorFormat = "status",
+        unauthorised: ErrorFormat | None = None,
+        described: bool = True,
     ) -> None:
-        self.access, self.result, self.documented = access, result, documented
-        self.errors, self.unauthorised = errors, errors if unauthorised == "" else unauthorised
+        self.access, self.errors, self.unauthorised = access, errors, unauthorised or errors
         self.method, path = route.split()
-        name, summary = endpoint.__name__, (endpoint.__doc__ or "").removesuffix(".")
-        super().__init__(path, endpoint, methods=[self.method], response_model=None, operation_id=name, summary=summary)
+        schemes = ["AccessKey"] if access is Access.ACCESS_KEY else ["AccessKey", "bearer"]
+        super().__init__(
+            path,
+            endpoint,
+            methods=[self.method],
+            operation_id=endpoint.__name__,
+            summary=(endpoint.__doc__ or "").removesuffix("."),
+            response_model=None,
+            responses={"default": {"description": "The request is refused, or the platform failed"}},
+            openapi_extra={"security": [{scheme: []} for scheme in schemes]},
+            include_in_schema=described,
+        )
         self.description = ""
-        of_query = {400} if self.dependant.query_params else set()
-        of_body = {400, 413, 415} if self.body_field is not None else set()
-        self.statuses = sorted({401, *of_query, *of_body, *failures})
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the function that answers a request."""
@@ -122,13 +104,15 @@ class Operation(APIRoute):
             if not self._is_allowed(request):
                 return self._failure(RequestError("the request is not authorised", status=401), request)
             try:
-                return await answer(_ReadRequest(request, await self._content(request)))
+                return await answer(self._as_json(request))
             except Refusal as refusal:
                 return refusal.response
             except RequestValidationError as error:
                 return self._failure(_first(error), request)
             except RequestError as error:
                 return self._failure(error, request)
+            except HTTPException:
+                return self._failure(RequestError("the body is not JSON"), request)
 
         return handle
 
@@ -139,28 +123,31 @@ class Operation(APIRoute):
         role = request.app.state.world.keys.get(key) if key else None
         return role in STATISTICS_ROLES if self.access is Access.STATISTICS else role is not None
 
-    async def _content(self, request: Request) -> object:
+    def _as_json(self, request: Request) -> Request:
+        """Return the request with a body's media type as FastAPI reads it; the interface accepts others for JSON."""
         if self.body_field is None:
-            return None
+            return request
         media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if _MEDIA_TYPES.fullmatch(media_type) is None:
             raise RequestError("the content type is not supported", status=415)
-        return await json_object(request)
+        others = [header for header in request.scope["headers"] if header[0] != b"content-type"]
+        headers = [*others, (b"content-type", b"application/json")]
+        return Request({**request.scope, "headers": headers}, request.receive)
 
     def _failure(self, error: RequestError, request: Request) -> Response:
         """Answer in the format of the operation's errors."""
         status, path = error.status, request.url.path
         match self.unauthorised if status == HTTPStatus.UNAUTHORIZED else self.errors:
-            case None:
+            case "empty":
                 return Response(status_code=status)
-            case "StatusOnly":
+            case "status":
                 return payload({"statusCode": status}, status)
-            case "CoreError":
+            case "core":
                 return payload({"Message": "Authorization has been denied for this request."}, status)
-            case "ScriptError":
+            case "script":
                 field = error.fields[0][0] if error.fields else None
                 return script_error(status, "request.invalid", field, str(error))
-            case "FieldErrors" if error.fields:
+            case "field problems" if error.fields:
                 trace = request.app.state.world.next_trace()
                 return problem(422, "The request cannot be processed.", path, error.fields, trace)
         return problem(status, str(error), path)
@@ -171,10 +158,12 @@ def _first(error: RequestValidationError) -> RequestError:
     wrong = [fault for fault in error.errors() if fault["loc"][0] == "body"]
     if not wrong:
         return RequestError(reasons(error, skip=1)[0].replace(": ", " ", 1))
-    fields = [(str(fault["loc"][1]), fault["msg"]) for fault in wrong]
+    if wrong[0]["type"] == "json_invalid":
+        return RequestError("the body is not JSON")
+    fields = [(str(fault["loc"][1]), fault["msg"]) for fault in wrong if len(fault["loc"]) > 1]
     return RequestError(*reasons(RequestValidationError(wrong), skip=1), fields=fields)
 
 
-def operation(route: str, *more: Any, **named: Any) -> Callable[[_Endpoint], Operation]:  # noqa: ANN401 - as `Operation`
+def operation(route: str, **named: Any) -> Callable[[_Endpoint], Operation]:  # noqa: ANN401 - as `Operation`
     """Return a decorator that makes an operation of a function; the arguments are those of `Operation`."""
-    return lambda endpoint: Operation(endpoint, route, *more, **named)
+    return lambda endpoint: Operation(endpoint, route, **named)

@@ -1,89 +1,53 @@
 """The operations of the management API: each turns a request into a call of the world."""
 
+from datetime import UTC, datetime
 from functools import partial
 from typing import Annotated, Final, TypeAlias
 
-from fastapi import Path, Query
-from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
-from pydantic.alias_generators import to_camel
+from fastapi import Body, Path, Query
+from pydantic import BeforeValidator
 from starlette.requests import Request
 from starlette.responses import Response
 
 from exporter.sandbox.answers import enveloped, payload, problem, refused, script_error
 from exporter.sandbox.operation import Access, Operation, Refusal, TheWorld, operation
 from exporter.sandbox.protection import CONFIGURATIONS, bot_detection
-from exporter.sandbox.request_parsing import Int64, MaybeId, Moment, Page, PageSize, RequestError
+from exporter.sandbox.request_errors import RequestError
 from exporter.sandbox.seed import seed
 from exporter.sandbox.waf import plan_segmentation
 from exporter.sandbox.world import World
 
-_LARGEST_PAGE: Final = 1_000
-_LONGEST_TERM: Final = 1_000
-_CATEGORIES: Final = range(8)
 _BASIC: Final = 0
+_SMALLEST_PAGE: Final = 5
 _ZONE: Final = "/shield/shield-zone/{shieldZoneId}"
 
-_dns: Final = partial(operation, errors="ScriptError", unauthorised="CoreError")
-_script: Final = partial(operation, access=Access.ACCESS_KEY, errors="ScriptError", unauthorised=None)
-_protection: Final = partial(operation, errors="ProblemDetails", unauthorised="StatusOnly")
+_dns: Final = partial(operation, errors="script", unauthorised="core")
+_script: Final = partial(operation, access=Access.ACCESS_KEY, errors="script", unauthorised="empty")
+_protection: Final = partial(operation, errors="problem", unauthorised="status")
+_field: Final = partial(Body, embed=True, strict=True)
 
-_Id: TypeAlias = Annotated[Int64, Path(alias="id")]
-_ScriptId: TypeAlias = Annotated[MaybeId, Path(alias="id")]
-_ShieldZoneId: TypeAlias = Annotated[Int64, Path(alias="shieldZoneId")]
-_Category: TypeAlias = Annotated[Int64, WithJsonSchema({"type": "integer", "minimum": 0, "maximum": 7})]
-_Size: TypeAlias = Annotated[PageSize, Query(alias="perPage")]
-_Term: TypeAlias = Annotated[str, WithJsonSchema({"type": "string", "maxLength": _LONGEST_TERM})]
-_Place: TypeAlias = Annotated[Int64, WithJsonSchema({"type": "integer", "format": "int64", "minimum": 0})]
-_Text: TypeAlias = Annotated[str, Field(min_length=1)]
-_Name: TypeAlias = Annotated[str, Field(min_length=1, max_length=256)]
+_Id: TypeAlias = Annotated[int, Path(alias="id")]
+_ShieldZoneId: TypeAlias = Annotated[int, Path(alias="shieldZoneId")]
+_Size: TypeAlias = Annotated[int, Query(alias="perPage", le=1_000)]
+# An empty parameter is an absent one.
+_Moment: TypeAlias = Annotated[datetime | None, BeforeValidator(lambda text: text or None)]
 
 
-class _Body(BaseModel):
-    model_config = ConfigDict(strict=True, alias_generator=to_camel)
+def _unix(moment: datetime | None) -> float | None:
+    """Return unix seconds; a date-time without a zone is UTC."""
+    if moment is None:
+        return None
+    return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()
 
 
-class BotCategoryAction(_Body):
-    """The action for a bot category: none, block or allow."""
-
-    action: Annotated[int, Field(ge=0, le=2)]
-
-
-class AccessListSwitch(_Body):
-    """Whether an access list is on."""
-
-    is_enabled: bool
-
-
-class ContainerImage(_Body):
-    """An image of a registry: dockerhub, github, or one that the account gave a number."""
-
-    registry_id: Annotated[str, Field(pattern="^(dockerhub|github|[0-9]{1,18})$")]
-    image_name: _Text
-    image_namespace: _Text
-
-
-class ScriptSettings(_Body):
-    """The settings of an edge script that an update changes."""
-
-    name: Annotated[_Name | None, Field(alias="Name")] = None
-    script_type: Annotated[int | None, Field(alias="ScriptType", ge=0, le=2)] = None
-
-
-class NewSecret(_Body):
-    """A named secret of an edge script."""
-
-    name: Annotated[_Name, Field(alias="Name")]
-    secret: Annotated[str, Field(alias="Secret", max_length=4_096, json_schema_extra={"writeOnly": True})]
-
-
-def _dns_zone(world: World, zone_id: int | None) -> int:
-    if zone_id is None or zone_id not in world.dns.zones:
+def _dns_zone(world: World, zone_id: int) -> int:
+    if zone_id not in world.dns.zones:
         raise Refusal(script_error(404, "dnsZone.not_found", "DnsZone", "The requested DNS zone was not found."))
     return zone_id
 
 
-def _known_script(world: World, script_id: int | None) -> int:
-    if script_id is None or script_id not in world.scripts.scripts:
+def _known_script(world: World, script_id: int) -> int:
+    if script_id not in world.scripts.scripts:
         raise Refusal(script_error(404, "script.not_found", "Id", "There is no script with this id."))
     return script_id
 
@@ -95,21 +59,22 @@ def _shield_zone(world: World, zone_id: int, *, status_code: int | None = None) 
     return zone_id
 
 
-@_dns("GET /dnszone/{id}/statistics", "DnsZoneStatistics", 404, access=Access.STATISTICS)
+@_dns("GET /dnszone/{id}/statistics", access=Access.STATISTICS)
 async def dns_statistics(
     world: TheWorld,
-    zone_id: Annotated[MaybeId, Path(alias="id")],
-    date_from: Annotated[Moment, Query(alias="dateFrom")] = None,
-    date_to: Annotated[Moment, Query(alias="dateTo")] = None,
+    zone_id: _Id,
+    date_from: Annotated[_Moment, Query(alias="dateFrom")] = None,
+    date_to: Annotated[_Moment, Query(alias="dateTo")] = None,
 ) -> Response:
     """Return the query statistics of a DNS zone."""
-    if date_from is not None and date_to is not None and date_from > date_to:
+    begin, end = _unix(date_from), _unix(date_to)
+    if begin is not None and end is not None and begin > end:
         raise RequestError("dateFrom is later than dateTo")
-    return payload(world.dns.statistics(_dns_zone(world, zone_id), date_from, date_to))
+    return payload(world.dns.statistics(_dns_zone(world, zone_id), begin, end))
 
 
-@_dns("GET /dnszone/{zoneId}/records/scan", "DnsRecordScanJob", 404, access=Access.ACCESS_KEY)
-async def dns_record_scan(world: TheWorld, zone_id: Annotated[MaybeId, Path(alias="zoneId")]) -> Response:
+@_dns("GET /dnszone/{zoneId}/records/scan", access=Access.ACCESS_KEY)
+async def dns_record_scan(world: TheWorld, zone_id: Annotated[int, Path(alias="zoneId")]) -> Response:
     """Return the latest record scan of a DNS zone."""
     scan = world.scans.answer(_dns_zone(world, zone_id))
     if scan is None:
@@ -117,15 +82,13 @@ async def dns_record_scan(world: TheWorld, zone_id: Annotated[MaybeId, Path(alia
     return payload(scan)
 
 
-@operation("GET /shield/shield-zones", "ShieldZonePage")
-async def shield_zones(world: TheWorld, page: Page = 1, size: _Size = 10) -> Response:
-    """Return a page of the account's shield zones."""
-    if page < 1 or size > _LARGEST_PAGE:
-        raise RequestError("page counts from 1, and perPage is up to 1000")
-    return payload(world.shield.page(page, size))
+@operation("GET /shield/shield-zones")
+async def shield_zones(world: TheWorld, page: Annotated[int, Query(ge=1)] = 1, size: _Size = 10) -> Response:
+    """Return a page of the account's shield zones; the platform silently raises smaller pages to 5."""
+    return payload(world.shield.page(page, max(_SMALLEST_PAGE, size)))
 
 
-@operation("GET /shield/metrics/rate-limit/{id}", "RateLimitMetrics", 202, 400)
+@operation("GET /shield/metrics/rate-limit/{id}")
 async def shield_rate_limit(world: TheWorld, limit_id: _Id) -> Response:
     """Return the breaches of a rate limit."""
     limit = world.rate_limits.limits.get(limit_id)
@@ -134,7 +97,7 @@ async def shield_rate_limit(world: TheWorld, limit_id: _Id) -> Response:
     return enveloped(world.rate_limits.metrics(limit_id), defaulted=limit_id % 2 == 0, with_status=True)
 
 
-@operation("GET /shield/metrics/rate-limits/{shieldZoneId}", "ZoneRateLimitMetrics", 202, 400, documented=False)
+@operation("GET /shield/metrics/rate-limits/{shieldZoneId}")
 async def shield_zone_rate_limits(world: TheWorld, zone_id: _ShieldZoneId) -> Response:
     """Return the breaches of every rate limit of a shield zone."""
     _shield_zone(world, zone_id, status_code=404)
@@ -142,31 +105,36 @@ async def shield_zone_rate_limits(world: TheWorld, zone_id: _ShieldZoneId) -> Re
     return enveloped([{"ratelimitId": limit_id, **world.rate_limits.metrics(limit_id)} for limit_id in limits])
 
 
-@_protection(f"PUT {_ZONE}/bot-categorization/categories/{{category}}", "BotCategoryActionEnvelope", 202)
+@_protection(f"PUT {_ZONE}/bot-categorization/categories/{{category}}")
 async def shield_set_bot_action(
-    world: TheWorld, category: _Category, zone_id: _ShieldZoneId, body: BotCategoryAction
+    world: TheWorld,
+    category: Annotated[int, Path(ge=0, le=7)],
+    zone_id: _ShieldZoneId,
+    action: Annotated[int, _field(ge=0, le=2)],
 ) -> Response:
     """Set the action for a bot category."""
-    if category not in _CATEGORIES:
-        raise RequestError("category must be 0 to 7")
     if world.shield.plan(_shield_zone(world, zone_id, status_code=404)) == _BASIC:
         return refused("invalid_plan_type.bot_categorization", "The plan has no bot categorization.", status_code=403)
-    return enveloped({"category": category, "action": body.action}, with_status=True)
+    return enveloped({"category": category, "action": action}, with_status=True)
 
 
-@_protection(f"PATCH {_ZONE}/access-lists/configurations/{{id}}", "AccessListConfigurationEnvelope", 202, 404)
+@_protection(f"PATCH {_ZONE}/access-lists/configurations/{{id}}")
 async def shield_switch_access_list(
-    world: TheWorld, configuration_id: _Id, zone_id: _ShieldZoneId, switch: AccessListSwitch, request: Request
+    world: TheWorld,
+    configuration_id: _Id,
+    zone_id: _ShieldZoneId,
+    is_enabled: Annotated[bool, _field(alias="isEnabled")],
+    request: Request,
 ) -> Response:
     """Switch an access list on or off."""
     found = world.access_lists.find(_shield_zone(world, zone_id), configuration_id - CONFIGURATIONS)
     if found is None:
         return problem(404, "The access list configuration was not found.", request.url.path)
-    found.is_enabled = switch.is_enabled
-    return enveloped({"isEnabled": found.is_enabled})
+    found.is_enabled = is_enabled
+    return enveloped({"isEnabled": is_enabled})
 
 
-@_protection(f"GET {_ZONE}/access-lists/{{id}}", "CustomAccessListEnvelope", 202, 400, 404)
+@_protection(f"GET {_ZONE}/access-lists/{{id}}")
 async def shield_access_list(world: TheWorld, list_id: _Id, zone_id: _ShieldZoneId, request: Request) -> Response:
     """Return a custom access list."""
     found = world.access_lists.find(_shield_zone(world, zone_id), list_id)
@@ -175,7 +143,7 @@ async def shield_access_list(world: TheWorld, list_id: _Id, zone_id: _ShieldZone
     return enveloped(world.access_lists.answer(found), defaulted=list_id % 2 == 0)
 
 
-@_protection(f"GET {_ZONE}/api-guardian", "ApiGuardianEnvelope", 202, 400)
+@_protection(f"GET {_ZONE}/api-guardian")
 async def shield_api_guardian(world: TheWorld, zone_id: _ShieldZoneId) -> Response:
     """Return the API guardian of a shield zone."""
     if not world.guardian.is_configured(zone_id, world.shield.plan(_shield_zone(world, zone_id))):
@@ -184,7 +152,7 @@ async def shield_api_guardian(world: TheWorld, zone_id: _ShieldZoneId) -> Respon
     return enveloped(world.guardian.answer(zone_id), defaulted=zone_id % 2 == 1)
 
 
-@_protection(f"GET {_ZONE}/bot-detection", "BotDetectionEnvelope", 202, 400)
+@_protection(f"GET {_ZONE}/bot-detection")
 async def shield_bot_detection(world: TheWorld, zone_id: _ShieldZoneId) -> Response:
     """Return the bot detection of a shield zone."""
     if world.shield.plan(_shield_zone(world, zone_id)) == _BASIC:
@@ -192,7 +160,7 @@ async def shield_bot_detection(world: TheWorld, zone_id: _ShieldZoneId) -> Respo
     return enveloped(bot_detection(world.bots, zone_id), defaulted=zone_id % 2 == 1)
 
 
-@operation("GET /shield/waf/custom-rule/{id}", "CustomWafRule", 202, 400)
+@operation("GET /shield/waf/custom-rule/{id}")
 async def shield_waf_custom_rule(world: TheWorld, rule_id: _Id) -> Response:
     """Return a custom WAF rule."""
     rule = world.waf.rules.get(rule_id)
@@ -201,74 +169,80 @@ async def shield_waf_custom_rule(world: TheWorld, rule_id: _Id) -> Response:
     return payload(world.waf.answer(rule))
 
 
-@operation("GET /shield/waf/rules/plan-segmentation", "WafPlanSegmentation")
+@operation("GET /shield/waf/rules/plan-segmentation")
 async def shield_waf_plan_segmentation() -> Response:
     """Return the WAF rules grouped by plan."""
     return enveloped(plan_segmentation(), defaulted=True)
 
 
-@_script("GET /compute/script", "EdgeScriptPage", 500, documented=False)
-async def script_list(world: TheWorld, page: Page = 1, size: _Size = _LARGEST_PAGE) -> Response:
+@_script("GET /compute/script")
+async def script_list(world: TheWorld, page: int = 1, size: _Size = 1_000) -> Response:
     """Return a page of the account's edge scripts."""
     if page < 1:
         # The platform answers 500 for page 0.
         return Response(status_code=500)
-    if size > _LARGEST_PAGE:
-        return script_error(400, "paging.invalid", "perPage", "perPage must be up to 1000.")
     ids = world.scripts.scripts
+    size = max(_SMALLEST_PAGE, size)
     start = (page - 1) * size
     items = [world.scripts.answer(script_id) for script_id in ids.slice(start, size)]
     has_more = start + size < len(ids)
     return payload({"Items": items, "CurrentPage": page, "TotalItems": len(ids), "HasMoreItems": has_more})
 
 
-@_script("GET /compute/script/{id}", "EdgeScript", 404, documented=False)
-async def script_get(world: TheWorld, script_id: _ScriptId) -> Response:
+@_script("GET /compute/script/{id}")
+async def script_get(world: TheWorld, script_id: _Id) -> Response:
     """Return an edge script."""
     return payload(world.scripts.answer(_known_script(world, script_id)))
 
 
-@_script("POST /compute/script/{id}", "EdgeScript", 404)
-async def script_update(world: TheWorld, script_id: _ScriptId, settings: ScriptSettings) -> Response:
+@_script("POST /compute/script/{id}")
+async def script_update(
+    world: TheWorld,
+    script_id: _Id,
+    name: Annotated[str | None, _field(alias="Name", min_length=1, max_length=256)] = None,
+    script_type: Annotated[int | None, _field(alias="ScriptType", ge=0, le=2)] = None,
+) -> Response:
     """Update an edge script's settings."""
-    return payload(world.scripts.update(_known_script(world, script_id), settings.name, settings.script_type))
+    return payload(world.scripts.update(_known_script(world, script_id), name, script_type))
 
 
-@_script("POST /compute/script/{id}/secrets", "ScriptSecret", 404)
-async def script_add_secret(world: TheWorld, script_id: _ScriptId, secret: NewSecret) -> Response:
+@_script("POST /compute/script/{id}/secrets")
+async def script_add_secret(
+    world: TheWorld,
+    script_id: _Id,
+    name: Annotated[str, _field(alias="Name", min_length=1, max_length=256)],
+    secret: Annotated[str, _field(alias="Secret", max_length=4_096)],  # noqa: ARG001 - checked, and not kept
+) -> Response:
     """Add a named secret to an edge script."""
-    added = world.scripts.add_secret(_known_script(world, script_id), secret.name)
+    added = world.scripts.add_secret(_known_script(world, script_id), name)
     if added is None:
         return script_error(400, "secret.name.taken", "Name", "There is a secret of this name.")
     return payload(added)
 
 
-@operation("GET /search", "SearchResponse", access=Access.ACCESS_KEY, errors=None)
+@operation("GET /search", access=Access.ACCESS_KEY, errors="empty")
 async def search(
     world: TheWorld,
-    term: Annotated[_Term, Query(alias="search")] = "",
-    start: Annotated[_Place, Query(alias="from")] = 0,
-    size: _Place = 20,
+    term: Annotated[str, Query(alias="search", max_length=1_000)] = "",
+    start: Annotated[int, Query(alias="from", ge=0)] = 0,
+    size: Annotated[int, Query(ge=0)] = 20,
 ) -> Response:
     """Return the resources whose names contain a term."""
-    if start < 0 or size < 0 or len(term) > _LONGEST_TERM:
-        raise RequestError("from and size must not be negative, and search takes up to 1000 characters")
     return payload(world.search.answer(term, start, size))
 
 
-@operation(
-    "POST /mc/registries/tags",
-    "ContainerImageTags",
-    *(404, 422, 500),
-    access=Access.ACCESS_KEY,
-    errors="FieldErrors",
-    unauthorised="ProblemDetails",
-)
-async def container_image_tags(world: TheWorld, image: ContainerImage, request: Request) -> Response:
+@operation("POST /mc/registries/tags", access=Access.ACCESS_KEY, errors="field problems", unauthorised="problem")
+async def container_image_tags(
+    world: TheWorld,
+    registry: Annotated[str, _field(alias="registryId", pattern="^(dockerhub|github|[0-9]{1,18})$")],
+    name: Annotated[str, _field(alias="imageName", min_length=1)],
+    namespace: Annotated[str, _field(alias="imageNamespace", min_length=1)],
+    request: Request,
+) -> Response:
     """Return the tags of a container image."""
     path = request.url.path
     try:
-        tags = world.registries.tags(image.registry_id, image.image_namespace, image.image_name)
+        tags = world.registries.tags(registry, namespace, name)
     except ConnectionError:
         unreachable = [("registryId", "The registry does not answer.")]
         return problem(500, "The tags could not be read.", path, unreachable, world.next_trace())

@@ -10,7 +10,7 @@ from typing import Any, Final, get_args
 
 from pydantic import ConfigDict, ValidationError, validate_call
 
-from exporter.sandbox.request_parsing import RequestError, reasons
+from exporter.sandbox.request_errors import RequestError, reasons
 from exporter.sandbox.scans import ScanStatus
 from exporter.sandbox.world import World
 

@@ -1,16 +1,10 @@
 """Writes and reads times in the platform's formats."""
 
-import re
 from datetime import UTC, date, datetime
 from typing import Final
 
 DAY: Final = 86_400
 _EPOCH: Final = date(1970, 1, 1).toordinal()
-_DATE_TIME: Final = re.compile(
-    r"(?P<date>\d{4}-\d{2}-\d{2})"
-    r"(?:T(?P<time>(?:[01]\d|2[0-3]):\d{2}(?::\d{2}(?:\.\d{1,9})?)?)(?P<zone>[Zz]|[+-]\d{2}:\d{2})?)?",
-    re.ASCII,
-)
 
 
 def day_number(moment: float) -> int:
@@ -37,19 +31,6 @@ def iso_long(moment: float) -> str:
 def iso_naive(moment: float) -> str:
     """Write a moment as `2026-02-06T09:27:36`, which the platform means as UTC."""
     return f"{datetime.fromtimestamp(int(moment // 1), UTC):%Y-%m-%dT%H:%M:%S}"
-
-
-def parse_date_time(text: str) -> float | None:
-    """Read a date or a date-time (without a zone: UTC) as unix seconds; None if it is neither."""
-    found = _DATE_TIME.fullmatch(text)
-    if found is None:
-        return None
-    clock = found["time"] or "00:00"
-    zone = "+00:00" if found["zone"] in (None, "Z", "z") else found["zone"]
-    try:
-        return datetime.fromisoformat(f"{found['date']}T{clock}{zone}").timestamp()
-    except (ValueError, OverflowError):
-        return None
 
 
 def month_start(moment: float) -> float:

@@ -14,7 +14,6 @@ from starlette.responses import Response
 from exporter.sandbox.answers import payload
 from exporter.sandbox.noise import Noise
 from exporter.sandbox.operation import Access, Operation, Refusal, TheWorld, operation
-from exporter.sandbox.request_parsing import MaybeId
 from exporter.sandbox.seed import seed
 from exporter.sandbox.timestamps import DAY, date_of, day_number, iso_naive, month_start
 from exporter.sandbox.world import World
@@ -22,19 +21,19 @@ from exporter.sandbox.world import World
 _WINDOW_DAYS: Final = 30
 _BANDWIDTH, _REQUESTS, _ERRORS, _STORED, _CHARGES = range(5)
 
-_Id: TypeAlias = Annotated[MaybeId, Path(alias="id")]
+_Id: TypeAlias = Annotated[int, Path(alias="id")]
 # 0 if the text is no number.
 _Number: TypeAlias = Annotated[int, BeforeValidator(lambda text: text if text.isascii() and text.isdigit() else 0)]
-_get: Final = partial(operation, access=Access.ACCESS_KEY, errors=None)
+_get: Final = partial(operation, access=Access.ACCESS_KEY, errors="empty", described=False)
 
 
-def _known(number: int | None, ids: Container[int]) -> int:
-    if number is None or number not in ids:
+def _known(number: int, ids: Container[int]) -> int:
+    if number not in ids:
         raise Refusal(Response(status_code=404))
     return number
 
 
-def _named(number: int | None, path: str) -> tuple[int, str]:
+def _named(number: int, path: str) -> tuple[int, str]:
     first, names = seed("undocumented", "kinds")[path]
     known = _known(number, range(first, first + len(names)))
     return known, names[known - first]

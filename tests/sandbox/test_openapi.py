@@ -1,11 +1,10 @@
-"""The sandbox's OpenAPI description: answers conform to it, also those to random requests."""
+"""The sandbox's OpenAPI description, and its answers to random requests."""
 
 import json
 import re
 from typing import Any
 
 import httpx
-import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,11 +12,9 @@ from hypothesis import strategies as st
 from exporter.sandbox.app import create_app
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.keys import API_KEY, DATABASE_TOKEN_FULL, POWERLESS_KEY
-from exporter.sandbox.openapi import describe
 from exporter.sandbox.operation import Operation
 from exporter.sandbox.operations import OPERATIONS
 from exporter.sandbox.world import World
-from tests.sandbox.test_answers import GROUPS, ask
 
 NOON = 1_770_379_200.0
 
@@ -27,50 +24,24 @@ def transport() -> httpx.ASGITransport:
     return httpx.ASGITransport(create_app(World(clock=WorldClock(NOON, speed=0.0))), raise_app_exceptions=False)
 
 
-def closed(schema: Any) -> Any:
-    """Return a schema in which objects allow only the described properties."""
-    match schema:
-        case dict():
-            inner = {name: closed(part) for name, part in schema.items()}
-            return {"additionalProperties": False, **inner} if "properties" in schema else inner
-        case _:
-            return schema
+def check(answer: httpx.Response) -> None:
+    """Check that an answer is no failure of the sandbox, and that its body is what its media type says."""
+    assert answer.status_code < 500
+    media_type = answer.headers.get("content-type", "").partition(";")[0]
+    if media_type in ("application/json", "application/problem+json"):
+        answer.json()
+    else:
+        assert media_type == "text/plain" or answer.content == b""
 
 
-DESCRIPTION = closed(describe(OPERATIONS))
-
-
-def check(answer: httpx.Response, path: str) -> None:
-    """Check that an answer has a status, a media type and a body that the description has for its operation."""
-    responses = DESCRIPTION["paths"][path][answer.request.method.lower()]["responses"]
-    assert str(answer.status_code) in responses, f"{answer.request.url}: {answer.status_code} is not described"
-    content = responses[str(answer.status_code)].get("content")
-    if content is None:
-        assert answer.content == b""
-        return
-    ((media_type, body),) = content.items()
-    assert answer.headers["content-type"].partition(";")[0] == media_type
-    value = answer.text if media_type == "text/plain" else answer.json()
-    schema = {**body["schema"], "components": DESCRIPTION["components"]}
-    jsonschema.Draft202012Validator(schema).validate(value)
-
-
-async def test_the_description_is_served(client: httpx.AsyncClient) -> None:
-    assert (await client.get("/openapi.json")).json() == describe(OPERATIONS)
-
-
-async def test_every_answer_of_the_golden_is_as_described() -> None:
-    checked = set()
-    async with httpx.AsyncClient(transport=transport(), base_url="http://sandbox") as client:
-        client.headers.clear()
-        for request in (line for name, lines in GROUPS.items() if "/" in name for line in lines):
-            answer = await ask(client, request)
-            for path, methods in DESCRIPTION["paths"].items():
-                is_asked = re.fullmatch(re.sub("{.*?}", "[^/]+", path), answer.request.url.path) is not None
-                if is_asked and answer.request.method.lower() in methods:
-                    check(answer, path)
-                    checked.add(path)
-    assert checked == DESCRIPTION["paths"].keys() - {"/v2/pipeline"}
+async def test_the_description_has_every_documented_operation(client: httpx.AsyncClient) -> None:
+    described = (await client.get("/openapi.json")).json()
+    paths = {(method.upper(), path) for path, methods in described["paths"].items() for method in methods}
+    assert paths == {(one.method, one.path) for one in OPERATIONS} | {("POST", "/v2/pipeline")}
+    statistics = described["paths"]["/dnszone/{id}/statistics"]["get"]
+    assert [one["name"] for one in statistics["parameters"]] == ["id", "dateFrom", "dateTo"]
+    secret = described["components"]["schemas"]["Body_script_add_secret"]
+    assert (secret["required"], secret["properties"]["Secret"]["maxLength"]) == (["Name", "Secret"], 4_096)
 
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20)
@@ -103,7 +74,7 @@ QUERIES = st.fixed_dictionaries(
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
 @given(data=st.data())
-async def test_an_operation_answers_any_request_as_described(operation: Operation, data: st.DataObject) -> None:
+async def test_an_operation_answers_any_request(operation: Operation, data: st.DataObject) -> None:
     path = operation.path
     for name in re.findall(r"{(\w+)}", path):
         path = path.replace(f"{{{name}}}", quote(data.draw(SEGMENTS, name)))
@@ -115,9 +86,10 @@ async def test_an_operation_answers_any_request_as_described(operation: Operatio
     query = data.draw(QUERIES, "query")
     async with httpx.AsyncClient(transport=transport(), base_url="http://sandbox") as client:
         answer = await client.request(operation.method, path, params=query, content=content, headers=headers)
-    failed_by_design = operation.name == "script_list" and query.get("page", "1").lstrip("-0") in ("", "1")
-    assert answer.status_code != 500 or failed_by_design
-    check(answer, operation.path)
+    if operation.name == "script_list" and answer.status_code == 500:
+        assert int(query["page"]) < 1  # to which the platform answers so
+    else:
+        check(answer)
 
 
 def quote(segment: str) -> str:
@@ -139,11 +111,11 @@ STREAM_REQUESTS = st.fixed_dictionaries(
 
 
 @given(requests=st.lists(STREAM_REQUESTS | JSON, max_size=5))
-async def test_the_pipeline_answers_any_request_as_described(requests: list[Any]) -> None:
+async def test_the_pipeline_answers_any_request(requests: list[Any]) -> None:
     world = World(clock=WorldClock(NOON, speed=0.0))
     asgi = httpx.ASGITransport(create_app(world), raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=asgi, base_url="http://sandbox") as client:
         headers = {"Authorization": f"Bearer {DATABASE_TOKEN_FULL}"}
         content = json.dumps({"requests": requests})
-        check(await client.post("/v2/pipeline", content=content, headers=headers), "/v2/pipeline")
+        check(await client.post("/v2/pipeline", content=content, headers=headers))
     world.close()
