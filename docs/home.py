@@ -16,7 +16,7 @@ PLACES: Final = (
     "CODE_OF_CONDUCT.md",
     "Dockerfile",
     "SECURITY.md",
-    "mkdocs.yml",
+    "properdocs.yml",
     ".github/ISSUE_TEMPLATE/config.yml",
     "dashboards/edge-overview.json",
     "dashboards/generator/links.py",

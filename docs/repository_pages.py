@@ -1,6 +1,6 @@
 """Makes pages of the site from Markdown files elsewhere in the repository, so that no text is duplicated.
 
-MkDocs calls the functions whose names begin with `on_`. A link leads to the page of the site for its file if there
+ProperDocs calls the functions whose names begin with `on_`. A link leads to the page of the site for its file if there
 is one, otherwise to the file in the repository. A link to a missing file fails a strict build.
 """
 
@@ -10,9 +10,9 @@ import re
 from pathlib import Path
 from typing import Final
 
-from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.structure.files import File, Files
-from mkdocs.structure.pages import Page
+from properdocs.config.defaults import ProperDocsConfig
+from properdocs.structure.files import File, Files
+from properdocs.structure.pages import Page
 
 REPOSITORY: Final = Path(__file__).resolve().parents[1]
 PAGES: Final = {
@@ -32,7 +32,7 @@ _LINK: Final = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)#\s]+)")
 _FENCED: Final = re.compile(r"(^```.*?^```)", re.MULTILINE | re.DOTALL)
 _NAME: Final = re.compile(r"(?<=<code>)[^<]*(?=</code>)")
 _CELL: Final = re.compile(r"<td.*?</td>", re.DOTALL)
-_LOG: Final = logging.getLogger("mkdocs.repository_pages")
+_LOG: Final = logging.getLogger("properdocs.repository_pages")
 
 
 def places() -> dict[str, str]:
@@ -48,7 +48,7 @@ def places() -> dict[str, str]:
     }
 
 
-def on_files(files: Files, config: MkDocsConfig) -> Files:
+def on_files(files: Files, config: ProperDocsConfig) -> Files:
     """Add the pages and pictures outside of docs/."""
     for source, place in places().items():
         if not source.startswith("docs/"):
@@ -56,7 +56,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
-def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001 - MkDocs passes it
+def on_page_markdown(markdown: str, page: Page, config: ProperDocsConfig, files: Files) -> str:  # noqa: ARG001 - ProperDocs passes it
     """Replace the links of a page by links to pages of the site or files of the repository."""
     shown = places()
     source = next(name for name, place in shown.items() if place == page.file.src_uri)
@@ -74,7 +74,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     return "".join(parts)
 
 
-def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001 - MkDocs passes them
+def on_page_content(html: str, page: Page, config: ProperDocsConfig, files: Files) -> str:  # noqa: ARG001 - ProperDocs passes them
     """Let long names in tables break after their parts, so that the tables fit."""
 
     def breakable(name: re.Match[str]) -> str:

@@ -83,7 +83,7 @@ def test_another_home_replaces_the_address_in_every_file() -> None:
     left = [path for path in texts if source in (moved.get(path) or path.read_text(encoding="utf-8", errors="replace"))]
     assert left == []
     assert 'Source = "https://git.example.net/a/b/edge-exporter"' in moved[ROOT / "pyproject.toml"]
-    assert "site_url: https://docs.example.net/\n" in moved[ROOT / "mkdocs.yml"]
+    assert "site_url: https://docs.example.net/\n" in moved[ROOT / "properdocs.yml"]
 
 
 def test_pre_commit_runs_what_make_check_runs() -> None:
