@@ -11,6 +11,7 @@ from exporter.settings.account import AccountSettings, DatabaseSettings, duplica
 from exporter.settings.endpoint_names import endpoint_names
 from exporter.settings.removed import REMOVED
 from exporter.settings.service import (
+    SECTIONS,
     CollectorSettings,
     CollectorsSettings,
     LogSettings,
@@ -18,9 +19,11 @@ from exporter.settings.service import (
     ShardSettings,
     StateSettings,
     WebSettings,
+    stale_too_early,
 )
 from exporter.targets.sharding import Shard
-from exporter.validation.section import Section, duplicates, named, refused
+from exporter.validation.faults import unknown_key
+from exporter.validation.section import Section, at, duplicates, named, refuse_any, refused
 from exporter.validation.types import Text
 
 
@@ -47,11 +50,15 @@ class Sections(Section):
 
     @classmethod
     def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
-        """Refuse names that are used twice."""
+        """Refuse names of accounts, databases and queries that are used twice, and sections of unknown collectors."""
         for key in ("accounts", "databases"):
             yield from duplicates(named(raw, key, "name"), "name")
         yield from duplicate_queries(raw)
-        yield from endpoint_names(raw)
+        known = [*SECTIONS, *(str(name) for _, name in named(raw, "endpoints", "name"))]
+        collectors = raw.get("collectors")
+        for name in collectors if isinstance(collectors, Mapping) else ():
+            if name not in known:
+                yield at(("collectors", name), refused(unknown_key(name, known)))
 
     def own_shard(self, host_name: str) -> Shard | None:
         """Return the shard that the configuration or the host name gives; None if the state database does.
@@ -63,7 +70,17 @@ class Sections(Section):
 
     def collector_settings(self) -> dict[str, CollectorSettings]:
         """Return the settings of every collector and configured endpoint, by the collector's `section`."""
-        return self.collectors.by_name(self.endpoints)
+        own = {endpoint.name: self.collectors.of_endpoint(endpoint) for endpoint in self.endpoints}
+        return {**{name: getattr(self.collectors, name) for name in SECTIONS}, **own}
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        refuse_any(endpoint_names(self.endpoints))
+        for endpoint in self.endpoints:
+            path = ("collectors", endpoint.name, "stale_after")
+            given = self.collectors.of_endpoint(endpoint)
+            refuse_any(stale_too_early(path, given.interval, given.stale_after))
+        return self
 
     @model_validator(mode="after")
     def _has_something_to_do(self) -> Self:

@@ -1,21 +1,31 @@
 """The settings of the exporter itself: collectors, series, web server, state, shard and log."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import ConfigDict, Field, PlainValidator, create_model, model_validator
-from pydantic_core import InitErrorDetails, PydanticCustomError
+from pydantic import (
+    AfterValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    SecretStr,
+    TypeAdapter,
+    UrlConstraints,
+    ValidationError,
+    create_model,
+    model_validator,
+)
+from pydantic_core import InitErrorDetails, MultiHostUrl
 
 from exporter.collectors.catalogue import CATALOGUE
 from exporter.collectors.endpoints.endpoint import Endpoint
 from exporter.targets.sharding import Shard
 from exporter.validation.faults import KeyPath
-from exporter.validation.secrets import Secret, SecretFile, SecretFileError, parse_secret, read_secret
-from exporter.validation.section import Section, at, expected, refused
+from exporter.validation.secrets import Secret, SecretFile, SecretFileError, read_secret
+from exporter.validation.section import Section, at, expected, refuse_any, refused
 from exporter.validation.types import (
     FilePath,
     Interval,
@@ -28,14 +38,12 @@ from exporter.validation.types import (
     Retention,
     RoutePrefix,
     Text,
-    parse_path,
-    stale_too_early,
+    format_duration,
     url_problem,
 )
 
 _MOST_SHARDS = 1024
-_HOST = r"(?:\[[^]/?\s]*\]|[^][:,/?\s]*)(?::[0-9]*)?"
-_DATABASE_ADDRESS = re.compile(rf"postgres(?:ql)?://(?=\S)(?:[^@/\s]*@)?{_HOST}(?:,{_HOST})*(?:[/?]\S*)?")
+_POSTGRESQL = TypeAdapter(Annotated[MultiHostUrl, UrlConstraints(allowed_schemes=["postgresql", "postgres"])])
 _ORDINAL = re.compile(r"[0-9]{1,6}\Z")
 
 
@@ -59,51 +67,44 @@ class CollectorSettings(EndpointCollectorSettings):
 
     interval: Interval = Field(description="The interval between two polls of a target.")
 
-    @classmethod
-    def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
-        """Require that a target is polled again before it is stale."""
-        return stale_too_early((), raw.get("interval"), raw.get("stale_after"))
+    @model_validator(mode="after")
+    def _is_polled_before_it_is_stale(self) -> Self:
+        refuse_any(stale_too_early(("stale_after",), self.interval, self.stale_after))
+        return self
+
+
+def stale_too_early(path: KeyPath, interval: float, stale_after: float | None) -> Iterator[InitErrorDetails]:
+    """Refuse a `stale_after`, at a path, that ends before a target is polled again."""
+    if stale_after is not None and stale_after < interval:
+        least = f"expected at least the interval ({format_duration(interval)})"
+        yield at(path, refused(f"found {format_duration(stale_after)}, {least}"))
+
+
+def _section(name: str, interval: float) -> Any:  # noqa: ANN401 - a field's declaration for pydantic
+    field = Field(default=interval, description=CollectorSettings.model_fields["interval"].description)
+    section = create_model(name, __base__=CollectorSettings, interval=(Interval, field))
+    return section, Field(default_factory=section.model_construct)
 
 
 # The interval of each collector of the catalogue that has its own section.
 SECTIONS: Mapping[str, float] = {
     collector.name: float(collector.interval) for collector in CATALOGUE if collector.section == collector.name
 }
-_FIELDS: Mapping[str, Any] = {
-    name: (CollectorSettings, Field(default_factory=partial(CollectorSettings.model_construct, interval=interval)))
-    for name, interval in SECTIONS.items()
-}
+_FIELDS: Mapping[str, Any] = {name: _section(name, interval) for name, interval in SECTIONS.items()}
 
 
 class CollectorsSettings(create_model("_Sections", __base__=Section, **_FIELDS)):  # type: ignore[misc] # made from the catalogue
     """The settings of collectors by their names, and of configured endpoints by theirs."""
 
     model_config = ConfigDict(extra="allow")
-    __pydantic_extra__: dict[str, EndpointCollectorSettings]
+    __pydantic_extra__: dict[str, EndpointCollectorSettings | None]
 
-    def by_name(self, endpoints: Iterable[Endpoint] = ()) -> dict[str, CollectorSettings]:
-        """Return the settings of all collectors and endpoints, by the collector's `section`."""
-        found = {name: getattr(self, name) for name in SECTIONS}
-        for endpoint in endpoints:
-            given = (self.__pydantic_extra__ or {}).get(endpoint.name, EndpointCollectorSettings())
-            found[endpoint.name] = CollectorSettings(
-                enabled=given.enabled, interval=given.interval or endpoint.interval, stale_after=given.stale_after
-            )
-        return found
-
-    @model_validator(mode="before")
-    @classmethod
-    def _fill_in_the_intervals(cls, data: object) -> object:
-        """Give each collector whose interval is not set the default of that collector."""
-        if not isinstance(data, Mapping):
-            return data
-        return {
-            name: {**given, "interval": SECTIONS[name]}
-            if isinstance(given, Mapping) and name in SECTIONS and given.get("interval") is None
-            else given
-            for name, given in data.items()
-            if given is not None
-        }
+    def of_endpoint(self, endpoint: Endpoint) -> CollectorSettings:
+        """Return the settings of a configured endpoint, as far as they are not its own."""
+        given = (self.__pydantic_extra__ or {}).get(endpoint.name) or EndpointCollectorSettings()
+        return CollectorSettings.model_construct(
+            enabled=given.enabled, interval=given.interval or endpoint.interval, stale_after=given.stale_after
+        )
 
 
 class SeriesSettings(Section):
@@ -138,6 +139,31 @@ class WebSettings(Section):
     route_prefix: RoutePrefix = Field(default="/", description="The prefix of every path.")
 
 
+def _address_problem(address: str) -> str:
+    """Return why the address of a state database cannot be used, without showing it; empty if it can."""
+    if problem := url_problem(address):
+        return problem
+    try:
+        _POSTGRESQL.validate_python(address)
+    except ValidationError:
+        return "is not the address of a PostgreSQL; expected one such as postgresql://user:password@host/database"
+    if find_spec("psycopg") is None:
+        return "needs an extra that is not installed: pip install 'edge-exporter[postgres]'"
+    return ""
+
+
+def _parse_address(address: SecretStr | None) -> SecretStr | None:
+    if address is not None and (problem := _address_problem(address.get_secret_value())):
+        raise refused(problem)
+    return address
+
+
+def _parse_address_file(file: Path | None) -> Path | None:
+    if file is not None and (problem := _address_problem(read_secret(file).get_secret_value())):
+        raise refused(f"the content of {file} {problem}")
+    return file
+
+
 class StateSettings(Section):
     """Where counters are stored: in a file, or in a database that several exporters share."""
 
@@ -145,10 +171,12 @@ class StateSettings(Section):
         default=Path("edge-exporter-state.db"),
         description="The state file; null: counters start at 0 with each process.",
     )
-    url: Secret = Field(
+    url: Annotated[Secret, AfterValidator(_parse_address)] = Field(
         default=None, description="A PostgreSQL database's address, with its password; used instead of the file."
     )
-    url_file: SecretFile = Field(default=None, description="The file that holds the database's address.")
+    url_file: Annotated[SecretFile, AfterValidator(_parse_address_file)] = Field(
+        default=None, description="The file that holds the database's address."
+    )
     installation: Text = Field(
         default="default", description="The name of the exporters that share their counters in the database."
     )
@@ -172,52 +200,24 @@ class StateSettings(Section):
         if self.url_file is None:
             return self.url.get_secret_value() if self.url is not None else ""
         address = read_secret(self.url_file).get_secret_value()
-        if problem := _address_problem(address, is_file=True):
+        if problem := _address_problem(address):
             raise SecretFileError(self.url_file, problem)
         return address
 
     @classmethod
     def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
-        """Require at most one address, that of a PostgreSQL database."""
-        given = [key for key in ("url", "url_file") if raw.get(key) is not None]
-        if len(given) > 1:
+        """Require at most one address."""
+        if raw.get("url") is not None and raw.get("url_file") is not None:
             yield at(("url_file",), refused("set together with url; expected one of the two"))
-        elif given and (problem := _database_problem(raw[given[0]], is_file=given[0] == "url_file")):
-            yield at((given[0],), refused(problem))
-
-
-def _database_problem(value: object, *, is_file: bool) -> str:
-    """Return why the address of a state database cannot be used, without showing it; empty if it can."""
-    try:
-        secret = read_secret(parse_path(value)) if is_file else parse_secret(value)
-    except (SecretFileError, PydanticCustomError):
-        # The value's own type reports other faults.
-        return ""
-    if problem := _address_problem(secret.get_secret_value() if secret is not None else "", is_file=is_file):
-        return f"{value} {problem}" if is_file else problem
-    if find_spec("psycopg") is None:
-        return "needs an extra that is not installed: pip install 'edge-exporter[postgres]'"
-    return ""
-
-
-def _address_problem(address: str, *, is_file: bool) -> str:
-    if problem := url_problem(address):
-        return problem
-    if _DATABASE_ADDRESS.fullmatch(address) is None:
-        what = "does not contain" if is_file else "is not"
-        return f"{what} the address of a PostgreSQL; expected one such as postgresql://user:password@host/database"
-    return ""
 
 
 def _parse_index(value: object) -> int | Literal["auto"]:
-    if value == "auto":
+    text = str(value).strip()
+    if text == "auto":
         return "auto"
-    if value == "lease":
-        raise refused("lease was removed; auto takes the first shard of the state database that is free")
-    number = _whole(value)
-    if number is None:
+    if not re.fullmatch(r"[0-9]{1,9}", text):
         raise expected("a whole number from 0 or auto")
-    return number
+    return int(text)
 
 
 class ShardSettings(Section):
@@ -248,17 +248,12 @@ class ShardSettings(Section):
             )
         return Shard(ordinal, self.total)
 
-    @classmethod
-    def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
-        """Require an index below the total."""
-        index, total = (_whole(raw.get(key, default)) for key, default in (("index", 0), ("total", 1)))
-        if index is not None and total is not None and index >= total >= 1:
-            yield at(("index",), refused(f"found {index}, but shard.total is {total} (0 to {total - 1} are allowed)"))
-
-
-def _whole(value: object) -> int | None:
-    text = str(value).strip()
-    return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else None
+    @model_validator(mode="after")
+    def _is_below_the_total(self) -> Self:
+        if self.index != "auto" and self.index >= self.total:
+            allowed = f"shard.total is {self.total} (0 to {self.total - 1} are allowed)"
+            refuse_any([at(("index",), refused(f"found {self.index}, but {allowed}"))])
+        return self
 
 
 class LogSettings(Section):

@@ -13,13 +13,17 @@ from exporter.validation.faults import Fault, KeyPath, Place, unknown_key, writt
 WORDED = "worded"
 EXPECTED = "expected"
 
-_LONGEST_SHOWN = 60
+_LONGEST_SHOWN = 120
 # What pydantic says in the words of Python.
-_PLAIN = {
+_STRUCTURES = {
     **dict.fromkeys(("dict_type", "mapping_type", "model_type", "model_attributes_type"), "a mapping"),
     **dict.fromkeys(("list_type", "tuple_type"), "a list"),
+}
+_PLAIN = {
+    **_STRUCTURES,
     "string_type": "text",
     "path_type": "the name of a file",
+    "path_not_file": "an existing file",
 }
 
 
@@ -77,7 +81,7 @@ def _shown(details: ErrorDetails) -> str:
             return "a mapping"
         case list() | tuple():
             return "a list"
-        case str() if details["type"] in _PLAIN:
+        case str() if details["type"] in _STRUCTURES:
             return "text"
         case str():
             return repr(value if len(value) <= _LONGEST_SHOWN else f"{value[:_LONGEST_SHOWN]}…")

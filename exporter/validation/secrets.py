@@ -6,20 +6,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BeforeValidator, SecretStr
+from pydantic import AfterValidator, SecretStr
 from pydantic_core import InitErrorDetails
 
 from exporter.foreign.regular_file import read_regular, unreadable
 from exporter.validation.section import at, refused
-from exporter.validation.types import Metavar, parse_path
+from exporter.validation.types import Metavar
 
 _LARGEST_FILE = 65_536
-_SHORTEST_KEY = 24
-# What only names of files look like. A short one may be anything but has none of the marks of an address or of base64;
-# a long one consists of words, with a folder or a suffix, because keys and tokens mix cases and digits.
-_SHORT_NAME = re.compile(r"[\w ,./~-]*")
-_WORD = r"(?:[A-Z]?[a-z]{1,16}[0-9]{0,2}|[A-Z]{1,16}|[0-9]{1,8})"
-_LONG_NAME = re.compile(rf"(?=.*[./])[./_-]*{_WORD}(?:[./_-]+{_WORD})*")
 _NO_HEADER_VALUE = re.compile(r"[^\x20-\x7e]")
 # Quotes that come from a shell or an environment file by mistake; no platform issues a key with quotes.
 _QUOTED = re.compile(r"""(["']).*\1""")
@@ -61,36 +55,28 @@ def _problem(text: str) -> str:
     return "has quotes around the secret, which would be sent with it" if _QUOTED.fullmatch(text) else ""
 
 
-def parse_secret(value: object) -> SecretStr | None:
+def _usable(secret: SecretStr | None) -> SecretStr | None:
     """Validate a secret that is written in the configuration itself."""
-    if value is None:
+    if secret is None:
         return None
-    text = value.get_secret_value() if isinstance(value, SecretStr) else value
-    if not isinstance(text, str):
-        raise refused("expected text")
-    if problem := _problem(text.strip()):
+    text = secret.get_secret_value().strip()
+    if problem := _problem(text):
         raise refused(problem)
-    return SecretStr(text.strip())
+    return SecretStr(text)
 
 
-def parse_secret_file(value: object) -> Path | None:
-    """Validate the name of a file, which must hold a usable secret."""
-    if value is None:
-        return None
-    path = parse_path(value)
+def _usable_file(path: Path | None) -> Path | None:
+    """Validate the name of a file, which must hold a usable secret. A secret in place of the name is not shown."""
     try:
-        read_secret(path)
+        if path is not None:
+            read_secret(path)
     except SecretFileError as error:
-        hidden = "is not the name of a file, and may be the secret itself, so it is not shown"
-        raise refused(str(error) if _is_name(path) else hidden) from None
+        if os.path.lexists(error.path):
+            raise refused(str(error)) from None
+        folder = next(folder for folder in error.path.absolute().parents if os.path.isdir(folder))  # noqa: PTH112 - a long name
+        hidden = "the rest of the name is not shown, as it could be the secret itself"
+        raise refused(f"{folder / '…'} does not exist; {hidden}") from None
     return path
-
-
-def _is_name(path: Path) -> bool:
-    """Return whether a path can be shown: what of it does not exist looks like names, and not like a secret."""
-    existing = next((part for part in (path, *path.parents) if os.path.lexists(part)), Path())
-    absent = str(path.relative_to(existing))
-    return bool((_SHORT_NAME if len(absent) < _SHORTEST_KEY else _LONG_NAME).fullmatch(absent))
 
 
 def stored_secret(secret: SecretStr | None, file: Path | None) -> SecretStr:
@@ -109,5 +95,5 @@ def one_of(raw: Mapping[str, object], key: str, file_key: str) -> Iterator[InitE
         yield at((file_key,), refused(f"set together with {key}; expected one of the two"))
 
 
-Secret = Annotated[SecretStr | None, BeforeValidator(parse_secret)]
-SecretFile = Annotated[Path | None, BeforeValidator(parse_secret_file), Metavar("FILE")]
+Secret = Annotated[SecretStr | None, AfterValidator(_usable)]
+SecretFile = Annotated[Path | None, AfterValidator(_usable_file), Metavar("FILE")]

@@ -31,6 +31,12 @@ def at(path: KeyPath, error: PydanticCustomError) -> InitErrorDetails:
     return InitErrorDetails(type=error, loc=path, input=None)
 
 
+def refuse_any(errors: Iterable[InitErrorDetails]) -> None:
+    """Raise the errors of a valid section that break a rule between its keys, if there are any."""
+    if found := list(errors):
+        raise ValidationError.from_exception_data("conflicts", found)
+
+
 def broken(*rules: tuple[object, str, str]) -> Iterator[InitErrorDetails]:
     """Yield an error for each rule that is broken; a rule is whether it is broken, the key, and the message."""
     return (at((key,), refused(message)) for is_broken, key, message in rules if is_broken)

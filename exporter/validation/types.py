@@ -1,36 +1,34 @@
 """Validates single values of the settings: durations, addresses, URLs, patterns, paths and names."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
-from pydantic import BeforeValidator, Field, PlainSerializer, PlainValidator
-from pydantic_core import InitErrorDetails
+import pydantic
+from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator
 
 from exporter.foreign.patterns import Pattern, PatternError
-from exporter.foreign.regular_file import check_regular, unreadable
-from exporter.platform.http.mask import MASK, is_ambiguous
-from exporter.validation.faults import KeyPath
-from exporter.validation.section import at, expected, refused
+from exporter.platform.http.mask import is_ambiguous
+from exporter.validation.section import expected, refused
 
 _UNITS = {"w": 604_800.0, "d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 _DURATION = re.compile(
     r"(?=[\d.])(?:(?P<w>\d+)w)?(?:(?P<d>\d+)d)?(?:(?P<h>\d+)h)?(?:(?P<m>\d+)m(?!s))?(?:(?P<s>\d+(?:\.\d+)?)s)?(?:(?P<ms>\d+)ms)?",
     re.ASCII,
 )
-_NO_UNIT = re.compile(r"\d+(?:\.\d+)?", re.ASCII)
-_MOST_DIGITS = 15
+_YEAR = 365 * 86_400.0
+_LISTEN = re.compile(
+    r"(?:\[(?P<ipv6>[0-9A-Fa-f:.]+(?:%\w+)?)\]|(?P<host>[^\s/:@\[\]]*)):(?P<port>[0-9]{1,5})", re.ASCII
+)
 _HIGHEST_PORT = 65_535
 LARGEST_ID = 2**63 - 1
 # Control characters, and the surrogates by which Python represents bytes of a variable that are not UTF-8.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _PREFIX = re.compile(r"/[A-Za-z0-9._~/-]*")
-_PASSWORD = re.compile(r"(?<=://)[^/@]*@")
 _LABEL_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
-_YEAR = 365 * 86_400.0
 _AMBIGUOUS = "contains an ambiguous '@'; percent-encode the password (@ as %40, / as %2F, ? as %3F, # as %23)"
 _NO_CHARACTER = re.compile(r"%(?:00|(?![0-9A-Fa-f]{2}))")
 _UNDECODABLE = "contains a % that begins no percent-encoded character of UTF-8; expected %25 for the % itself"
@@ -56,13 +54,8 @@ class ListenAddress:
 
 
 def parse_duration(text: str) -> float | None:
-    """Return the seconds of `10s`, `5m`, `1h30m`, `1d`, `500ms` or `0`; None for anything else."""
-    text = text.strip()
-    if not text or len(text) > _MOST_DIGITS * 2:
-        return None
-    if _NO_UNIT.fullmatch(text):
-        return None if float(text) else 0.0
-    match = _DURATION.fullmatch(text)
+    """Return the seconds of `10s`, `5m`, `1h30m`, `1d` or `500ms`; None for anything else."""
+    match = _DURATION.fullmatch(text.strip())
     if match is None:
         return None
     return sum(float(amount) * _UNITS[unit] for unit, amount in match.groupdict().items() if amount is not None)
@@ -78,52 +71,25 @@ def format_duration(seconds: float) -> str:
     return text or "0s"
 
 
-def stale_too_early(path: KeyPath, interval: object, stale_after: object) -> Iterator[InitErrorDetails]:
-    """Refuse a `stale_after` that ends before a target is polled again; `path` is the section's place."""
-    polled, stale = (
-        parse_duration(value) if isinstance(value, str) else float(value) if isinstance(value, int | float) else None
-        for value in (interval, stale_after)
-    )
-    if polled is not None and stale is not None and stale < polled:
-        message = f"found {format_duration(stale)}, expected at least the interval ({format_duration(polled)})"
-        yield at((*path, "stale_after"), refused(message))
-
-
 def _duration(least: float, most: float = _YEAR) -> Callable[[object], float]:
     def validate(value: object) -> float:
-        if isinstance(value, str):
-            seconds = parse_duration(value)
-            if seconds is None and _NO_UNIT.fullmatch(number := value.strip()):
-                raise expected(f"a duration with its unit: {number}s, {number}m or {number}h")
-        else:
-            seconds = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-        if seconds is None:
-            raise expected("a duration such as 30s, 5m or 1h30m")
-        if not seconds >= least:
-            raise expected(f"at least {format_duration(least)}")
-        if seconds > most:
-            raise expected(f"at most {format_duration(most)}")
-        return seconds
+        seconds = parse_duration(value) if isinstance(value, str) else value
+        if not isinstance(seconds, int | float) or isinstance(seconds, bool):
+            raise expected("a duration with its unit, such as 30s, 5m or 1h30m")
+        if not least <= seconds <= most:
+            raise expected(f"a duration from {format_duration(least)} to {format_duration(most)}")
+        return float(seconds)
 
     return validate
 
 
 def parse_listen(value: object) -> ListenAddress:
     """Validate an address to listen on: `host:port`, `[::1]:9877` or `:9877`."""
-    if isinstance(value, ListenAddress):
-        return value
-    what = "host:port, [::1]:9877 or :9877"
-    if not isinstance(value, str):
-        raise expected(what)
-    host, colon, port = value.strip().rpartition(":")
-    if host.startswith("[") and host.endswith("]") and ":" in host:
-        # The zone of an address, as in URLs (`fe80::2%25eth0`) and as elsewhere (`fe80::2%eth0`).
-        host = host[1:-1].replace("%25", "%", 1)
-    elif not colon or ":" in host or re.search(r"[\s/\[\]@]", host):
-        raise expected(what)
-    if not re.fullmatch(r"[0-9]{1,5}", port) or int(port) > _HIGHEST_PORT:
-        raise expected(f"a port from 0 to {_HIGHEST_PORT} after the ':'")
-    return ListenAddress(host, int(port))
+    # The zone of an address, as in URLs (`fe80::2%25eth0`) and as elsewhere (`fe80::2%eth0`).
+    found = _LISTEN.fullmatch(value.strip().replace("%25", "%", 1)) if isinstance(value, str) else None
+    if found is None or int(found["port"]) > _HIGHEST_PORT:
+        raise expected(f"host:port, [::1]:9877 or :9877, with a port up to {_HIGHEST_PORT}")
+    return ListenAddress(found["ipv6"] or found["host"], int(found["port"]))
 
 
 def url_problem(value: str) -> str:
@@ -133,45 +99,38 @@ def url_problem(value: str) -> str:
     return _UNDECODABLE if _NO_CHARACTER.search(value) or "\ufffd" in unquote(value) else ""
 
 
-def split_url(value: object, schemes: dict[str, str], example: str) -> SplitResult:
-    """Split a URL with one of the schemes, and replace its scheme by the one it maps to.
-
-    Errors show no part of the URL, which may contain a password or a token anywhere.
-    """
-    if not isinstance(value, str) or "://" not in value or _CONTROL.search(value) or " " in value.strip():
-        raise refused(f"is not a URL; expected one such as {example}")
-    if problem := url_problem(value):
+def split_url(value: object, schemes: Collection[str], example: str) -> SplitResult:
+    """Split a URL with one of the schemes. Errors show no part of it, which may contain a password or a token."""
+    text = value.strip() if isinstance(value, str) else ""
+    if problem := url_problem(text):
         raise refused(problem)
     try:
-        parts = urlsplit(value.strip())
-        host, _port = parts.hostname, parts.port
+        parts = urlsplit(text)
+        is_url = parts.scheme in schemes and bool(parts.hostname) and (parts.port is None or parts.port > 0)
     except ValueError:
-        raise refused(f"is not a URL; expected one such as {example}") from None
-    if parts.scheme not in schemes:
-        raise refused(f"has another scheme; expected one of {', '.join(schemes)}")
-    if not host:
-        raise refused(f"names no host; expected a URL such as {example}")
-    return parts._replace(scheme=schemes[parts.scheme])
+        is_url = False
+    if not is_url or _CONTROL.search(text) or " " in text:
+        raise refused(f"is not a URL with {' or '.join(f'{scheme}://' for scheme in schemes)}, such as {example}")
+    return parts
 
 
 def parse_base_url(value: object) -> str:
     """Validate a platform's address and return it without a slash at its end."""
-    parts = split_url(value, {"https": "https", "http": "http"}, "https://api.example.net")
+    parts = split_url(value, ("https", "http"), "https://api.example.net")
     if parts.username is not None:
-        raise refused(
-            "contains a user name or a password; expected a URL without, and the key in api_key or api_key_file"
-        )
+        raise refused("contains a user name or a password; expected a URL without, and the key in api_key_file")
     if parts.query or parts.fragment:
         raise refused("contains a query or a fragment; expected a URL without")
-    return urlunsplit(parts._replace(path=parts.path.rstrip("/")))
+    return urlunsplit(parts).rstrip("/")
 
 
 def parse_proxy(value: object) -> str:
     """Validate a proxy's address, which may contain a user name and a password."""
-    parts = split_url(value, {"http": "http", "https": "https"}, "http://proxy.example.net:3128")
+    example = "http://proxy.example.net:3128"
+    parts = split_url(value, ("http", "https"), example)
     if parts.query or parts.fragment or parts.path.strip("/"):
-        raise refused("contains more than a host and a port; expected a URL such as http://proxy.example.net:3128")
-    return urlunsplit(parts._replace(path=""))
+        raise refused(f"contains more than a host and a port; expected a URL such as {example}")
+    return urlunsplit(parts).rstrip("/")
 
 
 def parse_text(value: object) -> str:
@@ -199,8 +158,6 @@ def parse_label_name(value: object) -> str:
 
 def parse_pattern(value: object) -> Pattern:
     """Validate a regular expression."""
-    if isinstance(value, Pattern):
-        return value
     if not isinstance(value, str) or not value:
         raise expected("a regular expression")
     try:
@@ -214,23 +171,13 @@ def parse_path(value: object) -> Path:
     if isinstance(value, Path):
         return value
     if not isinstance(value, str) or not value.strip() or "\0" in value:
-        raise expected("a file's name")
+        raise expected("the name of a file")
     return Path(value)
 
 
-def parse_readable_file(value: object) -> Path:
-    """Validate the name of a regular file, which must exist."""
-    path = parse_path(value)
-    try:
-        check_regular(path)
-    except OSError as error:
-        raise refused(f"{path} {unreadable(error)}") from None
-    return path
-
-
-def parse_route_prefix(value: object) -> str:
+def parse_route_prefix(value: str) -> str:
     """Validate a path that starts with a slash, and return it without one at its end, except for `/` itself."""
-    if not isinstance(value, str) or not _PREFIX.fullmatch(value) or "//" in value or "/." in value:
+    if not _PREFIX.fullmatch(value) or "//" in value or "/." in value:
         raise expected("a path such as / or /edge")
     return value.rstrip("/") or "/"
 
@@ -243,10 +190,9 @@ OptionalInterval = Annotated[Interval | None, Metavar("DURATION")]
 Timeout = Annotated[float, BeforeValidator(_duration(0.1, 600.0)), Metavar("DURATION")]
 Retention = Annotated[float, BeforeValidator(_duration(1.0, 100 * _YEAR)), Metavar("DURATION")]
 BaseUrl = Annotated[str, BeforeValidator(parse_base_url), Metavar("URL")]
-_MASKED = PlainSerializer(lambda url: _PASSWORD.sub(f"{MASK}@", url), when_used="json-unless-none")
-ProxyUrl = Annotated[Annotated[str, BeforeValidator(parse_proxy)] | None, _MASKED, Metavar("URL")]
-PatternField = Annotated[Pattern, PlainValidator(parse_pattern), PlainSerializer(lambda pattern: pattern.pattern)]
+ProxyUrl = Annotated[Annotated[str, BeforeValidator(parse_proxy)] | None, Metavar("URL")]
+PatternField = Annotated[Pattern, PlainValidator(parse_pattern)]
 FilePath = Annotated[Annotated[Path, BeforeValidator(parse_path)] | None, Metavar("FILE")]
-ReadableFile = Annotated[Annotated[Path, BeforeValidator(parse_readable_file)] | None, Metavar("FILE")]
-Listen = Annotated[ListenAddress, PlainValidator(parse_listen), PlainSerializer(str), Metavar("HOST:PORT")]
-RoutePrefix = Annotated[str, BeforeValidator(parse_route_prefix), Metavar("PATH")]
+ReadableFile = Annotated[pydantic.FilePath | None, Metavar("FILE")]
+Listen = Annotated[ListenAddress, PlainValidator(parse_listen), Metavar("HOST:PORT")]
+RoutePrefix = Annotated[str, AfterValidator(parse_route_prefix), Metavar("PATH")]

@@ -35,8 +35,8 @@ def account(ca_file: str, name: str = "main") -> str:
         ("web: {config_file: gone.yml}\n", ENOUGH, ["gone.yml: does not exist"]),
         # Certificates that cannot be trusted are named with their line.
         (f"accounts:\n  - {account('gone.pem')}\n  - {account('folder', 'two')}\n", {},
-         ["config.yml:2: accounts[0].ca_file: gone.pem does not exist",
-          "config.yml:3: accounts[1].ca_file: folder is a directory, expected a file"]),
+         ["config.yml:2: accounts[0].ca_file: found 'gone.pem', expected an existing file",
+          "config.yml:3: accounts[1].ca_file: found 'folder', expected an existing file"]),
         (f"accounts:\n  - {account('empty')}\n", {},
          ["config.yml:2: accounts[0].ca_file: empty holds no certificate in PEM form"]),
         ("log: level: info", {},

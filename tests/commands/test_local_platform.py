@@ -121,8 +121,11 @@ def test_a_host_that_does_not_resolve_is_one_clear_line() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("demo --listen here", "found 'here', expected host:port, [::1]:9877 or :9877"),
-        ("demo --listen 127.0.0.1:99999", "found '127.0.0.1:99999', expected a port from 0 to 65535 after the ':'"),
+        ("demo --listen here", "found 'here', expected host:port, [::1]:9877 or :9877, with a port up to 65535"),
+        (
+            "demo --listen 127.0.0.1:99999",
+            "found '127.0.0.1:99999', expected host:port, [::1]:9877 or :9877, with a port up to 65535",
+        ),
         ("demo --log-level loud", "'loud' is not one of 'debug', 'info', 'warning', 'error'"),
         ("sandbox --port 70000", "70000 is not in the range 0<=x<=65535"),
         ("sandbox --zones -1", "-1 is not in the range 0<=x<=200000"),

@@ -102,7 +102,7 @@ WRONG = ACCOUNT.replace("sandbox-api-key", "k, timeuot: 3, budget: {max_in_fligh
         (WRONG, "--web.listen everywhere",
          ("{folder}/config.yml:1: accounts[0].budget.max_in_flight: found 'none', expected a valid integer\n"
           "{folder}/config.yml:1: accounts[0].timeuot: unknown key; did you mean 'timeout'?\n"
-          "--web.listen: found 'everywhere', expected host:port, [::1]:9877 or :9877\n")),
+          "--web.listen: found 'everywhere', expected host:port, [::1]:9877 or :9877, with a port up to 65535\n")),
         ("{}", "",
          ("{folder}/config.yml: nothing to do: there is no account and no database; "
           "EDGE_EXPORTER_BASE_URL and EDGE_EXPORTER_API_KEY suffice\n")),
@@ -173,7 +173,10 @@ def test_every_flag_of_the_settings_is_in_the_help_which_fits_one_screen() -> No
 @pytest.mark.parametrize(
     ("alias", "expected"),
     [
-        ("--web.listen-address", "--web.listen: found 'x', expected host:port, [::1]:9877 or :9877"),
+        (
+            "--web.listen-address",
+            "--web.listen: found 'x', expected host:port, [::1]:9877 or :9877, with a port up to 65535",
+        ),
         ("--web.config.file", "x: does not exist"),
     ],
 )

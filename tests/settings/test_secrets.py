@@ -92,9 +92,9 @@ def test_a_file_that_holds_no_usable_secret_is_refused_without_showing_it(
     ("written", "fault"),
     [
         (f"api_key: x\nstate: {{url: '{STATE_URL}', url_file: url}}", "5: state.url_file: set together with url; expected one of the two"),
-        ("api_key: x\nstate: {url_file: other}", "5: state.url_file: other does not contain the address of a PostgreSQL; expected one such as postgresql://user:password@host/database"),
-        ("api_key: x\nstate: {url_file: ambiguous}", "5: state.url_file: ambiguous contains an ambiguous '@'; percent-encode the password (@ as %40, / as %2F, ? as %3F, # as %23)"),
-        ("api_key: x\nstate: {url_file: absent}", "5: state.url_file: absent does not exist"),
+        ("api_key: x\nstate: {url_file: other}", "5: state.url_file: the content of other is not the address of a PostgreSQL; expected one such as postgresql://user:password@host/database"),
+        ("api_key: x\nstate: {url_file: ambiguous}", "5: state.url_file: the content of ambiguous contains an ambiguous '@'; percent-encode the password (@ as %40, / as %2F, ? as %3F, # as %23)"),
+        ("api_key: x\nstate: {url_file: absent}", "5: state.url_file: … does not exist; the rest of the name is not shown, as it could be the secret itself"),
     ],
 )  # fmt: skip
 def test_no_fault_shows_a_secret(tmp_path: Path, written: str, fault: str) -> None:
@@ -105,7 +105,7 @@ def test_no_fault_shows_a_secret(tmp_path: Path, written: str, fault: str) -> No
     assert SECRET not in "\n".join(faults)
 
 
-@pytest.mark.parametrize("show", [str, repr, format, lambda settings: settings.model_dump_json()])
+@pytest.mark.parametrize("show", [str, repr, format])
 def test_the_settings_show_no_secret(tmp_path: Path, show: Callable[[Settings], str]) -> None:
     settings = load_text(tmp_path, WITH_SECRETS)
     assert settings.accounts[0].credential().get_secret_value() == SECRET
@@ -133,7 +133,6 @@ def test_a_refusal_of_the_whole_shows_no_secret_even_in_its_traceback(tmp_path: 
                 STATE_URL,
                 "postgres://db.example.net",
                 "postgresql://edge:S3cr%40et:a[]@[2001:db8::1]:5432,second.example.net:5433/edge?sslmode=verify-full",
-                "postgresql:///edge?host=/run/postgresql",
                 "postgresql://%2Frun%2Fpostgresql/edge",
             )
         ),

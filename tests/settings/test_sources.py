@@ -149,13 +149,13 @@ UNKNOWN = {
         (None, {**ENOUGH, "EDGE_EXPORTER_API_KEY_FILE": "/dev/null"}, ["EDGE_EXPORTER_API_KEY_FILE: /dev/null is a device, expected a regular file"]),
         (None, {**ENOUGH, "EDGE_EXPORTER_LOG__LEVEL": "null"}, ["EDGE_EXPORTER_LOG__LEVEL: found 'null', expected 'debug', 'info', 'warning' or 'error'"]),
         (None, {**ENOUGH, TOKEN: "hunter2"}, [f"{TOKEN}: there is no database for this token; set {DATABASE_URL}"]),
-        (None, {**ATTACHED, DATABASE_URL: "abc.lite.example.net?authToken=hunter2"}, [f"{DATABASE_URL}: is not a URL; expected one such as libsql://abc.lite.example.net"]),
+        (None, {**ATTACHED, DATABASE_URL: "abc.lite.example.net?authToken=hunter2"}, [f"{DATABASE_URL}: is not a URL with libsql:// or https:// or http://, such as libsql://abc.lite.example.net"]),
         ("databases:\n  - {name: one, url: 'https://one', auth_token: hunter2}\n  - {name: two, url: 'https://two'}\n", ATTACHED, ["config.yml:3: databases[1].auth_token: missing; expected auth_token or auth_token_file"]),
         # A fault names the source that won, and one between keys of two sources stands at the key.
         (f"{ACCOUNT}log: {{level: debug}}\n", {"EDGE_EXPORTER_LOG__LEVEL": "loud"}, ["EDGE_EXPORTER_LOG__LEVEL: found 'loud', expected 'debug', 'info', 'warning' or 'error'"]),
         (ACCOUNT, {"--log.level": "quiet", "EDGE_EXPORTER_LOG__LEVEL": "loud"}, ["--log.level: found 'quiet', expected 'debug', 'info', 'warning' or 'error'"]),
         (f"{ACCOUNT}shard: {{index: 2, total: 4}}\n", {"--shard.total": "2"}, ["config.yml:5: shard.index: found 2, but shard.total is 2 (0 to 1 are allowed)"]),
-        (f"{ACCOUNT}log: {{level: {'x' * 200}}}\n", {}, [f"config.yml:5: log.level: found '{'x' * 60}…', expected 'debug', 'info', 'warning' or 'error'"]),
+        (f"{ACCOUNT}log: {{level: {'x' * 200}}}\n", {}, [f"config.yml:5: log.level: found '{'x' * 120}…', expected 'debug', 'info', 'warning' or 'error'"]),
         ("[" * 1000, {}, ["config.yml: is nested too deeply, or contains itself through a YAML alias"]),
         ("accounts: [x]\ndatabases: {name: x}\n", {**ENOUGH, **ATTACHED}, ["config.yml:1: accounts[0]: found text, expected a mapping", "config.yml:2: databases: found a mapping, expected a list"]),
         (f"{ACCOUNT}    api_key_file: key\n", {}, ["config.yml:5: accounts[0].api_key_file: set together with api_key; expected one of the two"]),
@@ -169,7 +169,7 @@ UNKNOWN = {
             f"{ACCOUNT}web: {{listen: 9877}}\n",
             {"--log.level": "loud", "EDGE_EXPORTER_LOG_FORMAT": "json"},
             [
-                "config.yml:5: web.listen: found '9877', expected host:port, [::1]:9877 or :9877",
+                "config.yml:5: web.listen: found '9877', expected host:port, [::1]:9877 or :9877, with a port up to 65535",
                 "--log.level: found 'loud', expected 'debug', 'info', 'warning' or 'error'",
                 "EDGE_EXPORTER_LOG_FORMAT: unknown variable; did you mean 'EDGE_EXPORTER_LOG__FORMAT'?",
             ],
@@ -223,7 +223,6 @@ NO_ID = "expected a whole number from 1"
         (None, [f"config.yml:5: {PLACE}: ids.txt does not exist"]),
         (b"\xff", [f"config.yml:5: {PLACE}: ids.txt is not UTF-8 text"]),
         *((f"1\r\n# a\u2028com\x0cment\r{line}\n".encode(), [f"ids.txt:3: {PLACE}: found '{line}', {NO_ID}"]) for line in ["x", "0", "-1", "1.5", "1 2", "9223372036854775808", "٣", "1,2"]),
-        *((b"bad\n" * number, [*more, *(f"ids.txt:{line}: {PLACE}: found 'bad', {NO_ID}" for line in range(1, 21))]) for number, more in ((20, []), (21, [f"config.yml:5: {PLACE}: ids.txt holds 1 more lines that are not ids"]))),
     ],
 )  # fmt: skip
 def test_a_file_of_ids_is_refused_by_its_lines(tmp_path: Path, content: bytes | None, messages: list[str]) -> None:
