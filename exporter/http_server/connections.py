@@ -1,4 +1,4 @@
-"""Keeps open connections within a limit: the oldest without a complete request is closed for a new one."""
+"""Keeps open connections within a limit: the oldest that waits for its client is closed for a new one."""
 
 import asyncio
 import errno
@@ -14,8 +14,6 @@ from functools import partial
 from exporter.log import logger
 
 BACKLOG = 1024
-# Connections that are accepted in one turn of the loop, or one at the limit; others wait in the system's queue.
-BATCH = 128
 # The number of connections that are closed when the system has no file descriptor left.
 CLOSED_AT_ONCE = 32
 HANDSHAKE_SECONDS = 10.0
@@ -24,7 +22,7 @@ TLS_CLOSING_SECONDS = 2.0
 UNTAKEN_SECONDS = 30.0
 RETRY_SECONDS = 0.5
 BUSY_SECONDS = 0.02
-# A fault has ended when it has not occurred for this time.
+# A fault is logged again when it has not occurred for this time.
 QUIET_SECONDS = 10.0
 _GONE = (errno.EAGAIN, errno.EINTR, errno.ECONNABORTED, errno.EPROTO)
 
@@ -57,9 +55,7 @@ def file_limit() -> int:
 
 
 class Connections:
-    """The open connections, and which of them wait for their clients.
-
-    A connection waits for its client while it has no complete request, or while the client does not take the answer.
+    """The open connections, oldest first.
 
     Args:
         limit: how many may be open.
@@ -67,42 +63,28 @@ class Connections:
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
-        self._open: dict[object, Callable[[], None]] = {}
-        # Oldest first.
-        self._waiting: dict[object, None] = {}
+        self._open: dict[object, tuple[Callable[[], bool], Callable[[], None]]] = {}
 
-    def opened(self, connection: object, abort: Callable[[], None]) -> None:
-        """Count a new connection, or change how a counted one is closed."""
-        self._open[connection] = abort
-        self.waits(connection)
-
-    def waits(self, connection: object) -> None:
-        """Note that a connection waits for its client; one that is already waiting keeps its place."""
-        if connection in self._open:
-            self._waiting.setdefault(connection)
-
-    def works(self, connection: object) -> None:
-        """Note that a connection has a complete request, which is being answered."""
-        self._waiting.pop(connection, None)
+    def opened(self, connection: object, waits: Callable[[], bool], abort: Callable[[], None]) -> None:
+        """Count a new connection, or change how a counted one is asked whether it waits for its client, and closed."""
+        self._open[connection] = waits, abort
 
     def closed(self, connection: object) -> None:
         """Forget a connection that has ended."""
         self._open.pop(connection, None)
-        self._waiting.pop(connection, None)
 
     def has_room(self) -> bool:
         """Return whether another connection may be opened."""
         return len(self._open) < self.limit
 
     def close_oldest(self) -> bool:
-        """Close the connection that has waited longest for its client; return False if none waits."""
-        oldest = next(iter(self._waiting), None)
-        if oldest is None:
-            return False
-        abort = self._open[oldest]
-        self.closed(oldest)
-        abort()
-        return True
+        """Close the oldest connection that waits for its client; return False if none waits."""
+        for connection, (waits, abort) in self._open.items():
+            if waits():
+                self.closed(connection)
+                abort()
+                return True
+        return False
 
 
 @dataclass(eq=False)
@@ -125,10 +107,7 @@ class Acceptor:
     _loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
     _handshakes: set[asyncio.Task[None]] = field(default_factory=set)
     _resumption: asyncio.TimerHandle | None = None
-
-    def __post_init__(self) -> None:
-        self._crowding = _Episode("connection limit reached, the oldest without a request are closed for new ones")
-        self._failing = _Episode("connections cannot be accepted")
+    _warned: dict[str, float] = field(default_factory=dict)
 
     def start(self) -> None:
         """Listen, and accept connections from now on; raises ListenError if another process listens there."""
@@ -155,36 +134,37 @@ class Acceptor:
         self._resumption = self._loop.call_later(seconds, self._resume)
 
     def _accept(self) -> None:
-        for accepted_before in range(BATCH):
-            if not self.connections.has_room():
-                if accepted_before:
-                    # Another waiting client is seen in the next turn of the loop; only then is a connection closed for
-                    # it.
-                    return
-                self._crowding.goes_on(limit=self.connections.limit)
-                if not self.connections.close_oldest():
-                    # All connections have complete requests, which end soon; new ones wait in the system's queue until
-                    # then.
-                    self._pause(BUSY_SECONDS)
-                    return
-            try:
-                accepted, _ = self.bound.accept()
-            except OSError as error:
-                if error.errno not in _GONE:
-                    self._make_room(error)
+        """Accept one connection; others are accepted in the next turns of the loop."""
+        if not self.connections.has_room():
+            self._warn(
+                "connection limit reached, the oldest without a request are closed for new ones",
+                limit=self.connections.limit,
+            )
+            if not self.connections.close_oldest():
+                # All connections have complete requests, which end soon; until then the system queues new ones.
+                self._pause(BUSY_SECONDS)
                 return
-            protocol = self.make_protocol()
-            self.connections.opened(protocol, partial(_hang_up, accepted))
-            handshake = self._loop.create_task(self._connect(protocol, accepted))
-            self._handshakes.add(handshake)
-            handshake.add_done_callback(self._handshakes.discard)
+        try:
+            accepted, _ = self.bound.accept()
+        except OSError as error:
+            if error.errno not in _GONE:
+                self._warn("connections cannot be accepted", error=error.strerror or str(error))
+                for _ in range(CLOSED_AT_ONCE):
+                    self.connections.close_oldest()
+                self._pause(RETRY_SECONDS)
+            return
+        protocol = self.make_protocol()
+        self.connections.opened(protocol, lambda: True, partial(_hang_up, accepted))
+        handshake = self._loop.create_task(self._connect(protocol, accepted))
+        self._handshakes.add(handshake)
+        handshake.add_done_callback(self._handshakes.discard)
 
-    def _make_room(self, error: OSError) -> None:
-        """Close some connections because the system refuses a further one, and accept again soon."""
-        self._failing.goes_on(error=error.strerror or str(error))
-        for _ in range(CLOSED_AT_ONCE):
-            self.connections.close_oldest()
-        self._pause(RETRY_SECONDS)
+    def _warn(self, fault: str, **facts: object) -> None:
+        """Log a fault, unless it has occurred shortly before."""
+        now = self._loop.time()
+        if now - self._warned.get(fault, -QUIET_SECONDS) >= QUIET_SECONDS:
+            logger().warning(fault, **facts)
+        self._warned[fault] = now
 
     async def _connect(self, protocol: asyncio.Protocol, accepted: socket.socket) -> None:
         try:
@@ -209,23 +189,3 @@ def _hang_up(accepted: socket.socket) -> None:
     """End a connection that has no protocol yet; asyncio reads its end and closes the socket."""
     with suppress(OSError):
         accepted.shutdown(socket.SHUT_RDWR)
-
-
-class _Episode:
-    """Logs a fault once when it begins and once when it has ended, however often it occurs in between."""
-
-    def __init__(self, fault: str) -> None:
-        self._fault = fault
-        self._end: asyncio.TimerHandle | None = None
-
-    def goes_on(self, **facts: object) -> None:
-        """Note that the fault occurs."""
-        if self._end is None:
-            logger().warning(self._fault, **facts)
-        else:
-            self._end.cancel()
-        self._end = asyncio.get_running_loop().call_later(QUIET_SECONDS, self._ended)
-
-    def _ended(self) -> None:
-        self._end = None
-        logger().info("the fault has ended", fault=self._fault)

@@ -15,9 +15,8 @@ from exporter.http_server.connections import Acceptor, Connections, listening_on
 from exporter.http_server.protocol import TimeLimitedProtocol
 
 KEEPALIVE_SECONDS = 75
-# How long `stop` waits for running answers, and then again for applications whose clients were disconnected.
+# How long `stop` waits for running answers.
 ANSWER_SECONDS = 1.0
-DISCONNECTED_SECONDS = 0.5
 STEP = 0.005
 
 
@@ -129,10 +128,7 @@ class LoopServer(uvicorn.Server):
         self.started = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End all connections, those of slow clients after a wait, so that no application is interrupted.
-
-        uvicorn cancels applications that still send, and logs a traceback for each of them.
-        """
+        """End all connections, and those of slow clients and their applications after a wait."""
         for acceptor in self._acceptors:
             acceptor.close()
         for bound in sockets or ():
@@ -143,7 +139,6 @@ class LoopServer(uvicorn.Server):
         await _until(lambda: not state.connections and not state.tasks, self._answer_seconds)
         for connection in list(state.connections):
             connection.transport.abort()
-        await _until(lambda: not state.connections and not state.tasks, DISCONNECTED_SECONDS)
         for task in list(state.tasks):
             task.cancel()
         await asyncio.gather(*state.tasks, return_exceptions=True)
@@ -153,7 +148,7 @@ class LoopServer(uvicorn.Server):
         try:
             await self._app(scope, receive, send)
         except asyncio.CancelledError:
-            # `shutdown` has disconnected the client. uvicorn would log the cancellation as a fault.
+            # `shutdown` has disconnected the client. uvicorn would log the cancellation with a traceback.
             if not self.should_exit:
                 raise
 

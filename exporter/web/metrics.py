@@ -17,7 +17,7 @@ PARAMETERS = ("name[]", "collect[]", "target")
 MOST_VALUES = 1000
 MOST_QUOTED = 100
 LARGEST_PIECE = 512 * 1024
-STRETCH_BYTES = 512 * 1024
+STRETCH_BYTES = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
