@@ -337,14 +337,6 @@ async def test_a_request_is_answered_or_refused_and_the_connection_closed(
     assert b"uvicorn" not in answer.lower()
 
 
-async def test_one_request_may_wait_for_the_answer_to_another() -> None:
-    async with serving(named) as (_, port):
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        writer.write(REQUEST * 20)
-        assert (await reader.read()).count(b"HTTP/1.1 200 ") == 2
-        writer.close()
-
-
 @dataclass
 class LoopTime:
     """The time of the running event loop, which the test can advance; timers must not see it go back."""
