@@ -23,7 +23,7 @@ $(BIN)/edge-exporter: pyproject.toml
 	@touch $@
 
 $(VENV)/.test: pyproject.toml $(BIN)/edge-exporter
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,check,dashboards]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,check]'
 	@touch $@
 
 .PHONY: demo

@@ -4,13 +4,8 @@ from pathlib import Path
 
 import click
 
+from dashboards.generator.grafana import generate
 from dashboards.generator.inventory import PAGES
-
-try:
-    from dashboards.generator.grafana import generate
-except ModuleNotFoundError as error:
-    package = str(error.name).partition(".")[0]
-    raise SystemExit(f"{package} is missing: pip install '.[dashboards]' installs it") from None
 
 
 @click.command()

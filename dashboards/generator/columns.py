@@ -1,7 +1,8 @@
 """Defines the columns that tables of several pages use."""
 
 from dashboards.generator import links
-from dashboards.generator.page import Column
+from dashboards.generator.page import Column, Query, warn_then_red
+from dashboards.generator.promql import milliseconds
 
 ACCOUNT = Column("Account", label="account", link=links.to(links.EXPORTER, account="Account"))
 ZONE_ID = Column("Zone", label="zone_id", width=80, link=links.to(links.ZONE, account="Account", zone="Zone"))
@@ -11,3 +12,13 @@ SCRIPT = Column("Script", label="script", link=links.to(links.SCRIPTS, account="
 _SHIELD_ZONE = links.to(links.SHIELD, account="Account", shield_zone="Zone")
 SHIELD_ZONE = Column("Zone", label="shield_zone_id", width=70, link=_SHIELD_ZONE)
 PULL_ZONE = Column("Pull zone", label="pull_zone", link=_SHIELD_ZONE)
+
+
+def share(title: str, query: str | Query, width: int | None = None) -> Column:
+    """Make a column for the share of a limit: orange from 80 %, red from 100 % on."""
+    return Column(title, query, unit="percentunit", decimals=0, steps=warn_then_red(0.8, 1), width=width)
+
+
+def moment(title: str, seconds: str, width: int | None = None) -> Column:
+    """Make a column for a time in seconds, shown by how long ago it is."""
+    return Column(title, milliseconds(seconds), unit="dateTimeFromNow", width=width)

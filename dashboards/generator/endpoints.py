@@ -11,7 +11,7 @@ import click
 
 from dashboards.generator import variables
 from dashboards.generator.grafana import generate
-from dashboards.generator.page import NEUTRAL, Lines, Page, Panel, Query, Row, table
+from dashboards.generator.page import NEUTRAL, Lines, Page, Panel, Query, Row, Table
 from dashboards.generator.promql import ACCOUNT, gauge, highest, rate, top
 from exporter.collectors.collector import Collector
 from exporter.metric import FamilyInfo, Kind
@@ -25,6 +25,8 @@ FOLDER = Path("deploy/endpoints")
 UID = "edge-endpoints"
 _UNITS = {"bytes": "bytes", "seconds": "s", "dollars": "currencyUSD", "ratio": "percentunit"}
 _RATES = {"bytes": "Bps", "seconds": "s", "dollars": "currencyUSD"}
+_ACT = "A gap: the endpoint no longer answers as recorded; `edge-exporter check` shows what fails."
+_HALF = 12
 _MOST_ROWS = 200
 # Nothing is contacted: only the declarations of the settings are read.
 _ACCOUNT = {"EDGE_EXPORTER_BASE_URL": "https://api.example.net", "EDGE_EXPORTER_API_KEY": "none"}
@@ -60,34 +62,17 @@ def _panel(info: FamilyInfo, collector: Collector) -> Panel:
     title = words.capitalize()
     if info.name.endswith("_info"):
         query = Query(highest(top(gauge(info.name, ACCOUNT), _MOST_ROWS), *info.labels), step=step)
-        return Panel(
-            title=title,
-            shows=info.help,
-            act=_ACT,
-            queries=(query,),
-            view=table(
-                sort="Value",
-            ),
-            width=12,
-        )
+        return Panel(title, info.help, _ACT, Table(sort="Value"), (query,), _HALF)
     # If a target has a name, the legend leaves its id out.
     shown = [label for label in info.labels if f"{label}_id" in info.labels or not label.endswith("_id")]
     legend = " ".join(f"{{{{{label}}}}}" for label in shown if label != "account") or "{{account}}"
     expr = rate(info.name, ACCOUNT) if info.kind is Kind.COUNTER else gauge(info.name, ACCOUNT)
-    units = _RATES if info.kind is Kind.COUNTER else _UNITS
-    return Panel(
-        title=f"{title}, a second" if info.kind is Kind.COUNTER else title,
-        shows=info.help,
-        act=_ACT,
-        queries=(Query(top(highest(expr, *info.labels)), legend, step),),
-        view=Lines(least=None),
-        unit=units.get(info.unit, "short"),
-        width=12,
-        steps=NEUTRAL,
-    )
-
-
-_ACT = "A gap: the endpoint no longer answers as recorded; `edge-exporter check` shows what fails."
+    if info.kind is Kind.COUNTER:
+        title, units = f"{title}, a second", _RATES
+    else:
+        units = _UNITS
+    view = Lines(unit=units.get(info.unit, "short"), least=None, steps=NEUTRAL)
+    return Panel(title, info.help, _ACT, view, (Query(top(highest(expr, *info.labels)), legend, step),), _HALF)
 
 
 @click.command()

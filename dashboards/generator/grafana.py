@@ -1,174 +1,172 @@
-"""Converts pages to Grafana dashboards: variables, annotations, links and the grid."""
+"""Converts pages to Grafana dashboards: variables, annotations, links and the grid.
 
+The classic schema, which file provisioning and the sidecar read; the tests read the result with Grafana's own SDK.
+"""
+
+import json
 import zlib
 
 from dashboards.generator import links, visuals
 from dashboards.generator.page import Marks, Page, Panel, Row, Variable
-from dashboards.generator.sdk import JSONEncoder, dashboard, prometheus
+from dashboards.generator.visuals import JSON, SOURCE
 
 GRID = 24
 
 _LIMITS = ("5", "10", "20", "50")
 _LIMIT = "10"
+# The numbers that Grafana gives to its enumerations.
+_CROSSHAIR, _HIDE_VARIABLE, _ON_TIME_RANGE_CHANGED, _ALPHABETICAL = 1, 2, 2, 1
+_LABEL_VALUES, _QUERY_RESULT = 1, 3
+_IN_CONTROLS = "inControlsMenu"
 
 
 def generate(page: Page) -> str:
     """Write a page as the JSON that Grafana's provisioning reads."""
-    return JSONEncoder(sort_keys=True, indent=2).encode(build(page)) + "\n"
+    return json.dumps(build(page), sort_keys=True, indent=2) + "\n"
 
 
-def build(page: Page) -> dashboard.Dashboard:
-    """Build a page as Grafana's model."""
-    return dashboard.Dashboard(
-        uid=page.uid,
-        title=page.title,
-        description=page.about,
-        tags=[links.TAG],
-        editable=False,
+def build(page: Page) -> JSON:
+    """Build a page as Grafana's dashboard."""
+    menu: JSON = {
+        "title": "Edge platform",
+        "type": "dashboards",
+        "icon": "external link",
+        "tags": [links.TAG],
+        "asDropdown": True,
+        "includeVars": True,
+        "keepTime": True,
+        "placement": _IN_CONTROLS,
+        "targetBlank": False,
+        "tooltip": "",
+    }
+    return {
+        "uid": page.uid,
+        "title": page.title,
+        "description": page.about,
+        "tags": [links.TAG],
+        "editable": False,
         # The platform's days and months are UTC's, and so are the ticks of its charts.
-        timezone="utc",
-        time=dashboard.DashboardDashboardTime(from_val=page.since, to="now"),
-        refresh="1m",
-        graph_tooltip=dashboard.DashboardCursorSync.CROSSHAIR,
-        links=[
-            dashboard.DashboardLink(
-                title="Edge platform",
-                type_val=dashboard.DashboardLinkType.DASHBOARDS,
-                icon="external link",
-                tags=[links.TAG],
-                as_dropdown=True,
-                include_vars=True,
-                keep_time=True,
-            )
-        ],
-        templating=dashboard.DashboardDashboardTemplating(list_val=_variables(page)),
-        annotations=dashboard.AnnotationContainer(list_val=[_marks(marks) for marks in page.marks]),
-        panels=_panels(page),
-    )
+        "timezone": "utc",
+        "time": {"from": page.since, "to": "now"},
+        "refresh": "1m",
+        "graphTooltip": _CROSSHAIR,
+        "fiscalYearStartMonth": 0,
+        "schemaVersion": 42,
+        "links": [menu],
+        "templating": {"list": _variables(page)},
+        "annotations": {"list": [_marks(marks) for marks in page.marks]},
+        "panels": _panels(page),
+    }
 
 
-def _variables(page: Page) -> list[dashboard.VariableModel]:
-    source = dashboard.VariableModel(
-        type_val=dashboard.VariableType.DATASOURCE,
-        name="datasource",
-        label="Data source",
-        description="The Prometheus that scrapes the exporter.",
-        query="prometheus",
-    )
-    chosen = [source, *(_variable(variable) for variable in page.variables)]
+def _variables(page: Page) -> list[JSON]:
+    source = _choice("datasource", "datasource", "Data source", "The Prometheus that scrapes the exporter.")
+    chosen = [source | {"query": "prometheus"}, *(_variable(variable) for variable in page.variables)]
     if page.ranked:
         chosen.append(
-            dashboard.VariableModel(
-                type_val=dashboard.VariableType.CUSTOM,
-                name="top",
-                label="Top",
-                description="How many series a ranking shows.",
-                query=",".join(_LIMITS),
-                current=dashboard.VariableOption(selected=True, text=_LIMIT, value=_LIMIT),
-                options=[
-                    dashboard.VariableOption(selected=limit == _LIMIT, text=limit, value=limit) for limit in _LIMITS
-                ],
-            )
+            _choice("custom", "top", "Top", "How many series a ranking shows.")
+            | {
+                "query": ",".join(_LIMITS),
+                "current": {"selected": True, "text": _LIMIT, "value": _LIMIT},
+                "options": [{"selected": limit == _LIMIT, "text": limit, "value": limit} for limit in _LIMITS],
+            }
         )
     if page.alerts:
         chosen.append(
-            dashboard.VariableModel(
-                type_val=dashboard.VariableType.CONSTANT,
-                name="runbooks",
-                label="Runbooks",
-                description="The folder of the runbooks to which alerts link.",
-                query=links.RUNBOOKS,
-                hide=dashboard.VariableHide.HIDE_VARIABLE,
-            )
+            _choice("constant", "runbooks", "Runbooks", "The folder of the runbooks to which alerts link.")
+            | {"query": links.RUNBOOKS, "hide": _HIDE_VARIABLE}
         )
     return chosen
 
 
-def _variable(variable: Variable) -> dashboard.VariableModel:
-    query, kind = f"label_values({variable.expr}, {variable.value})", 1
-    regex = None
+def _choice(kind: str, name: str, label: str, about: str) -> JSON:
+    return {
+        "type": kind,
+        "name": name,
+        "label": label,
+        "description": about,
+        "multi": False,
+        "includeAll": False,
+        "allowCustomValue": True,
+        "auto": False,
+        "auto_count": 30,
+        "auto_min": "10s",
+        "skipUrlSync": False,
+    }
+
+
+def _variable(variable: Variable) -> JSON:
+    query, kind = f"label_values({variable.expr}, {variable.value})", _LABEL_VALUES
+    extra: JSON = {}
     if variable.text:
         # The labels of the result are sorted by name; empty labels are missing.
-        query, kind = f"query_result({variable.expr})", 3
+        query, kind = f"query_result({variable.expr})", _QUERY_RESULT
         text, value = f'{variable.text}="(?<text>[^"]+)"', f'{variable.value}="(?<value>[^"]+)"'
         in_order = variable.text < variable.value
-        regex = rf"/(?:{text},\s*)?{value}/" if in_order else rf"/{value}(?:,\s*{text})?/"
-    return dashboard.VariableModel(
-        type_val=dashboard.VariableType.QUERY,
-        name=variable.name,
-        label=variable.title,
-        description=variable.about,
-        datasource=visuals.SOURCE,
-        definition=query,
-        query={"qryType": kind, "query": query, "refId": "PrometheusVariableQueryEditor-VariableQuery"},
-        regex=regex,
-        refresh=dashboard.VariableRefresh.ON_TIME_RANGE_CHANGED,
-        sort=dashboard.VariableSort.ALPHABETICAL_ASC,
-        multi=not variable.single,
-        include_all=not variable.single,
-        all_value=None if variable.single else ".*",
+        extra["regex"] = rf"/(?:{text},\s*)?{value}/" if in_order else rf"/{value}(?:,\s*{text})?/"
+    if not variable.single:
         # Without a current value Grafana takes the first one.
-        current=None if variable.single else dashboard.VariableOption(selected=True, text=["All"], value=["$__all"]),
+        extra |= {"multi": True, "includeAll": True, "allValue": ".*"}
+        extra["current"] = {"selected": True, "text": ["All"], "value": ["$__all"]}
+    return (
+        _choice("query", variable.name, variable.title, variable.about)
+        | {
+            "datasource": SOURCE,
+            "definition": query,
+            "query": {"qryType": kind, "query": query, "refId": "PrometheusVariableQueryEditor-VariableQuery"},
+            "refresh": _ON_TIME_RANGE_CHANGED,
+            "sort": _ALPHABETICAL,
+        }
+        | extra
     )
 
 
-def _marks(marks: Marks) -> dashboard.AnnotationQuery:
-    return dashboard.AnnotationQuery(
-        name=marks.name,
-        datasource=visuals.SOURCE,
-        enable=True,
-        icon_color=marks.colour,
-        title_format=marks.title,
-        text_format=marks.text,
-        target=prometheus.Dataquery(
-            datasource=visuals.SOURCE,
-            editor_mode=prometheus.QueryEditorMode.CODE,
-            expr=marks.query.expr,
-            interval=marks.query.step,
-            range_val=True,
-            instant=False,
-            ref_id="Anno",
-        ),
-    )
+def _marks(marks: Marks) -> JSON:
+    return {
+        "name": marks.name,
+        "datasource": SOURCE,
+        "enable": True,
+        "hide": False,
+        "builtIn": 0,
+        "iconColor": marks.colour,
+        "placement": _IN_CONTROLS,
+        "titleFormat": marks.title,
+        "textFormat": marks.text,
+        "target": visuals.query(marks.query.expr, marks.query.step, "Anno", instant=False),
+    }
 
 
-def _panels(page: Page) -> list[dashboard.Panel | dashboard.RowPanel]:
-    placed: list[dashboard.Panel | dashboard.RowPanel] = []
+def _panels(page: Page) -> list[JSON]:
+    placed: list[JSON] = []
     y = 0
     for row in page.rows:
-        heading = dashboard.RowPanel(
-            title=row.title,
-            collapsed=row.folded,
-            grid_pos=dashboard.GridPos(x=0, y=y, w=GRID, h=1),
-            id_val=_identity(f"row {row.title}"),
-            panels=[],
-        )
+        heading: JSON = {
+            "type": "row",
+            "title": row.title,
+            "collapsed": row.folded,
+            "gridPos": {"x": 0, "y": y, "w": GRID, "h": 1},
+            "id": _identity(f"row {row.title}"),
+        }
         panels, y = _placed(row, y + 1)
-        placed.append(heading)
-        if row.folded:
-            heading.panels = panels
-        else:
-            placed.extend(panels)
+        placed += [heading | {"panels": panels}] if row.folded else [heading | {"panels": []}, *panels]
     return placed
 
 
-def _placed(row: Row, y: int) -> tuple[list[dashboard.Panel], int]:
+def _placed(row: Row, y: int) -> tuple[list[JSON], int]:
     """Put each panel in the highest free place, the leftmost of several; also return where the row ends."""
     floor = [y] * GRID
-    panels: list[dashboard.Panel] = []
+    panels: list[JSON] = []
     for declared in row.panels:
         rests = [(max(floor[x : x + declared.width]), x) for x in range(GRID - declared.width + 1)]
         top, left = min(rests)
-        floor[left : left + declared.width] = [top + declared.height] * declared.width
+        floor[left : left + declared.width] = [top + declared.view.height] * declared.width
         panels.append(_panel(declared, left, top))
     return panels, max(floor)
 
 
-def _panel(declared: Panel, x: int, y: int) -> dashboard.Panel:
-    panel = visuals.panel(declared)
-    panel.id_val = _identity(declared.title)
-    panel.grid_pos = dashboard.GridPos(x=x, y=y, w=declared.width, h=declared.height)
-    return panel
+def _panel(declared: Panel, x: int, y: int) -> JSON:
+    box = {"x": x, "y": y, "w": declared.width, "h": declared.view.height}
+    return visuals.panel(declared) | {"id": _identity(declared.title), "gridPos": box}
 
 
 def _identity(title: str) -> int:

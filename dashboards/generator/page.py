@@ -1,4 +1,4 @@
-"""Defines dashboards as data: pages of rows of panels, each with its queries and texts."""
+"""Defines dashboards as data: pages of rows of panels, each with its texts, how it is drawn, and its queries."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -71,6 +71,13 @@ class Word:
 UP_OR_DOWN = (Word("1", "up", Colour.GOOD), Word("0", "DOWN", Colour.BAD))
 ON_OR_OFF = (Word("1", "on", Colour.GOOD), Word("0", "OFF", Colour.BAD))
 YES_OR_NO = (Word("1", "yes", Colour.QUIET), Word("0", "no", Colour.QUIET))
+MODE_WORDS = (Word("block", "block", Colour.GOOD), Word("log", "log", Colour.WARN), Word("off", "off", Colour.BAD))
+ACTION_PAINT = (
+    ("logged", Colour.INFO),
+    ("challenged", Colour.WARN),
+    ("blocked", Colour.BAD),
+    ("unclassified", Colour.HINT),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +101,29 @@ class Query:
         object.__setattr__(self, "step", self.step or intervals.step_of(self.expr))
 
 
-@dataclass(frozen=True, slots=True)
-class Lines:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """How a panel draws its values.
+
+    Attributes:
+        steps: the colours of values.
+        words: values that are shown as words.
+        none: the text of an empty panel.
+        height: the number of grid rows.
+        since: the panel's own time range, which overrides that of the page.
+    """
+
+    unit: str = "short"
+    decimals: int | None = None
+    steps: Steps | None = None
+    words: tuple[Word, ...] = ()
+    none: str = ""
+    height: int = 8
+    since: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lines(View):
     """A graph of values over time.
 
     Attributes:
@@ -117,35 +145,29 @@ class Lines:
     axis: str = ""
 
 
-ACTION_PAINT = (
-    ("logged", Colour.INFO),
-    ("challenged", Colour.WARN),
-    ("blocked", Colour.BAD),
-    ("unclassified", Colour.HINT),
-)
-MODE_WORDS = (Word("block", "block", Colour.GOOD), Word("log", "log", Colour.WARN), Word("off", "off", Colour.BAD))
-
-
-@dataclass(frozen=True, slots=True)
-class Numbers:
-    """The newest values in large figures; with `trend`, over a faint line of their past."""
-
-    trend: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Bars:
-    """The newest values of several series as bars.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Numbers(View):
+    """The newest values in large figures.
 
     Attributes:
-        painted: legends with a fixed colour.
+        trend: whether a faint line of its past is drawn behind a figure.
+        of: where it is given, the panel has one query, which answers with 0 or more, and it says when the figure is not
+            known: when the exporter is silent, or when these collectors had no good poll.
     """
 
-    painted: tuple[tuple[str, Colour], ...] = ()
+    steps: Steps | None = NEUTRAL
+    height: int = 4
+    trend: bool = False
+    of: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Timeline:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bars(View):
+    """The newest values of several series as bars."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeline(View):
     """States over time, with a row for each series."""
 
 
@@ -155,13 +177,15 @@ class Column:
 
     Attributes:
         title: the heading.
-        label: the label that it shows; empty for the value of a query.
+        query: what it shows; a column without one shows a label.
+        label: the label that it shows.
         link: the path of a page about the subject of the row.
         hidden: whether it only provides values for links.
         bar: whether a bar shows the share of the largest value.
     """
 
     title: str
+    query: str | Query = ""
     label: str = ""
     unit: str = "short"
     decimals: int | None = None
@@ -173,24 +197,13 @@ class Column:
     bar: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
-    """The newest values as rows; values of several queries with the same labels are in one row.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table(View):
+    """The newest values as rows, sorted by a column; values of several queries with the same labels are in one row."""
 
-    The columns without a label show the values of the panel's queries, in order. Additional queries only add labels.
-    """
-
-    columns: tuple[Column, ...]
     sort: str
     ascending: bool = False
-
-
-def table(*columns: Column, sort: str, ascending: bool = False) -> Table:
-    """Make a table of these columns, sorted by the one with this title."""
-    return Table(columns, sort, ascending)
-
-
-View = Lines | Numbers | Bars | Timeline | Table
+    columns: tuple[Column, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,46 +213,24 @@ class Panel:
     Attributes:
         shows: one or two sentences about what it shows.
         act: what to do when it is red or, if it cannot turn red, when it looks wrong.
-        width: the number of the page's 24 columns; by default 4 for numbers and 8 for others.
-        height: the number of grid rows; by default as the width's default.
-        steps: the colours of values; by default numbers are neutral.
-        since: the panel's own time range, which overrides that of the page.
-        none: the text of an empty panel.
+        width: the number of the page's 24 columns.
     """
 
     title: str
     shows: str
     act: str
+    view: View
     queries: tuple[Query, ...]
-    view: View = field(default_factory=Lines)
-    unit: str = "short"
     width: int = 0
-    height: int = 0
-    decimals: int | None = None
-    most: float | None = None
-    steps: Steps | None = None
-    words: tuple[Word, ...] = ()
-    since: str = ""
-    none: str = ""
-
-    def __post_init__(self) -> None:
-        is_number = isinstance(self.view, Numbers)
-        size = 4 if is_number else 8
-        object.__setattr__(self, "width", self.width or size)
-        object.__setattr__(self, "height", self.height or size)
-        if is_number and self.steps is None:
-            object.__setattr__(self, "steps", NEUTRAL)
 
     @property
     def colours(self) -> frozenset[Colour]:
         """All colours that have a meaning in this panel."""
-        found: set[Colour] = set(self.steps.colours if self.steps else ())
-        found.update(word.colour for word in self.words)
+        parts: list[View | Column] = [self.view]
         if isinstance(self.view, Table):
-            for column in self.view.columns:
-                found.update(column.steps.colours if column.steps else ())
-                found.update(word.colour for word in column.words)
-        return frozenset(found)
+            parts += self.view.columns
+        words = {word.colour for part in parts for word in part.words}
+        return frozenset(words.union(*(part.steps.colours for part in parts if part.steps)))
 
     @property
     def instant(self) -> bool:

@@ -5,6 +5,8 @@ Several exporters may serve the same target: replicas, or two pods while shards 
 would see resets that did not happen), then the maximum, then the sum.
 """
 
+from dataclasses import dataclass
+
 # All is the expression `.*`, so that each matcher works for one value, for several and for all, and the length of a
 # query does not grow with the number of zones.
 JOB = 'job=~"$job"'
@@ -72,6 +74,11 @@ def count(expr: str, *labels: str) -> str:
     return _aggregate("count", expr, labels)
 
 
+def among_all(found: str, every: str) -> str:
+    """Count what is found; 0 where nothing is found among what there is, and no result where there is nothing."""
+    return f"count({found}) or 0 * count({every})"
+
+
 def top(expr: str, limit: int | str = TOP) -> str:
     """Take the series of the largest values."""
     return f"topk({limit}, {expr})"
@@ -111,3 +118,50 @@ def milliseconds(expr: str) -> str:
 
 def _aggregate(operator: str, expr: str, labels: tuple[str, ...]) -> str:
     return f"{operator} by ({', '.join(labels)}) ({expr})" if labels else f"{operator}({expr})"
+
+
+@dataclass(frozen=True, slots=True)
+class Things:
+    """Things of one kind, such as zones: how a page chooses them, and the labels of one.
+
+    Attributes:
+        chosen: the matchers of the page's choices.
+        one: the labels that identify a thing.
+        named: these and its name.
+    """
+
+    chosen: tuple[str, ...]
+    one: tuple[str, ...]
+    named: tuple[str, ...]
+
+    def gauge(self, name: str, *matchers: str, at: str = "") -> str:
+        """Take a gauge of the chosen things once."""
+        return gauge(name, *self.chosen, *matchers, at=at)
+
+    def rate(self, name: str, *matchers: str, at: str = "") -> str:
+        """Take a counter's increase a second, of the chosen things, once."""
+        return rate(name, *self.chosen, *matchers, at=at)
+
+    def among(self, expr: str, ranking: str) -> str:
+        """Keep the things that a ranking has, too."""
+        return among(expr, ranking, *self.one)
+
+    def ratio(self, part: str, whole: str) -> str:
+        """Divide by values above zero, thing by thing."""
+        return ratio(part, whole, *self.one)
+
+    def each(self, expr: str) -> str:
+        """Take the maximum for each thing, without its name."""
+        return highest(expr, *self.one)
+
+    def highest(self, expr: str, *more: str) -> str:
+        """Take the maximum for each thing, with its name and more labels."""
+        return highest(expr, *self.named, *more)
+
+    def total(self, expr: str) -> str:
+        """Sum for each thing, with its name."""
+        return total(expr, *self.named)
+
+    def ranked(self, expr: str, ranking: str, *more: str) -> str:
+        """Take the maximum for each thing that a ranking has, with its name and more labels."""
+        return self.highest(self.among(expr, ranking), *more)

@@ -17,6 +17,7 @@ SUBJECTS = {"edge_dns_": "edge-dns", "edge_script_": "edge-scripts", "edge_shiel
 SUBJECTS |= {"edge_database_": "edge-database"}
 OTHERS = "edge-overview"
 UNITS = {"seconds": "s", "dollars": "currencyUSD", "bytes": "bytes"}
+_ACT = "Compare it with the days before: this panel is made from the metric's declaration, which knows of no threshold."
 _COLUMNS = 3
 _GRID = 24
 
@@ -52,17 +53,9 @@ def _with_row(page: Page, missing: Sequence[tuple[Collector, FamilyInfo]]) -> Pa
 def _panels(page: Page, missing: Sequence[tuple[Collector, FamilyInfo]]) -> Iterator[Panel]:
     for place, (collector, info) in enumerate(missing):
         beside = min(_COLUMNS, len(missing) - place // _COLUMNS * _COLUMNS)
-        yield Panel(
-            title=info.name,
-            shows=info.help,
-            act="Compare it with the days before: this panel is made from the metric's declaration, which knows of no"
-            " threshold.",
-            queries=(_query(page, collector, info),),
-            view=Lines(least=None),
-            unit="short" if info.kind is Kind.COUNTER else UNITS.get(info.unit, "short"),
-            width=_GRID // beside,
-            steps=NEUTRAL,
-        )
+        unit = "short" if info.kind is Kind.COUNTER else UNITS.get(info.unit, "short")
+        view = Lines(unit=unit, least=None, steps=NEUTRAL)
+        yield Panel(info.name, info.help, _ACT, view, (_query(page, collector, info),), _GRID // beside)
 
 
 def _query(page: Page, collector: Collector, info: FamilyInfo) -> Query:

@@ -1,30 +1,23 @@
-"""Converts panels to Grafana's models, with one function for each view."""
+"""Converts panels to Grafana's JSON, with one function for each view."""
 
 from string import ascii_uppercase
 
 from dashboards.generator.page import Bars, Colour, Column, Lines, Numbers, Panel, Steps, Table, Timeline, Word
-from dashboards.generator.sdk import (
-    bargauge,
-    common,
-    dashboard,
-    prometheus,
-    stat,
-    statetimeline,
-    table,
-    timeseries,
-)
 
-SOURCE = common.DataSourceRef(type_val="prometheus", uid="${datasource}")
+JSON = dict[str, object]
+
+SOURCE: JSON = {"type": "prometheus", "uid": "${datasource}"}
 
 # From this width on, a legend with figures fits next to the graph.
 _WIDE = 12
 # Up to this height a large figure would hide the line behind it.
 _LOW = 3
 
-Properties = dict[str, object]
+_NEWEST: JSON = {"values": False, "calcs": ["lastNotNull"], "fields": ""}
+_NO_LEGEND: JSON = {"calcs": [], "displayMode": "list", "placement": "bottom", "showLegend": False}
 
 
-def panel(declared: Panel) -> dashboard.Panel:
+def panel(declared: Panel) -> JSON:
     """Build a panel without its position on the page."""
     match declared.view:
         case Lines():
@@ -32,54 +25,61 @@ def panel(declared: Panel) -> dashboard.Panel:
         case Numbers():
             built = _numbers(declared, declared.view)
         case Bars():
-            built = _bars(declared, declared.view)
+            built = _bars(declared)
         case Timeline():
             built = _timeline(declared)
         case Table():
             built = _table(declared, declared.view)
-    built.title = declared.title
-    built.description = declared.description
-    built.datasource = SOURCE
-    built.targets = [*_targets(declared)]
-    built.time_from = declared.since or None
-    return built
+        case _:
+            raise TypeError(declared.view)
+    return built | {
+        "title": declared.title,
+        "description": declared.description,
+        "datasource": SOURCE,
+        "targets": _targets(declared),
+        "transparent": False,
+        "repeatDirection": "h",
+        **_given(timeFrom=declared.view.since or None),
+    }
 
 
-def _targets(declared: Panel) -> list[prometheus.Dataquery]:
-    shape = prometheus.PromQueryFormat.TIME_SERIES
-    if isinstance(declared.view, Table):
-        shape = prometheus.PromQueryFormat.TABLE
+def query(expr: str, step: str, letter: str, *, instant: bool) -> JSON:
+    """Build a query of a panel or of marks."""
+    return {
+        "datasource": SOURCE,
+        "editorMode": "code",
+        "expr": expr,
+        "instant": instant,
+        "range": not instant,
+        "interval": step,
+        "refId": letter,
+    }
+
+
+def _targets(declared: Panel) -> list[JSON]:
+    shape = "table" if isinstance(declared.view, Table) else "time_series"
     return [
-        prometheus.Dataquery(
-            datasource=SOURCE,
-            editor_mode=prometheus.QueryEditorMode.CODE,
-            expr=query.expr,
-            format_val=shape,
-            instant=declared.instant,
-            range_val=not declared.instant,
-            interval=query.step,
-            legend_format=query.legend or None,
-            ref_id=letter,
-        )
-        for letter, query in zip(ascii_uppercase, declared.queries, strict=False)
+        query(one.expr, one.step, letter, instant=declared.instant)
+        | {"format": shape, **_given(legendFormat=one.legend or None)}
+        for letter, one in zip(ascii_uppercase, declared.queries, strict=False)
     ]
 
 
-def _lines(declared: Panel, view: Lines) -> dashboard.Panel:
+def _lines(declared: Panel, view: Lines) -> JSON:
     # Lines that a ranking chose are listed by their newest values.
     wide = declared.width >= _WIDE
-    ranked = wide and any("{{" in query.legend for query in declared.queries)
-    custom = common.GraphFieldConfig(
-        draw_style=common.GraphDrawStyle.BARS if view.bars else common.GraphDrawStyle.LINE,
-        fill_opacity=60 if view.bars else 25 if view.stack else 8,
-        line_width=1,
-        show_points=common.VisibilityMode.NEVER,
-        stacking=common.StackingConfig(mode=common.StackingMode.NORMAL, group="A") if view.stack else None,
-        thresholds_style=(
-            common.GraphThresholdsStyleConfig(mode=common.GraphThresholdsStyleMode.DASHED) if declared.steps else None
+    ranked = wide and _is_ranked(declared)
+    custom: JSON = {
+        "drawStyle": "bars" if view.bars else "line",
+        "fillOpacity": 60 if view.bars else 25 if view.stack else 8,
+        "lineWidth": 1,
+        "showPoints": "never",
+        **_given(
+            stacking={"mode": "normal", "group": "A"} if view.stack else None,
+            thresholdsStyle={"mode": "dashed"} if view.steps else None,
         ),
-    )
-    overrides = _painted(view.painted)
+    }
+    overrides = [_override("byName", name, {"color": _fixed(colour)}) for name, colour in view.painted]
     if view.axis:
         # Not for all fields: one is the time.
         overrides.append(_override("byType", "number", {"custom.axisLabel": view.axis}))
@@ -89,132 +89,128 @@ def _lines(declared: Panel, view: Lines) -> dashboard.Panel:
     if view.band:
         lower, upper = view.band
         overrides.append(_override("byName", upper, {"custom.fillBelowTo": lower, "custom.fillOpacity": 12}))
-    return dashboard.Panel(
-        type_val="timeseries",
-        options=timeseries.Options(
-            legend=common.VizLegendOptions(
-                display_mode=common.LegendDisplayMode.TABLE if wide else common.LegendDisplayMode.LIST,
-                placement=common.LegendPlacement.RIGHT if wide else common.LegendPlacement.BOTTOM,
-                show_legend=True,
-                calcs=["lastNotNull", "max"] if wide else [],
-                sort_by="Last *" if ranked else None,
-                sort_desc=True if ranked else None,
-            ),
-            tooltip=common.VizTooltipOptions(
-                mode=common.TooltipDisplayMode.MULTI, sort=common.SortOrder.DESCENDING, hide_zeros=view.stack
-            ),
-        ),
-        field_config=_fields(
-            # Colours by name would be the same for some names.
-            declared,
-            custom,
-            dashboard.FieldColorModeId.PALETTE_CLASSIC,
-            overrides,
-            least=view.least,
-        ),
-    )
+    legend: JSON = {
+        "displayMode": "table" if wide else "list",
+        "placement": "right" if wide else "bottom",
+        "showLegend": True,
+        "calcs": ["lastNotNull", "max"] if wide else [],
+    }
+    if ranked:
+        legend |= {"sortBy": "Last *", "sortDesc": True}
+    return {
+        "type": "timeseries",
+        "options": {"legend": legend, "tooltip": {"mode": "multi", "sort": "desc", "hideZeros": view.stack}},
+        # Colours by name would be the same for some names.
+        "fieldConfig": _fields(declared, "palette-classic", overrides, custom=custom, min=view.least),
+    }
 
 
-def _numbers(declared: Panel, view: Numbers) -> dashboard.Panel:
-    alarming = declared.colours & {Colour.BAD, Colour.WARN}
+def _numbers(declared: Panel, view: Numbers) -> JSON:
     # By default Grafana fills the panel with the figure; several figures share one panel.
-    single = not any("{{" in query.legend for query in declared.queries)
-    return dashboard.Panel(
-        type_val="stat",
-        options=stat.Options(
-            graph_mode=common.BigValueGraphMode.AREA if view.trend else common.BigValueGraphMode.NONE,
-            text=common.VizTextDisplayOptions(
-                title_size=13, value_size=34 if single and declared.height > _LOW else 24
-            ),
-            color_mode=common.BigValueColorMode.BACKGROUND if alarming else common.BigValueColorMode.VALUE,
-            reduce_options=common.ReduceDataOptions(values=False, calcs=["lastNotNull"], fields=""),
-        ),
-        field_config=_fields(declared, None, dashboard.FieldColorModeId.THRESHOLDS),
-    )
+    large = not _is_ranked(declared) and view.height > _LOW
+    return {
+        "type": "stat",
+        "options": {
+            "graphMode": "area" if view.trend else "none",
+            "text": {"titleSize": 13, "valueSize": 34 if large else 24},
+            "colorMode": "background" if _is_alarming(declared) else "value",
+            "reduceOptions": _NEWEST,
+            "justifyMode": "auto",
+            "orientation": "auto",
+            "percentChangeColorMode": "standard",
+            "showPercentChange": False,
+            "textMode": "auto",
+            "wideLayout": True,
+        },
+        "fieldConfig": _fields(declared, "thresholds"),
+    }
 
 
-def _bars(declared: Panel, view: Bars) -> dashboard.Panel:
-    alarming = declared.colours & {Colour.BAD, Colour.WARN}
-    return dashboard.Panel(
-        type_val="bargauge",
-        options=bargauge.Options(
-            display_mode=common.BarGaugeDisplayMode.BASIC,
-            value_mode=common.BarGaugeValueMode.TEXT,
-            orientation=common.VizOrientation.HORIZONTAL,
-            text=common.VizTextDisplayOptions(title_size=12, value_size=16),
-            reduce_options=common.ReduceDataOptions(values=False, calcs=["lastNotNull"], fields=""),
-        ),
-        field_config=_fields(
+def _bars(declared: Panel) -> JSON:
+    # Bars without thresholds are coloured by their names.
+    colours = "thresholds" if _is_alarming(declared) else "palette-classic-by-name"
+    return {
+        "type": "bargauge",
+        "options": {
+            "displayMode": "basic",
+            "valueMode": "text",
+            "orientation": "horizontal",
+            "text": {"titleSize": 12, "valueSize": 16},
+            "reduceOptions": _NEWEST,
+            "legend": _NO_LEGEND,
+            "maxVizHeight": 300,
+            "minVizHeight": 16,
+            "minVizWidth": 8,
+            "namePlacement": "auto",
+            "showUnfilled": True,
+            "sizing": "auto",
+        },
+        # Without a minimum the bar of the least value would have no length.
+        "fieldConfig": _fields(declared, colours, min=0),
+    }
+
+
+def _timeline(declared: Panel) -> JSON:
+    return {
+        "type": "state-timeline",
+        "options": {
+            "showValue": "never",
+            "legend": _NO_LEGEND,
+            "alignValue": "left",
+            "mergeValues": True,
+            "perPage": 20,
+            "rowHeight": 0.9,
+            "tooltip": {"mode": "single", "sort": "asc"},
+        },
+        "fieldConfig": _fields(declared, "thresholds", custom={"fillOpacity": 80, "lineWidth": 0}),
+    }
+
+
+def _table(declared: Panel, view: Table) -> JSON:
+    # Grafana's own least width would push the last columns out of sight.
+    custom = {"filterable": True, "minWidth": 60, "align": "auto", "inspect": False}
+    return {
+        "type": "table",
+        "options": {
+            "sortBy": [{"displayName": view.sort, "desc": not view.ascending}],
+            "cellHeight": "sm",
+            "footer": {"countRows": False, "reducer": [], "show": False},
+            "frameIndex": 0,
+            "showHeader": True,
+            "showTypeIcons": False,
+        },
+        "fieldConfig": _fields(
             declared,
-            None,
-            # Bars without thresholds are coloured by their names.
-            dashboard.FieldColorModeId.THRESHOLDS if alarming else dashboard.FieldColorModeId.PALETTE_CLASSIC_BY_NAME,
-            _painted(view.painted),
-            # Or the bar of the least value would have no length.
-            least=0,
+            "thresholds",
+            [_override("byName", column.title, _column(column, view)) for column in view.columns],
+            custom=custom,
         ),
-    )
+        "transformations": _rows(declared, view),
+    }
 
 
-def _timeline(declared: Panel) -> dashboard.Panel:
-    return dashboard.Panel(
-        type_val="state-timeline",
-        options=statetimeline.Options(
-            show_value=common.VisibilityMode.NEVER,
-            legend=common.VizLegendOptions(show_legend=False),
-        ),
-        field_config=_fields(
-            declared, statetimeline.FieldConfig(fill_opacity=80), dashboard.FieldColorModeId.THRESHOLDS
-        ),
-    )
-
-
-def _table(declared: Panel, view: Table) -> dashboard.Panel:
-    return dashboard.Panel(
-        type_val="table",
-        options=table.Options(
-            sort_by=[common.TableSortByFieldState(display_name=view.sort, desc=not view.ascending)],
-            cell_height=common.TableCellHeight.SM,
-        ),
-        field_config=_fields(
-            declared,
-            # Grafana's own least width would push the last columns out of sight.
-            common.TableFieldOptions(filterable=True, min_width=60),
-            dashboard.FieldColorModeId.THRESHOLDS,
-            [_override("byName", column.title, _column(column, declared)) for column in view.columns],
-        ),
-        transformations=_rows(declared, view),
-    )
-
-
-def _rows(declared: Panel, view: Table) -> list[dashboard.DataTransformerConfig]:
+def _rows(declared: Panel, view: Table) -> list[JSON]:
     """Select the shown fields, join the results on their common labels, and set order and headings."""
     if not view.columns:
-        return [dashboard.DataTransformerConfig(id_val="organize", options={"excludeByName": {"Time": True}})]
-    join = dashboard.DataTransformerConfig(id_val="merge", options={})
+        return [{"id": "organize", "options": {"excludeByName": {"Time": True}}}]
     # The value of a single result is named Value, those of several results Value #A, Value #B and so on. If all but the
     # first of several results are empty, Grafana uses the name for a single one.
     values = iter(["Value"] if len(declared.queries) == 1 else [f"Value #{letter}" for letter in ascii_uppercase])
     names = {column.label or next(values): column.title for column in view.columns}
     if "Value #A" in names:
         names["Value"] = names["Value #A"]
+    order = {name: position for position, name in enumerate(names)}
     return [
         # Before the join, which would otherwise join on the time, too.
-        dashboard.DataTransformerConfig(id_val="filterFieldsByName", options={"include": {"names": [*names]}}),
-        join,
-        dashboard.DataTransformerConfig(
-            id_val="organize",
-            options={
-                "indexByName": {name: position for position, name in enumerate(names)},
-                "renameByName": names,
-            },
-        ),
+        {"id": "filterFieldsByName", "options": {"include": {"names": [*names]}}},
+        {"id": "merge", "options": {}},
+        {"id": "organize", "options": {"indexByName": order, "renameByName": names}},
     ]
 
 
-def _column(column: Column, declared: Panel) -> Properties:
-    properties: Properties = {"unit": "string" if column.label else column.unit}
-    if declared.none:
+def _column(column: Column, view: Table) -> JSON:
+    properties: JSON = {"unit": "string" if column.label else column.unit}
+    if view.none:
         # Otherwise every empty cell would show the text of the empty table.
         properties["noValue"] = "-"
     if column.decimals is not None:
@@ -222,12 +218,12 @@ def _column(column: Column, declared: Panel) -> Properties:
     if column.steps is not None:
         properties["thresholds"] = _thresholds(column.steps)
     if column.words:
-        properties["mappings"] = [_words(column.words)]
+        properties["mappings"] = _words(column.words)
     if column.steps is not None or column.words:
         properties["custom.cellOptions"] = {"type": "color-text"}
     if column.bar:
         properties |= {"custom.cellOptions": {"type": "gauge", "mode": "basic"}, "min": 0, "fieldMinMax": True}
-        properties["color"] = dashboard.FieldColor(dashboard.FieldColorModeId.FIXED, Colour.INFO.value)
+        properties["color"] = _fixed(Colour.INFO)
     if column.width is not None:
         properties["custom.width"] = column.width
     if column.hidden:
@@ -238,57 +234,54 @@ def _column(column: Column, declared: Panel) -> Properties:
     return properties
 
 
-def _fields(
-    declared: Panel,
-    custom: object,
-    colour: dashboard.FieldColorModeId,
-    overrides: list[dashboard.DashboardFieldConfigSourceOverrides] | None = None,
-    least: float | None = None,
-) -> dashboard.FieldConfigSource:
-    return dashboard.FieldConfigSource(
-        defaults=dashboard.FieldConfig(
-            unit=declared.unit,
-            decimals=declared.decimals,
-            min_val=least,
-            max_val=declared.most,
-            mappings=[_words(declared.words)] if declared.words else None,
-            thresholds=_thresholds(declared.steps or Steps(Colour.QUIET)),
-            color=dashboard.FieldColor(mode=colour),
-            no_value=declared.none or None,
-            custom=custom,
-        ),
-        overrides=overrides or [],
-    )
+def _fields(declared: Panel, colour: str, overrides: list[JSON] | None = None, **others: object) -> JSON:
+    view = declared.view
+    return {
+        "defaults": {
+            "unit": view.unit,
+            "thresholds": _thresholds(view.steps or Steps(Colour.QUIET)),
+            "color": {"mode": colour},
+            **_given(
+                decimals=view.decimals,
+                mappings=_words(view.words) if view.words else None,
+                noValue=view.none or None,
+                **others,
+            ),
+        },
+        "overrides": overrides or [],
+    }
 
 
-def _painted(painted: tuple[tuple[str, Colour], ...]) -> list[dashboard.DashboardFieldConfigSourceOverrides]:
-    return [
-        _override("byName", name, {"color": dashboard.FieldColor(dashboard.FieldColorModeId.FIXED, colour.value)})
-        for name, colour in painted
-    ]
+def _is_ranked(declared: Panel) -> bool:
+    return any("{{" in one.legend for one in declared.queries)
 
 
-def _thresholds(steps: Steps) -> dashboard.ThresholdsConfig:
-    return dashboard.ThresholdsConfig(
-        mode=dashboard.ThresholdsMode.ABSOLUTE,
-        steps=[
-            dashboard.Threshold(value=None, color=steps.base.value),
-            *(dashboard.Threshold(value=value, color=colour.value) for value, colour in steps.steps),
-        ],
-    )
+def _is_alarming(declared: Panel) -> bool:
+    return bool(declared.colours & {Colour.BAD, Colour.WARN})
 
 
-def _words(words: tuple[Word, ...]) -> dashboard.ValueMap:
-    return dashboard.ValueMap(
-        options={
-            word.value: dashboard.ValueMappingResult(text=word.text, color=word.colour.value, index=index)
-            for index, word in enumerate(words)
-        }
-    )
+def _given(**values: object) -> JSON:
+    return {name: value for name, value in values.items() if value is not None}
 
 
-def _override(matcher: str, subject: str, properties: Properties) -> dashboard.DashboardFieldConfigSourceOverrides:
-    return dashboard.DashboardFieldConfigSourceOverrides(
-        matcher=dashboard.MatcherConfig(id_val=matcher, options=subject),
-        properties=[dashboard.DynamicConfigValue(id_val=name, value=value) for name, value in properties.items()],
-    )
+def _fixed(colour: Colour) -> JSON:
+    return {"mode": "fixed", "fixedColor": colour.value}
+
+
+def _thresholds(steps: Steps) -> JSON:
+    every = ((None, steps.base), *steps.steps)
+    return {"mode": "absolute", "steps": [{"value": value, "color": colour.value} for value, colour in every]}
+
+
+def _words(words: tuple[Word, ...]) -> list[JSON]:
+    options = {
+        word.value: {"text": word.text, "color": word.colour.value, "index": index} for index, word in enumerate(words)
+    }
+    return [{"type": "value", "options": options}]
+
+
+def _override(matcher: str, subject: str, properties: JSON) -> JSON:
+    return {
+        "matcher": {"id": matcher, "options": subject},
+        "properties": [{"id": name, "value": value} for name, value in properties.items()],
+    }

@@ -9,21 +9,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from click.testing import CliRunner
 
 from dashboards.generator.__main__ import main
 from dashboards.generator.grafana import GRID, generate
 from dashboards.generator.inventory import PAGES
 from dashboards.generator.page import Colour, Numbers, Page, Panel, Table
-from dashboards.generator.queries import alerts, subject, truth
-from dashboards.generator.sdk import JSONEncoder, dashboard
+from dashboards.generator.queries import subject, truth
 from tests.for_each import for_each
-from tests.rules.rule_files import DEPLOY, RULES, load_alerts
+from tests.rules.rule_files import RULES, load_alerts
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)
+    from grafana_foundation_sdk.cog.encoder import JSONEncoder
     from grafana_foundation_sdk.cog.plugins import register_default_plugins
+    from grafana_foundation_sdk.models import dashboard
 
 REPOSITORY = Path(__file__).parents[2]
 COMMITTED = REPOSITORY / "dashboards"
@@ -183,8 +183,8 @@ def test_links_of_rows_lead_to_choices_that_exist(page: Page) -> None:
 
 @every_panel
 def test_no_tile_is_green_while_its_figure_is_not_known(panel: Panel) -> None:
-    if isinstance(panel.view, Numbers) and Colour.GOOD in (panel.steps.colours if panel.steps else ()):
-        assert set(truth.WORDS) <= set(panel.words)
+    if isinstance(panel.view, Numbers) and Colour.GOOD in panel.colours:
+        assert set(truth.WORDS) <= set(panel.view.words)
         assert all("absent(edge_exporter_shard_info" in query.expr for query in panel.queries)
 
 
@@ -200,18 +200,6 @@ def test_the_table_of_alerts_says_what_their_own_words_say() -> None:
     texts = [file.read_text() for file in RULES.glob("*.yml")]
     named = {label for text in texts for label in re.findall(r"\$labels\.(\w+)", text)}
     assert named - {label for part in subject.PARTS for label in part.labels} == {"account", "job"}
-
-
-def test_alerts_follow_from_others_as_alertmanager_has_it() -> None:
-    """The table marks the alerts that the shipped Alertmanager configuration inhibits."""
-    shipped = yaml.safe_load((DEPLOY / "alertmanager/alertmanager.yml").read_text())["inhibit_rules"]
-
-    def matched(matchers: list[str]) -> list[str]:
-        return [re.sub(r'^alertname(?:=|=~|!~|!=)"(.*)"$', r"\1", matcher) for matcher in matchers]
-
-    assert [
-        (matched(rule["source_matchers"]), matched(rule["target_matchers"]), tuple(rule["equal"])) for rule in shipped
-    ] == [([one.cause], list(filter(None, (one.follows, one.unless))), one.equal) for one in alerts.INHIBITIONS]
 
 
 @every_panel

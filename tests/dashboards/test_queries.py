@@ -101,7 +101,7 @@ def test_tables_that_could_have_thousands_of_rows_are_limited(use: Use) -> None:
 
 def test_every_family_stands_on_a_dashboard() -> None:
     shown = {family_of(found.name) for use in USES if use.kind is not Kind.VARIABLE for found in selected(use)}
-    assert KNOWN.keys() - OTHERS.keys() - shown == set(), "no query in dashboards/generator/queries/ shows these"
+    assert KNOWN.keys() - OTHERS.keys() - shown == set(), "no panel in dashboards/generator/pages/ shows these"
 
 
 def test_users_families_stand_on_a_dashboard() -> None:

@@ -105,7 +105,7 @@ def laid_out(month: Month, page: Page) -> dict[str, Any]:
     for entry in panels:
         if entry["panel"]["type"] != "row":
             panel = declared[entry["panel"]["title"]]
-            until, span = MOMENT.timestamp(), shown(panel.since or page.since)
+            until, span = MOMENT.timestamp(), shown(panel.view.since or page.since)
             found = list(answers(month, page, panel, span))
             entry |= {"answers": found, "range": [1000 * (until - span), 1000 * until]}
     marks = [

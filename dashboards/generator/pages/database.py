@@ -6,133 +6,139 @@ from dashboards.generator.page import (
     Colour,
     Column,
     Lines,
+    Numbers,
     Page,
-    Panel,
-    Row,
+    Query,
+    Table,
     Timeline,
     Word,
     red_from,
-    table,
     warn_then_red,
 )
-from dashboards.generator.queries import database as queries
-from dashboards.generator.tables import figure
+from dashboards.generator.panels import panel, row
+from dashboards.generator.promql import (
+    ACCOUNT,
+    AT_END,
+    DATABASE,
+    JOB,
+    TOP,
+    among,
+    bottom,
+    gauge,
+    highest,
+    lowest,
+    top,
+    total,
+)
 
-_PRESENT = (Word("1", "present", Colour.GOOD), Word("0", "MISSING", Colour.BAD))
+_UP = gauge("edge_database_up", DATABASE)
+_DURATION = gauge("edge_database_query_duration_seconds", DATABASE)
+_ROWS = gauge("edge_database_query_rows", DATABASE)
+_INTERVAL = gauge("edge_database_query_interval_seconds", DATABASE)
+_SLOWEST = top(gauge("edge_database_query_duration_seconds", DATABASE, at=AT_END))
+# A user's query N is the gauge edge_database_N. Its name is copied to a label, because the maximum drops the name.
+_NOT_OWN = "edge_database_(up|query_(duration_seconds|rows|interval_seconds))"
+_OWN_NAMES = f'__name__=~"edge_database_.+", __name__!~"{_NOT_OWN}"'
+_OWN = (
+    "max without (job) (max without (instance, pod) (label_replace("
+    f'{{{_OWN_NAMES}, {JOB}, {DATABASE}}}, "measured", "$1", "__name__", "edge_database_(.+)")))'
+)
+_IMAGE = ("account", "registry_id", "image_namespace", "image")
+_PRESENT = gauge("edge_container_image_tag_present", ACCOUNT)
 
-_DATABASES = Row(
+_TAG_WORDS = (Word("1", "present", Colour.GOOD), Word("0", "MISSING", Colour.BAD))
+
+_DATABASES = row(
     "Databases",
-    (
-        figure(
-            "Databases down",
-            "Databases that did not answer their last poll.",
-            "Regenerating tokens invalidates all old ones: first check whether the token was replaced, then"
-            " whether the database still exists.",
-            queries.DATABASES_DOWN,
-            of=("database",),
-            steps=red_from(1),
-            none="No databases",
-            height=8,
-        ),
-        Panel(
-            title="Databases answering",
-            shows="When each database answered, and when not.",
-            act="All at once: the network, or tokens that were regenerated. One alone: that database, or its token.",
-            queries=(queries.UP,),
-            view=Timeline(),
-            width=8,
-            words=UP_OR_DOWN,
-        ),
-        Panel(
-            title="Query duration",
-            shows="How long the slowest queries took, from the request to the last row.",
-            act="One query that slows down: its table has grown. All of them: the database, or the way to it.",
-            queries=(queries.DURATIONS,),
+    (4, 8, 12, 24, 12, 12),
+    panel(
+        "Databases down",
+        "Databases that did not answer their last poll.",
+        "Regenerating tokens invalidates all old ones: first check whether the token was replaced, then"
+        " whether the database still exists.",
+        Numbers(of=("database",), steps=red_from(1), none="No databases", height=8),
+        Query(total(f"{_UP} == bool 0"), "databases"),
+    ),
+    panel(
+        "Databases answering",
+        "When each database answered, and when not.",
+        "All at once: the network, or tokens that were regenerated. One alone: that database, or its token.",
+        Timeline(words=UP_OR_DOWN),
+        Query(lowest(_UP, "database"), "{{database}}"),
+    ),
+    panel(
+        "Query duration",
+        "How long the slowest queries took, from the request to the last row.",
+        "One query that slows down: its table has grown. All of them: the database, or the way to it.",
+        Lines(unit="s"),
+        Query(among(highest(_DURATION, "database", "query"), _SLOWEST, "database", "query"), "{{database}}: {{query}}"),
+    ),
+    panel(
+        "Queries",
+        "Queries of the configuration, the slowest first; at most 200.",
+        "A query that returns no row gives no series: see whether its SQL should count instead.",
+        Table(sort="Took", none="No query is configured."),
+        Column("Database", label="database"),
+        Column("Query", label="query"),
+        Column("Took", highest(top(_DURATION, 200), "database", "query"), unit="s", steps=warn_then_red(1, 5)),
+        Column("Rows", highest(among(_ROWS, top(_DURATION, 200), "database", "query"), "database", "query")),
+        Column(
+            "Runs every",
+            highest(among(_INTERVAL, top(_DURATION, 200), "database", "query"), "database", "query"),
             unit="s",
-            width=12,
         ),
-        Panel(
-            title="Queries",
-            shows="Queries of the configuration, the slowest first; at most 200.",
-            act="A query that returns no row gives no series: see whether its SQL should count instead.",
-            queries=(queries.QUERY_DURATION, queries.QUERY_ROWS, queries.QUERY_INTERVAL),
-            view=table(
-                Column("Database", label="database"),
-                Column("Query", label="query"),
-                Column("Took", unit="s", steps=warn_then_red(1, 5)),
-                Column("Rows"),
-                Column("Runs every", unit="s"),
-                sort="Took",
-            ),
-            width=24,
-            none="No query is configured.",
-        ),
-        Panel(
-            title="Your own measures",
-            shows="What the configuration's queries measure, the largest; each is the gauge edge_database_NAME.",
-            act="Only you know what the values mean: write alerts on the gauge itself.",
-            queries=(queries.OWN,),
-            view=Lines(least=None),
-            width=12,
-            none="No query has returned a row.",
-        ),
-        Panel(
-            title="Your own measures now",
-            shows="What the configuration's queries measure, with all labels; at most 200.",
-            act="A row that is missing was not returned by its query.",
-            queries=(queries.OWN_NOW,),
-            view=table(
-                sort="Value",
-            ),
-            width=12,
-            none="No query has returned a row.",
-        ),
+    ),
+    panel(
+        "Your own measures",
+        "What the configuration's queries measure, the largest; each is the gauge edge_database_NAME.",
+        "Only you know what the values mean: write alerts on the gauge itself.",
+        Lines(none="No query has returned a row.", least=None),
+        Query(top(_OWN)),
+    ),
+    panel(
+        "Your own measures now",
+        "What the configuration's queries measure, with all labels; at most 200.",
+        "A row that is missing was not returned by its query.",
+        Table(sort="Value", none="No query has returned a row."),
+        Query(top(_OWN, 200)),
     ),
 )
 
-_CONTAINERS = Row(
+_CONTAINERS = row(
     "Containers, searches and resources",
-    (
-        Panel(
-            title="Watched tags",
-            shows="Tags of watch_tags and whether their image has them, missing ones first; at most 200.",
-            act="A missing tag was deleted or renamed where the image is pushed.",
-            queries=(queries.TAG_PRESENT,),
-            view=table(
-                columns.ACCOUNT,
-                Column("Registry", label="registry_id", width=100),
-                Column("Namespace", label="image_namespace"),
-                Column("Image", label="image"),
-                Column("Tag", label="tag"),
-                Column("State", words=_PRESENT, width=90),
-                sort="State",
-                ascending=True,
-            ),
-            width=16,
-            none="No tag is watched.",
-        ),
-        Panel(
-            title="Tags by image",
-            shows="How many tags each image of the configuration has.",
-            act="A step down is a clean-up: check that no deployment pulls a removed tag.",
-            queries=(queries.TAGS,),
-            none="No image is configured.",
-        ),
-        Panel(
-            title="Search results",
-            shows="How many results each search of the configuration has.",
-            act="A step means that resources with that name were added or removed.",
-            queries=(queries.SEARCH_RESULTS,),
-            width=12,
-            none="No search is configured.",
-        ),
-        Panel(
-            title="Resources over time",
-            shows="What the accounts hold, by type, as discovery's search counts it.",
-            act="A step down without a change of yours: something was deleted.",
-            queries=(queries.RESOURCES,),
-            width=12,
-        ),
+    (16, 8, 12, 12),
+    panel(
+        "Watched tags",
+        "Tags of watch_tags and whether their image has them, missing ones first; at most 200.",
+        "A missing tag was deleted or renamed where the image is pushed.",
+        Table(sort="State", ascending=True, none="No tag is watched."),
+        columns.ACCOUNT,
+        Column("Registry", label="registry_id", width=100),
+        Column("Namespace", label="image_namespace"),
+        Column("Image", label="image"),
+        Column("Tag", label="tag"),
+        Column("State", highest(bottom(_PRESENT, 200), *_IMAGE, "tag"), words=_TAG_WORDS, width=90),
+    ),
+    panel(
+        "Tags by image",
+        "How many tags each image of the configuration has.",
+        "A step down is a clean-up: check that no deployment pulls a removed tag.",
+        Lines(none="No image is configured."),
+        Query(top(highest(gauge("edge_container_image_tags", ACCOUNT), *_IMAGE), TOP), "{{image_namespace}}/{{image}}"),
+    ),
+    panel(
+        "Search results",
+        "How many results each search of the configuration has.",
+        "A step means that resources with that name were added or removed.",
+        Lines(none="No search is configured."),
+        Query(top(highest(gauge("edge_search_results", ACCOUNT), "account", "query"), TOP), "{{query}} ({{account}})"),
+    ),
+    panel(
+        "Resources over time",
+        "What the accounts hold, by type, as discovery's search counts it.",
+        "A step down without a change of yours: something was deleted.",
+        Lines(),
+        Query(total(gauge("edge_resources", ACCOUNT), "resource_type"), "{{resource_type}}"),
     ),
 )
 

@@ -1,254 +1,275 @@
 """Exporter: whether it keeps up with the platform, with its schedule, and with Prometheus."""
 
+from dataclasses import replace
+
 from dashboards.generator import links, marks, variables
+from dashboards.generator.columns import moment
 from dashboards.generator.page import (
     Colour,
     Column,
     Lines,
     Marks,
+    Numbers,
     Page,
-    Panel,
-    Row,
+    Query,
+    Table,
     Word,
     red_below,
     red_from,
-    table,
     warn_from,
     warn_then_red,
 )
-from dashboards.generator.pages import exporter_api
-from dashboards.generator.queries import exporter as queries
-from dashboards.generator.tables import figure
+from dashboards.generator.pages.exporter_api import BUDGET, HAPPENED
+from dashboards.generator.panels import panel, row
+from dashboards.generator.promql import (
+    ACCOUNT,
+    INSTANCE,
+    age,
+    among,
+    count,
+    highest,
+    lowest,
+    own_rate,
+    series,
+    top,
+    total,
+)
+
+_BUILD = series("edge_exporter_build_info", INSTANCE)
+_LATELY = f"last_over_time({_BUILD}[1d])"
+_SINCE_SUCCESS = age("edge_target_last_success_timestamp_seconds", ACCOUNT)
+_INTERVAL = highest(series("edge_exporter_collector_interval_seconds", INSTANCE), "collector")
+
+
+def _of_exporters(expr: str) -> str:
+    # A job may scrape other programs too, and All selects every job: only exporters have build information.
+    return among(expr, _BUILD, "job", "instance")
+
+
+def _last(name: str) -> str:
+    return highest(series(name, INSTANCE), "instance")
+
 
 _RELOAD_WORDS = (Word("1", "in force", Colour.GOOD), Word("0", "REFUSED", Colour.BAD))
-_NEVER = (Word("0", "never", Colour.GOOD),)
+
 _LEDGER_WORDS = (Word("1", "up", Colour.GOOD), Word("0", "DOWN", Colour.BAD))
 
-_NOW = Row(
+_NOW = row(
     "Now",
-    (
-        figure(
-            "Instances down",
-            "Exporters that Prometheus scraped within the day and cannot scrape now.",
-            "Read the process's last log lines: a wrong configuration is named by its path and line; an exit"
-            " without a message is most often the memory limit.",
-            queries.INSTANCES_DOWN,
-            of=(),
-            steps=red_from(1),
-            width=6,
-        ),
-        figure(
-            "Configuration",
-            "Whether the last reload of every instance succeeded; after a refused one the former configuration"
-            " stays in force.",
-            "`edge-exporter check --config FILE` names each fault by its path and line.",
-            queries.RELOAD_OK,
-            of=(),
-            steps=red_below(1),
-            words=_RELOAD_WORDS,
-            width=6,
-        ),
-        figure(
-            "Counters written",
-            "Whether counters are written durably on every instance.",
-            "A full or read-only disk under state.path is the usual cause. The exporter still serves metrics, and"
-            " days in the platform's window are counted when the disk works again.",
-            queries.LEDGER_UP,
-            of=(),
-            steps=red_below(1),
-            words=_LEDGER_WORDS,
-            width=6,
-        ),
-        figure(
-            "Series",
-            "Series that are served, over all instances.",
-            "A step up is new targets, or a query of your own with a label of many values.",
-            queries.SERIES_TOTAL,
-            trend=True,
-            width=6,
-        ),
+    (6, 6, 6, 6),
+    panel(
+        "Instances down",
+        "Exporters that Prometheus scraped within the day and cannot scrape now.",
+        "Read the process's last log lines: a wrong configuration is named by its path and line; an exit"
+        " without a message is most often the memory limit.",
+        Numbers(of=(), steps=red_from(1)),
+        # An exporter that is down has no build information now, but it had within the day.
+        Query(total(f"({among(series('up', INSTANCE), _LATELY, 'job', 'instance')}) == bool 0"), "instances"),
+    ),
+    panel(
+        "Configuration",
+        "Whether the last reload of every instance succeeded; after a refused one the former configuration"
+        " stays in force.",
+        "`edge-exporter check --config FILE` names each fault by its path and line.",
+        Numbers(of=(), steps=red_below(1), words=_RELOAD_WORDS),
+        Query(lowest(series("edge_exporter_config_last_reload_successful", INSTANCE)), "reload"),
+    ),
+    panel(
+        "Counters written",
+        "Whether counters are written durably on every instance.",
+        "A full or read-only disk under state.path is the usual cause. The exporter still serves metrics, and"
+        " days in the platform's window are counted when the disk works again.",
+        Numbers(of=(), steps=red_below(1), words=_LEDGER_WORDS),
+        Query(lowest(series("edge_exporter_ledger_up", INSTANCE)), "ledger"),
+    ),
+    panel(
+        "Series",
+        "Series that are served, over all instances.",
+        "A step up is new targets, or a query of your own with a label of many values.",
+        Numbers(trend=True),
+        Query(total(series("edge_exporter_series", INSTANCE)), "series"),
     ),
 )
 
-_SCHEDULE = Row(
+_SCHEDULE = row(
     "Schedule and staleness",
-    (
-        Panel(
-            title="Staleness by collector",
-            shows="The time since the last success of each collector's oldest target, in intervals of the collector.",
-            act="At 3 the target's series end. One collector: a failing target, named on the Overview page. All:"
-            " the budget is too small, or the account does not answer.",
-            queries=(queries.STALENESS,),
-            unit="none",
-            decimals=1,
-            steps=warn_then_red(2, 3),
-            width=12,
+    (12, 12, 12, 12),
+    panel(
+        "Staleness by collector",
+        "The time since the last success of each collector's oldest target, in intervals of the collector.",
+        "At 3 the target's series end. One collector: a failing target, named on the Overview page. All:"
+        " the budget is too small, or the account does not answer.",
+        Lines(unit="none", decimals=1, steps=warn_then_red(2, 3)),
+        Query(
+            f"{highest(_SINCE_SUCCESS, 'collector')} / on (collector) {_INTERVAL}",
+            "{{collector}}",
         ),
-        Panel(
-            title="Collectors",
-            shows="How often each collector polls a target, how long its last poll took, waiting for the budget"
-            " included, and the runs a second that were skipped because the one before had not ended.",
-            act="An interval longer than configured: the budget does not suffice. A poll that takes nearly as long as"
-            " its interval, or missed runs that continue: lengthen the interval, or raise the budget.",
-            queries=(queries.INTERVALS, queries.DURATIONS, queries.MISSED_RUNS),
-            view=table(
-                Column("Collector", label="collector"),
-                Column("Interval", unit="s", width=110),
-                Column("Took", unit="s", width=110),
-                Column("Missed runs", unit="ops", width=130, steps=warn_from(0.001)),
-                sort="Took",
-            ),
-            width=12,
+    ),
+    panel(
+        "Collectors",
+        "How often each collector polls a target, how long its last poll took, waiting for the budget"
+        " included, and the runs a second that were skipped because the one before had not ended.",
+        "An interval longer than configured: the budget does not suffice. A poll that takes nearly as long as"
+        " its interval, or missed runs that continue: lengthen the interval, or raise the budget.",
+        Table(sort="Took"),
+        Column("Collector", label="collector"),
+        Column("Interval", _INTERVAL, unit="s", width=110),
+        Column(
+            "Took",
+            highest(series("edge_exporter_collector_duration_seconds", INSTANCE), "collector"),
+            unit="s",
+            width=110,
         ),
-        Panel(
-            title="Counts lowered by the platform",
-            shows="Days whose count the platform lowered, by family; the counters do not fall.",
-            act="A few are normal. Many at once: the platform has lowered its counts, and the counters are above"
-            " its charts.",
-            queries=(queries.CORRECTIONS,),
-            view=Lines(stack=True),
+        Column(
+            "Missed runs",
+            total(own_rate("edge_exporter_collector_missed_runs_total", INSTANCE), "collector"),
             unit="ops",
-            width=12,
-            none="No count was lowered.",
+            width=130,
+            steps=warn_from(0.001),
         ),
-        Panel(
-            title="Missing metrics",
-            shows="Metrics that targets could have and have no series of, by collector and cause.",
-            act="A panel is empty? `edge-exporter explain FAMILY` says why, for each target. not_polled_yet passes"
-            " by itself.",
-            queries=(queries.MISSING,),
-            view=table(
-                Column("Collector", label="collector"),
-                Column("Cause", label="cause"),
-                Column("Metrics", width=110),
-                sort="Metrics",
-            ),
-            width=12,
-            none="No metric is missing.",
+    ),
+    panel(
+        "Counts lowered by the platform",
+        "Days whose count the platform lowered, by family; the counters do not fall.",
+        "A few are normal. Many at once: the platform has lowered its counts, and the counters are above its charts.",
+        Lines(unit="ops", none="No count was lowered.", stack=True),
+        Query(
+            total(own_rate("edge_exporter_ledger_corrections_total", INSTANCE), "family") + HAPPENED,
+            "{{family}}",
+            quiet="the platform takes back what it had counted",
         ),
+    ),
+    panel(
+        "Missing metrics",
+        "Metrics that targets could have and have no series of, by collector and cause.",
+        "A panel is empty? `edge-exporter explain FAMILY` says why, for each target. not_polled_yet passes by itself.",
+        Table(sort="Metrics", none="No metric is missing."),
+        Column("Collector", label="collector"),
+        Column("Cause", label="cause"),
+        Column("Metrics", total(series("edge_exporter_absent_families", INSTANCE), "collector", "cause"), width=110),
     ),
 )
 
-_COST = Row(
+_COST = row(
     "Scrapes, and series left out",
-    (
-        Panel(
-            title="Scrapes",
-            shows="How long Prometheus took to scrape each instance, and how long the last build of the answer took;"
-            " scrapes do not wait for it.",
-            act="The exporter sends prepared bytes: if this is long, check the network and the CPU limit.",
-            queries=(queries.SCRAPE_DURATION, queries.RENDER_DURATION),
-            unit="s",
-            steps=warn_then_red(2, 8),
-            width=12,
-        ),
-        Panel(
-            title="Dropped by family",
-            shows="Dropped series, by family; the 20 largest.",
-            act="Raise series.max_label_values if Prometheus has the memory, or leave out the family with series.deny.",
-            queries=(queries.DROPPED_BY_FAMILY,),
-            view=table(
-                Column("Family", label="family"),
-                Column("Series", width=90),
-                sort="Series",
+    (12, 12),
+    panel(
+        "Scrapes",
+        "How long Prometheus took to scrape each instance, and how long the last build of the answer took;"
+        " scrapes do not wait for it.",
+        "The exporter sends prepared bytes: if this is long, check the network and the CPU limit.",
+        Lines(unit="s", steps=warn_then_red(2, 8)),
+        Query(_of_exporters(series("scrape_duration_seconds", INSTANCE)), "{{instance}}: scrape"),
+        Query(series("edge_exporter_render_duration_seconds", INSTANCE), "{{instance}}: build"),
+    ),
+    panel(
+        "Dropped by family",
+        "Dropped series, by family; the 20 largest.",
+        "Raise series.max_label_values if Prometheus has the memory, or leave out the family with series.deny.",
+        Table(sort="Series", none="No series is dropped."),
+        Column("Family", label="family"),
+        Column(
+            "Series",
+            Query(
+                top(total(f"{series('edge_exporter_series_dropped', INSTANCE)} > 0", "family"), 20),
+                "{{family}}",
+                quiet="a metric has more label values than series.max_label_values",
             ),
-            none="No series is dropped.",
-            width=12,
+            width=90,
         ),
     ),
     folded=True,
 )
 
-_SHARDS = Row(
+_SHARDS = row(
     "Shards",
-    (
-        Panel(
-            title="Shards",
-            shows="Every instance: its shard of how many, its version, when it started and took its configuration, and"
-            " when it last found its saved counters damaged.",
-            act="Two totals at once: the number of shards is being changed; this should end with the roll-out. After a"
-            " damage counters started at 0; the renamed file is next to state.path: copy it, and check the disk.",
-            queries=(queries.STARTED, queries.RELOADED, queries.SET_ASIDE, queries.SHARDS, queries.SHARD_VERSION),
-            view=table(
-                Column("Instance", label="instance"),
-                Column("Shard", label="shard", width=75),
-                Column("Of", label="shards", width=70),
-                Column("Version", label="version", width=90),
-                Column("Started", unit="dateTimeFromNow"),
-                Column("Configured", unit="dateTimeFromNow"),
-                Column("Damaged", unit="dateTimeFromNow", steps=red_from(1), words=_NEVER),
-                sort="Shard",
-                ascending=True,
-            ),
-            width=12,
+    (12, 12),
+    panel(
+        "Shards",
+        "Every instance: its shard of how many, its version, when it started and took its configuration, and"
+        " when it last found its saved counters damaged.",
+        "Two totals at once: the number of shards is being changed; this should end with the roll-out. After a"
+        " damage counters started at 0; the renamed file is next to state.path: copy it, and check the disk.",
+        Table(sort="Shard", ascending=True),
+        Column("Instance", label="instance"),
+        Column("Shard", label="shard", width=75),
+        Column("Of", label="shards", width=70),
+        Column("Version", label="version", width=90),
+        moment("Started", highest(_of_exporters(series("process_start_time_seconds", INSTANCE)), "instance")),
+        moment("Configured", _last("edge_exporter_config_last_reload_success_timestamp_seconds")),
+        replace(
+            moment("Damaged", _last("edge_exporter_ledger_set_aside_timestamp_seconds")),
+            steps=red_from(1),
+            words=(Word("0", "never", Colour.GOOD),),
         ),
-        figure(
-            "Shards present",
-            "How many different shards answer, by the number that there should be, and how many are held.",
-            "Fewer than its name says: the targets of the missing shard are not polled. Start one exporter more.",
-            queries.SHARDS_PRESENT,
-            queries.SHARDS_HELD,
-            height=8,
-            width=12,
-        ),
+        Query(highest(series("edge_exporter_shard_info", INSTANCE), "instance", "shard", "shards")),
+        Query(highest(_BUILD, "instance", "version")),
+    ),
+    panel(
+        "Shards present",
+        "How many different shards answer, by the number that there should be, and how many are held.",
+        "Fewer than its name says: the targets of the missing shard are not polled. Start one exporter more.",
+        Numbers(height=8),
+        Query(count(count(series("edge_exporter_shard_info"), "shards", "shard"), "shards"), "of {{shards}}"),
+        Query(count(f"{highest(series('edge_exporter_shard_held'), 'shard')} == 1"), "held"),
     ),
     folded=True,
 )
 
-_PROCESS = Row(
+_PROCESS = row(
     "Process",
-    (
-        Panel(
-            title="Memory",
-            shows="Resident memory of each instance.",
-            act="It depends on the number of series. Growth without new series is a leak: report it with the version.",
-            queries=(queries.MEMORY,),
-            unit="bytes",
-            width=6,
+    (6, 6, 6, 6, 12, 12),
+    panel(
+        "Memory",
+        "Resident memory of each instance.",
+        "It depends on the number of series. Growth without new series is a leak: report it with the version.",
+        Lines(unit="bytes"),
+        Query(_of_exporters(series("process_resident_memory_bytes", INSTANCE)), "{{instance}}"),
+    ),
+    panel(
+        "CPU",
+        "CPU seconds a second of each instance.",
+        "Near 1 the event loop is full: shard the exporter, or lengthen intervals.",
+        Lines(unit="s", steps=warn_then_red(0.7, 0.9), axis="per second"),
+        Query(_of_exporters(own_rate("process_cpu_seconds_total", INSTANCE)), "{{instance}}"),
+    ),
+    panel(
+        "Open files",
+        "Open files and sockets of each instance, as a share of its limit.",
+        "Near 100 % new connections fail: raise LimitNOFILE, or lower max_in_flight.",
+        Lines(unit="percentunit", steps=warn_then_red(0.7, 0.9)),
+        Query(
+            _of_exporters(f"{series('process_open_fds', INSTANCE)} / {series('process_max_fds', INSTANCE)}"),
+            "{{instance}}",
         ),
-        Panel(
-            title="CPU",
-            shows="CPU seconds a second of each instance.",
-            act="Near 1 the event loop is full: shard the exporter, or lengthen intervals.",
-            queries=(queries.CPU,),
-            view=Lines(axis="per second"),
-            unit="s",
-            width=6,
-            steps=warn_then_red(0.7, 0.9),
+    ),
+    panel(
+        "Loop lag",
+        "The delay of the event loop of each instance, on average.",
+        "If it stays above 0.1 s, answers and polls wait. Use shards, or give the exporter more CPU.",
+        Lines(unit="s", steps=warn_then_red(0.1, 0.5)),
+        Query(
+            f"{own_rate('edge_exporter_loop_lag_seconds_sum', INSTANCE)}"
+            f" / {own_rate('edge_exporter_loop_lag_seconds_count', INSTANCE)}",
+            "{{instance}}",
         ),
-        Panel(
-            title="Open files",
-            shows="Open files and sockets of each instance, as a share of its limit.",
-            act="Near 100 % new connections fail: raise LimitNOFILE, or lower max_in_flight.",
-            queries=(queries.FILES,),
-            unit="percentunit",
-            width=6,
-            steps=warn_then_red(0.7, 0.9),
-        ),
-        Panel(
-            title="Loop lag",
-            shows="The delay of the event loop of each instance, on average.",
-            act="If it stays above 0.1 s, answers and polls wait. Use shards, or give the exporter more CPU.",
-            queries=(queries.LOOP_LAG,),
-            unit="s",
-            width=6,
-            steps=warn_then_red(0.1, 0.5),
-        ),
-        Panel(
-            title="Clock",
-            shows="The platform's time less that of the exporter's machine, in the last answer of each account.",
-            act="Beyond a minute a clock is wrong: synchronise this machine's, unless others agree with it.",
-            queries=(queries.CLOCK_OFFSET,),
-            unit="s",
-            width=12,
-        ),
-        Panel(
-            title="Failed rounds",
-            shows="Rounds of the exporter's own work that failed: its log names the first of each.",
-            act="Report the error of the log; the next round has tried again.",
-            queries=(queries.TASK_FAILURES,),
-            unit="ops",
-            width=12,
+    ),
+    panel(
+        "Clock",
+        "The platform's time less that of the exporter's machine, in the last answer of each account.",
+        "Beyond a minute a clock is wrong: synchronise this machine's, unless others agree with it.",
+        Lines(unit="s"),
+        Query(series("edge_exporter_clock_offset_seconds", ACCOUNT, INSTANCE), "{{instance}}: {{account}}"),
+    ),
+    panel(
+        "Failed rounds",
+        "Rounds of the exporter's own work that failed: its log names the first of each.",
+        "Report the error of the log; the next round has tried again.",
+        Lines(unit="ops"),
+        Query(
+            total(own_rate("edge_exporter_task_failures_total", INSTANCE), "task") + HAPPENED,
+            "{{task}}",
+            quiet="the exporter's own work fails",
         ),
     ),
     folded=True,
@@ -259,14 +280,17 @@ PAGE = Page(
     title="Edge platform / Exporter",
     about="The exporter itself: API budget, failures, latency, staleness, what a scrape costs, and shards.",
     variables=(variables.JOB, variables.INSTANCE, variables.ACCOUNTS),
-    rows=(_NOW, exporter_api.BUDGET, _SCHEDULE, _COST, _PROCESS, _SHARDS),
+    rows=(_NOW, BUDGET, _SCHEDULE, _COST, _PROCESS, _SHARDS),
     since="now-6h",
     ranked=True,
     marks=(
         *marks.ON_EVERY_PAGE,
         Marks(
             name="Starts",
-            query=queries.RESTARTS,
+            query=Query(
+                _of_exporters(f"(time() - {series('process_start_time_seconds', INSTANCE)}) < 60"),
+                quiet="the exporter is started",
+            ),
             title="{{instance}} started",
             text="The exporter {{instance}} was started.",
             colour="blue",

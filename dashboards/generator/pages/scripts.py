@@ -3,222 +3,244 @@
 from dataclasses import replace
 
 from dashboards.generator import columns, links, marks, variables
+from dashboards.generator.intervals import step_of
 from dashboards.generator.page import (
     YES_OR_NO,
     Bars,
     Column,
     Lines,
     Marks,
+    Numbers,
     Page,
-    Panel,
-    Row,
+    Query,
+    Table,
     red_from,
-    table,
     warn_then_red,
 )
-from dashboards.generator.queries import scripts as queries
-from dashboards.generator.tables import figure
+from dashboards.generator.panels import panel, row
+from dashboards.generator.promql import ACCOUNT, AT_END, SCRIPT, Things, lowest, series, top, total
 
-_MONTH = Row(
+_SCRIPTS = Things((ACCOUNT, SCRIPT), ("account", "script_id"), ("account", "script_id", "script"))
+_LEGEND = "{{script}} ({{script_id}})"
+TABLE_ROWS = 100
+_COST = _SCRIPTS.gauge("edge_script_monthly_cost_dollars")
+_REQUESTS = _SCRIPTS.gauge("edge_script_monthly_requests")
+_CPU = _SCRIPTS.gauge("edge_script_monthly_cpu_seconds")
+_BUDGET = _SCRIPTS.gauge("edge_script_monthly_budget_dollars")
+_INFO = _SCRIPTS.gauge("edge_script_info")
+_INFO_BEFORE = _SCRIPTS.gauge("edge_script_info", at=" offset 15m")
+_INTO_MONTH = "((day_of_month() - 1) * 86400 + hour() * 3600 + minute() * 60)"
+# The length of the month divided by the elapsed time. In the first hour of a month nothing is extrapolated: the last
+# poll may still have the old month's sum, and the factor would be about a thousand.
+_TO_MONTH_END = f"scalar(86400 * days_in_month() / ({_INTO_MONTH} > 3600) or vector(1))"
+_PROJECTED = f"({_COST} * {_TO_MONTH_END})"
+_OF_BUDGET = _SCRIPTS.ratio(_SCRIPTS.highest(_PROJECTED), _SCRIPTS.each(_BUDGET))
+_COST_RATE = _SCRIPTS.rate("edge_script_cost_dollars_total")
+_REQUEST_RATE = _SCRIPTS.rate("edge_script_requests_total")
+_CPU_RATE = _SCRIPTS.rate("edge_script_cpu_seconds_total")
+_DEAREST = top(_SCRIPTS.gauge("edge_script_monthly_cost_dollars", at=AT_END))
+_BUSIEST = top(_SCRIPTS.gauge("edge_script_monthly_requests", at=AT_END))
+_HUNGRIEST = top(_SCRIPTS.gauge("edge_script_monthly_cpu_seconds", at=AT_END))
+_SHOWN = top(_COST, TABLE_ROWS)
+COST = Query(total(_COST), "month to date")
+PROJECTED = Query(total(_PROJECTED), "projected")
+_OF_RELEASE = ("script_type", "release_id", "repository", "branch", "default_hostname", "system_hostname")
+_LATEST = top(_SCRIPTS.gauge("edge_script_last_modified_timestamp_seconds"), TABLE_ROWS)
+
+_MONTH = row(
     "This month",
-    (
-        figure(
-            "Cost, month to date",
-            "What the scripts chosen have cost since the UTC month began.",
-            "Read the projection next to it: the sum alone says little before the month ends.",
-            queries.COST,
-            unit="currencyUSD",
+    (4, 4, 4, 4, 4, 4),
+    panel(
+        "Cost, month to date",
+        "What the scripts chosen have cost since the UTC month began.",
+        "Read the projection next to it: the sum alone says little before the month ends.",
+        Numbers(unit="currencyUSD"),
+        COST,
+    ),
+    panel(
+        "Projected month end",
+        "The month's cost so far, extrapolated linearly to the end of the UTC month. In a month's first hour"
+        " nothing is extrapolated.",
+        "In the first days a single busy hour counts for much: look again a day later before acting.",
+        Numbers(unit="currencyUSD"),
+        PROJECTED,
+    ),
+    panel(
+        "Projected over budget",
+        "Scripts whose projected cost exceeds their monthly_budget_dollars of the configuration.",
+        "The bars below name them. Find what changed in requests, CPU a request or the release; then raise"
+        " the budget or correct the script.",
+        Numbers(of=("scripts",), steps=red_from(1), none="No budgets"),
+        Query(total(f"{_SCRIPTS.ratio(_PROJECTED, _SCRIPTS.each(_BUDGET))} > bool 1"), "scripts"),
+    ),
+    panel(
+        "Budgets unmatched",
+        "Budgets of the configuration whose name or id belongs to no script.",
+        "Correct the name under monthly_budget_dollars: a budget without a script has no effect.",
+        Numbers(of=("scripts",), steps=red_from(1), none="No budgets"),
+        # A budget is unmatched if no shard has a script for it.
+        Query(
+            total(lowest(series("edge_exporter_script_budget_unmatched", ACCOUNT), "account", "script")),
+            "without a script",
         ),
-        figure(
-            "Projected month end",
-            "The month's cost so far, extrapolated linearly to the end of the UTC month. In a month's first hour"
-            " nothing is extrapolated.",
-            "In the first days a single busy hour counts for much: look again a day later before acting.",
-            queries.PROJECTED,
-            unit="currencyUSD",
-        ),
-        figure(
-            "Projected over budget",
-            "Scripts whose projected cost exceeds their monthly_budget_dollars of the configuration.",
-            "The bars below name them. Find what changed in requests, CPU a request or the release; then raise"
-            " the budget or correct the script.",
-            queries.OVER_BUDGET,
-            of=("scripts",),
-            steps=red_from(1),
-            none="No budgets",
-        ),
-        figure(
-            "Budgets unmatched",
-            "Budgets of the configuration whose name or id belongs to no script.",
-            "Correct the name under monthly_budget_dollars: a budget without a script has no effect.",
-            queries.UNMATCHED_BUDGETS,
-            of=("scripts",),
-            steps=red_from(1),
-            none="No budgets",
-        ),
-        figure(
-            "Spending per hour",
-            "Dollars per hour, over the last four polls.",
-            "A step up at a release mark is that release.",
-            queries.SPEND_RATE,
-            trend=True,
-            unit="currencyUSD",
-            width=4,
-        ),
-        figure(
-            "Cost per 1M requests",
-            "The month's cost of a million requests, over all scripts chosen.",
-            "It rises with the CPU time of a request: look for the script whose CPU a request grew.",
-            queries.COST_A_MILLION,
-            trend=True,
-            unit="currencyUSD",
-            width=4,
-        ),
+    ),
+    panel(
+        "Spending per hour",
+        "Dollars per hour, over the last four polls.",
+        "A step up at a release mark is that release.",
+        Numbers(trend=True, unit="currencyUSD"),
+        Query(f"3600 * {total(_COST_RATE)}", "dollars an hour"),
+    ),
+    panel(
+        "Cost per 1M requests",
+        "The month's cost of a million requests, over all scripts chosen.",
+        "It rises with the CPU time of a request: look for the script whose CPU a request grew.",
+        Numbers(trend=True, unit="currencyUSD"),
+        Query(f"1e6 * sum({_COST}) / (sum({_REQUESTS}) > 0)", "a million requests"),
     ),
 )
 
-_COST = Row(
+_COSTS = row(
     "Cost",
-    (
-        Panel(
-            title="Month to date and projection",
-            shows="The cost so far, its linear projection, and the sum of all budgets, where there are any.",
-            act="The projection should become flat during the month. A steady rise is growth; a step is a release or a"
-            " surge.",
-            queries=(queries.COST, queries.PROJECTED, queries.BUDGETS),
-            view=Lines(dashed=("projected", "all budgets")),
-            unit="currencyUSD",
-            width=12,
-        ),
-        Panel(
-            title="Projected share of the budget",
-            shows="Each script's projected cost as a share of its budget; the 20 nearest or over.",
-            act="Above 100 % the budget will not last: correct the script, or raise its monthly_budget_dollars.",
-            queries=(queries.BUDGET_PROJECTED,),
-            view=Bars(),
+    (12, 12, 12, 12),
+    panel(
+        "Month to date and projection",
+        "The cost so far, its linear projection, and the sum of all budgets, where there are any.",
+        "The projection should become flat during the month. A steady rise is growth; a step is a release or a surge.",
+        Lines(unit="currencyUSD", dashed=("projected", "all budgets")),
+        COST,
+        PROJECTED,
+        Query(total(_BUDGET), "all budgets", step=step_of(_COST)),
+    ),
+    panel(
+        "Projected share of the budget",
+        "Each script's projected cost as a share of its budget; the 20 nearest or over.",
+        "Above 100 % the budget will not last: correct the script, or raise its monthly_budget_dollars.",
+        Bars(
             unit="percentunit",
             decimals=0,
-            width=12,
             steps=warn_then_red(0.8, 1),
             none="No script has a monthly_budget_dollars in the configuration.",
         ),
-        Panel(
-            title="Spending by script",
-            shows="Dollars per hour of the most expensive scripts of this month.",
-            act="Compare with requests and CPU below: cost without requests is CPU.",
-            queries=(queries.SPEND_OF_TOP,),
-            view=Lines(stack=True, axis="per hour"),
-            unit="currencyUSD",
-            width=12,
+        Query(
+            top(_OF_BUDGET, 20),
+            _LEGEND,
         ),
-        Panel(
-            title="Cost of a million requests by script",
-            shows="What a million requests cost at the present rate, for the most expensive scripts of this month.",
-            act="A step at a release mark: the release made each request more expensive.",
-            queries=(queries.COST_A_MILLION_OF_TOP,),
-            view=Lines(axis="per million requests"),
-            unit="currencyUSD",
-            width=12,
+    ),
+    panel(
+        "Spending by script",
+        "Dollars per hour of the most expensive scripts of this month.",
+        "Compare with requests and CPU below: cost without requests is CPU.",
+        Lines(unit="currencyUSD", stack=True, axis="per hour"),
+        Query(_SCRIPTS.among(f"3600 * {_SCRIPTS.total(_COST_RATE)}", _DEAREST), _LEGEND),
+    ),
+    panel(
+        "Cost of a million requests by script",
+        "What a million requests cost at the present rate, for the most expensive scripts of this month.",
+        "A step at a release mark: the release made each request more expensive.",
+        Lines(unit="currencyUSD", axis="per million requests"),
+        Query(
+            _SCRIPTS.among(f"1e6 * {_SCRIPTS.total(_COST_RATE)} / ({_SCRIPTS.total(_REQUEST_RATE)} > 0)", _DEAREST),
+            _LEGEND,
         ),
     ),
 )
 
-_WORK = Row(
+_WORK = row(
     "Requests and CPU",
-    (
-        Panel(
-            title="Requests by script",
-            shows="Requests a second of the scripts with the most this month.",
-            act="A line that falls to zero: a release that broke, or a pull zone that was unlinked. A surge of one"
-            " script: look at who calls it.",
-            queries=(queries.REQUESTS_OF_TOP,),
-            view=Lines(stack=True),
-            unit="reqps",
+    (8, 8, 8, 24),
+    panel(
+        "Requests by script",
+        "Requests a second of the scripts with the most this month.",
+        "A line that falls to zero: a release that broke, or a pull zone that was unlinked. A surge of one"
+        " script: look at who calls it.",
+        Lines(unit="reqps", stack=True),
+        Query(_SCRIPTS.among(_SCRIPTS.total(_REQUEST_RATE), _BUSIEST), _LEGEND),
+    ),
+    panel(
+        "CPU by script",
+        "CPU seconds a second of the scripts with the most this month.",
+        "CPU that grows faster than requests is work that a release added.",
+        Lines(unit="s", stack=True, axis="per second"),
+        Query(_SCRIPTS.among(_SCRIPTS.total(_CPU_RATE), _HUNGRIEST), _LEGEND),
+    ),
+    panel(
+        "CPU of a request",
+        "CPU seconds by request at the present rate, for the scripts with the most CPU this month.",
+        "A step at a release mark: profile that release, or roll it back.",
+        Lines(unit="s", axis="per request"),
+        Query(
+            _SCRIPTS.among(f"{_SCRIPTS.total(_CPU_RATE)} / ({_SCRIPTS.total(_REQUEST_RATE)} > 0)", _HUNGRIEST),
+            _LEGEND,
         ),
-        Panel(
-            title="CPU by script",
-            shows="CPU seconds a second of the scripts with the most this month.",
-            act="CPU that grows faster than requests is work that a release added.",
-            queries=(queries.CPU_OF_TOP,),
-            view=Lines(stack=True, axis="per second"),
-            unit="s",
+    ),
+    panel(
+        "Scripts",
+        "The most expensive scripts of the month; at most 100.",
+        "Click a script to see it alone.",
+        Table(sort="Cost", height=9),
+        columns.ACCOUNT,
+        columns.SCRIPT_ID,
+        columns.SCRIPT,
+        Column("Cost", _SCRIPTS.highest(_SHOWN), unit="currencyUSD"),
+        Column("Projected", _SCRIPTS.ranked(_PROJECTED, _SHOWN), unit="currencyUSD"),
+        Column("Budget", _SCRIPTS.ranked(_BUDGET, _SHOWN), unit="currencyUSD"),
+        columns.share(
+            "Projected of budget",
+            _SCRIPTS.among(_OF_BUDGET, _SHOWN),
+            width=190,
         ),
-        Panel(
-            title="CPU of a request",
-            shows="CPU seconds by request at the present rate, for the scripts with the most CPU this month.",
-            act="A step at a release mark: profile that release, or roll it back.",
-            queries=(queries.CPU_A_REQUEST_OF_TOP,),
-            view=Lines(axis="per request"),
-            unit="s",
+        Column("Requests", _SCRIPTS.ranked(_REQUESTS, _SHOWN)),
+        Column("CPU", _SCRIPTS.ranked(_CPU, _SHOWN), unit="s"),
+        Column(
+            "Per 1M requests",
+            _SCRIPTS.ranked(f"1e6 * {_COST} / ({_REQUESTS} > 0)", _SHOWN),
+            unit="currencyUSD",
+            width=155,
         ),
-        Panel(
-            title="Scripts",
-            shows="The most expensive scripts of the month; at most 100.",
-            act="Click a script to see it alone.",
-            queries=(
-                queries.ROW_COST,
-                queries.ROW_PROJECTED,
-                queries.ROW_BUDGET,
-                queries.ROW_OF_BUDGET,
-                queries.ROW_REQUESTS,
-                queries.ROW_CPU,
-                queries.ROW_COST_A_MILLION,
-                queries.ROW_PULL_ZONES,
-            ),
-            view=table(
-                columns.ACCOUNT,
-                columns.SCRIPT_ID,
-                columns.SCRIPT,
-                Column("Cost", unit="currencyUSD"),
-                Column("Projected", unit="currencyUSD"),
-                Column("Budget", unit="currencyUSD"),
-                Column("Projected of budget", unit="percentunit", decimals=0, steps=warn_then_red(0.8, 1), width=190),
-                Column("Requests"),
-                Column("CPU", unit="s"),
-                Column("Per 1M requests", unit="currencyUSD", width=155),
-                Column("Pull zones"),
-                sort="Cost",
-            ),
-            width=24,
-            height=9,
+        Column(
+            "Pull zones",
+            _SCRIPTS.ranked(_SCRIPTS.gauge("edge_script_linked_pull_zones"), _SHOWN),
         ),
     ),
 )
 
-_RELEASES = Row(
+_RELEASES = row(
     "Releases",
-    (
-        Panel(
-            title="Releases",
-            shows="Scripts by when they were last modified, with the release that runs; at most 100.",
-            act="Ask about a release that no one of you made. A script that is marked deleted disappears from this list"
-            " with the next complete discovery.",
-            queries=(
-                queries.RELEASE_MODIFIED,
-                queries.RELEASE_DELETED,
-                queries.RELEASE_VARIABLES,
-                queries.RELEASE_REQUIRED,
-                queries.RELEASE_INFO,
-            ),
-            view=table(
-                replace(columns.ACCOUNT, width=90),
-                columns.SCRIPT_ID,
-                replace(columns.SCRIPT, width=130),
-                Column("Modified", unit="dateTimeFromNow", width=120),
-                Column("Type", label="script_type", width=70),
-                Column("Release", label="release_id", width=90),
-                Column("Repository", label="repository"),
-                Column("Branch", label="branch", width=85),
-                Column("Host", label="default_hostname"),
-                Column("System host", label="system_hostname"),
-                Column("Deleted", words=YES_OR_NO, width=90),
-                Column("Variables", width=105),
-                Column("Required", width=100),
-                sort="Modified",
-            ),
-            width=24,
-            height=9,
+    (24,),
+    panel(
+        "Releases",
+        "Scripts by when they were last modified, with the release that runs; at most 100.",
+        "Ask about a release that no one of you made. A script that is marked deleted disappears from this list"
+        " with the next complete discovery.",
+        Table(sort="Modified", height=9),
+        replace(columns.ACCOUNT, width=90),
+        columns.SCRIPT_ID,
+        replace(columns.SCRIPT, width=130),
+        columns.moment("Modified", _SCRIPTS.highest(_LATEST), width=120),
+        Column("Type", label="script_type", width=70),
+        Column("Release", label="release_id", width=90),
+        Column("Repository", label="repository"),
+        Column("Branch", label="branch", width=85),
+        Column("Host", label="default_hostname"),
+        Column("System host", label="system_hostname"),
+        Column(
+            "Deleted",
+            _SCRIPTS.ranked(_SCRIPTS.gauge("edge_script_deleted"), _LATEST),
+            words=YES_OR_NO,
+            width=90,
         ),
+        Column(
+            "Variables",
+            _SCRIPTS.among(_SCRIPTS.total(_SCRIPTS.gauge("edge_script_variables")), _LATEST),
+            width=105,
+        ),
+        Column(
+            "Required",
+            _SCRIPTS.among(_SCRIPTS.total(_SCRIPTS.gauge("edge_script_variables", 'required="true"')), _LATEST),
+            width=100,
+        ),
+        Query(_SCRIPTS.ranked(_INFO, _LATEST, *_OF_RELEASE)),
     ),
 )
 
@@ -227,14 +249,19 @@ PAGE = Page(
     title="Edge platform / Edge scripts",
     about="Cost of the month and its projection, requests, CPU, and releases marked on every graph.",
     variables=(variables.JOB, variables.ACCOUNTS, variables.SCRIPTS),
-    rows=(_MONTH, _COST, _WORK, _RELEASES),
+    rows=(_MONTH, _COSTS, _WORK, _RELEASES),
     since="now-2d",
     ranked=True,
     marks=(
         *marks.ON_EVERY_PAGE,
         Marks(
             name="Releases",
-            query=queries.RELEASES,
+            query=Query(
+                f"{_SCRIPTS.highest(_INFO, 'release_id')}"
+                f" unless on (account, script_id, release_id) {_INFO_BEFORE}"
+                f" and on (account, script_id) {_INFO_BEFORE}",
+                quiet="a script's release changes",
+            ),
             title="{{script}}: release {{release_id}}",
             text="The release of script {{script}} ({{script_id}}, account {{account}}) changed.",
             colour="purple",

@@ -1,64 +1,35 @@
 """Defines queries for alerts of the shipped rules: all of them, and those that Alertmanager sends.
 
 Alertmanager inhibits alerts that follow from another one: a refused key is one message, not one for each of its
-targets. The same rules are applied here, so that the first rows of the table are the messages.
+targets. The same rules, those of the shipped configuration, are applied here, so that the first rows of the table are
+the messages.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from pathlib import Path
+
+import yaml
 
 from dashboards.generator.page import Colour, Query, Word
 from dashboards.generator.queries.subject import about
 from dashboards.generator.queries.truth import NO_RULES, RULES, SILENT, known
 
+_CONFIG = Path(__file__).parents[3] / "deploy" / "alertmanager" / "alertmanager.yml"
 _NAMES = ('alertname=~"Edge.+"', 'alertname!="EdgeWatchdog"', 'account=~"$account"')
+_FIRING = 'alertstate="firing"'
 _AN_ALERT = "an alert of the shipped rules is pending or fires"
-
-
-@dataclass(frozen=True, slots=True)
-class Inhibition:
-    """A rule by which alerts inhibit others, as in deploy/alertmanager/alertmanager.yml.
-
-    Attributes:
-        cause: a regular expression for the names of the alerts that inhibit others.
-        follows: a regular expression for the names of the inhibited alerts.
-        equal: the labels that must be equal in both.
-        unless: a regular expression for names that are never inhibited.
-    """
-
-    cause: str
-    follows: str
-    equal: tuple[str, ...]
-    unless: str = ""
-
-
-INHIBITIONS = (
-    Inhibition("EdgeExporterDown", "Edge.+", ("job", "instance"), "EdgeExporterDown|EdgeWatchdog"),
-    Inhibition("EdgeExporterDown", "EdgeShardMissing", ("job",)),
-    Inhibition("EdgeCredentialRefused", "EdgeAccountDown", ("job", "account")),
-    Inhibition(
-        "EdgeAccountDown|EdgeCredentialRefused", "Edge.+", ("job", "account"), "EdgeAccountDown|EdgeCredentialRefused"
-    ),
-    Inhibition(
-        "EdgeCollectorFailing",
-        "EdgeTargetFailing|EdgeDatabaseQueryFailing",
-        ("job", "account", "collector"),
-    ),
-    Inhibition("EdgeDatabaseDown", "EdgeDatabaseQueryFailing", ("job", "database")),
-)
 
 
 def _alerts(*matchers: str, of: str = "ALERTS") -> str:
     return f"{of}{{{', '.join((*_NAMES, *matchers))}}}"
 
 
-def _following(rule: Inhibition) -> str:
-    named = (f'alertname=~"{rule.follows}"', *((f'alertname!~"{rule.unless}"',) if rule.unless else ()))
-    cause = f'ALERTS{{alertname=~"{rule.cause}", alertstate="firing"}}'
-    return f"{_alerts(*named)} and on ({', '.join(rule.equal)}) {cause}"
+def _following(rule: Mapping[str, list[str]]) -> str:
+    cause = ", ".join((*rule["source_matchers"], _FIRING))
+    return f"{_alerts(*rule['target_matchers'])} and on ({', '.join(rule['equal'])}) ALERTS{{{cause}}}"
 
 
-_FOLLOWING = " or ".join(_following(rule) for rule in INHIBITIONS)
-_FIRING = 'alertstate="firing"'
+_FOLLOWING = " or ".join(_following(rule) for rule in yaml.safe_load(_CONFIG.read_text())["inhibit_rules"])
 # An organisation may rename severities: an unknown one ranks above the warnings.
 _RANKED = " or ".join(
     (
