@@ -43,7 +43,7 @@ def listed(world: World) -> dict[str, object]:
         "waf_custom_rules": [{"id": rule} for rule in world.waf.rules],
         "images": [
             {"registry_id": registry, "namespace": namespace, "name": name, "watch_tags": tags[:2]}
-            for registry, namespace, name, tags in world.images()
+            for registry, namespace, name, tags in world.registries.all()
         ],
         "searches": seeded("search_terms"),
     }

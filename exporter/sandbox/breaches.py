@@ -78,10 +78,6 @@ class RateLimits:
         self.limits[new_id] = RateLimit(new_id, name, shield_zone_id, quiet=quiet)
         return new_id
 
-    def remove_limit(self, rate_limit_id: int) -> None:
-        """Remove a rate limit."""
-        del self.limits[rate_limit_id]
-
     def add_breaches(
         self, rate_limit_id: int, logged: int = 0, challenged: int = 0, blocked: int = 100, day: date | None = None
     ) -> None:

@@ -1,6 +1,5 @@
 """Container registries: images and their tags, to which a nightly build is added every day."""
 
-from dataclasses import dataclass
 from typing import Final
 
 from exporter.sandbox.clock import WorldClock
@@ -10,56 +9,30 @@ from exporter.sandbox.timestamps import date_of, day_number
 _NIGHTLY_BUILDS: Final = 14
 
 
-@dataclass(slots=True)
-class Image:
-    """An image of a registry."""
-
-    registry_id: str
-    namespace: str
-    name: str
-    tags: list[str]
-    nightly: bool = False
-
-
 class Images:
-    """The images that the account's registries hold."""
+    """The images of the account's registries; an image is (registry's id, namespace, name)."""
 
     def __init__(self, clock: WorldClock) -> None:
         self._clock = clock
-        self.images = [Image(**{**image, "tags": list(image["tags"])}) for image in seed("images")]
-        self._unreachable: set[str] = set()
+        named = {(one["registry_id"], one["namespace"], one["name"]): one for one in seed("images")}
+        self._tags = {image: list(one["tags"]) for image, one in named.items()}
+        self._nightly = {image for image, one in named.items() if one.get("nightly")}
 
     def add_tag(self, registry_id: str, namespace: str, name: str, tag: str) -> None:
         """Add a tag to an image."""
-        self._image(registry_id, namespace, name).tags.append(tag)
+        self._tags[registry_id, namespace, name].append(tag)
 
     def remove_tag(self, registry_id: str, namespace: str, name: str, tag: str) -> None:
         """Remove a tag from an image."""
-        self._image(registry_id, namespace, name).tags.remove(tag)
-
-    def set_reachable(self, registry_id: str, *, reachable: bool = True) -> None:
-        """Set whether a registry answers the platform."""
-        (self._unreachable.discard if reachable else self._unreachable.add)(registry_id)
+        self._tags[registry_id, namespace, name].remove(tag)
 
     def tags(self, registry_id: str, namespace: str, name: str) -> list[str]:
-        """Return the tags of an image.
-
-        Raises:
-            ConnectionError: the registry does not answer.
-            KeyError: there is no such image.
-        """
-        if registry_id in self._unreachable:
-            raise ConnectionError
-        return self.known_tags(self._image(registry_id, namespace, name))
-
-    def known_tags(self, image: Image) -> list[str]:
-        """Return an image's tags, whether or not its registry can be reached."""
+        """Return the tags of an image; raises KeyError if there is no such image."""
+        image = (registry_id, namespace, name)
         today = day_number(self._clock.now())
-        builds = range(today - _NIGHTLY_BUILDS + 1, today + 1) if image.nightly else ()
-        return [*image.tags, *(f"nightly-{date_of(day):%Y%m%d}" for day in builds)]
+        builds = range(today - _NIGHTLY_BUILDS + 1, today + 1) if image in self._nightly else ()
+        return [*self._tags[image], *(f"nightly-{date_of(day):%Y%m%d}" for day in builds)]
 
-    def _image(self, registry_id: str, namespace: str, name: str) -> Image:
-        for image in self.images:
-            if (image.registry_id, image.namespace, image.name) == (registry_id, namespace, name):
-                return image
-        raise KeyError(f"{registry_id}/{namespace}/{name}")
+    def all(self) -> list[tuple[str, str, str, list[str]]]:
+        """Return (registry's id, namespace, name, tags) of every image."""
+        return [(*image, self.tags(*image)) for image in self._tags]

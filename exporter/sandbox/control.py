@@ -18,7 +18,7 @@ from exporter.sandbox.faults import KINDS, Fault, Faults
 from exporter.sandbox.keys import DatabaseTokens
 from exporter.sandbox.protection import CONFIGURATIONS
 from exporter.sandbox.request_errors import RequestError, json_object, reasons
-from exporter.sandbox.scenarios import Events
+from exporter.sandbox.scenarios import catalogue, trigger
 from exporter.sandbox.search import ResourceIds
 from exporter.sandbox.seed import seed
 from exporter.sandbox.world import DATABASES, World
@@ -27,39 +27,7 @@ _SHOWN: Final = 1_000
 _EARLIEST, _LATEST = (datetime(year, 1, 1, tzinfo=UTC).timestamp() for year in (2001, 2200))
 _FASTEST: Final = 1_000_000.0
 
-_INDEX: Final = """\
-A local platform. These commands control it.
-
-Show ids, names, keys, and all events:
-  curl URL/sandbox/world
-
-Make something happen:
-  curl -d '{"event": "scan_failed", "zone_id": 101}' URL/sandbox/world
-
-Script a fault for the requests of a path, path_regex or method:
-  curl -d '{"kind": "status", "status": 503, "path_regex": "/dnszone/.*", "times": 20}' URL/sandbox/faults
-
-List the scripted faults, and how often each was used:
-  curl URL/sandbox/faults
-
-Remove one of them:
-  curl -X DELETE URL/sandbox/faults/1
-
-Remove all of them:
-  curl -X DELETE URL/sandbox/faults
-
-Show the world's time:
-  curl URL/sandbox/clock
-
-Advance the clock by a number of seconds, or change its speed:
-  curl -d '{"advance": 86400, "speed": 60}' URL/sandbox/clock
-
-Create tokens for the databases; regenerate invalidates the old ones:
-  curl -d '{"action": "generate"}' URL/sandbox/tokens
-
-Describe every operation of the platform:
-  curl URL/openapi.json
-"""
+_INDEX: Final = files(__package__).joinpath("index.txt").read_text("utf-8")
 
 
 class _ClockChange(BaseModel):
@@ -111,12 +79,12 @@ def _summary(world: World) -> dict[str, Any]:
         ],
         "images": [
             {"registry_id": registry_id, "namespace": namespace, "name": name, "tags": tags}
-            for registry_id, namespace, name, tags in world.images()
+            for registry_id, namespace, name, tags in world.registries.all()
         ],
         "search_terms": seed("search_terms"),
         "databases": list(DATABASES),
         "keys": world.keys,
-        "events": Events(world).catalogue(),
+        "events": catalogue(world),
     }
 
 
@@ -141,7 +109,7 @@ async def _on_world(request: Request) -> Response:
     world: World = request.app.state.world
     if request.method == "POST":
         given = await json_object(request)
-        return payload({"event": given.get("event"), "made": Events(world).trigger(given)})
+        return payload({"event": given.get("event"), "made": trigger(world, given)})
     return Response(f"{json.dumps(_summary(world), indent=2)}\n", media_type="application/json")
 
 

@@ -13,6 +13,7 @@ from exporter.sandbox.answers import enveloped, payload, problem, refused, scrip
 from exporter.sandbox.operation import Access, Operation, Refusal, TheWorld, operation
 from exporter.sandbox.protection import CONFIGURATIONS, bot_detection
 from exporter.sandbox.request_errors import RequestError
+from exporter.sandbox.search import found
 from exporter.sandbox.seed import seed
 from exporter.sandbox.waf import plan_segmentation
 from exporter.sandbox.world import World
@@ -127,26 +128,26 @@ async def shield_switch_access_list(
     request: Request,
 ) -> Response:
     """Switch an access list on or off."""
-    found = world.access_lists.find(_shield_zone(world, zone_id), configuration_id - CONFIGURATIONS)
-    if found is None:
+    switched = world.access_lists.find(_shield_zone(world, zone_id), configuration_id - CONFIGURATIONS)
+    if switched is None:
         return problem(404, "The access list configuration was not found.", request.url.path)
-    found.is_enabled = is_enabled
+    switched.is_enabled = is_enabled
     return enveloped({"isEnabled": is_enabled})
 
 
 @_protection(f"GET {_ZONE}/access-lists/{{id}}")
 async def shield_access_list(world: TheWorld, list_id: _Id, zone_id: _ShieldZoneId, request: Request) -> Response:
     """Return a custom access list."""
-    found = world.access_lists.find(_shield_zone(world, zone_id), list_id)
-    if found is None:
+    listed = world.access_lists.find(_shield_zone(world, zone_id), list_id)
+    if listed is None:
         return problem(404, "The access list was not found.", request.url.path)
-    return enveloped(world.access_lists.answer(found), defaulted=list_id % 2 == 0)
+    return enveloped(world.access_lists.answer(listed), defaulted=list_id % 2 == 0)
 
 
 @_protection(f"GET {_ZONE}/api-guardian")
 async def shield_api_guardian(world: TheWorld, zone_id: _ShieldZoneId) -> Response:
     """Return the API guardian of a shield zone."""
-    if not world.guardian.is_configured(zone_id, world.shield.plan(_shield_zone(world, zone_id))):
+    if world.shield.plan(_shield_zone(world, zone_id)) in (None, _BASIC):
         error_key = "api_guardian.get_api_guardian.no_configuration"
         return refused(error_key, "The shield zone has no API guardian configuration.", status=200)
     return enveloped(world.guardian.answer(zone_id), defaulted=zone_id % 2 == 1)
@@ -228,7 +229,7 @@ async def search(
     size: Annotated[int, Query(ge=0)] = 20,
 ) -> Response:
     """Return the resources whose names contain a term."""
-    return payload(world.search.answer(term, start, size))
+    return payload(found(world.searched, term, start, size))
 
 
 @operation("POST /mc/registries/tags", access=Access.ACCESS_KEY, errors="field problems", unauthorised="problem")
@@ -240,14 +241,10 @@ async def container_image_tags(
     request: Request,
 ) -> Response:
     """Return the tags of a container image."""
-    path = request.url.path
     try:
         tags = world.registries.tags(registry, namespace, name)
-    except ConnectionError:
-        unreachable = [("registryId", "The registry does not answer.")]
-        return problem(500, "The tags could not be read.", path, unreachable, world.next_trace())
     except KeyError:
-        return problem(404, "The image was not found.", path)
+        return problem(404, "The image was not found.", request.url.path)
     return payload([{"name": tag} for tag in tags])
 
 

@@ -97,15 +97,6 @@ class ApiGuardian:
     def __init__(self, noise: Noise, clock: WorldClock) -> None:
         self._noise = noise
         self._opening = clock.now()
-        self._configured: dict[int, bool] = {}
-
-    def set_configured(self, shield_zone_id: int, *, configured: bool = True) -> None:
-        """Give a shield zone a configuration, or take it away."""
-        self._configured[shield_zone_id] = configured
-
-    def is_configured(self, shield_zone_id: int, plan: int | None) -> bool:
-        """Return whether a shield zone of this plan has a configuration; by default those of paid plans do."""
-        return self._configured.get(shield_zone_id, plan not in (None, 0))
 
     def answer(self, shield_zone_id: int) -> dict[str, Any]:
         """Return a shield zone's configuration and endpoints as the platform sends them."""

@@ -55,8 +55,15 @@ class RecordScans:
         now, seconds = self._clock.now(), max(0.0, seconds)
         self._started[zone_id] = _Job(int(now * 1000), now, now + seconds / 4, now + seconds, fails)
 
-    def set_scan(self, zone_id: int, status: ScanStatus | None) -> None:
-        """Hold a zone's scan in a state from now on; None means that it was never scanned."""
+    def fail_scan(self, zone_id: int) -> None:
+        """Hold a zone's scan in Failed."""
+        self._hold(zone_id, ScanStatus.FAILED)
+
+    def forget_scan(self, zone_id: int) -> None:
+        """Remove a zone's scan, as if it was never scanned."""
+        self._hold(zone_id, None)
+
+    def _hold(self, zone_id: int, status: ScanStatus | None) -> None:
         now = self._clock.now()
         job = self._latest(zone_id, now) or _Job(int(now * 1000), now - 90, now - 60, now, fails=False)
         self._forced[zone_id] = (status, job)

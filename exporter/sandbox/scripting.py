@@ -71,23 +71,15 @@ class Scripts:
         """Flag a script as deleted, or not."""
         self._change(script_id).deleted = deleted
 
-    def set_growth(self, script_id: int, growth: float) -> None:
-        """Multiply the seeded growth of a script's month from now on; 0 stops it."""
-        reached = self.true_month(script_id)
-        self._change(script_id).growth = max(0.0, growth)
-        self._fix(script_id, reached)
-
     def set_month(
         self, script_id: int, *, cost: float | None = None, requests: int | None = None, cpu_ms: float | None = None
     ) -> None:
         """Set a script's values of the current month; they grow on from there until the month ends."""
         before = self.true_month(script_id)
         given: dict[str, Any] = {"cost": cost, "requests": requests, "cpu_ms": cpu_ms}
-        self._fix(script_id, before._replace(**{key: value for key, value in given.items() if value is not None}))
-
-    def _fix(self, script_id: int, month: Month) -> None:
+        wanted = before._replace(**{key: value for key, value in given.items() if value is not None})
         now = self._clock.now()
-        self._change(script_id).fixed = (now, month, self._natural(script_id, now))
+        self._change(script_id).fixed = (now, wanted, self._natural(script_id, now))
 
     def true_month(self, script_id: int) -> Month:
         """Return a script's true values of the month to date."""

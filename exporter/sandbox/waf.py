@@ -33,10 +33,6 @@ class Waf:
         self.rules[new_id] = CustomRule(new_id, shield_zone_id, name, chained)
         return new_id
 
-    def remove_rule(self, rule_id: int) -> None:
-        """Remove a custom rule."""
-        del self.rules[rule_id]
-
     def answer(self, rule: CustomRule) -> dict[str, Any]:
         """Return a custom rule as the platform sends it."""
         rule_id = rule.rule_id

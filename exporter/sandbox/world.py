@@ -11,7 +11,7 @@ from exporter.sandbox.noise import Noise
 from exporter.sandbox.protection import AccessLists, ApiGuardian
 from exporter.sandbox.scans import RecordScans
 from exporter.sandbox.scripting import Scripts
-from exporter.sandbox.search import ResourceIds, Search
+from exporter.sandbox.search import ResourceIds
 from exporter.sandbox.seed import seed as seeded
 from exporter.sandbox.shield import ShieldZones
 from exporter.sandbox.streams import Database
@@ -23,8 +23,7 @@ DATABASES: Final = ("orders", "billing")
 class World:
     """One account of the platform with its resources.
 
-    All values are pure functions of the seed, the resource and the clock. Only ids and changes are stored, so that a
-    hundred thousand zones need ten megabytes.
+    All values are pure functions of the seed, the resource and the clock; only ids, names and changes are stored.
     """
 
     def __init__(
@@ -56,24 +55,17 @@ class World:
         self.databases = {name: Database(noise.branch(name), self.clock) for name in DATABASES}
         self._traces = noise.branch("traces")
         self._trace = 0
-        self.search = Search(
-            (
-                ("dns", self.dns.zones),
-                ("script", self.scripts.scripts),
-                ("cdn", self.shield.pull_zones),
-                *((kind, ResourceIds(first, len(names), names)) for kind, first, names in seeded("found")),
-            )
+        self.searched = (
+            ("dns", self.dns.zones),
+            ("script", self.scripts.scripts),
+            ("cdn", self.shield.pull_zones),
+            *((kind, ResourceIds(first, len(names), names)) for kind, first, names in seeded("found")),
         )
 
     def close(self) -> None:
         """Close the databases; nothing else of the world has to be closed."""
         for database in self.databases.values():
             database.close()
-
-    def images(self) -> list[tuple[str, str, str, list[str]]]:
-        """Return (registry's id, namespace, name, tags) of every container image."""
-        known = self.registries
-        return [(one.registry_id, one.namespace, one.name, known.known_tags(one)) for one in known.images]
 
     def next_trace(self) -> str:
         """Return the id under which the next error is reported."""
