@@ -40,7 +40,7 @@ def listed(world: World) -> dict[str, object]:
         "access_lists": [
             {"shield_zone_id": one.shield_zone_id, "id": one.list_id} for one in world.access_lists.lists.values()
         ],
-        "waf_custom_rules": [{"id": rule} for rule in world.waf.rules],
+        "waf_custom_rules": [{"id": rule} for rule in world.custom_rules],
         "images": [
             {"registry_id": registry, "namespace": namespace, "name": name, "watch_tags": tags[:2]}
             for registry, namespace, name, tags in world.registries.all()

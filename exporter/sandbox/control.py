@@ -74,8 +74,8 @@ def _summary(world: World) -> dict[str, Any]:
             for n, one in islice(world.access_lists.lists.items(), _SHOWN)
         ],
         "waf_custom_rules": [
-            {"id": rule_id, "shield_zone_id": rule.shield_zone_id, "name": rule.name}
-            for rule_id, rule in islice(world.waf.rules.items(), _SHOWN)
+            {"id": rule_id, "shield_zone_id": rule["shieldZoneId"], "name": rule["ruleName"]}
+            for rule_id, rule in islice(world.custom_rules.items(), _SHOWN)
         ],
         "images": [
             {"registry_id": registry_id, "namespace": namespace, "name": name, "tags": tags}

@@ -11,11 +11,10 @@ from starlette.responses import Response
 
 from exporter.sandbox.answers import enveloped, payload, problem, refused, script_error
 from exporter.sandbox.operation import Access, Operation, Refusal, TheWorld, operation
-from exporter.sandbox.protection import CONFIGURATIONS, bot_detection
+from exporter.sandbox.protection import CONFIGURATIONS, api_guardian, bot_detection
 from exporter.sandbox.request_errors import RequestError
 from exporter.sandbox.search import found
-from exporter.sandbox.seed import seed
-from exporter.sandbox.waf import plan_segmentation
+from exporter.sandbox.seed import recorded, seed
 from exporter.sandbox.world import World
 
 _BASIC: Final = 0
@@ -150,7 +149,7 @@ async def shield_api_guardian(world: TheWorld, zone_id: _ShieldZoneId) -> Respon
     if world.shield.plan(_shield_zone(world, zone_id)) in (None, _BASIC):
         error_key = "api_guardian.get_api_guardian.no_configuration"
         return refused(error_key, "The shield zone has no API guardian configuration.", status=200)
-    return enveloped(world.guardian.answer(zone_id), defaulted=zone_id % 2 == 1)
+    return enveloped(api_guardian(zone_id, world.opening), defaulted=zone_id % 2 == 1)
 
 
 @_protection(f"GET {_ZONE}/bot-detection")
@@ -158,22 +157,22 @@ async def shield_bot_detection(world: TheWorld, zone_id: _ShieldZoneId) -> Respo
     """Return the bot detection of a shield zone."""
     if world.shield.plan(_shield_zone(world, zone_id)) == _BASIC:
         return refused("invalid_plan_type.bot_detection", "The plan has no bot detection.")
-    return enveloped(bot_detection(world.bots, zone_id), defaulted=zone_id % 2 == 1)
+    return enveloped(bot_detection(zone_id), defaulted=zone_id % 2 == 1)
 
 
 @operation("GET /shield/waf/custom-rule/{id}")
 async def shield_waf_custom_rule(world: TheWorld, rule_id: _Id) -> Response:
     """Return a custom WAF rule."""
-    rule = world.waf.rules.get(rule_id)
-    if rule is None or rule.shield_zone_id not in world.shield.zones:
-        return payload(seed("waf", "missing"), 202)
-    return payload(world.waf.answer(rule))
+    rule = world.custom_rules.get(rule_id)
+    if rule is None or rule["shieldZoneId"] not in world.shield.zones:
+        return payload(seed("missing_rule"), 202)
+    return payload(rule)
 
 
 @operation("GET /shield/waf/rules/plan-segmentation")
 async def shield_waf_plan_segmentation() -> Response:
     """Return the WAF rules grouped by plan."""
-    return enveloped(plan_segmentation(), defaulted=True)
+    return enveloped(recorded("waf_plan_segmentation"), defaulted=True)
 
 
 @_script("GET /compute/script")

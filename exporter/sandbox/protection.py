@@ -1,4 +1,4 @@
-"""The protection of shield zones: bots, access lists and the API guardian."""
+"""The protection of shield zones: bots, access lists, custom WAF rules and the API guardian."""
 
 import hashlib
 from dataclasses import dataclass, field
@@ -6,32 +6,43 @@ from typing import Any, Final
 
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.noise import Noise
-from exporter.sandbox.seed import seed
+from exporter.sandbox.seed import recorded, seed
 from exporter.sandbox.timestamps import DAY, day_number, iso_long, iso_naive
 
 CONFIGURATIONS: Final = 100
 """The id of a list's configuration is by so much larger than the list's own."""
 
-_SENSITIVITY, _MODE = 2, 4
 _SIZE, _ENABLED, _ENTRY = range(1, 4)
-_UPDATED, _FLAG, _COUNT = range(1, 4)
+_RULES_OF_A_ZONE: Final = 2
 
 
-def bot_detection(noise: Noise, shield_zone_id: int) -> dict[str, Any]:
+def bot_detection(shield_zone_id: int) -> dict[str, Any]:
     """Return the bot detection of a shield zone as the platform sends it; of every fifth zone, with nulls."""
-    integrity, address, browser = [noise.whole(1, 3, _SENSITIVITY, shield_zone_id, signal) for signal in range(3)]
-    has_nulls = shield_zone_id % 5 == 0
-    return {
-        "requestIntegrity": {"sensitivity": integrity},
-        "ipAddress": None if has_nulls else {"sensitivity": address},
-        "browserFingerprint": {
-            "sensitivity": None if has_nulls else browser,
-            "aggression": noise.whole(0, 4, _SENSITIVITY, shield_zone_id, 3),
-            "complexEnabled": shield_zone_id % 2 == 1,
-        },
-        "executionMode": noise.whole(0, 1, _MODE, shield_zone_id),
-        "shieldZoneId": shield_zone_id,
-    }
+    rows = recorded("bot_detection")
+    return {**rows[(shield_zone_id - 1) % len(rows)], "shieldZoneId": shield_zone_id}
+
+
+def custom_rules(shield_zones: int) -> dict[int, dict[str, Any]]:
+    """Return the account's custom WAF rules as the platform sends them, by their ids: two for each shield zone."""
+    rows = recorded("waf_custom_rule")
+    rules = {}
+    for number in range(_RULES_OF_A_ZONE * shield_zones):
+        zone, place = number // _RULES_OF_A_ZONE + 1, number % _RULES_OF_A_ZONE
+        rules[7 * zone + place] = {**rows[number % len(rows)], "id": 7 * zone + place, "shieldZoneId": zone}
+    return rules
+
+
+def api_guardian(shield_zone_id: int, opening: float) -> dict[str, Any]:
+    """Return a shield zone's API guardian as the platform sends it, last updated two days before a world's opening."""
+    payload = recorded("api_guardian")
+    times = {"createdAt": iso_naive(opening - 60 * DAY), "updatedAt": iso_long(opening - 2 * DAY)}
+    own = {"shieldZoneId": shield_zone_id, **times}
+    endpoints = [
+        {**endpoint, "apiGuardianEndpointId": shield_zone_id * 100 + place, **own}
+        for place, endpoint in enumerate(payload["endpoints"])
+    ]
+    version = f"1.{shield_zone_id}.0"
+    return {"configuration": {**payload["configuration"], "version": version, **own}, "endpoints": endpoints}
 
 
 @dataclass(slots=True)
@@ -89,57 +100,3 @@ class AccessLists:
         if found.list_id == 9:  # noqa: PLR2004 - the one with nulls
             nullable |= dict.fromkeys(("description", "entryCount", "lastModified"))
         return {"id": found.list_id, "name": found.name, **nullable}
-
-
-class ApiGuardian:
-    """The API guardian, which checks requests against an API's description: of every zone whose plan has one."""
-
-    def __init__(self, noise: Noise, clock: WorldClock) -> None:
-        self._noise = noise
-        self._opening = clock.now()
-
-    def answer(self, shield_zone_id: int) -> dict[str, Any]:
-        """Return a shield zone's configuration and endpoints as the platform sends them."""
-        updated = self._opening - self._noise.between(1, 20, _UPDATED, shield_zone_id) * DAY
-        configuration = {
-            **seed("guardian", "configuration"),
-            "shieldZoneId": shield_zone_id,
-            "isEnabled": shield_zone_id % 3 == 0 or shield_zone_id == 1,
-            "version": f"1.{shield_zone_id}.0",
-            "maxTotalRegexLength": None if shield_zone_id % 2 == 0 else 10_000,
-            "createdAt": iso_naive(self._opening - 60 * DAY),
-            "updatedAt": iso_long(updated),
-        }
-        routes = seed("guardian", "routes")
-        endpoints = [self._endpoint(shield_zone_id, place, updated, *route) for place, route in enumerate(routes)]
-        # The last one is off.
-        endpoints[-1]["isEnabled"] = False
-        return {"configuration": configuration, "endpoints": endpoints}
-
-    def _endpoint(self, shield_zone_id: int, place: int, updated: float, method: str, path: str) -> dict[str, Any]:
-        # The first endpoint has every check, so that each check occurs at least once.
-        checks = [place == 0 or self._noise.chance(0.6, _FLAG, shield_zone_id, place, flag) for flag in range(6)]
-        schema = seed("guardian", "schema")
-        parameters = {"Path": ["orderId"] * ("{" in path), "Query": ["page"], "Header": [], "Cookie": ["session"]}
-        limited = place % 2 == 0
-        return {
-            "apiGuardianEndpointId": shield_zone_id * 100 + place,
-            "shieldZoneId": shield_zone_id,
-            "requestMethod": method,
-            "requestPath": path,
-            "validateRequestBodySchema": checks[1],
-            "validateResponseBodySchema": checks[2],
-            "validateAuthorization": checks[3],
-            "isEnabled": True,
-            "authSchemes": seed("guardian", "authSchemes"),
-            "requestBodySchemaYaml": schema if method == "POST" else None,
-            "responseBodySchemasYaml": {"200": schema, "404": "type: object\n"},
-            "availableParameters": parameters,
-            "injectionDetectionParameters": {**parameters, "Cookie": []},
-            "detectParameterXss": checks[4],
-            "detectParameterSqli": checks[5],
-            "rateLimitingEnabled": limited,
-            "rateLimitingRequestCount": self._noise.whole(10, 200, _COUNT, shield_zone_id, place) if limited else None,
-            "createdAt": iso_naive(self._opening - 60 * DAY),
-            "updatedAt": iso_long(updated - place * 3_600),
-        }

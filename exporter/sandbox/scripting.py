@@ -6,18 +6,16 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from exporter.sandbox.clock import WorldClock
-from exporter.sandbox.keys import DEFAULT_VALUE_PREFIX, DEPLOYMENT_KEY_PREFIX
+from exporter.sandbox.keys import DEPLOYMENT_KEY_PREFIX
 from exporter.sandbox.noise import Noise
 from exporter.sandbox.search import ResourceIds
-from exporter.sandbox.seed import seed
+from exporter.sandbox.seed import recorded, seed
 from exporter.sandbox.timestamps import DAY, iso_long, iso_naive, month_start
 
 FIRST_SCRIPT_ID: Final = 7
-_RATE, _CPU, _MODIFIED, _RELEASE = range(1, 5)
+_RATE, _CPU, _MODIFIED = range(1, 4)
 _DOLLARS_A_REQUEST: Final = 0.20 / 1_000_000
 _DOLLARS_A_CPU_MS: Final = 0.02 / 1_000_000
-_VARIETY: Final = 4
-_BARE, _DELETED = 2, 3  # the places among four successive scripts: those without an integration, and the deleted ones
 
 
 class Month(NamedTuple):
@@ -98,7 +96,7 @@ class Scripts:
     def is_deleted(self, script_id: int) -> bool:
         """Return whether a script has the flag Deleted."""
         deleted = self._changed(script_id).deleted
-        return self.scripts.place(script_id) % _VARIETY == _DELETED if deleted is None else deleted
+        return bool(self._row(script_id)["Deleted"]) if deleted is None else deleted
 
     def update(self, script_id: int, name: str | None, script_type: int | None) -> dict[str, Any]:
         """Change the given settings of a script, and return it."""
@@ -121,45 +119,36 @@ class Scripts:
     def answer(self, script_id: int) -> dict[str, Any]:
         """Return a script as the platform sends it."""
         name = self.scripts.name(script_id)
-        place = self.scripts.place(script_id) % _VARIETY
+        row = self._row(script_id)
         month = self.true_month(script_id)
-        bare = place == _BARE
-        required = {"ORIGIN": True, "LOG_LEVEL": False, "REGION": place == 0}
-        variables = [
-            {"Id": script_id * 10 + n, "Name": one, "Required": needed, "DefaultValue": f"{DEFAULT_VALUE_PREFIX}{one}"}
-            for n, (one, needed) in enumerate(required.items())
-        ]
-        linked = [
-            {"Id": 201 + n, "PullZoneName": f"linked-{n}", "DefaultHostname": f"linked-{n}.cdn.example"}
-            for n in range(place + 1)
-        ]
-        modified = self._changed(script_id).modified
+        changes = self._changed(script_id)
+        modified = changes.modified
         if modified is None:
             modified = self._opening - self._noise.between(1, 90, _MODIFIED, script_id) * DAY
-        write = iso_naive if place % 2 else iso_long
+        write = iso_naive if script_id % 2 == 0 else iso_long
         return {
+            **row,
             "Id": script_id,
             "Name": name,
             "LastModified": write(modified),
             "ScriptType": self._script_type(script_id),
-            "CurrentReleaseId": self._noise.whole(100, 9_999, _RELEASE, script_id),
-            "EdgeScriptVariables": None if bare else variables,
             "Deleted": self.is_deleted(script_id),
-            "LinkedPullZones": None if bare else linked,
-            "Integration": None if bare else _integration(script_id, name, place),
-            "DefaultHostname": None if bare else f"{name}.scripts.example",
+            "DefaultHostname": row["DefaultHostname"] and f"{name}.scripts.example",
             "SystemHostname": f"{name}-{script_id}.system.example",
             "DeploymentKey": f"{DEPLOYMENT_KEY_PREFIX}{script_id}",
-            "RepositoryId": None if bare else 5_000 + script_id,
-            "IntegrationId": None if bare else 600 + script_id,
             "MonthlyCost": month.cost,
             "MonthlyRequestCount": month.requests,
             "MonthlyCpuTime": month.cpu_ms,
         }
 
+    def _row(self, script_id: int) -> dict[str, Any]:
+        """Return the recorded script whose constant fields a script has: of four, one is bare and one is deleted."""
+        rows: list[dict[str, Any]] = recorded("edge_script")
+        return rows[self.scripts.place(script_id) % len(rows)]
+
     def _script_type(self, script_id: int) -> int:
         script_type = self._changed(script_id).script_type
-        return (1, 2, 0)[self.scripts.place(script_id) % 3] if script_type is None else script_type
+        return int(self._row(script_id)["ScriptType"]) if script_type is None else script_type
 
     def _natural(self, script_id: int, now: float) -> Month:
         growth = 0.0 if self.is_deleted(script_id) else self._changed(script_id).growth
@@ -176,12 +165,3 @@ class Scripts:
 
     def _change(self, script_id: int) -> _Changes:
         return self._changes[self.scripts.known(script_id)]
-
-
-def _integration(script_id: int, name: str, place: int) -> dict[str, Any]:
-    integration = seed("scripts", "integration")
-    return {
-        "IntegrationId": 600 + script_id,
-        "RepositorySettings": {**integration["RepositorySettings"], "Id": 5_000 + script_id, "Name": f"acme/{name}"},
-        "DeployConfiguration": {**integration["DeployConfiguration"], "Branch": "main" if place == 0 else None},
-    }

@@ -3,23 +3,20 @@
 from typing import Any, Final
 
 from exporter.sandbox.clock import WorldClock
-from exporter.sandbox.noise import Noise
 from exporter.sandbox.search import ResourceIds
-from exporter.sandbox.seed import seed
+from exporter.sandbox.seed import recorded, seed
 from exporter.sandbox.timestamps import DAY, day_number, iso_long
 
 FIRST_PULL_ZONE_ID: Final = 201
-_RULES, _SENSITIVITY, _MODE, _WINDOW = range(1, 5)
 
 
 class ShieldZones:
     """The account's shield zones, one for each pull zone; in a healthy world, no learning mode ends."""
 
-    def __init__(self, noise: Noise, clock: WorldClock, count: int, *, healthy: bool = False) -> None:
+    def __init__(self, clock: WorldClock, count: int, *, healthy: bool = False) -> None:
         self._healthy = healthy
         self.zones = ResourceIds(1, count, seed("names", "shield_zones"))
         self.pull_zones = ResourceIds(FIRST_PULL_ZONE_ID, count, seed("names", "shield_zones"))
-        self._noise = noise
         self._clock = clock
         self._opening = clock.now()
         self._overrides: dict[int, dict[str, Any]] = {}
@@ -48,11 +45,8 @@ class ShieldZones:
 
     def plan(self, zone_id: int) -> int | None:
         """Return the plan of a shield zone: 0 Basic to 3 Enterprise; None if it is not sent."""
-        overridden = self._overrides.get(zone_id, {})
-        if "planType" in overridden:
-            return overridden["planType"] if isinstance(overridden["planType"], int) else None
-        plans: list[int | None] = seed("shield", "plans")
-        return plans[self.zones.place(zone_id) % len(plans)]
+        plan = {**self._row(zone_id), **self._overrides.get(zone_id, {})}["planType"]
+        return plan if isinstance(plan, int) else None
 
     def page(self, number: int, size: int) -> dict[str, Any]:
         """Return a page of the list as the platform sends it."""
@@ -71,42 +65,20 @@ class ShieldZones:
 
     def fields(self, zone_id: int) -> dict[str, Any]:
         """Return a shield zone as the list shows it."""
-        noise = self._noise
-        place = self.zones.place(zone_id)
-        plan = self.plan(zone_id)
-        learning = place % 3 == 0
+        row = self._row(zone_id)
         begin = day_number(self._clock.now()) * DAY if self._healthy else self._opening
-        rate_limit_rules, custom_rules = seed("shield", "rules").get(plan, (None, None))
-        has_nulls = plan is None
-        disabled = [str(941_100 + 10 * n) for n in range(noise.whole(0, 4, _RULES, zone_id, 1))]
-        log_only = [str(942_100 + 10 * n) for n in range(noise.whole(1, 3, _RULES, zone_id, 2))]
-        shown = {
+        own = {
             "shieldZoneId": zone_id,
             "pullZoneId": self._pull_zone_id(zone_id),
-            "learningMode": learning,
-            "learningModeUntil": iso_long(begin + 7 * DAY) if learning else None,
-            "wafEnabled": place % 4 != 1,
-            "wafExecutionMode": None if has_nulls else noise.whole(0, 1, _MODE, zone_id, 1),
-            "wafDisabledRules": disabled,
-            "wafLogOnlyRules": None if has_nulls else log_only,
+            "learningModeUntil": iso_long(begin + 7 * DAY) if row["learningMode"] else None,
             "wafCustomRuleOrder": [7 * zone_id, 7 * zone_id + 1],
-            "wafRequestHeaderLoggingEnabled": place % 2 == 0,
-            "requestBodyLoggingEnabled": place % 3 == 2,  # noqa: PLR2004 - every third zone
-            "wafRequestIgnoredHeaders": ["Authorization", "Cookie"],
-            "wafRealtimeThreatIntelligenceEnabled": plan in (2, 3),
-            "wafProfileId": None if has_nulls else 1 + place % 3,
-            "wafEngineConfig": [{"name": "paranoia_level", "valueEncoded": "Mg=="}],
-            "wafRequestBodyLimitAction": None if has_nulls else place % 3,
-            "wafResponseBodyLimitAction": None if has_nulls else (place + 2) % 3,
-            "rateLimitRulesLimit": rate_limit_rules,
-            "customWafRulesLimit": custom_rules,
-            "planType": plan,
-            "dDoSShieldSensitivity": None if has_nulls else noise.whole(1, 4, _SENSITIVITY, zone_id),
-            "dDoSExecutionMode": None if has_nulls else noise.whole(0, 1, _MODE, zone_id, 2),
-            "dDoSChallengeWindow": 900 * noise.whole(1, 4, _WINDOW, zone_id),
-            "whitelabelResponsePages": plan == 3,  # noqa: PLR2004 - enterprise
         }
-        return shown | self._overrides.get(zone_id, {})
+        return {**row, **own, **self._overrides.get(zone_id, {})}
+
+    def _row(self, zone_id: int) -> dict[str, Any]:
+        """Return the recorded zone whose fields a zone has: of five successive ones, all plans and one without."""
+        rows: list[dict[str, Any]] = recorded("shield_zones")
+        return rows[self.zones.place(zone_id) % len(rows)]
 
     def _pull_zone_id(self, zone_id: int) -> int:
         return FIRST_PULL_ZONE_ID + self.zones.place(zone_id)

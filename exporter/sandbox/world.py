@@ -8,14 +8,13 @@ from exporter.sandbox.containers import Images
 from exporter.sandbox.dns import DnsZones
 from exporter.sandbox.keys import DatabaseTokens, sandbox_keys
 from exporter.sandbox.noise import Noise
-from exporter.sandbox.protection import AccessLists, ApiGuardian
+from exporter.sandbox.protection import AccessLists, custom_rules
 from exporter.sandbox.scans import RecordScans
 from exporter.sandbox.scripting import Scripts
 from exporter.sandbox.search import ResourceIds
 from exporter.sandbox.seed import seed as seeded
 from exporter.sandbox.shield import ShieldZones
 from exporter.sandbox.streams import Database
-from exporter.sandbox.waf import Waf
 
 DATABASES: Final = ("orders", "billing")
 
@@ -40,16 +39,15 @@ class World:
         noise = Noise(seed)
         self.seed = seed
         self.clock = WorldClock() if clock is None else clock
+        self.opening = self.clock.now()
         self.keys = sandbox_keys()
         self.dns = DnsZones(noise.branch("dns"), self.clock, dns_zones)
         self.scans = RecordScans(noise.branch("scans"), self.clock, self.dns.zones, healthy=healthy)
         self.scripts = Scripts(noise.branch("scripts"), self.clock, scripts)
-        self.shield = ShieldZones(noise.branch("shield"), self.clock, shield_zones, healthy=healthy)
+        self.shield = ShieldZones(self.clock, shield_zones, healthy=healthy)
         self.rate_limits = RateLimits(noise.branch("rate limits"), self.clock, shield_zones, healthy=healthy)
         self.access_lists = AccessLists(noise.branch("access lists"), self.clock, shield_zones, healthy=healthy)
-        self.bots = noise.branch("bots")
-        self.guardian = ApiGuardian(noise.branch("guardian"), self.clock)
-        self.waf = Waf(shield_zones)
+        self.custom_rules = custom_rules(shield_zones)
         self.registries = Images(self.clock)
         self.tokens = DatabaseTokens()
         self.databases = {name: Database(noise.branch(name), self.clock) for name in DATABASES}
