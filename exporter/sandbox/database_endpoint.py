@@ -36,9 +36,9 @@ async def _on_pipeline(request: Request) -> Response:
         body = await request.body()
         if request.url.path.endswith("/cursor"):
             cursor = hrana.Cursor.model_validate_json(body)
-            batch = hrana.ExecuteBatch(type="batch", batch=cursor.batch)
-            return _cursor(database.answer(hrana.Pipeline(baton=cursor.baton, requests=[batch]), kind))
-        return payload(database.answer(hrana.Pipeline.model_validate_json(body), kind))
+            return _cursor(database.answer(cursor.baton, [{"type": "batch", "batch": cursor.batch}], kind))
+        pipeline = hrana.Pipeline.model_validate_json(body)
+        return payload(database.answer(pipeline.baton, pipeline.requests, kind))
     except ValidationError as error:
         wrong = f"JSON parse error: {reasons(error)[0]}"
     except hrana.ProtocolError as error:

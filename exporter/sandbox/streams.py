@@ -32,7 +32,7 @@ class Stream:
         self._session.connection.close()
         self.is_closed = True
 
-    def run(self, requests: list[hrana.StreamRequest]) -> list[dict[str, Any]]:
+    def run(self, requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Execute requests and return their results.
 
         Raises:
@@ -42,64 +42,71 @@ class Stream:
         results: list[dict[str, Any]] = []
         self._session.set_deadline(_REQUEST_SECONDS)
         for request in requests:
-            if self.is_closed and request.type != "close":
+            if self.is_closed and request != {"type": "close"}:
                 raise ProtocolError("The stream was closed")
             try:
-                results.append({"type": "ok", "response": {"type": request.type, **self._respond(request)}})
+                results.append({"type": "ok", "response": {"type": request.get("type"), **self._respond(request)}})
             except SqlError as error:
                 results.append({"type": "error", "error": error.answer()})
         return results
 
-    def _respond(self, request: hrana.StreamRequest) -> dict[str, Any]:
+    def _respond(self, request: dict[str, Any]) -> dict[str, Any]:
         match request:
-            case hrana.Execute(stmt=stmt):
+            case {"type": "execute", "stmt": dict(stmt)}:
                 return {"result": self._execute(stmt)}
-            case hrana.ExecuteBatch(batch=batch):
-                return {"result": self._batch(batch)}
-            case hrana.OfText(type="describe"):
+            case {"type": "batch", "batch": {"steps": list(steps)}}:
+                return {"result": self._batch(steps)}
+            case {"type": "describe"}:
                 return {"result": self._session.describe(self._text(request))}
-            case hrana.OfText():
+            case {"type": "sequence"}:
                 for statement in split(self._text(request)):
                     self._session.run(statement)
-            case hrana.OfStored(type="store_sql", sql_id=sql_id, sql=sql):
+            case {"type": "store_sql", "sql_id": int(sql_id), "sql": str(sql)}:
                 self._stored[sql_id] = sql
-            case hrana.OfStored(sql_id=sql_id):
+            case {"type": "close_sql", "sql_id": int(sql_id)}:
                 self._stored.pop(sql_id, None)
-            case hrana.Plain(type="close"):
-                self.close()
-            case hrana.Plain():
+            case {"type": "get_autocommit"}:
                 return {"is_autocommit": self._is_autocommit()}
+            case {"type": "close"}:
+                self.close()
+            case _:
+                raise ProtocolError(f"The request of type {request.get('type')} is not valid")
         return {}
 
     def _is_autocommit(self) -> bool:
         return not self._session.connection.in_transaction
 
-    def _execute(self, stmt: hrana.Stmt) -> dict[str, Any]:
-        named = {argument.name.lstrip(":@$"): argument.value for argument in stmt.named_args}
-        return self._session.run(self._text(stmt), named or stmt.args)
+    def _execute(self, stmt: dict[str, Any]) -> dict[str, Any]:
+        try:
+            positional = [hrana.read(value) for value in stmt.get("args", ())]
+            named = {one["name"].lstrip(":@$"): hrana.read(one["value"]) for one in stmt.get("named_args", ())}
+        except (AttributeError, KeyError, TypeError) as error:
+            raise ProtocolError("The arguments of a statement are lists of values") from error
+        return self._session.run(self._text(stmt), named or positional)
 
-    def _batch(self, batch: hrana.Batch) -> dict[str, Any]:
+    def _batch(self, steps: list[Any]) -> dict[str, Any]:
         results: list[dict[str, Any] | None] = []
         errors: list[dict[str, str] | None] = []
-        for step in batch.steps:
+        for step in steps:
+            if not isinstance(step, dict) or not isinstance(step.get("stmt"), dict):
+                raise ProtocolError("A step of a batch has a statement")
             result = error = None
-            runs = step.condition is None or hrana.holds(
-                step.condition, results, errors, autocommit=self._is_autocommit()
-            )
-            if runs:
+            condition = step.get("condition")
+            if condition is None or hrana.holds(condition, results, errors, autocommit=self._is_autocommit()):
                 try:
-                    result = self._execute(step.stmt)
+                    result = self._execute(step["stmt"])
                 except SqlError as failure:
                     error = failure.answer()
             results.append(result)
             errors.append(error)
         return {"step_results": results, "step_errors": errors}
 
-    def _text(self, source: hrana.Source) -> str:
-        if source.sql is not None and source.sql_id is None:
-            return source.sql
-        if source.sql is None and source.sql_id in self._stored:
-            return self._stored[source.sql_id]
+    def _text(self, source: dict[str, Any]) -> str:
+        match source.get("sql"), source.get("sql_id"):
+            case str(sql), None:
+                return sql
+            case None, int(sql_id) if sql_id in self._stored:
+                return self._stored[sql_id]
         raise ProtocolError("Either `sql` or the `sql_id` of a stored text is required, and not both")
 
 
@@ -144,8 +151,8 @@ class Database:
         self._parked: dict[str, _Parked] = {}
         self._file: _File | None = None
 
-    def answer(self, pipeline: hrana.Pipeline, kind: TokenKind) -> dict[str, Any]:
-        """Execute a pipeline.
+    def answer(self, baton: str | None, requests: list[dict[str, Any]], kind: TokenKind) -> dict[str, Any]:
+        """Execute the requests of a pipeline, on the stream of a baton or on a new one.
 
         Raises:
             ForbiddenError: a request would write, and the token is read-only.
@@ -154,13 +161,13 @@ class Database:
         self._file = self._file or _File(self._noise)
         self._file.refresh(self._clock.now())
         self._expire()
-        if pipeline.baton is None:
+        if baton is None:
             connection = connect(self._file.path, read_only=kind is TokenKind.READ_ONLY)
             stream = Stream(Session(connection, self._clock.monotonic))
         else:
-            stream = self._resumed(pipeline.baton, kind)
+            stream = self._resumed(baton, kind)
         try:
-            results = stream.run(pipeline.requests)
+            results = stream.run(requests)
         except BaseException:
             stream.close()
             raise

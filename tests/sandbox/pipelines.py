@@ -97,7 +97,6 @@ PIPELINES: tuple[tuple[Request, ...], ...] = (
     # Stored texts.
     (store(1, "SELECT 1"), stored(1), {"type": "close_sql", "sql_id": 1}, store(1, "SELECT 2"), stored(1), CLOSE),
     (store(1, "SELECT 1"), {"type": "close_sql", "sql_id": 1}, stored(1), CLOSE),
-    (store(3_000_000_000, "SELECT 1"), CLOSE),
     ({"type": "close_sql", "sql_id": 5}, CLOSE),
     (stored(9), CLOSE),
     (execute("SELECT 1", sql_id=9), CLOSE),
