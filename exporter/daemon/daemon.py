@@ -39,8 +39,7 @@ from exporter.targets.target import PollKey
 from exporter.telemetry import Telemetry
 from exporter.validation.faults import ConfigurationError, KeyPath, written
 from exporter.web.app import create_app
-from exporter.web.status import View
-from exporter.web.status_models import LedgerView
+from exporter.web.status import LedgerView, View
 from exporter.wiring import from_settings
 from exporter.wiring.clients import client_of
 from exporter.wiring.state_storage import database_storage

@@ -1,18 +1,13 @@
-"""`/api/v1/`: the content of the status page as JSON.
-
-Fields are added and never removed. Times are unix seconds, durations are seconds, and an unknown value is null.
-"""
+"""`/api/v1/`: the content of the status page as JSON, whose fields `status.py` describes."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, fields
 from typing import NamedTuple
 
 from exporter.web import explanation
 from exporter.web.explanation import explain
 from exporter.web.status import View
-from exporter.web.status_models import State, TargetsView, TargetView
-from exporter.web.target_query import MOST_ROWS, SORTS, parse_query
+from exporter.web.target_query import MOST_ROWS, SORTS, State, parse_query
 
 DEFAULT_ROWS = 1000
 
@@ -35,12 +30,12 @@ def encode(value: object) -> str:
 
 
 def _status(view: View, _fields: Fields) -> str:
-    return encode(asdict(view.status())) + "\n"
+    return encode(view.status()) + "\n"
 
 
 def _targets(view: View, given: Fields) -> str:
     found, _ = view.targets(parse_query(given, view.known(), default_limit=DEFAULT_ROWS))
-    return encode(_plain(found) | {"targets": list(map(_target, found.targets))}) + "\n"
+    return encode(found) + "\n"
 
 
 def _explain(view: View, given: Fields) -> str:
@@ -50,14 +45,6 @@ def _explain(view: View, given: Fields) -> str:
 def _index(_view: View, _fields: Fields) -> str:
     listed = [{"path": it.path, "description": it.description, "parameters": it.parameters} for it in ENDPOINTS[1:]]
     return json.dumps({"endpoints": listed}, indent=2) + "\n"
-
-
-def _target(view: TargetView) -> dict[str, object]:
-    return _plain(view) | {"chart": list(view.chart)}
-
-
-def _plain(view: TargetView | TargetsView) -> dict[str, object]:
-    return {field.name: getattr(view, field.name) for field in fields(view)}
 
 
 ENDPOINTS = (

@@ -2,10 +2,12 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Executor
-from typing import TYPE_CHECKING
+from hashlib import sha256
+from importlib.resources import files
 from urllib.parse import quote
 
 from isal import igzip
+from markupsafe import Markup
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -21,14 +23,9 @@ from exporter.web.discovery import INCOMPLETE, discover, groups
 from exporter.web.explanation import explain
 from exporter.web.headers import PAGE_POLICY, accepts_gzip, with_headers
 from exporter.web.metrics import MetricsEndpoint
-from exporter.web.page.assets import Asset, load_assets
+from exporter.web.page.page import Pages
 from exporter.web.status import View
 from exporter.web.target_query import PAGE_ROWS, PAGE_SORT, QueryError, parse_query
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
-
-    from exporter.web.page.page import Pages
 
 # Reloads the configuration, and returns its faults; none if it is now in force.
 Reload = Callable[[], Awaitable[tuple[str, ...]]]
@@ -36,6 +33,12 @@ Reload = Callable[[], Awaitable[tuple[str, ...]]]
 _HTML = "text/html; charset=utf-8"
 _JSON = "application/json"
 _LEAST_COMPRESSED = 1024
+# The pages' own files.
+_STATIC = {
+    "page.css": "text/css; charset=utf-8",
+    "page.js": "text/javascript; charset=utf-8",
+    "icon.svg": "image/svg+xml",
+}
 _READING = frozenset({"GET", "HEAD"})
 _BODY = frozenset({"content-length", "transfer-encoding"})
 
@@ -47,9 +50,10 @@ class _Endpoints:
         self._view = view
         self._reload = reload
         self._executor = executor
-        self._assets = load_assets()
-        self._pages: Pages | None = None
+        self._pages = Pages(view.version)
         self._runbooks: Mapping[str, Markup] = {}
+        folder = files("exporter.web.page") / "static"
+        self._static = {name: (folder / name).read_text(encoding="utf-8") for name in _STATIC}
 
     async def healthy(self, _request: Request) -> Response:
         """`/-/healthy`: 200 while the event loop, the scheduler, the ledger and the renderer run, else 503."""
@@ -79,12 +83,12 @@ class _Endpoints:
 
         pairs = list(self._view.store.statuses())
         status, (found, census) = self._view.status(pairs), self._view.targets(query, pairs)
-        return await self._page(request, (await self._templates()).status(status, found, census, query, known))
+        return await self._page(request, self._pages.status(status, found, census, query, known))
 
     async def explanation(self, request: Request) -> Response:
         """`/explain`: the content of `/api/v1/explain` as a page."""
         found = explain(self._view, request.query_params.multi_items())
-        return await self._page(request, (await self._templates()).explanation(**found))
+        return await self._page(request, self._pages.explanation(**found))
 
     async def runbook(self, request: Request) -> Response:
         """`/runbooks/ALERT` and `/runbooks/ALERT.md`: the runbook of an alert; `/runbooks/`: the index."""
@@ -96,66 +100,51 @@ class _Endpoints:
             raise HTTPException(404, str(error)) from None
         if name not in self._runbooks:
             raise HTTPException(404, "no alert has a runbook of this name; /runbooks/ lists them")
-        return await self._page(request, (await self._templates()).runbook(name, self._runbooks[name]))
+        return await self._page(request, self._pages.runbook(name, self._runbooks[name]))
 
     async def discovery(self, request: Request) -> Response:
         """`/sd/{kind}`."""
         found, unknown = discover(self._view, request.path_params["kind"], request.query_params)
         # An account's name may have any letters, and a header has none beyond ASCII.
         headers = {INCOMPLETE: quote(",".join(unknown), safe=",")} if unknown else {}
-        return await self._answer(request, _encoded(groups(found)), _JSON, headers)
+        return await self._answer(request, groups(found), _JSON, headers)
 
     def json(self, endpoint: api.Endpoint) -> Route:
         """Return the route of an endpoint below `/api/v1/`."""
 
         async def answer(request: Request) -> Response:
             answered = endpoint.answer(self._view, request.query_params.multi_items())
-            return await self._answer(request, _encoded(answered), _JSON, {})
+            return await self._answer(request, answered, _JSON, {})
 
         return Route(f"/api/v1/{endpoint.path}", answer)
 
-    async def asset(self, request: Request) -> Response:
-        """`/static/…`: the page's style sheet, script and icon; `/favicon.ico`: the icon, for what is no page."""
-        asset = self._assets.get(request.path_params.get("name", "icon.svg"))
-        if asset is None:
+    async def static(self, request: Request) -> Response:
+        """`/static/…`: the pages' style sheet, script and icon; `/favicon.ico`: the icon, for what is no page."""
+        name = request.path_params.get("name", "icon.svg")
+        if name not in self._static:
             raise HTTPException(404)
-        tag, is_current = f'"{asset.version}"', request.query_params.get("v") == asset.version
-        headers = {"Cache-Control": "max-age=31536000, immutable" if is_current else "no-cache", "ETag": tag}
+        tag = f'"{sha256(self._static[name].encode()).hexdigest()[:16]}"'
+        headers = {"Cache-Control": "no-cache", "ETag": tag}
         if tag in request.headers.get("if-none-match", ""):
             return Response(status_code=304, headers={**headers, "Vary": "Accept-Encoding"})
-        return await self._answer(request, asset.content, asset.media_type, headers)
-
-    async def _templates(self) -> "Pages":
-        """Return the templates, which are loaded at the first request for a page; this saves 0.04 s of the start."""
-        if self._pages is None:
-            self._pages = await blocking(self._executor, _load_pages, self._view, self._assets)
-        return self._pages
+        return await self._answer(request, self._static[name], _STATIC[name], headers)
 
     async def _page(self, request: Request, page: str) -> Response:
-        return await self._answer(request, _encoded(page), _HTML, {"Content-Security-Policy": PAGE_POLICY})
+        return await self._answer(request, page, _HTML, {"Content-Security-Policy": PAGE_POLICY})
 
-    async def _answer(self, request: Request, body: bytes, media_type: str, headers: dict[str, str]) -> Response:
+    async def _answer(self, request: Request, text: str, media_type: str, headers: dict[str, str]) -> Response:
         headers = {"Cache-Control": "no-store", "Vary": "Accept-Encoding", **headers}
+        body = text.encode("utf-8", "replace")
         if len(body) >= _LEAST_COMPRESSED and accepts_gzip(request.headers.get("accept-encoding", "")):
             body = await blocking(self._executor, igzip.compress, body, 1)
             headers["Content-Encoding"] = "gzip"
         return Response(body, media_type=media_type, headers=headers)
 
 
-def _load_pages(view: View, assets: Mapping[str, Asset]) -> "Pages":
-    from exporter.web.page.page import Pages  # noqa: PLC0415 - imports jinja2; see `_page`
-
-    return Pages(assets, view.version)
-
-
-def _load_runbooks() -> "Mapping[str, Markup]":
+def _load_runbooks() -> Mapping[str, Markup]:
     from exporter.web.page.runbooks import load_runbooks  # noqa: PLC0415 - imports a Markdown parser, which takes 0.3 s
 
     return load_runbooks()
-
-
-def _encoded(text: str) -> bytes:
-    return text.encode("utf-8", "replace")
 
 
 async def _refusal(_request: Request, error: Exception) -> Response:
@@ -194,8 +183,8 @@ def create_app(
         Route("/runbooks/", endpoints.runbook),
         Route("/runbooks/{name}", endpoints.runbook),
         Route("/sd/{kind}", endpoints.discovery),
-        Route("/static/{name}", endpoints.asset),
-        Route("/favicon.ico", endpoints.asset),
+        Route("/static/{name}", endpoints.static),
+        Route("/favicon.ico", endpoints.static),
         Route("/", endpoints.page),
     ]
     prefix = route_prefix.rstrip("/")

@@ -1,8 +1,13 @@
-"""Reads the state of the running parts for the status page and the API."""
+"""Reads the state of the running parts as JSON, from which the status page and `/api/v1/` are made.
+
+Fields are added and never removed. Times are unix seconds, durations are seconds, rates are requests a second, targets
+are counted once for each collector, and an unknown value is null.
+"""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from exporter.clock import Clocks
 from exporter.explain.explainer import Explainer
@@ -11,13 +16,30 @@ from exporter.metric import label_value
 from exporter.polling.scheduler import Schedule
 from exporter.targets.registry import Registry
 from exporter.targets.target import Target, TargetKey
-from exporter.web import status_models as views
-from exporter.web.status_models import UNWELL, State, credential_of
-from exporter.web.target_query import FilterValues, Pair, TargetQuery, state_of
+from exporter.web.target_query import UNWELL, FilterValues, Pair, State, TargetQuery, state_of
 
 SLOWEST_TICK = 30.0
 MOST_FAILURES = 50
 MOST_REFUSALS = 3
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerView:
+    """The durable counters.
+
+    Attributes:
+        durable: whether they are kept in a file or a database; otherwise they start at 0 with the process.
+        saves: whether the last write succeeded.
+        fault: why it failed; empty if it succeeded.
+        set_aside: unix seconds at which damaged state was last found in this run; None if that never happened.
+    """
+
+    durable: bool
+    saves: bool
+    fault: str
+    set_aside: float | None
 
 
 class Census:
@@ -27,19 +49,16 @@ class Census:
         failures: account, collector and reason → the number of targets that fail so, and the one that was polled last.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, pairs: Iterable[Pair]) -> None:
         self._counts: Counter[tuple[str, str, State]] = Counter()
         self.failures: dict[tuple[str, str, str], tuple[int, Pair]] = {}
-
-    def take_in(self, pair: Pair) -> None:
-        """Count a target."""
-        key, status = pair
-        state, account = state_of(status), status.target.client_name
-        self._counts[account, key.collector, state] += 1
-        if state in UNWELL:
-            alike = (account, key.collector, status.reason or state)
-            times, newest = self.failures.get(alike, (0, pair))
-            self.failures[alike] = (times + 1, max(newest, pair, key=lambda known: known[1].polled))
+        for key, status in pairs:
+            state, account = state_of(status), status.target.client_name
+            self._counts[account, key.collector, state] += 1
+            if state in UNWELL:
+                alike = account, key.collector, status.reason or state
+                times, newest = self.failures.get(alike, (0, (key, status)))
+                self.failures[alike] = times + 1, max(newest, (key, status), key=lambda pair: pair[1].polled)
 
     def count(self, *states: State, account: str | None = None, collector: str | None = None) -> int:
         """Return the number of targets in these states (in all, if none is given), of an account or a collector."""
@@ -85,7 +104,7 @@ class View:
     spare: Callable[[], str] = str
     unproven: Callable[[], str] = str
     withholds: Callable[[], str] = str
-    ledger: Callable[[], views.LedgerView | None] = lambda: None
+    ledger: Callable[[], LedgerView | None] = lambda: None
     clock_offset: Callable[[str], float | None] = lambda _account: None
     _was_ready: bool = False
 
@@ -143,40 +162,41 @@ class View:
         """Return whether a target of this key is polled."""
         return bool(self.registry.find(key)) or any(known.target.label == key for known, _ in self.store.statuses())
 
-    def targets(self, query: TargetQuery, pairs: Sequence[Pair] = ()) -> tuple[views.TargetsView, Census]:
+    def targets(self, query: TargetQuery, pairs: Sequence[Pair] = ()) -> tuple[Json, Census]:
         """Return the targets that a query finds, of these or of all, and their counts in every state."""
         pairs = pairs or list(self.store.statuses())
-        found: list[Pair] = []
-        census = Census()
-        for pair in pairs:
-            if query.admits(pair):
-                census.take_in(pair)
-                if not query.states or state_of(pair[1]) in query.states:
-                    found.append(pair)
-        now = self.clocks.wall()
+        admitted = [pair for pair in pairs if query.admits(pair)]
+        found = [pair for pair in admitted if not query.states or state_of(pair[1]) in query.states]
         page = query.arrange(found)[query.offset : query.offset + query.limit]
-        rows = [self._target(pair, now) for pair in page]
-        return views.TargetsView(len(pairs), len(found), query.offset, query.limit, tuple(rows)), census
+        answer = {
+            "total": len(pairs),
+            "matched": len(found),
+            "offset": query.offset,
+            "limit": query.limit,
+            "targets": [self._target(pair) for pair in page],
+        }
+        return answer, Census(admitted)
 
-    def _target(self, pair: Pair, now: float) -> views.TargetView:
+    def _target(self, pair: Pair) -> Json:
+        """Return a target as one collector sees it; `reason` is one word for its failure."""
         key, status = pair
         state = state_of(status)
-        return views.TargetView(
-            account=label_value(status.target.client_name),
-            collector=key.collector,
-            target=label_value(key.target.label),
-            name=label_value(status.target.name),
-            zone=self._zone_of(status.target),
-            state=state,
-            reason=status.reason,
-            message=label_value(status.message),
-            last_success=status.success or None,
-            last_poll=status.polled or None,
-            age=now - status.success if status.success else None,
-            duration=status.duration if status.polled else None,
+        return {
+            "account": label_value(status.target.client_name),
+            "collector": key.collector,
+            "target": label_value(key.target.label),
+            "name": label_value(status.target.name),
+            "zone": self._zone_of(status.target),
+            "state": state,
+            "reason": status.reason,
+            "message": label_value(status.message),
+            "last_success": status.success or None,
+            "last_poll": status.polled or None,
+            "age": self.clocks.wall() - status.success if status.success else None,
+            "duration": status.duration if status.polled else None,
             # The chart of a stale target is not drawn.
-            chart=() if state is State.STALE else status.chart,
-        )
+            "chart": [] if state is State.STALE else list(status.chart),
+        }
 
     def _zone_of(self, target: Target) -> str:
         """Return the name of the shield zone to which a target belongs, or its label; empty if it belongs to none."""
@@ -184,78 +204,80 @@ class View:
         key = TargetKey.of(target.account, "shield_zone", zone_id)
         return label_value(self.registry.name_of(key) or key.label) if zone_id else ""
 
-    def status(self, pairs: Sequence[Pair] = ()) -> views.StatusView:
+    def status(self, pairs: Sequence[Pair] = ()) -> Json:
         """Return the state of the whole exporter; `pairs` are all targets, if they are known already."""
-        census = Census()
-        for pair in pairs or list(self.store.statuses()):
-            census.take_in(pair)
-        schedule = self.schedule()
-        failures = tuple(self._failures(census))
-        loaded, faults = self.config()
+        census, schedule = Census(pairs or self.store.statuses()), self.schedule()
+        failures = self._failures(census)
+        (loaded, faults), ledger = self.config(), self.ledger()
         waits_for, ailment = self.waits_for(), self.ailment()
-        return views.StatusView(
-            version=self.version,
-            started=self.started,
-            now=self.clocks.wall(),
-            ready=not waits_for,
-            waits_for=waits_for,
-            spare=self.spare(),
-            healthy=not ailment,
-            ailment=ailment,
-            shard=self.registry.shard.index,
-            shards=self.registry.shard.total,
-            series=self.series(),
-            config_loaded=loaded,
-            config_faults=faults,
-            unmatched_budgets=self.unmatched_budgets(),
-            ledger=self.ledger(),
-            targets={state: census.count(state) for state in State},
-            accounts=tuple(self._accounts(schedule, census, failures)),
-            collectors=tuple(self._collectors(schedule, census)),
-            failures=failures,
-        )
+        return {
+            "version": self.version,
+            "started": self.started,
+            "now": self.clocks.wall(),
+            "ready": not waits_for,
+            "waits_for": waits_for,
+            "spare": self.spare(),
+            "healthy": not ailment,
+            "ailment": ailment,
+            "shard": self.registry.shard.index,
+            "shards": self.registry.shard.total,
+            "series": self.series(),
+            "config_loaded": loaded,
+            "config_faults": faults,
+            "unmatched_budgets": self.unmatched_budgets(),
+            "ledger": None if ledger is None else asdict(ledger),
+            "targets": {state: census.count(state) for state in State},
+            "accounts": [self._account(name, schedule, census, failures) for name in schedule.accounts],
+            "collectors": [self._collector(name, schedule, census) for name in schedule.plans],
+            "failures": failures,
+        }
 
-    def _failures(self, census: Census) -> Iterator[views.FailureView]:
-        """Yield the groups of failing targets, the newest first."""
+    def _failures(self, census: Census) -> list[Json]:
+        """Return the groups of failing targets, the newest first, each with the target that was polled last."""
         newest_first = sorted(census.failures.items(), key=lambda item: -item[1][1][1].polled)
+        failures = []
         for (_, _, reason), (number, pair) in newest_first[:MOST_FAILURES]:
-            of = self._target(pair, 0.0)
-            yield views.FailureView(
-                of.account, of.collector, reason, number, of.target, of.name, of.zone, of.message, pair[1].polled
-            )
+            one = self._target(pair)
+            shown = {name: one[name] for name in ("target", "name", "zone", "message")}
+            of = {"account": one["account"], "collector": one["collector"], "reason": reason, "targets": number}
+            failures.append({**of, **shown, "last_poll": pair[1].polled})
+        return failures
 
-    def _accounts(
-        self, schedule: Schedule, census: Census, failures: Sequence[views.FailureView]
-    ) -> Iterator[views.AccountView]:
-        known = self.account_up()
-        for name, account in schedule.accounts.items():
-            budget = account.client.rate_limiter
-            failing = census.count(*UNWELL, account=name)
-            # A database's last answer is not kept; it is up if one of its targets is up.
-            is_up = known.get(name, not failing or census.count(State.OK, account=name) > 0)
-            yield views.AccountView(
-                account=name,
-                up=is_up,
-                reason="" if is_up else next((found.reason for found in failures if found.account == name), ""),
-                budget=budget.effective_rate,
-                demand=schedule.intervals.demand.get(name, 0.0),
-                limits=account.capacity.limits(),
-                paused=budget.pause(),
-                max_in_flight=budget.max_in_flight,
-                targets=census.count(account=name),
-                failing=failing,
-                clock_offset=self.clock_offset(name),
-            )
+    def _account(self, name: str, schedule: Schedule, census: Census, failures: Sequence[Json]) -> Json:
+        """Return an account or a database; of its `limits` by the keys of the configuration, the lowest applies."""
+        account, budget = schedule.accounts[name], schedule.accounts[name].client.rate_limiter
+        failing = census.count(*UNWELL, account=name)
+        # A database's last answer is not kept; it is up if one of its targets is up.
+        is_up = self.account_up().get(name, not failing or census.count(State.OK, account=name) > 0)
+        reason = "" if is_up else next((one["reason"] for one in failures if one["account"] == name), "")
+        return {
+            "account": name,
+            "up": is_up,
+            "reason": reason,
+            "budget": budget.effective_rate,
+            "demand": schedule.intervals.demand.get(name, 0.0),
+            "limits": account.capacity.limits(),
+            "paused": budget.pause(),
+            "max_in_flight": budget.max_in_flight,
+            "targets": census.count(account=name),
+            "failing": failing,
+            "clock_offset": self.clock_offset(name),
+        }
 
-    def _collectors(self, schedule: Schedule, census: Census) -> Iterator[views.CollectorView]:
-        now = self.clocks.monotonic()
-        for name, plan in schedule.plans.items():
-            yield views.CollectorView(
-                collector=name,
-                interval=plan.interval,
-                effective_interval=schedule.intervals.slowest(name),
-                targets=census.count(collector=name),
-                failing=census.count(*UNWELL, collector=name),
-                next_run=max(0.0, schedule.next_due(name) - now),
-                last_duration=schedule.durations.get(name),
-            )
+    def _collector(self, name: str, schedule: Schedule, census: Census) -> Json:
+        """Return a collector; `next_run` is the time until its next target is due."""
+        return {
+            "collector": name,
+            "interval": schedule.plans[name].interval,
+            "effective_interval": schedule.intervals.slowest(name),
+            "targets": census.count(collector=name),
+            "failing": census.count(*UNWELL, collector=name),
+            "next_run": max(0.0, schedule.next_due(name) - self.clocks.monotonic()),
+            "last_duration": schedule.durations.get(name),
+        }
+
+
+def credential_of(account: str) -> str:
+    """Name the credential of an account or a database, on one line."""
+    kind, _, name = " ".join(account.split()).partition(":")
+    return f"token of database {name}" if kind == "database" and name else f"key of account {' '.join(account.split())}"

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from enum import StrEnum
 from typing import NamedTuple
 from urllib.parse import urlencode
 
 from exporter.exposition.store import Status
 from exporter.targets.target import PollKey
-from exporter.web.status_models import State
 
 MOST_ROWS = 1000
 # The status page begins with these rows; failing targets come first.
@@ -18,6 +18,22 @@ LONGEST_SEARCH = 200
 MOST_WORDS = 10
 _DECIMALS = 9
 _LONGEST_NAME = 200
+
+
+class State(StrEnum):
+    """The state of a target with one collector; the order is that in which targets are sorted.
+
+    A stale one has failed for so long that its series are gone, and a pending one is not polled yet.
+    """
+
+    FAILING = "failing"
+    STALE = "stale"
+    PENDING = "pending"
+    OK = "ok"
+
+
+# The states that are counted as failing.
+UNWELL = (State.FAILING, State.STALE)
 _STATES = {state: rank for rank, state in enumerate(State)}
 
 Pair = tuple[PollKey, Status]

@@ -13,7 +13,7 @@ async def test_a_database_is_up_while_one_of_its_targets_succeeds() -> None:
         database = Target("", "database", "orders", "orders")
 
         async def is_up() -> bool:
-            return setup.view().status().accounts[0].up
+            return bool(setup.view().status()["accounts"][0]["up"])
 
         assert await is_up()
         setup.fail(query, "database_queries")
@@ -23,7 +23,7 @@ async def test_a_database_is_up_while_one_of_its_targets_succeeds() -> None:
         setup.fail(database, "database", reason="refused")
         assert not await is_up()
         found, _ = setup.view().targets(TargetQuery(accounts=("database:orders",)))
-        assert [row.account for row in found.targets] == ["database:orders"] * 2
+        assert [row["account"] for row in found["targets"]] == ["database:orders"] * 2
 
 
 @pytest.mark.parametrize("is_discovered", [True, False])
@@ -63,7 +63,7 @@ async def test_a_spare_is_ready_when_it_could_take_a_shard() -> None:
         waits_for.append(view.waits_for())
         status = view.status()
     assert waits_for == ["the state's database has not answered", ""]
-    assert (status.ready, status.shard, status.spare) == (True, None, "spare: 2 of 2 shards are held")
+    assert (status["ready"], status["shard"], status["spare"]) == (True, None, "spare: 2 of 2 shards are held")
 
 
 @pytest.mark.parametrize(("names", "more"), [(("a\nb", "c", "d"), ""), (("a\nb", *"cdef"), ", 2 more are refused")])

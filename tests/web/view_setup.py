@@ -27,8 +27,7 @@ from exporter.targets.target import Target
 from exporter.telemetry import Telemetry
 from exporter.web.app import create_app
 from exporter.web.server import WebServer
-from exporter.web.status import View
-from exporter.web.status_models import LedgerView
+from exporter.web.status import LedgerView, View
 from exporter.wiring.clients import client_of
 from tests.exporter_parts import START, at_once
 from tests.polled import fail, succeed

@@ -12,11 +12,18 @@ from exporter.assets.shipped import REPOSITORY
 from exporter.explain.cause import Cause, moment
 from exporter.platform.errors import RateLimited
 from exporter.web.page import wording
-from exporter.web.page.assets import Asset
 from exporter.web.page.wording import compact, count, plural
-from exporter.web.status import Census
-from exporter.web.status_models import UNWELL, FailureView, State, StatusView, TargetsView, credential_of
-from exporter.web.target_query import LONGEST_SEARCH, MOST_ROWS, PAGE_ROWS, PAGE_SORT, FilterValues, TargetQuery
+from exporter.web.status import Census, Json, credential_of
+from exporter.web.target_query import (
+    LONGEST_SEARCH,
+    MOST_ROWS,
+    PAGE_ROWS,
+    PAGE_SORT,
+    UNWELL,
+    FilterValues,
+    State,
+    TargetQuery,
+)
 
 # How often an open page reloads; longer pages cost more, and reload less often.
 REFRESH_SECONDS = 5
@@ -59,28 +66,24 @@ def sparkline(chart: Sequence[float]) -> dict[str, str]:
     return {"title": title, "line": "L".join(places[:-1]), "over": places[-2].split()[0], "x": x, "y": y}
 
 
-def verdict(status: StatusView) -> tuple[str, str]:
+def verdict(status: Json) -> tuple[str, str]:
     """Return the sentence about the worst part of the state, after its kind: `ok`, `warn` or `bad`."""
-    counts, unwell = status.targets, status.unwell
-    pending, ok, total = counts[State.PENDING], counts[State.OK], plural(sum(counts.values()), "target")
+    failing, stale, pending, ok = (status["targets"][state] for state in State)
+    unwell, total = failing + stale, plural(sum(status["targets"].values()), "target")
+    fail = ("is stale" if stale else "fails") if unwell == 1 else "fail"
+    if stale and unwell > 1:
+        fail += f", {count(stale) if failing else 'all'} of them stale"
     worst_first = (
-        (status.ailment, "bad", f"Unhealthy: {status.ailment}."),
-        (unwell, "bad", f"{count(unwell)} of {total} {_fail(unwell, counts[State.STALE])}."),
-        (status.waits_for, "warn", f"Not ready: {status.waits_for}."),
-        (status.spare, "warn", f"{status.spare}.".capitalize()),
+        (status["ailment"], "bad", f"Unhealthy: {status['ailment']}."),
+        (unwell, "bad", f"{count(unwell)} of {total} {fail}."),
+        (status["waits_for"], "warn", f"Not ready: {status['waits_for']}."),
+        (status["spare"], "warn", f"{status['spare']}.".capitalize()),
         (pending, "warn", f"{count(pending)} of {total} {'waits' if pending == 1 else 'wait'} for the first poll."),
         (not ok, "warn", "There is nothing to poll."),
         (ok == 1, "ok", "The one target answered its last poll."),
         (True, "ok", f"All {total} answered their last poll."),
     )
     return next((kind, sentence) for holds, kind, sentence in worst_first if holds)
-
-
-def _fail(unwell: int, stale: int) -> str:
-    """Return the end of the sentence: that targets fail, and how many of them are stale."""
-    if unwell == 1:
-        return "is stale" if stale else "fails"
-    return f"fail, {count(stale) if stale < unwell else 'all'} of them stale" if stale else "fail"
 
 
 _FILTERS = (
@@ -137,29 +140,28 @@ def _environment() -> Environment:
 class Pages:
     """Renders the pages; jinja2 escapes every text that is not markup."""
 
-    def __init__(self, assets: Mapping[str, Asset], version: str) -> None:
-        self._shared = {"assets": assets, "version": version}
+    def __init__(self, version: str) -> None:
+        self._version = version
 
-    def status(
-        self, status: StatusView, found: TargetsView, counts: Census, query: TargetQuery, known: FilterValues
-    ) -> str:
+    def status(self, status: Json, found: Json, counts: Census, query: TargetQuery, known: FilterValues) -> str:
         """Render the status page with the targets that a query found.
 
         `counts` has the states of the targets, whatever states the query asks for.
         """
         return self._rendered(
             "status.html",
-            now=status.now,
+            now=status["now"],
             status=status,
+            unwell=sum(status["targets"][state] for state in UNWELL),
             verdict=verdict(status),
-            failures=_alike(status.failures),
+            failures=_alike(status["failures"]),
             shows_account=len(known.accounts) > 1,
             found=found,
             words=_words(found),
             counts=counts,
             query=query,
             known=known,
-            refresh=LONG_REFRESH_SECONDS if len(found.targets) > LONG_PAGE else REFRESH_SECONDS,
+            refresh=LONG_REFRESH_SECONDS if len(found["targets"]) > LONG_PAGE else REFRESH_SECONDS,
         )
 
     def explanation(self, now: float, absences: Sequence[Mapping[str, object]], others: Mapping[str, str]) -> str:
@@ -171,25 +173,25 @@ class Pages:
         return self._rendered("runbook.html", root="../", name=name, content=content)
 
     def _rendered(self, template: str, *, root: str = "", **values: object) -> str:
-        return _environment().get_template(template).render(root=root, **self._shared, **values)
+        return _environment().get_template(template).render(root=root, version=self._version, **values)
 
 
-def _alike(failures: Sequence[FailureView]) -> list[list[FailureView]]:
+def _alike(failures: Sequence[Json]) -> list[list[Json]]:
     """Group the failures of an account that differ only in their collector, in their order."""
-    alike: dict[tuple[str, str, str], list[FailureView]] = {}
+    alike: dict[tuple[str, str, str], list[Json]] = {}
     for failure in failures:
         # While an account is paused, the messages differ in the seconds that are left.
-        message = "" if failure.reason == RateLimited.reason else failure.message
-        alike.setdefault((failure.account, failure.reason, message), []).append(failure)
+        message = "" if failure["reason"] == RateLimited.reason else failure["message"]
+        alike.setdefault((failure["account"], failure["reason"], message), []).append(failure)
     return list(alike.values())
 
 
-def _words(found: TargetsView) -> str:
+def _words(found: Json) -> str:
     """Describe which of the found targets the page shows."""
-    if not found.targets:
-        return "No target matches." if found.total else "There are no targets yet."
-    matched = plural(found.matched, "target")
-    if len(found.targets) == found.matched:
+    shown = len(found["targets"])
+    if not shown:
+        return "No target matches." if found["total"] else "There are no targets yet."
+    matched = plural(found["matched"], "target")
+    if shown == found["matched"]:
         return matched
-    first, last = found.offset + 1, found.offset + len(found.targets)
-    return f"{count(first)} to {count(last)} of {matched}"
+    return f"{count(found['offset'] + 1)} to {count(found['offset'] + shown)} of {matched}"
