@@ -37,6 +37,12 @@ from dashboards.generator.promql import (
 
 _BUILD = series("edge_exporter_build_info", INSTANCE)
 _LATELY = f"last_over_time({_BUILD}[1d])"
+_DURATION = highest(series("edge_exporter_collector_duration_seconds", INSTANCE), "collector")
+_MISSED = total(own_rate("edge_exporter_collector_missed_runs_total", INSTANCE), "collector")
+_LAG = "edge_exporter_loop_lag_seconds"
+_MEAN_LAG = f"{own_rate(f'{_LAG}_sum', INSTANCE)} / {own_rate(f'{_LAG}_count', INSTANCE)}"
+_FILES = f"{series('process_open_fds', INSTANCE)} / {series('process_max_fds', INSTANCE)}"
+_DROPPED = top(total(f"{series('edge_exporter_series_dropped', INSTANCE)} > 0", "family"), 20)
 _SINCE_SUCCESS = age("edge_target_last_success_timestamp_seconds", ACCOUNT)
 _INTERVAL = highest(series("edge_exporter_collector_interval_seconds", INSTANCE), "collector")
 
@@ -48,6 +54,10 @@ def _of_exporters(expr: str) -> str:
 
 def _last(name: str) -> str:
     return highest(series(name, INSTANCE), "instance")
+
+
+def _happened(name: str, by: str) -> str:
+    return total(own_rate(name, INSTANCE), by) + HAPPENED
 
 
 _RELOAD_WORDS = (Word("1", "in force", Colour.GOOD), Word("0", "REFUSED", Colour.BAD))
@@ -100,10 +110,7 @@ _SCHEDULE = row(
         "At 3 the target's series end. One collector: a failing target, named on the Overview page. All:"
         " the budget is too small, or the account does not answer.",
         Lines(unit="none", decimals=1, steps=warn_then_red(2, 3)),
-        Query(
-            f"{highest(_SINCE_SUCCESS, 'collector')} / on (collector) {_INTERVAL}",
-            "{{collector}}",
-        ),
+        Query(f"{highest(_SINCE_SUCCESS, 'collector')} / on (collector) {_INTERVAL}", "{{collector}}"),
     ),
     panel(
         "Collectors",
@@ -114,19 +121,8 @@ _SCHEDULE = row(
         Table(sort="Took"),
         Column("Collector", label="collector"),
         Column("Interval", _INTERVAL, unit="s", width=110),
-        Column(
-            "Took",
-            highest(series("edge_exporter_collector_duration_seconds", INSTANCE), "collector"),
-            unit="s",
-            width=110,
-        ),
-        Column(
-            "Missed runs",
-            total(own_rate("edge_exporter_collector_missed_runs_total", INSTANCE), "collector"),
-            unit="ops",
-            width=130,
-            steps=warn_from(0.001),
-        ),
+        Column("Took", _DURATION, unit="s", width=110),
+        Column("Missed runs", _MISSED, unit="ops", width=130, steps=warn_from(0.001)),
     ),
     panel(
         "Counts lowered by the platform",
@@ -134,7 +130,7 @@ _SCHEDULE = row(
         "A few are normal. Many at once: the platform has lowered its counts, and the counters are above its charts.",
         Lines(unit="ops", none="No count was lowered.", stack=True),
         Query(
-            total(own_rate("edge_exporter_ledger_corrections_total", INSTANCE), "family") + HAPPENED,
+            _happened("edge_exporter_ledger_corrections_total", "family"),
             "{{family}}",
             quiet="the platform takes back what it had counted",
         ),
@@ -170,11 +166,7 @@ _COST = row(
         Column("Family", label="family"),
         Column(
             "Series",
-            Query(
-                top(total(f"{series('edge_exporter_series_dropped', INSTANCE)} > 0", "family"), 20),
-                "{{family}}",
-                quiet="a metric has more label values than series.max_label_values",
-            ),
+            Query(_DROPPED, "{{family}}", quiet="a metric has more label values than series.max_label_values"),
             width=90,
         ),
     ),
@@ -238,21 +230,14 @@ _PROCESS = row(
         "Open files and sockets of each instance, as a share of its limit.",
         "Near 100 % new connections fail: raise LimitNOFILE, or lower max_in_flight.",
         Lines(unit="percentunit", steps=warn_then_red(0.7, 0.9)),
-        Query(
-            _of_exporters(f"{series('process_open_fds', INSTANCE)} / {series('process_max_fds', INSTANCE)}"),
-            "{{instance}}",
-        ),
+        Query(_of_exporters(_FILES), "{{instance}}"),
     ),
     panel(
         "Loop lag",
         "The delay of the event loop of each instance, on average.",
         "If it stays above 0.1 s, answers and polls wait. Use shards, or give the exporter more CPU.",
         Lines(unit="s", steps=warn_then_red(0.1, 0.5)),
-        Query(
-            f"{own_rate('edge_exporter_loop_lag_seconds_sum', INSTANCE)}"
-            f" / {own_rate('edge_exporter_loop_lag_seconds_count', INSTANCE)}",
-            "{{instance}}",
-        ),
+        Query(_MEAN_LAG, "{{instance}}"),
     ),
     panel(
         "Clock",
@@ -267,7 +252,7 @@ _PROCESS = row(
         "Report the error of the log; the next round has tried again.",
         Lines(unit="ops"),
         Query(
-            total(own_rate("edge_exporter_task_failures_total", INSTANCE), "task") + HAPPENED,
+            _happened("edge_exporter_task_failures_total", "task"),
             "{{task}}",
             quiet="the exporter's own work fails",
         ),

@@ -4,22 +4,37 @@ from dashboards.generator.page import Column, Lines, Query, Table, red_from, war
 from dashboards.generator.panels import panel, row
 from dashboards.generator.promql import ACCOUNT, AT_END, INSTANCE, among, own_rate, series, top, total
 
-API = (ACCOUNT, INSTANCE)
-TABLE_ROWS = 100
+_API = (ACCOUNT, INSTANCE)
+
+
+def _rate(name: str, *by: str) -> str:
+    return total(own_rate(name, *_API), *by)
+
+
+def _value(name: str, *matchers: str, by: tuple[str, ...] = ("account",), at: str = "") -> str:
+    return total(series(name, *_API, *matchers, at=at), *by)
+
+
 # These counters begin at 0 with the process; series of events that never happened are left out.
 HAPPENED = " > 0"
-_A_FAILURE = "a platform call fails"
-_FAILURES = total(own_rate("edge_api_request_failures_total", *API), "account", "operation", "reason")
-_LATENCY = total(own_rate("edge_api_request_duration_seconds_bucket", *API), "le")
-_CAPACITY_AT_END = series("edge_api_capacity_requests_per_second", *API, at=AT_END)
+_DEMAND, _CAPACITY = "edge_api_demand_requests_per_second", "edge_api_capacity_requests_per_second"
+_DURATION = "edge_api_request_duration_seconds"
+_MEAN_DURATION = f"{_rate(f'{_DURATION}_sum', 'operation')} / {_rate(f'{_DURATION}_count', 'operation')}"
+_LATENCY = _rate(f"{_DURATION}_bucket", "le")
+_RETRIES = _rate("edge_api_retries_total", "operation")
+_FAILURES = _rate("edge_api_request_failures_total", "account", "operation", "reason")
+_UNEXPECTED = f"increase({series('edge_api_unexpected_values_total', *_API)}[$__range])"
 # Of many accounts, those that need the largest share of their budget.
-_TIGHTEST = top(
-    f"({total(series('edge_api_demand_requests_per_second', *API, at=AT_END), 'account')}"
-    f" / {total(f'min without (limit) ({_CAPACITY_AT_END})', 'account')})"
-)
-_IN_FLIGHT = total(series("edge_api_capacity_requests_per_second", *API, 'limit="max_in_flight"'), "account", "limit")
-_BUDGET = total(series("edge_api_budget_requests_per_second", *API), "account")
+_CAPACITY_AT_END = total(f"min without (limit) ({series(_CAPACITY, *_API, at=AT_END)})", "account")
+_TIGHTEST = top(f"({_value(_DEMAND, at=AT_END)} / {_CAPACITY_AT_END})")
+_IN_FLIGHT = _value(_CAPACITY, 'limit="max_in_flight"', by=("account", "limit"))
+_BUDGET = _value("edge_api_budget_requests_per_second")
 _LIMITS = f'({_IN_FLIGHT} or label_replace({_BUDGET}, "limit", "requests_per_second", "", ""))'
+
+
+def _of_tightest(expr: str, legend: str) -> Query:
+    return Query(among(expr, _TIGHTEST, "account"), legend)
+
 
 BUDGET = row(
     "Platform API",
@@ -28,19 +43,12 @@ BUDGET = row(
         "API budget",
         "Calls a second by account: what the lower limit of the budget allows, what targets and intervals"
         " ask for, and what is made. The accounts that ask for most of their budget.",
-        "Asked for above what is allowed: polls come late by as much. requests_per_second: raise it if the"
-        " platform bears it. max_in_flight: the platform is slow; raise it, too. Or lengthen intervals, or narrow"
-        " the targets.",
+        "Asked for above what is allowed: polls come late by as much. requests_per_second: raise it if the platform"
+        " bears it. max_in_flight: the platform is slow; raise it, too. Or lengthen intervals, or narrow the targets.",
         Lines(unit="reqps", dashed=(".+: asked for", ".+: allowed by .+")),
-        Query(
-            among(total(own_rate("edge_api_requests_total", *API), "account"), _TIGHTEST, "account"),
-            "{{account}}: made",
-        ),
-        Query(
-            among(total(series("edge_api_demand_requests_per_second", *API), "account"), _TIGHTEST, "account"),
-            "{{account}}: asked for",
-        ),
-        Query(among(f"bottomk by (account) (1, {_LIMITS})", _TIGHTEST, "account"), "{{account}}: allowed by {{limit}}"),
+        _of_tightest(_rate("edge_api_requests_total", "account"), "{{account}}: made"),
+        _of_tightest(_value(_DEMAND), "{{account}}: asked for"),
+        _of_tightest(f"bottomk by (account) (1, {_LIMITS})", "{{account}}: allowed by {{limit}}"),
     ),
     panel(
         "Waiting for the budget",
@@ -48,10 +56,7 @@ BUDGET = row(
         " account; those that ask for most of their budget.",
         "Above 1 on average a call is always waiting: the budget is too small for what is asked.",
         Lines(unit="s", axis="per second"),
-        Query(
-            among(total(own_rate("edge_api_throttled_seconds_total", *API), "account"), _TIGHTEST, "account"),
-            "{{account}}",
-        ),
+        _of_tightest(_rate("edge_api_throttled_seconds_total", "account"), "{{account}}"),
     ),
     panel(
         "Failures now",
@@ -63,7 +68,7 @@ BUDGET = row(
         Column("Reason", label="reason", width=120),
         Column(
             "Failures",
-            Query(top(f"({_FAILURES}{HAPPENED})", TABLE_ROWS), quiet=_A_FAILURE),
+            Query(top(f"({_FAILURES}{HAPPENED})", 100), quiet="a platform call fails"),
             unit="reqps",
             steps=red_from(0.001),
             width=110,
@@ -77,30 +82,16 @@ BUDGET = row(
         " in flight, as max_in_flight is rate times duration. Retries without failures were successful.",
         Table(sort="Calls"),
         Column("Operation", label="operation"),
-        Column(
-            "Calls", top(total(own_rate("edge_api_requests_total", *API), "operation"), 20), unit="reqps", width=115
-        ),
-        Column(
-            "Duration",
-            f"{total(own_rate('edge_api_request_duration_seconds_sum', *API), 'operation')}"
-            f" / {total(own_rate('edge_api_request_duration_seconds_count', *API), 'operation')}",
-            unit="s",
-            width=115,
-        ),
-        Column(
-            "Retries",
-            total(own_rate("edge_api_retries_total", *API), "operation"),
-            unit="reqps",
-            steps=warn_from(0.001),
-            width=115,
-        ),
+        Column("Calls", top(_rate("edge_api_requests_total", "operation"), 20), unit="reqps", width=115),
+        Column("Duration", _MEAN_DURATION, unit="s", width=115),
+        Column("Retries", _RETRIES, unit="reqps", steps=warn_from(0.001), width=115),
     ),
     panel(
         "Calls by status",
         "Calls a second by HTTP status.",
         "429 is the platform's own limit: lower the budget below it. 5xx is the platform's trouble.",
         Lines(unit="reqps", stack=True),
-        Query(total(own_rate("edge_api_requests_total", *API), "code"), "{{code}}"),
+        Query(_rate("edge_api_requests_total", "code"), "{{code}}"),
     ),
     panel(
         "Latency by share",
@@ -121,12 +112,7 @@ BUDGET = row(
         Column(
             "Values",
             Query(
-                top(
-                    total(
-                        f"increase({series('edge_api_unexpected_values_total', *API)}[$__range])", "operation", "field"
-                    ),
-                    50,
-                ),
+                top(total(_UNEXPECTED, "operation", "field"), 50),
                 quiet="the platform sends a value that the interface document does not list",
             ),
             decimals=0,

@@ -231,9 +231,8 @@ _FAILURES = row(
     panel(
         "Failed calls by reason",
         "Platform calls that failed, by reason, over all accounts chosen.",
-        "The reason is the cause: `unauthorized`, `forbidden` and `credential` are the key, `rate_limited` the"
-        " budget, `timeout`, `refused` and `name` the network, `not_json` and `wrong_shape` an answer that could"
-        " not be read.",
+        "The reason is the cause: `unauthorized`, `forbidden` and `credential` are the key, `rate_limited` the budget,"
+        " `timeout`, `refused` and `name` the network, `not_json` and `wrong_shape` an answer that could not be read.",
         Lines(unit="reqps", none="No call failed.", stack=True),
         Query(
             # These counters begin at 0 with the process; series of events that never happened are left out.

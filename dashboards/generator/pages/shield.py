@@ -202,9 +202,8 @@ _BREACHES = row(
     panel(
         "Breaches by action",
         "Breaches a minute by what was done: logged, challenged or blocked.",
-        "A short peak of blocked requests is an attack that was stopped. If breaches are logged for a long"
-        " time,"
-        " the limit only logs: consider challenging.",
+        "A short peak of blocked requests is an attack that was stopped. If breaches are logged for a long time, the"
+        " limit only logs: consider challenging.",
         Lines(unit="suffix: per min", stack=True, painted=ACTION_PAINT),
         Query(f"60 * {total(_BREACH_RATE, 'action')}", "{{action}}"),
     ),
