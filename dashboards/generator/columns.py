@@ -12,6 +12,8 @@ SCRIPT = Column("Script", label="script", link=links.to(links.SCRIPTS, account="
 _SHIELD_ZONE = links.to(links.SHIELD, account="Account", shield_zone="Zone")
 SHIELD_ZONE = Column("Zone", label="shield_zone_id", width=70, link=_SHIELD_ZONE)
 PULL_ZONE = Column("Pull zone", label="pull_zone", link=_SHIELD_ZONE)
+OF_ZONE, OF_SCRIPT = (ACCOUNT, ZONE_ID, DOMAIN), (ACCOUNT, SCRIPT_ID, SCRIPT)
+OF_SHIELD_ZONE = (ACCOUNT, SHIELD_ZONE, PULL_ZONE)
 
 
 def share(title: str, query: str | Query, width: int | None = None) -> Column:

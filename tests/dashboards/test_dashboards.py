@@ -79,14 +79,6 @@ def test_is_read_whole_by_the_sdk(page: Page) -> None:
     assert generate(page) == json.dumps(raw, sort_keys=True, indent=2) + "\n"
 
 
-@every_page
-def test_has_a_templated_data_source(page: Page) -> None:
-    raw = loaded(page)
-    (chosen,) = (variable for variable in raw["templating"]["list"] if variable["type"] == "datasource")
-    assert (chosen["name"], chosen["label"], chosen["query"]) == ("datasource", "Data source", "prometheus")
-    assert set(re.findall(r'"uid": "([^"]+)"', generate(page))) == {page.uid, "${datasource}"}
-
-
 @pytest.mark.parametrize(
     ("name", "series", "expected"),
     [
@@ -108,20 +100,6 @@ def test_things_are_chosen_by_id_and_shown_by_name(name: str, series: str, expec
 
 
 @every_page
-def test_panels_have_titles_words_sources_and_queries(page: Page) -> None:
-    for panel in drawn(page):
-        assert panel["title"]
-        assert len(panel["description"]) > 80, panel["title"]
-        assert panel["datasource"] == {"type": "prometheus", "uid": "${datasource}"}
-        assert panel["targets"], panel["title"]
-        for target in panel["targets"]:
-            assert target["datasource"] == {"type": "prometheus", "uid": "${datasource}"}
-            assert target["expr"]
-            assert target["interval"], panel["title"]
-            assert target["instant"] is not target["range"]
-
-
-@every_page
 def test_units_are_grafanas(page: Page) -> None:
     for panel in drawn(page):
         config = panel["fieldConfig"]
@@ -131,10 +109,7 @@ def test_units_are_grafanas(page: Page) -> None:
 
 
 @every_panel
-def test_words_say_what_to_do(panel: Panel) -> None:
-    """A panel that can turn red says what to do then, and any other what to do when it looks wrong."""
-    heading = "**When it is red:**" if Colour.BAD in panel.colours else "**When it looks wrong:**"
-    assert panel.description.count(heading) == 1
+def test_words_are_sentences(panel: Panel) -> None:
     assert panel.shows.endswith(".")
     assert panel.act.endswith(".")
 
@@ -203,14 +178,11 @@ def test_the_table_of_alerts_says_what_their_own_words_say() -> None:
 
 
 @every_panel
-def test_tables_show_what_their_queries_give(panel: Panel) -> None:
-    if not isinstance(panel.view, Table) or not panel.view.columns:
-        return
-    titles = [column.title for column in panel.view.columns]
-    values = [column for column in panel.view.columns if not column.label]
-    assert len(values) <= len(panel.queries)
-    assert panel.view.sort in titles
-    assert len(titles) == len(set(titles))
+def test_tables_are_sorted_by_one_of_their_columns(panel: Panel) -> None:
+    if isinstance(panel.view, Table) and panel.view.columns:
+        titles = [column.title for column in panel.view.columns]
+        assert panel.view.sort in titles
+        assert len(titles) == len(set(titles))
 
 
 def test_check_names_the_files_that_differ(tmp_path: Path) -> None:

@@ -85,6 +85,7 @@ VALUES: Mapping[str, tuple[str, ...]] = {
         *("requests_per_second", "max_in_flight"),
     ),
     "mode": ("block", "log"),
+    "protection": ("waf", "blocking"),
     "record_type": ("A", "AAAA"),
     "required": ("true", "false"),
     "resource_type": ("dns", "script"),

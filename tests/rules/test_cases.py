@@ -33,19 +33,6 @@ def test_a_case_shows_an_alert_quiet_then_firing_then_resolved(name: str) -> Non
 
 
 @BY_NAME
-def test_a_case_asks_about_no_other_alert(name: str) -> None:
-    assert {check["alertname"] for check in checks(name)} == {name}
-
-
-@BY_NAME
-def test_an_alert_on_accounts_has_a_case_with_two_and_one_on_instances_with_two(name: str) -> None:
-    given = " ".join(series(name))
-    accounts = set(re.findall(r'\baccount="(\w+)"', given))
-    instances = set(re.findall(r'\binstance="([^"]+)"', given))
-    assert len(accounts) >= 2 or len(instances) >= 2
-
-
-@BY_NAME
 def test_a_summary_names_what_a_person_knows_and_no_id_where_a_name_is_known(name: str) -> None:
     """Promtool compares the summaries of the cases with those that it renders."""
     fired = [alert for check in checks(name) for alert in check.get("exp_alerts", [])]

@@ -92,11 +92,6 @@ def test_counters_are_read_as_rates_over_at_least_four_polls(rule: Rule) -> None
         assert part.range.total_seconds() >= 4 * family.polled_every, part.name
 
 
-@for_each("rule", RECORDINGS, name=lambda rule: rule.name)
-def test_a_recorded_series_is_named_by_level_metric_and_operation(rule: Rule) -> None:
-    assert re.fullmatch(r"[a-z_]+:edge_[a-z_]+:[a-z0-9]+", rule.name)
-
-
 def test_what_an_alert_reads_is_recorded_in_its_own_file_before_it() -> None:
     recorded: dict[str, str] = {}
     for rule in load_rules():

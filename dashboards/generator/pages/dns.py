@@ -137,10 +137,7 @@ _QUERIES = row(
         "Queries a second of the zones with the most queries today; how many is chosen at the top.",
         "Click a zone in the table next to it to see it alone.",
         Lines(unit="reqps"),
-        Query(
-            ZONES.among(ZONES.total(ZONES.rate("edge_dns_queries_total")), _BUSIEST),
-            "{{domain}} ({{zone_id}})",
-        ),
+        Query(ZONES.among(ZONES.total(ZONES.rate("edge_dns_queries_total")), _BUSIEST), "{{domain}} ({{zone_id}})"),
     ),
     panel(
         "Zones furthest from usual",
@@ -154,12 +151,7 @@ _QUERIES = row(
         Column("Zone", label="zone_id", hidden=True),
         Column("Off by", ZONES.highest(_DISTANCE), unit="suffix: times", decimals=1, width=115),
         Column(
-            "Pace",
-            ZONES.ranked(_AGAINST_USUAL, _DISTANCE),
-            unit="percentunit",
-            decimals=0,
-            steps=OUT_OF_LINE,
-            width=75,
+            "Pace", ZONES.ranked(_AGAINST_USUAL, _DISTANCE), unit="percentunit", decimals=0, steps=OUT_OF_LINE, width=75
         ),
     ),
     panel(
@@ -196,18 +188,10 @@ _QUERIES = row(
         " Prometheus holds neither, against the share of the day that is over.",
         "A pace far from 100 % on a busy zone is worth a look; early in the UTC day it is rough.",
         Table(sort="Today", height=10),
-        columns.ACCOUNT,
-        columns.ZONE_ID,
-        columns.DOMAIN,
+        *columns.OF_ZONE,
         Column("Today", ZONES.highest(_SHOWN)),
         Column("Usual day", ZONES.ranked(_USUAL, _SHOWN)),
-        Column(
-            "Pace",
-            ZONES.ranked(_AGAINST_USUAL, _SHOWN),
-            unit="percentunit",
-            decimals=0,
-            steps=OUT_OF_LINE,
-        ),
+        Column("Pace", ZONES.ranked(_AGAINST_USUAL, _SHOWN), unit="percentunit", decimals=0, steps=OUT_OF_LINE),
         Column("30 days", ZONES.ranked(_WINDOW, _SHOWN)),
         Column("Now", ZONES.among(ZONES.total(ZONES.rate("edge_dns_queries_total")), _SHOWN), unit="reqps"),
     ),

@@ -43,9 +43,7 @@ SCANS = row(
         "Start a failed scan again at the platform. If it fails again, look at the zone's name servers: a scan"
         " asks them. A stuck scan is the platform's; report it with the job id from the table below.",
         Table(sort="Age", none="No scan failed, and none is stuck."),
-        columns.ACCOUNT,
-        columns.ZONE_ID,
-        columns.DOMAIN,
+        *columns.OF_ZONE,
         Column("State", label="status", words=SCAN_STATES, width=100),
         Column(
             "Age",
@@ -63,9 +61,7 @@ SCANS = row(
         "Zones of which the platform has no scan of records; at most 100.",
         "Start a scan at the platform where one is wanted.",
         Table(sort="Domain", ascending=True, none="Every zone was scanned."),
-        columns.ACCOUNT,
-        columns.ZONE_ID,
-        columns.DOMAIN,
+        *columns.OF_ZONE,
         Query(ZONES.highest(top(f"({_FOUND} == 0)", TABLE_ROWS)), quiet="a zone is listed that was never scanned"),
     ),
     panel(
@@ -73,9 +69,7 @@ SCANS = row(
         "The scans that were created last; at most 100.",
         "Read the state with the age: completed and old is healthy, pending and old is stuck.",
         Table(sort="Created"),
-        columns.ACCOUNT,
-        columns.ZONE_ID,
-        columns.DOMAIN,
+        *columns.OF_ZONE,
         Column("State", label="status", words=SCAN_STATES, width=100),
         columns.moment("Created", SCAN_CREATED, width=115),
         Column("Took", SCAN_DURATION, unit="s", width=85),

@@ -252,9 +252,7 @@ _PROCESS = row(
         "Report the error of the log; the next round has tried again.",
         Lines(unit="ops"),
         Query(
-            _happened("edge_exporter_task_failures_total", "task"),
-            "{{task}}",
-            quiet="the exporter's own work fails",
+            _happened("edge_exporter_task_failures_total", "task"), "{{task}}", quiet="the exporter's own work fails"
         ),
     ),
     folded=True,

@@ -120,21 +120,14 @@ _NOW = row(
         "Shield zones whose web application firewall is off, and was on within the last week.",
         "The table below names them. If it was not meant, switch it on again at the platform.",
         Tile(of=("shield_zones",), trend=False),
-        Query(
-            among_all(findings.waf_off(), _WAF),
-            "zones",
-            step=OWN_METRICS,
-        ),
+        Query(among_all(findings.waf_off(), _WAF), "zones", step=OWN_METRICS),
     ),
     panel(
         "Rate limits in a burst",
         "Rate limits with five times their usual breaches within the last 15 minutes.",
         "The table below names them; the Shield page shows what is done about it.",
         Tile(of=("shield_rate_limits",), steps=warn_from(1)),
-        Query(
-            among_all(findings.bursts(), _LIMITS),
-            "rate limits",
-        ),
+        Query(among_all(findings.bursts(), _LIMITS), "rate limits"),
     ),
     panel(
         "Zones fallen",
@@ -142,11 +135,7 @@ _NOW = row(
         " hour before).",
         "The table below names them: check their delegation and name servers at the registrar.",
         Tile(of=("dns_statistics",), steps=warn_from(1)),
-        Query(
-            among_all(findings.FALLEN, _ZONES),
-            "zones",
-            step=OWN_METRICS,
-        ),
+        Query(among_all(findings.FALLEN, _ZONES), "zones", step=OWN_METRICS),
     ),
     panel(
         "Scans failed",
@@ -154,33 +143,21 @@ _NOW = row(
         "The DNS page lists the scans that need a look.",
         Tile(of=("dns_record_scans",), steps=warn_from(1)),
         # Other pages show these for selected zones or databases, this page for whole accounts.
-        Query(
-            total(gauge("edge_dns_record_scan_status", ACCOUNT, 'status="failed"')),
-            "failed",
-            step=OWN_METRICS,
-        ),
+        Query(total(gauge("edge_dns_record_scan_status", ACCOUNT, 'status="failed"')), "failed", step=OWN_METRICS),
     ),
     panel(
         "Over budget",
         "Edge scripts that have cost more this month than their budget.",
         "The Edge scripts page says what the cost is made of.",
         Tile(of=("scripts",), steps=warn_from(1), none="no budgets"),
-        Query(
-            among_all(findings.OVER_BUDGET, _SCRIPTS),
-            "scripts",
-            step=OWN_METRICS,
-        ),
+        Query(among_all(findings.OVER_BUDGET, _SCRIPTS), "scripts", step=OWN_METRICS),
     ),
     panel(
         "Tags missing",
         "Tags of watch_tags that their image does not have.",
         "Deployments that pull the tag fail: push it again, or watch another.",
         Tile(of=("container_tags",), steps=warn_from(1), none="none watched"),
-        Query(
-            total(f"{gauge('edge_container_image_tag_present', ACCOUNT)} == bool 0"),
-            "tags",
-            step=OWN_METRICS,
-        ),
+        Query(total(f"{gauge('edge_container_image_tag_present', ACCOUNT)} == bool 0"), "tags", step=OWN_METRICS),
     ),
     panel(
         "Databases failing",

@@ -122,10 +122,7 @@ _COSTS = row(
             steps=warn_then_red(0.8, 1),
             none="No script has a monthly_budget_dollars in the configuration.",
         ),
-        Query(
-            top(_OF_BUDGET, 20),
-            _LEGEND,
-        ),
+        Query(top(_OF_BUDGET, 20), _LEGEND),
     ),
     panel(
         "Spending by script",
@@ -170,8 +167,7 @@ _WORK = row(
         "A step at a release mark: profile that release, or roll it back.",
         Lines(unit="s", axis="per request"),
         Query(
-            _SCRIPTS.among(f"{_SCRIPTS.total(_CPU_RATE)} / ({_SCRIPTS.total(_REQUEST_RATE)} > 0)", _HUNGRIEST),
-            _LEGEND,
+            _SCRIPTS.among(f"{_SCRIPTS.total(_CPU_RATE)} / ({_SCRIPTS.total(_REQUEST_RATE)} > 0)", _HUNGRIEST), _LEGEND
         ),
     ),
     panel(
@@ -179,17 +175,11 @@ _WORK = row(
         "The most expensive scripts of the month; at most 100.",
         "Click a script to see it alone.",
         Table(sort="Cost", height=9),
-        columns.ACCOUNT,
-        columns.SCRIPT_ID,
-        columns.SCRIPT,
+        *columns.OF_SCRIPT,
         Column("Cost", _SCRIPTS.highest(_SHOWN), unit="currencyUSD"),
         Column("Projected", _SCRIPTS.ranked(_PROJECTED, _SHOWN), unit="currencyUSD"),
         Column("Budget", _SCRIPTS.ranked(_BUDGET, _SHOWN), unit="currencyUSD"),
-        columns.share(
-            "Projected of budget",
-            _SCRIPTS.among(_OF_BUDGET, _SHOWN),
-            width=190,
-        ),
+        columns.share("Projected of budget", _SCRIPTS.among(_OF_BUDGET, _SHOWN), width=190),
         Column("Requests", _SCRIPTS.ranked(_REQUESTS, _SHOWN)),
         Column("CPU", _SCRIPTS.ranked(_CPU, _SHOWN), unit="s"),
         Column(
@@ -198,10 +188,7 @@ _WORK = row(
             unit="currencyUSD",
             width=155,
         ),
-        Column(
-            "Pull zones",
-            _SCRIPTS.ranked(_SCRIPTS.gauge("edge_script_linked_pull_zones"), _SHOWN),
-        ),
+        Column("Pull zones", _SCRIPTS.ranked(_SCRIPTS.gauge("edge_script_linked_pull_zones"), _SHOWN)),
     ),
 )
 
@@ -224,16 +211,9 @@ _RELEASES = row(
         Column("Branch", label="branch", width=85),
         Column("Host", label="default_hostname"),
         Column("System host", label="system_hostname"),
+        Column("Deleted", _SCRIPTS.ranked(_SCRIPTS.gauge("edge_script_deleted"), _LATEST), words=YES_OR_NO, width=90),
         Column(
-            "Deleted",
-            _SCRIPTS.ranked(_SCRIPTS.gauge("edge_script_deleted"), _LATEST),
-            words=YES_OR_NO,
-            width=90,
-        ),
-        Column(
-            "Variables",
-            _SCRIPTS.among(_SCRIPTS.total(_SCRIPTS.gauge("edge_script_variables")), _LATEST),
-            width=105,
+            "Variables", _SCRIPTS.among(_SCRIPTS.total(_SCRIPTS.gauge("edge_script_variables")), _LATEST), width=105
         ),
         Column(
             "Required",

@@ -128,10 +128,7 @@ _NOW = row(
         "The table of what is blocked names them: decide between an attack (leave it blocked) and a limit that is"
         " too low for its traffic (raise it).",
         Tile(of=("shield_rate_limits",), steps=warn_from(1)),
-        Query(
-            among_all(findings.bursts(SHIELD_ZONE), _OVERALL),
-            "rate limits",
-        ),
+        Query(among_all(findings.bursts(SHIELD_ZONE), _OVERALL), "rate limits"),
     ),
     panel(
         "WAF switched off",
@@ -185,17 +182,10 @@ _BREACHES = row(
         replace(columns.SHIELD_ZONE, hidden=True),
         columns.PULL_ZONE,
         Column("Rate limit", label="rate_limit"),
-        columns.share(
-            "Of usual",
-            Query(with_pull_zone(_MOST_AGAINST_USUAL), step=_STEP),
-            width=96,
-        ),
+        columns.share("Of usual", Query(with_pull_zone(_MOST_AGAINST_USUAL), step=_STEP), width=96),
         Column("Today", LIMITS.among(_LIMIT_TODAY, _MOST_AGAINST_USUAL), width=72),
         Column(
-            "Usual day",
-            LIMITS.among(f"{LIMITS.highest(_OVERALL)} / 28", _MOST_AGAINST_USUAL),
-            decimals=0,
-            width=104,
+            "Usual day", LIMITS.among(f"{LIMITS.highest(_OVERALL)} / 28", _MOST_AGAINST_USUAL), decimals=0, width=104
         ),
         Column("Last hour", LIMITS.among(LIMITS.total(_LAST_HOUR), _MOST_AGAINST_USUAL), decimals=0, width=104),
     ),
@@ -250,9 +240,7 @@ _ZONES = row(
         "Before it ends, read what the zone logged and make exceptions for what is yours: from then on it"
         " blocks. Below zero, learning was left on: end it at the platform.",
         Table(sort="Left", ascending=True, none="No zone is learning, or none has an end."),
-        columns.ACCOUNT,
-        columns.SHIELD_ZONE,
-        columns.PULL_ZONE,
+        *columns.OF_SHIELD_ZONE,
         Column("Left", ZONES.highest(bottom(_LEARNING_LEFT, 50)), unit="s", steps=red_then_warn(0, 2 * 86400)),
         Query(ZONES.ranked(INFO, bottom(_LEARNING_LEFT, 50), "pull_zone")),
     ),
@@ -262,9 +250,7 @@ _ZONES = row(
         "Off and not learning: nothing protects the pull zone. Many disabled or log-only rules weaken the WAF:"
         " check whether each is still needed.",
         Table(sort="Zone", ascending=True, height=9),
-        columns.ACCOUNT,
-        columns.SHIELD_ZONE,
-        columns.PULL_ZONE,
+        *columns.OF_SHIELD_ZONE,
         Column("Plan", label="plan"),
         Column("WAF", ZONES.ranked(_WAF, _ZONE_SHOWN), words=ON_OR_OFF, width=70),
         Column("WAF mode", label="waf_mode", width=100, words=MODE_WORDS),

@@ -69,11 +69,7 @@ RULES = row(
         replace(columns.PULL_ZONE, width=105),
         Column("Id", label="rule_id", width=60),
         Column("Rule", label="rule"),
-        Column(
-            "Conditions",
-            with_pull_zone(_of_rules("edge_shield_waf_custom_rule_conditions")),
-            width=115,
-        ),
+        Column("Conditions", with_pull_zone(_of_rules("edge_shield_waf_custom_rule_conditions")), width=115),
         Query(_of_rules("edge_shield_waf_custom_rule_info")),
     ),
     panel(
@@ -81,9 +77,7 @@ RULES = row(
         "Access lists of the configuration, the longest first; at most 100. Changes are marked on graphs.",
         "Compare a change that no one of you made with what the list should hold.",
         Table(sort="Entries", height=6, none="The configuration names no access_lists."),
-        columns.ACCOUNT,
-        columns.SHIELD_ZONE,
-        columns.PULL_ZONE,
+        *columns.OF_SHIELD_ZONE,
         Column("Access list", label="access_list"),
         Column("Entries", with_pull_zone(LISTS.highest(_LISTS_SHOWN))),
         columns.moment(
@@ -123,11 +117,7 @@ GUARDIANS = row(
         Table(sort="Signal", ascending=True, none="No zone's plan has bot detection."),
         Column("Signal", label="signal"),
         Column("Sensitivity", label="level", words=MODE_WORDS),
-        Column(
-            "Zones",
-            _SENSITIVITIES,
-            width=80,
-        ),
+        Column("Zones", _SENSITIVITIES, width=80),
     ),
     panel(
         "API guardians",
@@ -135,9 +125,7 @@ GUARDIANS = row(
         " length of a pattern; at most 100.",
         "A schema near its limits of fields, depth, nodes or patterns is refused when it next grows.",
         Table(sort="Endpoints", none="No zone has an API guardian."),
-        columns.ACCOUNT,
-        columns.SHIELD_ZONE,
-        columns.PULL_ZONE,
+        *columns.OF_SHIELD_ZONE,
         Column("Title", label="title"),
         Column("Version", label="version", width=90),
         Column(
@@ -149,18 +137,13 @@ GUARDIANS = row(
         Column("Endpoints", ZONES.among(_ENDPOINTS, _GUARDIAN_SHOWN)),
         Column("Enabled", ZONES.among(ZONES.total(_ENDPOINTS_ON), _GUARDIAN_SHOWN)),
         Column("At most", ZONES.among(_guardian_limit("endpoints"), _GUARDIAN_SHOWN)),
-        columns.share(
-            "Used",
-            ZONES.among(_GUARDIAN_USED, _GUARDIAN_SHOWN),
-            width=80,
-        ),
+        columns.share("Used", ZONES.among(_GUARDIAN_USED, _GUARDIAN_SHOWN), width=80),
         Column("Fields", ZONES.among(_guardian_limit("fields_per_type"), _GUARDIAN_SHOWN), width=85),
         Column("Depth", ZONES.among(_guardian_limit("nesting_depth"), _GUARDIAN_SHOWN), width=80),
         Column("Nodes", ZONES.among(_guardian_limit("schema_nodes"), _GUARDIAN_SHOWN), width=80),
         Column("Pattern", ZONES.among(_guardian_limit("regex_length"), _GUARDIAN_SHOWN)),
         columns.moment(
-            "Updated",
-            ZONES.ranked(ZONES.gauge("edge_shield_api_guardian_updated_timestamp_seconds"), _GUARDIAN_SHOWN),
+            "Updated", ZONES.ranked(ZONES.gauge("edge_shield_api_guardian_updated_timestamp_seconds"), _GUARDIAN_SHOWN)
         ),
         Query(with_pull_zone(ZONES.highest(_GUARDIAN_SHOWN, "title", "version"))),
     ),

@@ -57,12 +57,7 @@ STATES = (
 )
 
 SEEN = Query(
-    known(
-        f"count({_alerts(_FIRING)} unless ({_FOLLOWING})) or 0 * group({RULES})",
-        NO_RULES,
-        SILENT,
-    ),
-    "alerts",
+    known(f"count({_alerts(_FIRING)} unless ({_FOLLOWING})) or 0 * group({RULES})", NO_RULES, SILENT), "alerts"
 )
 ALERTS = Query(about(_RANKED), quiet=_AN_ALERT)
 SINCE = Query(about(f"time() - {_alerts(of='ALERTS_FOR_STATE')}"), quiet=_AN_ALERT)

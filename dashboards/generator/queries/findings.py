@@ -198,13 +198,7 @@ FINDINGS = (
     Finding(
         "Key refused", "exporter", _ACT, f"{_REFUSALS} unless on (account) {_GOOD}", ("account",), "$1 calls in 15 min"
     ),
-    Finding(
-        "Account does not answer",
-        "exporter",
-        _ACT,
-        f"{_DOWN} unless on (account) {_REFUSALS}",
-        ("account",),
-    ),
+    Finding("Account does not answer", "exporter", _ACT, f"{_DOWN} unless on (account) {_REFUSALS}", ("account",)),
     Finding(
         "Some calls refused",
         "exporter",
@@ -215,12 +209,7 @@ FINDINGS = (
     ),
     Finding("Platform slow", "exporter", _LOOK, _SLOW, ("account",), "$1 ms a call", 1000),
     Finding(
-        "Calls time out",
-        "exporter",
-        _LOOK,
-        f"({_TIME_OUTS}) > {_TIME_OUTS_FROM}",
-        ("account",),
-        "$1 calls in 15 min",
+        "Calls time out", "exporter", _LOOK, f"({_TIME_OUTS}) > {_TIME_OUTS_FROM}", ("account",), "$1 calls in 15 min"
     ),
     Finding("Polls fail", "exporter", _LOOK, _TARGETS_FAILING, ("account", "collector"), "$1 targets"),
     Finding("WAF switched off", "shield", _ACT, _named_zone(waf_off()), _SHIELD_ZONE),
