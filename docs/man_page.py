@@ -39,7 +39,8 @@ def _section(path: tuple[str, ...], command: click.Command) -> Iterator[str]:
         is_kept, lines = paragraph.startswith("\b"), paragraph.removeprefix("\b\n").splitlines()
         yield from (".PP", *([".nf"] if is_kept else []), *map(_escaped, lines), *([".fi"] if is_kept else []))
     for parameter in command.get_params(context):
-        record = parameter.get_help_record(context)
+        # An argument is in the usage line.
+        record = parameter.get_help_record(context) if isinstance(parameter, click.Option) else None
         if record is not None:
             yield from (".TP", rf"\fB{_escaped(record[0])}\fR", _escaped(record[1]))
 
