@@ -47,7 +47,6 @@ class Flag:
         metavar: The placeholder for the value in the help text.
         default: The default value as text; empty if there is none.
         variable: The environment variable that sets the same value.
-        nullable: Whether it may be `null`.
     """
 
     name: str
@@ -56,7 +55,6 @@ class Flag:
     metavar: str
     default: str
     variable: str
-    nullable: bool
 
     @property
     def is_of_account(self) -> bool:
@@ -66,7 +64,7 @@ class Flag:
 
 def _of_account(key: str, text: str, metavar: str, default: str = "") -> Flag:
     path = (*FIRST_ACCOUNT, key)
-    return Flag(f"--{dashed(key)}", path, text, metavar, default, variable_of(key), nullable=False)
+    return Flag(f"--{dashed(key)}", path, text, metavar, default, variable_of(key))
 
 
 BASE_URL = _of_account("base_url", "The platform's address, such as https://api.example.net.", "URL")

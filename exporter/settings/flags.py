@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from types import NoneType
 from typing import Literal, get_args, get_origin
 
 from pydantic import SecretStr
@@ -50,7 +49,6 @@ def _flag(path: KeyPath, field: FieldInfo, default: object) -> Flag:
         metavar=_metavar(field),
         default=text,
         variable=variable_of(*path),
-        nullable=NoneType in get_args(field.annotation),
     )
 
 

@@ -11,10 +11,10 @@ from exporter.settings.flag import ACCOUNT_VARIABLES, CONFIG_VARIABLE, DATABASE_
 from exporter.settings.flags import flags as every_flag
 from exporter.settings.model import Settings
 from exporter.settings.service import ShardOrdinalError
-from exporter.settings.sources import Reading, as_sections, with_first_items
+from exporter.settings.sources import Overlay
 from exporter.validation.faults import ConfigurationError, Fault, KeyPath, Place, unknown_key
 from exporter.validation.messages import faults_of
-from exporter.validation.yaml_file import MarkedFile, file_names_resolved, read_marked
+from exporter.validation.yaml_file import MarkedFile, read_marked
 
 _LIST = "endpoints"
 _FILES = "endpoint_files"
@@ -58,17 +58,14 @@ def load_with_origins(
         The settings, and the file with all endpoints, and with the places of what flags and variables set.
     """
     file = _with_endpoint_files(file)
-    resolved = file_names_resolved(file.data or {}, Path(file.source).parent)
-    reading = Reading(every_flag(), resolved)
-    environment, command_line = reading.variables(environ), reading.flags(flags or {})
-    above = {path: Place(name) for path, (_, name) in (environment | command_line).items()}
-    file = replace(file, places={**file.places, **above})
-    faults = [*file.faults, *reading.faults]
+    overlay = Overlay(every_flag(), flags or {}, environ)
+    lowest = overlay.over(file.data or {})
+    file = replace(file, places={**file.places, **overlay.places})
+    faults = [*file.faults, *overlay.faults]
     settings = None
     if file.data is not None:
         try:
-            lowest = with_first_items(resolved, environment, command_line)
-            settings = Settings(as_sections(command_line), as_sections(environment), **lowest)
+            settings = Settings(*overlay.sections(), **lowest)
             settings.own_shard(host_name or socket.gethostname())
         except ValidationError as error:
             faults.extend(faults_of(error, Settings, lambda path: _settable(path, file)))

@@ -1,7 +1,8 @@
 """Reads a YAML file as plain data, and keeps the place of each value.
 
 Every scalar remains the written text, or None; the model that validates the data converts it. So `1.10` may be a
-version, `0123` a key and `on` a name without quotes, and flags, variables and the file are read in the same way.
+version, `0123` a key and `on` a name without quotes, and flags, variables and the file are read in the same way. The
+values of `*_file` keys are names of files relative to the file that says them.
 """
 
 from collections.abc import Mapping
@@ -16,11 +17,10 @@ from exporter.validation.faults import Fault, KeyPath, Place, written
 # Mappings of mappings, lists, texts and None.
 Data = dict[str, object]
 
-_NULL = frozenset({"", "~", "null", "Null", "NULL"})
+NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _OWN_TAG = "tag:yaml.org,2002:"
-_FILE_SUFFIX = "_file"
 # Mappings whose keys are names of labels, scripts and users: none of them says that the value is a file.
-_OF_NAMES = frozenset({"info", "monthly_budget_dollars", "basic_auth_users"})
+_OF_NAMES = frozenset({("info",), ("monthly_budget_dollars",), ("basic_auth_users",)})
 _MOST_MIB = 4
 # The parser takes some seconds for so many.
 _MOST_LINES_AND_COMMAS = 100_000
@@ -101,7 +101,7 @@ def parse_marked(text: str, source: str, *, example: str, may_be_empty: bool = F
             return MarkedFile(source, data, tuple(reader.faults), reader.places)
         if root is None and may_be_empty:
             return MarkedFile(source, {})
-        if root is None or (isinstance(root, yaml.ScalarNode) and root.value in _NULL):
+        if root is None or (isinstance(root, yaml.ScalarNode) and root.value in NULL):
             message = f"is empty; expected keys such as '{example}'"
         else:
             kind, line = "a list" if isinstance(root, yaml.SequenceNode) else "text", _line(root)
@@ -118,23 +118,6 @@ def parse_marked(text: str, source: str, *, example: str, may_be_empty: bool = F
     except (ValueError, OverflowError):
         message, line = "contains \\U and a number that is no character", loader.line + 1
     return _refused(source, message, line)
-
-
-def file_names_resolved(data: Mapping[str, object], directory: Path) -> Data:
-    """Return the data with every file name made relative to a directory; file names are values of `*_file` keys."""
-
-    def resolved(value: object, key: str = "") -> object:
-        match value:
-            case dict() if key not in _OF_NAMES:
-                return {key: resolved(inner, key) for key, inner in value.items()}
-            case list():
-                return [resolved(item) for item in value]
-            case str() if key.endswith(_FILE_SUFFIX) and value.strip():
-                return str(directory / value)
-            case _:
-                return value
-
-    return {key: resolved(value, key) for key, value in data.items()}
 
 
 def _refused(source: str, message: str, line: int | None = None) -> MarkedFile:
@@ -165,6 +148,7 @@ class _Reader:
         self.faults: list[Fault] = []
         self.places: dict[KeyPath, Place] = {}
         self._source = source
+        self._folder = Path(source).parent
         self._left = _MOST_VALUES
 
     def add(self, node: yaml.MappingNode, path: KeyPath, made: Data) -> None:
@@ -194,7 +178,10 @@ class _Reader:
         if not node.tag.startswith(_OWN_TAG):
             self._fault(node, path, "starts with '!' (a YAML tag), which means nothing here; quote it")
         if isinstance(node, yaml.ScalarNode):
-            return None if node.style is None and node.value in _NULL else _text(node)
+            if node.style is None and node.value in NULL:
+                return None
+            text = _text(node)
+            return str(self._folder / text) if _is_file_name(path) and text.strip() else text
         if isinstance(node, yaml.SequenceNode):
             return [self._read(item, (*path, place), _line(item)) for place, item in enumerate(node.value)]
         made: Data = {}
@@ -210,6 +197,10 @@ class _Reader:
 
     def _fault(self, node: yaml.Node, path: KeyPath, message: str) -> None:
         self.faults.append(Fault(self._source, _line(node), written(path), message))
+
+
+def _is_file_name(path: KeyPath) -> bool:
+    return str(path[-1]).endswith("_file") and path[-2:-1] not in _OF_NAMES
 
 
 def _line(node: yaml.Node) -> int:

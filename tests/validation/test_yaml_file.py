@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from exporter.foreign.regular_file import unreadable
 from exporter.validation.faults import KeyPath
-from exporter.validation.yaml_file import MarkedFile, file_names_resolved, parse_marked, read_marked
+from exporter.validation.yaml_file import MarkedFile, parse_marked, read_marked
 
 TEXT = """\
 accounts:
@@ -80,15 +80,16 @@ def test_any_text_is_data_or_faults(text: str) -> None:
 
 
 def test_file_names_are_relative_to_the_file_that_says_them() -> None:
-    named = {"info": {"log_file": "l"}, "monthly_budget_dollars": {"a_file": "20"}, "basic_auth_users": {"b_file": "h"}}
-    data = {"a": [{"key_file": "k", "other": "k"}], "ca_file": "/etc/ca", "x_file": None, "y_file": ["z"], **named}
-    assert file_names_resolved(data, Path("/conf")) == {
-        "a": [{"key_file": "/conf/k", "other": "k"}],
+    names = {"info": {"log_file": "l"}, "monthly_budget_dollars": {"a_file": "20"}, "basic_auth_users": {"b_file": "h"}}
+    data = {
+        "a": [{"key_file": "k", "other": "k"}],
         "ca_file": "/etc/ca",
         "x_file": None,
         "y_file": ["z"],
-        **named,
+        "z_file": " ",
     }
+    resolved = data | {"a": [{"key_file": "/conf/k", "other": "k"}]}
+    assert parse_marked(json.dumps(data | names), "/conf/x.yml", example="").data == resolved | names
 
 
 UNREADABLE = {

@@ -11,7 +11,7 @@ from pydantic_core import InitErrorDetails
 from exporter.validation.faults import ConfigurationError, Fault, written
 from exporter.validation.messages import faults_of
 from exporter.validation.section import Section, at, refused
-from exporter.validation.yaml_file import file_names_resolved, read_marked
+from exporter.validation.yaml_file import read_marked
 from exporter.web.auth.tls import TlsFileError, TlsSettings, server_context
 
 # A check takes 20 seconds at cost 18, and each further step doubles the time. The last letter of a salt has only two
@@ -80,7 +80,7 @@ def load_web_config(path: Path) -> WebConfig:
     faults: list[Fault] = list(file.faults)
     config = None
     try:
-        config = WebConfig.model_validate(file_names_resolved(file.data, path.parent))
+        config = WebConfig.model_validate(file.data)
         if (tls := config.tls()) is not None:
             server_context(tls)
     except ValidationError as error:
