@@ -2,31 +2,30 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 from urllib.parse import unquote, urlunsplit
 
-from pydantic import BeforeValidator, Field, PlainValidator, SecretStr, model_validator
-from pydantic_core import InitErrorDetails
+from pydantic import BeforeValidator, Field, SecretStr, model_validator
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from exporter.collectors.database import SqlQuery
 from exporter.foreign.regular_file import check_regular, read_regular, unreadable
 from exporter.settings.flag import API_KEY_FILE, AUTH, BASE_URL
 from exporter.targets.target import DATABASE_PREFIX
-from exporter.validation.faults import KeyPath, Place
+from exporter.validation.faults import Place
 from exporter.validation.secrets import Secret, SecretFile, one_of, stored_secret
-from exporter.validation.section import Section, at, duplicates, expected, items, named, peek, refused
+from exporter.validation.section import Section, at, duplicates, expected, refuse_any, refused
 from exporter.validation.types import (
     LARGEST_ID,
     BaseUrl,
+    FilePath,
     Identifier,
     PatternField,
     ProxyUrl,
     ReadableFile,
     Text,
     Timeout,
-    parse_path,
     split_url,
 )
 
@@ -35,19 +34,8 @@ _EXAMPLE = "libsql://abc.lite.example.net"
 _DATABASE_NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_.-]*")
 
 
-@dataclass(frozen=True, slots=True)
-class IdsFile:
-    """The content of a file with one id in each line, from the time when the settings were loaded."""
-
-    path: Path
-    ids: tuple[int, ...] = field(repr=False)
-
-
-def parse_ids_file(value: object) -> IdsFile | None:
+def ids_of(path: Path) -> tuple[int, ...]:
     """Read a file with one id in each line; blank lines and the rest of a line after `#` are ignored."""
-    if value is None:
-        return None
-    path = parse_path(value)
     try:
         lines = re.split(r"\r\n?|\n", read_regular(path).decode("utf-8-sig"))
     except OSError as error:
@@ -61,7 +49,7 @@ def parse_ids_file(value: object) -> IdsFile | None:
             ids[int(text)] = None
         elif text:
             raise refused(f"found {text[:60]!r}, expected a whole number from 1", Place(str(path), number))
-    return IdsFile(path, tuple(ids))
+    return tuple(ids)
 
 
 class BudgetSettings(Section):
@@ -78,9 +66,7 @@ class DnsZonesSettings(Section):
 
     discover: bool = Field(default=True, description="Find zones by the platform's search.")
     ids: tuple[Identifier, ...] = Field(default=(), description="Zones that are polled, discovered or not.")
-    ids_file: Annotated[IdsFile | None, PlainValidator(parse_ids_file)] = Field(
-        default=None, description="A file of ids, one in each line; '#' starts a comment."
-    )
+    ids_file: FilePath = Field(default=None, description="A file of ids, one in each line; '#' starts a comment.")
     include: tuple[PatternField, ...] = Field(
         default=(), description="Discover only zones whose domain contains a match of one of these patterns."
     )
@@ -88,9 +74,20 @@ class DnsZonesSettings(Section):
         default=(), description="Discover no zones whose domain contains a match of one of these."
     )
 
+    _ids_of_file: tuple[int, ...] = ()
+
+    @model_validator(mode="after")
+    def _read_the_file(self) -> Self:
+        if self.ids_file is not None:
+            try:
+                self._ids_of_file = ids_of(self.ids_file)
+            except PydanticCustomError as error:
+                refuse_any([at(("ids_file",), error)])
+        return self
+
     def all_ids(self) -> tuple[int, ...]:
-        """Return the configured ids, of the list and of the file, each once."""
-        return tuple(dict.fromkeys((*self.ids, *(self.ids_file.ids if self.ids_file else ()))))
+        """Return the configured ids, of the list and of the file when the settings were loaded, each once."""
+        return tuple(dict.fromkeys((*self.ids, *self._ids_of_file)))
 
 
 class ScriptsSettings(Section):
@@ -185,17 +182,23 @@ class AccountSettings(Section):
 
     @classmethod
     def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
-        """Require one credential, and refuse repeated names and the name of a database's client."""
+        """Require one credential, and refuse the name of a database's client."""
         yield from one_of(raw, "api_key", "api_key_file")
         if str(raw.get("name")).strip().startswith(DATABASE_PREFIX):
             yield at(("name",), refused(f"starts with '{DATABASE_PREFIX}', which marks the names of databases"))
-        for key in ("rate_limits", "access_lists", "waf_custom_rules"):
-            yield from duplicates(named(raw, key, "id"), "id")
-        images = enumerate(items(raw.get("images")))
-        yield from duplicates(
-            (("images", place), "/".join(str(peek(image, part)) for part in ("registry_id", "namespace", "name")))
-            for place, image in images
-        )
+
+    @model_validator(mode="after")
+    def _names_each_target_once(self) -> Self:
+        ids = [
+            [((key, place), one.id) for place, one in enumerate(getattr(self, key))]
+            for key in ("rate_limits", "access_lists", "waf_custom_rules")
+        ]
+        images = [
+            (("images", place), f"{image.registry_id}/{image.namespace}/{image.name}")
+            for place, image in enumerate(self.images)
+        ]
+        refuse_any([*(found for listed in ids for found in duplicates(listed, "id")), *duplicates(images)])
+        return self
 
 
 def parse_database_name(value: object) -> str:
@@ -260,13 +263,3 @@ class DatabaseSettings(Section):
                 ("url",),
                 refused(f"contains an {TOKEN_PARAMETER} as well as auth_token or auth_token_file; expected one"),
             )
-
-
-def duplicate_queries(raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
-    """Refuse two queries with the same name, even of different databases: they would be one metric."""
-    names: list[tuple[KeyPath, object]] = [
-        (("databases", outer, "queries", inner), peek(query, "name"))
-        for outer, database in enumerate(items(raw.get("databases")))
-        for inner, query in enumerate(items(peek(database, "queries")))
-    ]
-    return duplicates(names, "name")

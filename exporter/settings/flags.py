@@ -8,7 +8,7 @@ from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
 from exporter.settings.flag import ACCOUNT_FLAGS, Flag, dashed, variable_of
-from exporter.settings.sections import Sections
+from exporter.settings.model import Settings
 from exporter.validation.faults import KeyPath
 from exporter.validation.section import Section
 from exporter.validation.types import Metavar, format_duration
@@ -20,7 +20,7 @@ def flags() -> tuple[Flag, ...]:
     """Return every flag, in the order of the model. Secrets have none: other users can read a process's flags."""
     others = (
         _flag(path, field, default)
-        for path, field, default in _leaves(Sections.model_construct(), ())
+        for path, field, default in _leaves(Settings.model_construct(), ())
         if get_origin(field.annotation) is not tuple and SecretStr not in get_args(field.annotation)
     )
     return (*ACCOUNT_FLAGS, *others)

@@ -12,7 +12,7 @@ from exporter.settings.flags import flags as every_flag
 from exporter.settings.model import Settings
 from exporter.settings.service import ShardOrdinalError
 from exporter.settings.sources import Overlay
-from exporter.validation.faults import ConfigurationError, Fault, KeyPath, Place, unknown_key
+from exporter.validation.faults import ConfigurationError, Fault, KeyPath, Place, suggestion
 from exporter.validation.messages import faults_of
 from exporter.validation.yaml_file import MarkedFile, read_marked
 
@@ -100,7 +100,7 @@ def _with_endpoint_files(file: MarkedFile) -> MarkedFile:
         faults += further.faults
         for key, found in (further.data or {}).items():
             if key != _LIST:
-                faults.append(Fault(*further.locate((key,)), key, unknown_key(key, [_LIST])))
+                faults.append(Fault(*further.locate((key,)), key, f"unknown key{suggestion(key, [_LIST])}"))
             elif not isinstance(found, list):
                 faults.append(Fault(*further.locate((key,)), key, "expected a list of endpoints"))
             else:

@@ -1,22 +1,41 @@
 """The settings: all sections, which pydantic-settings merges from flags, environment and file."""
 
-from pydantic import PrivateAttr
-from pydantic_settings import (
-    BaseSettings,
-    InitSettingsSource,
-    PydanticBaseSettingsSource,
-    SettingsConfigDict,
-)
+from collections.abc import Iterator, Mapping
+from typing import ClassVar, Self
 
-from exporter.settings.sections import Sections
-from exporter.validation.faults import Fault, KeyPath, written
+from pydantic import Field, PrivateAttr, model_validator
+from pydantic_core import InitErrorDetails
+from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
+
+from exporter.collectors.endpoints.endpoint import Endpoint
+from exporter.settings.account import AccountSettings, DatabaseSettings
+from exporter.settings.endpoint_names import endpoint_names
+from exporter.settings.removed import REMOVED
+from exporter.settings.service import (
+    SECTIONS,
+    CollectorSettings,
+    CollectorsSettings,
+    LogSettings,
+    SeriesSettings,
+    ShardSettings,
+    StateSettings,
+    WebSettings,
+    stale_too_early,
+)
+from exporter.targets.sharding import Shard
+from exporter.validation.faults import Fault, KeyPath, suggestion, written
+from exporter.validation.section import Section, at, duplicates, named, refuse_any, refused
+from exporter.validation.types import Text
 from exporter.validation.yaml_file import Data, MarkedFile
 
 _LAYERS = "_layers"
+_NOTHING = "there is no account and no database; EDGE_EXPORTER_BASE_URL and EDGE_EXPORTER_API_KEY suffice"
 
 
-class Settings(BaseSettings, Sections):
+class Settings(BaseSettings, Section):
     """All settings; `load` reads them from flags, environment and file.
+
+    Defaults are not validated, here and in the sections: help texts would then have to build the validators, too.
 
     Args:
         above: the sections as flags and variables set them, the highest source first.
@@ -24,10 +43,62 @@ class Settings(BaseSettings, Sections):
     """
 
     model_config = SettingsConfigDict(validate_default=False)
+    REMOVED: ClassVar[Mapping[str, str]] = REMOVED
+
+    accounts: tuple[AccountSettings, ...] = ()
+    databases: tuple[DatabaseSettings, ...] = ()
+    endpoints: tuple[Endpoint, ...] = Field(default=(), max_length=5000)
+    endpoint_files: tuple[Text, ...] = Field(
+        default=(), description="Files of further endpoints, each with a list under endpoints."
+    )
+    collectors: CollectorsSettings = Field(default_factory=CollectorsSettings.model_construct)
+    series: SeriesSettings = Field(default_factory=SeriesSettings.model_construct)
+    web: WebSettings = Field(default_factory=WebSettings.model_construct)
+    state: StateSettings = Field(default_factory=StateSettings.model_construct)
+    shard: ShardSettings = Field(default_factory=ShardSettings.model_construct)
+    log: LogSettings = Field(default_factory=LogSettings.model_construct)
     _file: MarkedFile = PrivateAttr(default_factory=lambda: MarkedFile("", {}))
 
     def __init__(self, *above: Data, **file: object) -> None:
         super().__init__(**{_LAYERS: (*above, file)})  # type: ignore[arg-type] # the other parameters are options
+
+    @classmethod
+    def settings_customise_sources(
+        cls, settings_cls: type[BaseSettings], init_settings: PydanticBaseSettingsSource, *_: object, **__: object
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Return the sources, the highest first."""
+        return tuple(InitSettingsSource(settings_cls, layer) for layer in init_settings()[_LAYERS])
+
+    @classmethod
+    def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
+        """Refuse sections of unknown collectors."""
+        known = [*SECTIONS, *(str(name) for _, name in named(raw, "endpoints", "name"))]
+        collectors = raw.get("collectors")
+        for name in collectors if isinstance(collectors, Mapping) else ():
+            if name not in known:
+                yield at(("collectors", name), refused(f"unknown key{suggestion(name, known)}"))
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        """Refuse names that are used twice: two queries of one name would be one metric, even of two databases."""
+        accounts = [(("accounts", place), account.name) for place, account in enumerate(self.accounts)]
+        databases = [(("databases", place), database.name) for place, database in enumerate(self.databases)]
+        queries = [
+            (("databases", outer, "queries", inner), query.name)
+            for outer, database in enumerate(self.databases)
+            for inner, query in enumerate(database.queries)
+        ]
+        names = (found for listed in (accounts, databases, queries) for found in duplicates(listed, "name"))
+        given = {endpoint.name: self.collectors.of_endpoint(endpoint) for endpoint in self.endpoints}
+        stale = (
+            found
+            for name, one in given.items()
+            for found in stale_too_early(("collectors", name, "stale_after"), one.interval, one.stale_after)
+        )
+        refuse_any([*names, *endpoint_names(self.endpoints), *stale])
+        if not self.accounts and not self.databases:
+            raise refused(f"nothing to do: {_NOTHING}")
+        return self
 
     def come_from(self, file: MarkedFile) -> None:
         """Take over which line, flag or variable set each value."""
@@ -37,9 +108,15 @@ class Settings(BaseSettings, Sections):
         """Return what is said of a value, after its place: `edge-exporter.yml:12: series.deny[0]: …`."""
         return str(Fault(*self._file.locate(path), written(path), message))
 
-    @classmethod
-    def settings_customise_sources(
-        cls, settings_cls: type[BaseSettings], init_settings: PydanticBaseSettingsSource, *_: object, **__: object
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Return the sources, the highest first."""
-        return tuple(InitSettingsSource(settings_cls, layer) for layer in init_settings()[_LAYERS])
+    def own_shard(self, host_name: str) -> Shard | None:
+        """Return the shard that the configuration or the host name gives; None if the state database does.
+
+        Raises ShardOrdinalError as `ShardSettings.shard` does.
+        """
+        is_found = self.shard.index == "auto" and self.state.is_shared
+        return None if is_found else self.shard.shard(host_name)
+
+    def collector_settings(self) -> dict[str, CollectorSettings]:
+        """Return the settings of every collector and configured endpoint, by the collector's `section`."""
+        own = {endpoint.name: self.collectors.of_endpoint(endpoint) for endpoint in self.endpoints}
+        return {**{name: getattr(self.collectors, name) for name in SECTIONS}, **own}

@@ -72,8 +72,3 @@ def suggestion(wrong: str, known: Iterable[str], similarity: float = 0.6) -> str
     """Return `; did you mean 'timeout'?`; empty if no known name is similar."""
     near = get_close_matches(wrong, list(known), n=1, cutoff=similarity)
     return f"; did you mean '{near[0]}'?" if near else ""
-
-
-def unknown_key(key: str, known: Iterable[str]) -> str:
-    """Return the message for an unknown key, with the known one that may be meant."""
-    return f"unknown key{suggestion(key, known)}"

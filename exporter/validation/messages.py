@@ -7,7 +7,7 @@ from pydantic import BaseModel, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
-from exporter.validation.faults import Fault, KeyPath, Place, unknown_key, written
+from exporter.validation.faults import Fault, KeyPath, Place, suggestion, written
 
 # The types of errors that have their whole message, and of those to which the found value is added.
 WORDED = "worded"
@@ -50,7 +50,7 @@ def _message(details: ErrorDetails, fields: Mapping[str, FieldInfo]) -> str:
     kind, context, key = details["type"], details.get("ctx", {}), str(details["loc"][0])
     field = fields.get(key)
     if kind == "extra_forbidden":
-        return unknown_key(key, fields)
+        return f"unknown key{suggestion(key, fields)}"
     if kind == "missing" and field is not None:
         said = (field.description or "").rstrip(".")
         return f"missing; expected {said[:1].lower()}{said[1:]}" if said else "missing"

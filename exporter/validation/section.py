@@ -10,8 +10,6 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 from exporter.validation.faults import KeyPath, Place, written
 from exporter.validation.messages import EXPECTED, WORDED, worded
 
-_MOST_DIGITS = 20
-
 
 def expected(what: str) -> PydanticCustomError:
     """Return an error that shows the value and what was expected."""
@@ -42,14 +40,10 @@ def broken(*rules: tuple[object, str, str]) -> Iterator[InitErrorDetails]:
     return (at((key,), refused(message)) for is_broken, key, message in rules if is_broken)
 
 
-def peek(item: object, key: str) -> object:
-    """Return a value of raw data or of a finished section; None if it has none."""
-    return item.get(key) if isinstance(item, Mapping) else getattr(item, key, None)
-
-
 def named(raw: Mapping[str, object], key: str, name: str) -> list[tuple[KeyPath, object]]:
-    """Return the place of each item of a list, and the item's name."""
-    return [((key, place), peek(item, name)) for place, item in enumerate(items(raw.get(key)))]
+    """Return the place of each item of a raw list, and the item's name."""
+    listed = enumerate(items(raw.get(key)))
+    return [((key, place), item.get(name)) for place, item in listed if isinstance(item, Mapping)]
 
 
 def items(value: object) -> list[object]:
@@ -67,8 +61,6 @@ def duplicates(entries: Iterable[tuple[KeyPath, object]], key: str = "") -> Iter
         if value is None or isinstance(value, Mapping | list):
             continue
         text = str(value).strip()
-        if key == "id" and text.isdecimal() and len(text) <= _MOST_DIGITS:
-            text = str(int(text))  # numbers are compared, so that 07 equals 7
         if text in seen:
             path = (*place, key) if key else place
             yield at(path, refused(f"duplicate '{text[:60]}', first in {written(seen[text])}"))

@@ -54,8 +54,8 @@ PROCESSES: list[list[tuple[str, set[str]]]] = [
     [
         *((words, set()) for words in (*(f"{words} --help" for words in HELPED), "r?")),
         *((words, MODELS) for words in ("call dns_statistics --help", "call dns?")),
-        *((words, SETTINGS) for words in ("run --help", "run --help-all", "run --web.?")),
-        ("check --offline --config FILE", READ),
+        ("run --help", SETTINGS),
+        *((words, READ) for words in ("run --help-all", "run --web.?", "check --offline --config FILE")),
         ("config show --config FILE", READ),
         ("check --config FILE", CALLS),
     ],

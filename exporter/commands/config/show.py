@@ -14,7 +14,6 @@ from exporter.commands.output.printing import echo
 from exporter.foreign.patterns import Pattern
 from exporter.foreign.terminal import escape
 from exporter.platform.http.mask import MASK
-from exporter.settings.account import IdsFile
 from exporter.settings.loading import load_with_origins, read_file
 from exporter.validation.faults import KeyPath, written
 from exporter.validation.section import Section
@@ -60,8 +59,6 @@ def _plain(value: object, field: FieldInfo) -> object:
             shown = MASK
         case Pattern():
             shown = value.pattern
-        case IdsFile():
-            shown = str(value.path)
         case tuple():
             shown = [_plain(item, field) for item in value]
         case Mapping():
