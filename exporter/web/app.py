@@ -18,14 +18,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from exporter.assets.shipped import AssetError
 from exporter.blocking import blocking
 from exporter.exposition.renderer import Renderer
-from exporter.web import api
+from exporter.web.api import ENDPOINTS, Endpoint, encode, explain
 from exporter.web.discovery import INCOMPLETE, discover, groups
-from exporter.web.explanation import explain
 from exporter.web.headers import PAGE_POLICY, accepts_gzip, with_headers
 from exporter.web.metrics import MetricsEndpoint
 from exporter.web.page.page import Pages
 from exporter.web.status import View
-from exporter.web.target_query import PAGE_ROWS, PAGE_SORT, QueryError, parse_query
+from exporter.web.target_query import ON_PAGE, QueryError, parse_query
 
 # Reloads the configuration, and returns its faults; none if it is now in force.
 Reload = Callable[[], Awaitable[tuple[str, ...]]]
@@ -79,8 +78,7 @@ class _Endpoints:
     async def page(self, request: Request) -> Response:
         """`/`: the status page."""
         known = self._view.known()
-        query = parse_query(request.query_params.multi_items(), known, default_limit=PAGE_ROWS, default_sort=PAGE_SORT)
-
+        query = parse_query(request.query_params.multi_items(), known, ON_PAGE)
         pairs = list(self._view.store.statuses())
         status, (found, census) = self._view.status(pairs), self._view.targets(query, pairs)
         return await self._page(request, self._pages.status(status, found, census, query, known))
@@ -109,12 +107,12 @@ class _Endpoints:
         headers = {INCOMPLETE: quote(",".join(unknown), safe=",")} if unknown else {}
         return await self._answer(request, groups(found), _JSON, headers)
 
-    def json(self, endpoint: api.Endpoint) -> Route:
+    def json(self, endpoint: Endpoint) -> Route:
         """Return the route of an endpoint below `/api/v1/`."""
 
         async def answer(request: Request) -> Response:
             answered = endpoint.answer(self._view, request.query_params.multi_items())
-            return await self._answer(request, answered, _JSON, {})
+            return await self._answer(request, encode(answered) + "\n", _JSON, {})
 
         return Route(f"/api/v1/{endpoint.path}", answer)
 
@@ -176,7 +174,7 @@ def create_app(
         Route("/-/healthy", endpoints.healthy),
         Route("/-/ready", endpoints.ready),
         Route("/-/reload", endpoints.reload, methods=["POST"]),
-        *map(endpoints.json, api.ENDPOINTS),
+        *map(endpoints.json, ENDPOINTS),
         Route("/explain", endpoints.explanation),
         # A relative redirect works behind a proxy that changes the path.
         Route("/runbooks", RedirectResponse("runbooks/"), methods=["GET"]),

@@ -95,17 +95,15 @@ async def _send(send: Send, form: Format, pieces: Iterable[bytes], size: int, *,
     if gzip:
         headers.append((b"content-encoding", b"gzip"))
     await send({"type": "http.response.start", "status": 200, "headers": headers})
-    unyielded, last = 0, b""
+    unyielded = 0
     for piece in () if is_head else _cut(pieces):
-        if last:
-            await send({"type": "http.response.body", "body": last, "more_body": True})
-        unyielded += len(last)
-        last = piece
+        await send({"type": "http.response.body", "body": piece, "more_body": True})
+        unyielded += len(piece)
         # Let other tasks of the loop run, even if the client is fast.
         if unyielded >= STRETCH_BYTES:
             unyielded = 0
             await asyncio.sleep(0)
-    await send({"type": "http.response.body", "body": last, "more_body": False})
+    await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 def _cut(pieces: Iterable[bytes]) -> Iterator[bytes]:

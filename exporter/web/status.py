@@ -166,7 +166,7 @@ class View:
         """Return the targets that a query finds, of these or of all, and their counts in every state."""
         pairs = pairs or list(self.store.statuses())
         admitted = [pair for pair in pairs if query.admits(pair)]
-        found = [pair for pair in admitted if not query.states or state_of(pair[1]) in query.states]
+        found = [pair for pair in admitted if not query.state or state_of(pair[1]) in query.state]
         page = query.arrange(found)[query.offset : query.offset + query.limit]
         answer = {
             "total": len(pairs),

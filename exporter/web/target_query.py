@@ -1,8 +1,7 @@
 """Queries about targets: words to search, filters, an order, and a page of the answer."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
-from difflib import get_close_matches
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import NamedTuple
 from urllib.parse import urlencode
@@ -11,13 +10,15 @@ from exporter.exposition.store import Status
 from exporter.targets.target import PollKey
 
 MOST_ROWS = 1000
-# The status page begins with these rows; failing targets come first.
-PAGE_ROWS = 100
-PAGE_SORT = "state"
+MOST_OFFSET = 10**9
 LONGEST_SEARCH = 200
 MOST_WORDS = 10
-_DECIMALS = 9
-_LONGEST_NAME = 200
+
+Pair = tuple[PollKey, Status]
+
+
+class QueryError(ValueError):
+    """A query is wrong; the message says why."""
 
 
 class State(StrEnum):
@@ -34,15 +35,7 @@ class State(StrEnum):
 
 # The states that are counted as failing.
 UNWELL = (State.FAILING, State.STALE)
-_STATES = {state: rank for rank, state in enumerate(State)}
-
-Pair = tuple[PollKey, Status]
-# The type of the sort values depends on the sort; all values of one sort have the same type.
-_Rank = tuple[float | str, ...]
-
-
-class QueryError(ValueError):
-    """A query is wrong; the message says why."""
+_RANKS = {state: rank for rank, state in enumerate(State)}
 
 
 def state_of(status: Status) -> State:
@@ -54,47 +47,49 @@ def state_of(status: Status) -> State:
     return State.FAILING if status.served or not status.success else State.STALE
 
 
-SORTS: Mapping[str, Callable[[Pair], _Rank]] = {
-    "target": lambda _: (),
-    "name": lambda pair: (pair[1].target.name.casefold(),),
-    "collector": lambda pair: (pair[0].collector,),
-    "account": lambda pair: (pair[1].target.client_name,),
-    "state": lambda pair: (_STATES[state_of(pair[1])],),
+# The values by which targets are sorted; all values of one sort have the same type.
+SORTS: Mapping[str, Callable[[Pair], float | str]] = {
+    "target": lambda _: "",
+    "name": lambda pair: pair[1].target.name.casefold(),
+    "collector": lambda pair: pair[0].collector,
+    "account": lambda pair: pair[1].target.client_name,
+    "state": lambda pair: _RANKS[state_of(pair[1])],
     # Targets that never succeeded are treated as the oldest.
-    "age": lambda pair: (-pair[1].success,),
-    "duration": lambda pair: (pair[1].duration,),
-    "chart": lambda pair: (sum(pair[1].chart),),
+    "age": lambda pair: -pair[1].success,
+    "duration": lambda pair: pair[1].duration,
+    "chart": lambda pair: sum(pair[1].chart),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class TargetQuery:
-    """A query about the targets.
+    """A query about the targets; its fields are the parameters of a URL.
 
     Attributes:
         search: words that must all be in a target's name, key, account or reason, in upper or lower case.
-        collectors, accounts, states: empty for all.
+        collector, account, state: empty for all.
         sort: one of `SORTS`; equal targets stay in the order of account, kind and id.
-        offset: the number of found targets before the page.
+        order: `asc` or `desc`.
         limit: the most targets of a page.
+        offset: the number of found targets before the page.
     """
 
     search: str = ""
-    collectors: tuple[str, ...] = ()
-    accounts: tuple[str, ...] = ()
-    states: tuple[State, ...] = ()
+    collector: tuple[str, ...] = ()
+    account: tuple[str, ...] = ()
+    state: tuple[State, ...] = ()
     sort: str = "target"
-    descending: bool = False
+    order: str = "asc"
+    limit: int = MOST_ROWS
     offset: int = 0
-    limit: int = 1000
 
     def admits(self, pair: Pair) -> bool:
         """Return whether a target matches by its collector, account and words."""
         key, status = pair
         account = status.target.client_name
-        if (self.collectors and key.collector not in self.collectors) or (
-            self.accounts and account not in self.accounts
-        ):
+        if self.collector and key.collector not in self.collector:
+            return False
+        if self.account and account not in self.account:
             return False
         text = f"{status.target.name}\n{key.target.label}\n{account}\n{status.reason}".casefold() if self.search else ""
         return all(word in text for word in self.search.casefold().split())
@@ -102,26 +97,24 @@ class TargetQuery:
     def arrange(self, pairs: list[Pair]) -> list[Pair]:
         """Sort the found targets."""
         if self.sort != "target":
-            return sorted(pairs, key=SORTS[self.sort], reverse=self.descending)
-        return pairs[::-1] if self.descending else pairs
+            return sorted(pairs, key=SORTS[self.sort], reverse=self.order == "desc")
+        return pairs[::-1] if self.order == "desc" else pairs
 
     def but(self, **changes: object) -> "TargetQuery":
         """Return a copy with these changes, at its first page."""
         return replace(self, **{"offset": 0, **changes})  # type: ignore[arg-type]
 
-    def encoded(self, default_limit: int, default_sort: str = "target") -> str:
-        """Encode the query for a URL, without default values."""
-        fields = {
-            "search": self.search,
-            "collector": self.collectors,
-            "account": self.accounts,
-            "state": self.states,
-            "sort": "" if self.sort == default_sort else self.sort,
-            "order": "desc" if self.descending else "",
-            "limit": "" if self.limit == default_limit else self.limit,
-            "offset": self.offset or "",
-        }
-        return urlencode({name: value for name, value in fields.items() if value != ""}, doseq=True, errors="replace")
+    def encoded(self, usual: "TargetQuery") -> str:
+        """Encode the query for a URL, without the values of the usual one."""
+        values = ((name, getattr(self, name)) for name in PARAMETERS)
+        own = {name: value for name, value in values if value != getattr(usual, name)}
+        return urlencode(own, doseq=True, errors="replace")
+
+
+PARAMETERS = tuple(field.name for field in fields(TargetQuery))
+_SINGLE = ("search", "sort", "order", "limit", "offset")
+# The status page begins with these rows; failing targets come first.
+ON_PAGE = TargetQuery(limit=100, sort="state")
 
 
 class FilterValues(NamedTuple):
@@ -131,69 +124,56 @@ class FilterValues(NamedTuple):
     accounts: Collection[str]
 
 
-def parse_query(
-    fields: Iterable[tuple[str, str]], known: FilterValues, *, default_limit: int, default_sort: str = "target"
-) -> TargetQuery:
-    """Read a query from a URL's fields, without empty ones; raises QueryError if one is unknown or invalid."""
-    given = read_fields(fields, _PARAMETERS, _SINGLE)
-    search = " ".join(given.get("search", [""])[0].split())
+def parse_query(given: Iterable[tuple[str, str]], known: FilterValues, usual: TargetQuery) -> TargetQuery:
+    """Read a query from a URL's fields, with the usual values for what is empty or absent.
+
+    Raises:
+        QueryError: a field is unknown or invalid.
+    """
+    values = read_fields(given, PARAMETERS, _SINGLE)
+    search = " ".join(values.get("search", [""])[0].split())
     if len(search) > LONGEST_SEARCH or search.count(" ") >= MOST_WORDS:
         raise QueryError(f"search takes {MOST_WORDS} words and {LONGEST_SEARCH} characters at most")
-    (sort,) = check("sort", given.get("sort", [default_sort]), SORTS)
-    (order,) = check("order", given.get("order", ["asc"]), ("asc", "desc"))
+    (sort,) = check("sort", values.get("sort", [usual.sort]), SORTS)
+    (order,) = check("order", values.get("order", [usual.order]), ("asc", "desc"))
     return TargetQuery(
         search=search,
-        collectors=check("collector", given.get("collector", []), known.collectors),
-        accounts=check("account", given.get("account", []), known.accounts),
-        states=tuple(State(state) for state in check("state", given.get("state", []), list(State))),
+        collector=check("collector", values.get("collector", []), known.collectors),
+        account=check("account", values.get("account", []), known.accounts),
+        state=tuple(State(state) for state in check("state", values.get("state", []), list(State))),
         sort=sort,
-        descending=order == "desc",
-        offset=read_number("offset", given, 0, least=0, most=10**_DECIMALS),
-        limit=read_number("limit", given, default_limit, least=1, most=MOST_ROWS),
+        order=order,
+        limit=_number("limit", values.get("limit", [str(usual.limit)])[0], 1, MOST_ROWS),
+        offset=_number("offset", values.get("offset", [str(usual.offset)])[0], 0, MOST_OFFSET),
     )
 
 
-_SINGLE = ("search", "sort", "order", "limit", "offset")
-_PARAMETERS = ("collector", "account", "state", *_SINGLE)
-
-
 def read_fields(
-    fields: Iterable[tuple[str, str]], known: Collection[str], single: Collection[str]
+    given: Iterable[tuple[str, str]], known: Collection[str], single: Collection[str]
 ) -> dict[str, list[str]]:
     """Group a URL's values by their fields, without empty ones; raises QueryError for an unknown or repeated field."""
-    given: dict[str, list[str]] = {}
-    for name, value in fields:
+    values: dict[str, list[str]] = {}
+    for name, value in given:
         if name not in known:
             raise QueryError(f"there is no parameter {name[:50]!r}; there are: {', '.join(known)}")
         if value.strip():
-            given.setdefault(name, []).append(value.strip())
-        if name in single and len(given.get(name, ())) > 1:
+            values.setdefault(name, []).append(value.strip())
+        if name in single and len(values.get(name, ())) > 1:
             raise QueryError(f"{name} is given more than once")
-    return given
+    return values
 
 
-def check(name: str, values: Iterable[str], allowed: Collection[str], *, is_listed: bool = True) -> tuple[str, ...]:
-    """Return a field's values without duplicates.
-
-    Raises:
-        QueryError: a value is not allowed; the message lists the allowed values, or only the nearest one where
-            `is_listed` is False.
-    """
+def check(name: str, values: Iterable[str], allowed: Collection[str]) -> tuple[str, ...]:
+    """Return a field's values without duplicates; raises QueryError for one that is not allowed."""
     wanted = tuple(dict.fromkeys(values))
-    wrong = next((value for value in wanted if value not in allowed), None)
-    if wrong is None:
-        return wanted
-    if is_listed:
-        raise QueryError(f"{name} cannot be {wrong[:100]!r}; there are: {', '.join(allowed)}")
-    near = get_close_matches(wrong[:_LONGEST_NAME], allowed, 1)
-    hint = f"; did you mean {near[0]}?" if near else ""
-    raise QueryError(f"no {name} is named {wrong[:_LONGEST_NAME]!r}{hint}")
+    for value in wanted:
+        if value not in allowed:
+            raise QueryError(f"{name} cannot be {value[:100]!r}; there are: {', '.join(allowed)}")
+    return wanted
 
 
-def read_number(name: str, given: Mapping[str, list[str]], default: int, *, least: int, most: int) -> int:
-    """Return a field's whole number, or the default; raises QueryError if it is none, or outside of the range."""
-    text = given.get(name, [str(default)])[0]
+def _number(name: str, text: str, least: int, most: int) -> int:
     # `int` accepts digits of any script, and takes long for very many digits.
-    if text.isascii() and text.isdecimal() and len(text) <= _DECIMALS + 1 and least <= int(text) <= most:
+    if text.isascii() and text.isdecimal() and len(text) <= len(str(most)) and least <= int(text) <= most:
         return int(text)
     raise QueryError(f"{name} must be a whole number from {least} to {most}, not {text[:50]!r}")

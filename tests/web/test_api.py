@@ -83,7 +83,7 @@ async def test_targets_are_found_ordered_and_paged(query: str, found: str) -> No
 
 async def test_a_wrong_question_about_absences_is_refused_in_a_line() -> None:
     refused = {
-        "family=edge_dns_queris_total": "no family is named 'edge_dns_queris_total'; did you mean edge_dns_queries_",
+        "family=edge_dns_queris_total": "no family is named 'edge_dns_queris_total'; did you mean 'edge_dns_queries_",
         "search=x": "there is no parameter 'search'; there are: family, target",
     }
     async with view_setup() as setup, endpoints_client(setup) as client:

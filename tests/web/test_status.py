@@ -22,7 +22,7 @@ async def test_a_database_is_up_while_one_of_its_targets_succeeds() -> None:
         assert await is_up()
         setup.fail(database, "database", reason="refused")
         assert not await is_up()
-        found, _ = setup.view().targets(TargetQuery(accounts=("database:orders",)))
+        found, _ = setup.view().targets(TargetQuery(account=("database:orders",)))
         assert [row["account"] for row in found["targets"]] == ["database:orders"] * 2
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from exporter.web.target_query import FilterValues, QueryError, parse_query
+from exporter.web.target_query import FilterValues, QueryError, TargetQuery, parse_query
 
 KNOWN = FilterValues(("dns_statistics", "scripts"), ("main", "database:orders"))
 
@@ -8,7 +8,7 @@ KNOWN = FilterValues(("dns_statistics", "scripts"), ("main", "database:orders"))
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ([("colector", "scripts")], "there is no parameter 'colector'; there are: collector, account, state, "),
+        ([("colector", "scripts")], "there is no parameter 'colector'; there are: search, collector, account, state, "),
         ([("collector", "script")], "collector cannot be 'script'; there are: dns_statistics, scripts"),
         ([("account", "x" * 5000)], f"account cannot be '{'x' * 100}'; there are: main, database:orders"),
         ([("state", "up")], "state cannot be 'up'; there are: failing, stale, pending, ok"),
@@ -27,7 +27,7 @@ KNOWN = FilterValues(("dns_statistics", "scripts"), ("main", "database:orders"))
 )
 def test_what_cannot_be_understood_is_said(fields: list[tuple[str, str]], words: str) -> None:
     with pytest.raises(QueryError) as raised:
-        parse_query(fields, KNOWN, default_limit=100)
+        parse_query(fields, KNOWN, TargetQuery(limit=100))
     assert str(raised.value).startswith(words)
 
 
@@ -36,4 +36,4 @@ def test_what_cannot_be_understood_is_said(fields: list[tuple[str, str]], words:
     [("search", "a b c d e f g h i j"), ("search", "x" * 200), ("limit", "1000"), ("offset", "1000000000")],
 )
 def test_a_search_may_have_ten_words_and_200_characters_and_numbers_have_their_bounds(field: str, most: str) -> None:
-    assert str(getattr(parse_query([(field, most)], KNOWN, default_limit=100), field)) == most
+    assert str(getattr(parse_query([(field, most)], KNOWN, TargetQuery(limit=100)), field)) == most

@@ -14,16 +14,7 @@ from exporter.platform.errors import RateLimited
 from exporter.web.page import wording
 from exporter.web.page.wording import compact, count, plural
 from exporter.web.status import Census, Json, credential_of
-from exporter.web.target_query import (
-    LONGEST_SEARCH,
-    MOST_ROWS,
-    PAGE_ROWS,
-    PAGE_SORT,
-    UNWELL,
-    FilterValues,
-    State,
-    TargetQuery,
-)
+from exporter.web.target_query import LONGEST_SEARCH, MOST_ROWS, ON_PAGE, UNWELL, FilterValues, State, TargetQuery
 
 # How often an open page reloads; longer pages cost more, and reload less often.
 REFRESH_SECONDS = 5
@@ -36,18 +27,13 @@ _CHART_BOTTOM = 25
 
 def to_targets(query: TargetQuery) -> str:
     """Link to the status page with the answer to a query in view."""
-    asked = query.encoded(PAGE_ROWS, PAGE_SORT)
+    asked = query.encoded(ON_PAGE)
     return f"./?{asked}#targets" if asked else "./#targets"
 
 
 def to_explanation(target: str) -> str:
     """Link to the page that names the absent families of a target and their causes."""
     return "explain?" + urlencode({"target": target}, errors="replace")
-
-
-def asking(**wanted: object) -> TargetQuery:
-    """Make a query of the page's default size and order."""
-    return TargetQuery(limit=PAGE_ROWS, sort=PAGE_SORT).but(**wanted)
 
 
 def sparkline(chart: Sequence[float]) -> dict[str, str]:
@@ -94,25 +80,23 @@ _FILTERS = (
 _GLOBALS = {
     "MOST_FAILURES": 12,
     "LONGEST_SEARCH": LONGEST_SEARCH,
-    "PAGE_ROWS": PAGE_ROWS,
-    "PAGE_SIZES": (PAGE_ROWS, MOST_ROWS),
-    "PAGE_SORT": PAGE_SORT,
+    "ON_PAGE": ON_PAGE,
+    "PAGE_SIZES": (ON_PAGE.limit, MOST_ROWS),
     "UNWELL": UNWELL,
     # The unit of each chart of days.
     "UNITS": {"dns_statistics": "queries", "shield_rate_limits": "breaches"},
-    # The sortable columns: key, title, whether the largest value comes first, and the CSS class of the cells.
+    # The sortable columns: key, title, the first order, and the CSS class of the cells.
     "HEADS": (
-        ("state", "State", False, ""),
-        ("name", "Name", False, ""),
-        ("target", "Target", False, ""),
-        ("collector", "Collector", False, ""),
-        ("account", "Account", False, ""),
-        ("age", "Last success", True, "number"),
-        ("duration", "Took", True, "number"),
-        ("chart", "30 days", True, "chart"),
+        ("state", "State", "asc", ""),
+        ("name", "Name", "asc", ""),
+        ("target", "Target", "asc", ""),
+        ("collector", "Collector", "asc", ""),
+        ("account", "Account", "asc", ""),
+        ("age", "Last success", "desc", "number"),
+        ("duration", "Took", "desc", "number"),
+        ("chart", "30 days", "desc", "chart"),
     ),
     "HAS_NONE": Cause.PLATFORM_HAS_NONE.words,
-    "asking": asking,
     "build": f"Python {python_platform.python_version()}, {python_platform.system()} {python_platform.machine()}",
     "credential_of": credential_of,
     "repository": REPOSITORY,
