@@ -2,11 +2,8 @@
 
 import asyncio
 import errno
-import gc
 import logging
-import resource
 import socket
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -17,7 +14,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 from structlog.testing import capture_logs
 
-from exporter.http_server.connections import Connections, ListenError, file_limit
+from exporter.http_server.connections import Connections, ListenError
 from exporter.http_server.protocol import LARGEST_HEAD, REQUEST_SECONDS, TimeLimitedProtocol
 from exporter.http_server.server import STEP, LoopServer, bind
 from tests.waiting import PATIENCE, until
@@ -221,23 +218,6 @@ async def test_no_connection_beyond_the_limit_is_accepted_while_all_are_being_an
     ]
 
 
-async def test_a_closed_connection_leaves_nothing_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(TimeLimitedProtocol, "seconds", 2 * PATIENCE)
-
-    def left() -> int:
-        gc.collect()
-        return sum(isinstance(one, asyncio.Task | TimeLimitedProtocol) for one in gc.get_objects())
-
-    async with serving(named) as (_, port):
-        before = left()
-        for request in (asking(), asking(), b"GET"):
-            reader, writer = await asyncio.open_connection("127.0.0.1", port)
-            writer.write(request)
-            assert request == b"GET" or (await reader.read()).startswith(b"HTTP/1.1 200 ")
-            writer.close()
-        await until(lambda: left() <= before)
-
-
 async def test_idle_connections_are_closed_when_the_system_refuses_a_further_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -397,50 +377,6 @@ async def test_a_silent_connection_is_closed(connection: Connection) -> None:
     await connection.until_closed()
 
 
-async def test_the_system_closes_a_connection_whose_client_does_not_take_what_is_sent(connection: Connection) -> None:
-    served = connection.transport.get_extra_info("socket")
-    assert served.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 30_000
-
-
-async def test_what_the_system_refuses_is_tried_again_later_and_a_stop_ends_the_wait(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr("exporter.http_server.connections.RETRY_SECONDS", 2 * PATIENCE)
-    refused, time = list[socket.socket](), LoopTime()
-
-    def refuse(bound: socket.socket) -> None:
-        refused.append(bound)
-        raise OSError(errno.EMFILE, "Too many open files")
-
-    async with serving(named) as (_, port):
-        monkeypatch.setattr(socket.socket, "accept", refuse)
-        client = await sent(port, REQUEST)
-        await until(lambda: refused)
-        await turns()
-        assert len(refused) == 1
-    time.ahead = 3 * PATIENCE
-    await turns()
-    client.close()
-    assert caplog.text == ""
-
-
-async def test_a_fault_is_logged_once_until_it_has_not_occurred_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(TimeLimitedProtocol, "seconds", 10 * PATIENCE)
-    monkeypatch.setattr("exporter.http_server.connections.QUIET_SECONDS", 2 * PATIENCE)
-    time = LoopTime()
-    with capture_logs() as logs:
-        async with serving(named, limit=1) as (_, port):
-            reader, writer = await asyncio.open_connection("127.0.0.1", port)
-            for passed, known in ((0.0, 1), (1.2, 1), (2.4, 1), (5.0, 2)):
-                time.ahead = passed * PATIENCE
-                former, left = reader, writer
-                reader, writer = await asyncio.open_connection("127.0.0.1", port)
-                assert await former.read() == b""
-                left.close()
-                assert len(logs) == known
-            writer.close()
-
-
 async def test_a_head_that_does_not_end_is_closed_however_it_drips(connection: Connection) -> None:
     time = LoopTime()
     await connection.send(b"GET / HTTP/1.1\r\nX: ")
@@ -471,9 +407,3 @@ async def test_a_connection_is_kept_between_scrapes_until_a_request_does_not_end
     assert not connection.transport.is_closing()
     time.ahead += REQUEST_SECONDS
     await connection.until_closed()
-
-
-@pytest.mark.parametrize(("soft", "files"), [(1024, 1024), (resource.RLIM_INFINITY, sys.maxsize)])
-def test_the_limit_of_files_is_the_soft_one(monkeypatch: pytest.MonkeyPatch, soft: int, files: int) -> None:
-    monkeypatch.setattr(resource, "getrlimit", lambda _: (soft, resource.RLIM_INFINITY))
-    assert file_limit() == files

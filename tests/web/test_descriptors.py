@@ -12,17 +12,13 @@ from typing import Any
 import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
-from starlette.responses import PlainTextResponse
-from structlog.testing import capture_logs
 
-from exporter.http_server.protocol import TimeLimitedProtocol
 from exporter.sandbox import keys
 from exporter.sandbox.world import World
 from tests.counters.process import Exporter
 from tests.exporter_parts import sandbox
 from tests.waiting import PATIENCE
 from tests.web.certificates import Authority
-from tests.web.view_setup import serving
 
 SILENT = 1150
 LIMIT = "256:1024"
@@ -154,23 +150,3 @@ async def test_many_connections_keep_neither_scrapes_nor_polls_out(
     assert sum("Traceback" in str(line) for line in exporter.logs) == 0
     assert len(exporter.logs) < 50
     assert ("the limit of open files is low, raise it (ulimit -n)" in exporter.events) == (limit != LIMIT)
-
-
-@pytest.mark.parametrize(("spare", "most", "needed"), [(17, 17, []), (16, 16, []), (15, 16, [16 + 96 + 200])])
-async def test_connections_leave_files_for_the_outgoing_ones(
-    monkeypatch: pytest.MonkeyPatch, spare: int, most: int, needed: list[int]
-) -> None:
-    monkeypatch.setattr(TimeLimitedProtocol, "seconds", 2 * PATIENCE)
-    monkeypatch.setattr("exporter.web.server.file_limit", lambda: spare + 96 + 200)
-    async with serving(PlainTextResponse("here")) as server:
-        with capture_logs() as logs:
-            server.leave_room(200)
-        oldest, *others = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(most + 1)]
-        async with asyncio.timeout(PATIENCE):
-            assert await oldest[0].read() == b""
-            for reader, writer in others:
-                writer.write(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n")
-                assert (await reader.readline()).startswith(b"HTTP/1.1 200 ")
-        for _, writer in (oldest, *others):
-            writer.close()
-    assert [log["needed"] for log in logs] == needed

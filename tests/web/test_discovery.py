@@ -130,19 +130,6 @@ async def test_an_outage_changes_nothing_and_neither_does_a_restart_in_it(tmp_pa
             assert len(await groups(running.client, "dns_zone")) == 2
 
 
-async def test_a_zone_that_the_platform_does_not_know_goes_at_once_and_a_new_one_comes_with_the_list(
-    tmp_path: Path,
-) -> None:
-    async with sandboxed_daemons(tmp_path) as sandboxed, sandboxed.daemon() as running:
-        before = await addresses(running.client, "dns_zone")
-        sandboxed.world.dns.remove_zone(102)
-        sandboxed.world.dns.add_zone("new.example")
-        await running.poll("dns_statistics")
-        assert await addresses(running.client, "dns_zone") == [before[0], before[2]]
-        await running.poll("discovery")
-        assert await addresses(running.client, "dns_zone") == [before[0], before[2], "new.example"]
-
-
 LISTINGS = {"none": None, "short": zones(complete=False), "one": zones("a", complete=False), "empty": zones()}
 
 

@@ -258,16 +258,6 @@ async def test_the_real_server_applies_the_file_and_reads_it_again_at_a_reload(t
     ]
 
 
-@pytest.mark.parametrize(("host", "named"), [("", "localhost"), ("127.0.0.1", "127.0.0.1")])
-async def test_the_server_is_named_by_its_address(host: str, named: str) -> None:
-    server = WebServer(host, 0, None)
-    url, port = server.url, server.port
-    await server.stop()
-    assert url == f"http://{named}:{port}"
-    with pytest.raises(OSError, match="Bad file descriptor"):
-        assert server.port
-
-
 async def test_many_wrong_passwords_are_refused_and_do_not_delay_one_that_was_right(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
