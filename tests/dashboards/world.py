@@ -77,7 +77,6 @@ VALUES: Mapping[str, tuple[str, ...]] = {
     "operation": ("GET /dnszone/{id}/statistics", "GET /search"),
     "engine": ("waf", "ddos"),
     "feature": ("realtime_threat_intelligence", "whitelabel_response_pages"),
-    "generation": ("0", "1", "2"),
     "level": ("medium", "off"),
     # Limits of an API guardian, and of an account's budget.
     "limit": (
