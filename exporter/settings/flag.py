@@ -18,11 +18,6 @@ def variable_of(*path: str | int) -> str:
     return PREFIX + DELIMITER.join(map(str, path)).upper()
 
 
-def dashed(key: str) -> str:
-    """Return a configuration key in the spelling of flags."""
-    return key.replace("_", "-")
-
-
 CONFIG_VARIABLE = variable_of("config")
 # Set by the image: the address to listen on where no flag, other variable or file has one.
 CONTAINER_LISTEN = "CONTAINER_LISTEN"
@@ -41,30 +36,39 @@ class Flag:
     """A flag of the command line.
 
     Attributes:
-        name: The flag, such as `--web.listen`.
         path: The place of its value in the model.
         help: One sentence about what it sets.
         metavar: The placeholder for the value in the help text.
         default: The default value as text; empty if there is none.
-        variable: The environment variable that sets the same value.
     """
 
-    name: str
     path: KeyPath
     help: str
     metavar: str
     default: str
-    variable: str
 
     @property
     def is_of_account(self) -> bool:
         """Whether it sets a value of the first account."""
         return self.path[:2] == FIRST_ACCOUNT
 
+    @property
+    def name(self) -> str:
+        """The flag, such as `--web.listen`."""
+        return "--" + ".".join(str(step).replace("_", "-") for step in self._keys)
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that sets the same value."""
+        return variable_of(*self._keys)
+
+    @property
+    def _keys(self) -> KeyPath:
+        return self.path[2:] if self.is_of_account else self.path
+
 
 def _of_account(key: str, text: str, metavar: str, default: str = "") -> Flag:
-    path = (*FIRST_ACCOUNT, key)
-    return Flag(f"--{dashed(key)}", path, text, metavar, default, variable_of(key))
+    return Flag((*FIRST_ACCOUNT, key), text, metavar, default)
 
 
 BASE_URL = _of_account("base_url", "The platform's address, such as https://api.example.net.", "URL")

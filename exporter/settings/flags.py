@@ -7,7 +7,7 @@ from typing import Literal, get_args, get_origin
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
-from exporter.settings.flag import ACCOUNT_FLAGS, Flag, dashed, variable_of
+from exporter.settings.flag import ACCOUNT_FLAGS, Flag
 from exporter.settings.model import Settings
 from exporter.validation.faults import KeyPath
 from exporter.validation.section import Section
@@ -42,14 +42,7 @@ def _flag(path: KeyPath, field: FieldInfo, default: object) -> Flag:
         text = text.lower()
     elif isinstance(default, float):
         text = format_duration(default)
-    return Flag(
-        name="--" + ".".join(dashed(str(step)) for step in path),
-        path=path,
-        help=field.description or "",
-        metavar=_metavar(field),
-        default=text,
-        variable=variable_of(*path),
-    )
+    return Flag(path, field.description or "", _metavar(field), text)
 
 
 def _metavar(field: FieldInfo) -> str:

@@ -7,11 +7,9 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
-    AfterValidator,
     ConfigDict,
     Field,
     PlainValidator,
-    SecretStr,
     TypeAdapter,
     UrlConstraints,
     ValidationError,
@@ -24,7 +22,7 @@ from exporter.collectors.catalogue import CATALOGUE
 from exporter.collectors.endpoints.endpoint import Endpoint
 from exporter.targets.sharding import Shard
 from exporter.validation.faults import KeyPath
-from exporter.validation.secrets import Secret, SecretFile, SecretFileError, read_secret
+from exporter.validation.secrets import Secret, SecretFile, SecretFileError, stored_secret
 from exporter.validation.section import Section, at, expected, refuse_any, refused
 from exporter.validation.types import (
     FilePath,
@@ -152,18 +150,6 @@ def _address_problem(address: str) -> str:
     return ""
 
 
-def _parse_address(address: SecretStr | None) -> SecretStr | None:
-    if address is not None and (problem := _address_problem(address.get_secret_value())):
-        raise refused(problem)
-    return address
-
-
-def _parse_address_file(file: Path | None) -> Path | None:
-    if file is not None and (problem := _address_problem(read_secret(file).get_secret_value())):
-        raise refused(f"the content of {file} {problem}")
-    return file
-
-
 class StateSettings(Section):
     """Where counters are stored: in a file, or in a database that several exporters share."""
 
@@ -171,12 +157,10 @@ class StateSettings(Section):
         default=Path("edge-exporter-state.db"),
         description="The state file; null: counters start at 0 with each process.",
     )
-    url: Annotated[Secret, AfterValidator(_parse_address)] = Field(
+    url: Secret = Field(
         default=None, description="A PostgreSQL database's address, with its password; used instead of the file."
     )
-    url_file: Annotated[SecretFile, AfterValidator(_parse_address_file)] = Field(
-        default=None, description="The file that holds the database's address."
-    )
+    url_file: SecretFile = Field(default=None, description="The file that holds the database's address.")
     installation: Text = Field(
         default="default", description="The name of the exporters that share their counters in the database."
     )
@@ -196,19 +180,23 @@ class StateSettings(Section):
         return self.is_shared or self.path is not None
 
     def address(self) -> str:
-        """Return the current address of the database, with its password; raises SecretFileError for its file."""
-        if self.url_file is None:
-            return self.url.get_secret_value() if self.url is not None else ""
-        address = read_secret(self.url_file).get_secret_value()
+        """Return the current address of the database, with its password; raises SecretFileError if it is not usable."""
+        address = stored_secret(self.url, self.url_file).get_secret_value()
         if problem := _address_problem(address):
-            raise SecretFileError(self.url_file, problem)
+            raise SecretFileError(self.url_file or Path("url"), problem)
         return address
 
-    @classmethod
-    def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
-        """Require at most one address."""
-        if raw.get("url") is not None and raw.get("url_file") is not None:
-            yield at(("url_file",), refused("set together with url; expected one of the two"))
+    @model_validator(mode="after")
+    def _has_a_usable_address(self) -> Self:
+        key = "url" if self.url_file is None else "url_file"
+        try:
+            if self.is_shared:
+                self.address()
+        except SecretFileError as error:
+            refuse_any([at((key,), refused(error.problem if key == "url" else str(error)))])
+        if self.url is not None and self.url_file is not None:
+            refuse_any([at((key,), refused("set together with url; expected one of the two"))])
+        return self
 
 
 def _parse_index(value: object) -> int | Literal["auto"]:

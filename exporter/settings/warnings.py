@@ -1,7 +1,6 @@
 """Finds what is allowed and should not be: credentials that others could read, and misleading names of metrics."""
 
 import os
-import re
 import stat
 from collections.abc import Iterable, Iterator
 from ipaddress import ip_address
@@ -19,8 +18,6 @@ _BASE_UNITS = {
     **dict.fromkeys(("percent", "percentage", "percents"), "ratio"),
     "cents": "dollars",
 }
-_TYPES = frozenset({"gauge", "counter", "histogram", "summary"})
-_OF_HISTOGRAMS = ("_count", "_sum")
 
 
 def exposed(settings: Settings) -> Iterator[tuple[KeyPath, str]]:
@@ -52,19 +49,8 @@ def _command_to_close(path: Path) -> str:
 
 def _of_url(place: KeyPath, url: str, what: str, proxy: str | None = None) -> Iterator[tuple[KeyPath, str]]:
     parts = urlsplit(url)
-    host = parts.hostname or ""
-    by_proxy = proxy is not None or _is_proxied_by_environment(url)
-    if parts.scheme == "http" and (by_proxy or not _is_loopback(host)):
-        way = "through a proxy without encryption" if by_proxy else "without encryption"
-        yield place, f"the {what} goes to {host} {way}; expected an https:// address"
-
-
-def _is_proxied_by_environment(url: str) -> bool:
-    if not any(name.lower() in ("http_proxy", "all_proxy") for name in os.environ):
-        return False
-    from exporter.platform.http.proxy import environment_proxy  # noqa: PLC0415 - this imports httpx, which takes time
-
-    return bool(environment_proxy(url)[0])
+    if parts.scheme == "http" and (proxy is not None or not _is_loopback(parts.hostname or "")):
+        yield place, f"the {what} goes to {parts.hostname} without encryption; expected an https:// address"
 
 
 def _is_loopback(host: str) -> bool:
@@ -77,7 +63,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def misnamed(endpoints: Iterable[Endpoint]) -> Iterator[tuple[KeyPath, str]]:
-    """Yield the path of each metric whose name breaks Prometheus' conventions, as promlint does, and a message."""
+    """Yield the path of each metric whose name breaks the conventions that promlint checks, and a message."""
     for place, endpoint in enumerate(endpoints):
         for number, metric in enumerate(endpoint.metrics):
             for message in _of_metric(metric):
@@ -85,19 +71,8 @@ def misnamed(endpoints: Iterable[Endpoint]) -> Iterator[tuple[KeyPath, str]]:
 
 
 def _of_metric(metric: EndpointMetric) -> Iterator[str]:
-    name = metric.name
-    words = name.lower().split("_")
     if not metric.help:
-        yield f"'{name}' has no help text"
-    if re.search(r"[a-z][A-Z]", name):
-        yield f"'{name}' is written in camelCase; expected snake_case"
-    if ":" in name:
-        yield f"'{name}' contains ':', which is reserved for recording rules"
-    for word in words:
+        yield f"'{metric.name}' has no help text"
+    for word in metric.name.lower().split("_"):
         if word in _BASE_UNITS:
-            yield f"'{name}' is in {word}; expected the base unit {_BASE_UNITS[word]}, with scale"
-        if word in _TYPES:
-            yield f"'{name}' contains the name of a metric type, {word}"
-    suffix = next((suffix for suffix in _OF_HISTOGRAMS if name.endswith(suffix)), None)
-    if suffix is not None:
-        yield f"'{name}' ends with {suffix}, which is reserved for histograms"
+            yield f"'{metric.name}' is in {word}; expected the base unit {_BASE_UNITS[word]}, with scale"

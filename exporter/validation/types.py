@@ -29,6 +29,8 @@ LARGEST_ID = 2**63 - 1
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _PREFIX = re.compile(r"/[A-Za-z0-9._~/-]*")
 _LABEL_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
+# A part of a URL.
+USER = "user name or a password"
 _AMBIGUOUS = "contains an ambiguous '@'; percent-encode the password (@ as %40, / as %2F, ? as %3F, # as %23)"
 _NO_CHARACTER = re.compile(r"%(?:00|(?![0-9A-Fa-f]{2}))")
 _UNDECODABLE = "contains a % that begins no percent-encoded character of UTF-8; expected %25 for the % itself"
@@ -99,8 +101,11 @@ def url_problem(value: str) -> str:
     return _UNDECODABLE if _NO_CHARACTER.search(value) or "\ufffd" in unquote(value) else ""
 
 
-def split_url(value: object, schemes: Collection[str], example: str) -> SplitResult:
-    """Split a URL with one of the schemes. Errors show no part of it, which may contain a password or a token."""
+def split_url(value: object, schemes: Collection[str], example: str, *allowed: str) -> SplitResult:
+    """Split a URL with one of the schemes, of which other parts than the scheme, the host and the port may be allowed.
+
+    Errors show no part of it, which may contain a password or a token.
+    """
     text = value.strip() if isinstance(value, str) else ""
     if problem := url_problem(text):
         raise refused(problem)
@@ -111,26 +116,22 @@ def split_url(value: object, schemes: Collection[str], example: str) -> SplitRes
         is_url = False
     if not is_url or _CONTROL.search(text) or " " in text:
         raise refused(f"is not a URL with {' or '.join(f'{scheme}://' for scheme in schemes)}, such as {example}")
+    # What the URL has of each part.
+    found = {"path": parts.path.strip("/"), "query": parts.query, "fragment": parts.fragment, USER: "@" in parts.netloc}
+    for part, has in found.items():
+        if has and part not in allowed:
+            raise refused(f"contains a {part}; expected a URL such as {example}")
     return parts
 
 
 def parse_base_url(value: object) -> str:
     """Validate a platform's address and return it without a slash at its end."""
-    parts = split_url(value, ("https", "http"), "https://api.example.net")
-    if parts.username is not None:
-        raise refused("contains a user name or a password; expected a URL without, and the key in api_key_file")
-    if parts.query or parts.fragment:
-        raise refused("contains a query or a fragment; expected a URL without")
-    return urlunsplit(parts).rstrip("/")
+    return urlunsplit(split_url(value, ("https", "http"), "https://api.example.net", "path")).rstrip("/")
 
 
 def parse_proxy(value: object) -> str:
-    """Validate a proxy's address, which may contain a user name and a password."""
-    example = "http://proxy.example.net:3128"
-    parts = split_url(value, ("http", "https"), example)
-    if parts.query or parts.fragment or parts.path.strip("/"):
-        raise refused(f"contains more than a host and a port; expected a URL such as {example}")
-    return urlunsplit(parts).rstrip("/")
+    """Validate a proxy's address and return it without a slash at its end."""
+    return urlunsplit(split_url(value, ("http", "https"), "http://proxy.example.net:3128", USER)).rstrip("/")
 
 
 def parse_text(value: object) -> str:

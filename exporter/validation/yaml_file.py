@@ -111,8 +111,6 @@ def parse_marked(text: str, source: str, *, example: str, may_be_empty: bool = F
     except yaml.reader.ReaderError as error:
         message = "contains a control character, which YAML does not allow"
         line = text.count("\n", 0, error.position) + 1
-    except _UnusableError as error:
-        message, line = str(error), error.line
     except RecursionError:
         message = "is nested too deeply, or contains itself through a YAML alias"
     except (ValueError, OverflowError):
@@ -131,14 +129,6 @@ def _syntax(error: yaml.MarkedYAMLError) -> tuple[str, int | None]:
     parsers = f"is not valid YAML: {' '.join(filter(None, (error.context, problem)))}"
     message = next((ours for theirs, ours in _WORDING.items() if problem.startswith(theirs)), parsers)
     return message, None if mark is None else mark.line + 1
-
-
-class _UnusableError(Exception):
-    """A value that makes the whole file unusable."""
-
-    def __init__(self, message: str, line: int | None) -> None:
-        super().__init__(message)
-        self.line = line
 
 
 class _Reader:
@@ -192,8 +182,10 @@ class _Reader:
     def _count(self, path: KeyPath) -> None:
         self._left -= 1
         if self._left < 0:
-            message = f"YAML aliases expand this to more than {_MOST_VALUES} values; write them out"
-            raise _UnusableError(message, self.places[path[:1]].line)
+            begin = yaml.Mark(self._source, 0, (self.places[path[:1]].line or 1) - 1, 0, None, 0)
+            raise yaml.MarkedYAMLError(
+                problem=f"aliases expand this to more than {_MOST_VALUES} values", problem_mark=begin
+            )
 
     def _fault(self, node: yaml.Node, path: KeyPath, message: str) -> None:
         self.faults.append(Fault(self._source, _line(node), written(path), message))
@@ -212,5 +204,5 @@ def _text(node: yaml.ScalarNode) -> str:
     try:
         return str(node.value).encode("utf-16", "surrogatepass").decode("utf-16")
     except UnicodeDecodeError:
-        message = "contains \\u and a lone surrogate; write the whole character"
-        raise _UnusableError(message, _line(node)) from None
+        problem = "\\u and a lone surrogate, which is no character"
+        raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark) from None

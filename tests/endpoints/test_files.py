@@ -86,15 +86,9 @@ def test_a_counter_counts_something_else_where_more_than_its_spelling_differs(
 
 
 def test_names_against_the_conventions_are_warnings(tmp_path: Path) -> None:
-    names = ("edge_things_ms", "edge_thingsOpen", "edge_things_count", "edge_gauge_things", "edge:things")
-    metrics = "".join(f"    - {{name: '{name}', help: H., value: A}}\n" for name in names)
-    metrics += "    - {name: edge_things, value: A}\n"
+    metrics = "    - {name: edge_things_ms, help: H., value: A}\n    - {name: edge_things, value: A}\n"
     loaded = load_text(tmp_path, file_of(f"{HEAD}  metrics:\n{metrics}"))
     assert [message for _, message in misnamed(loaded.endpoints)] == [
         "'edge_things_ms' is in ms; expected the base unit seconds, with scale",
-        "'edge_thingsOpen' is written in camelCase; expected snake_case",
-        "'edge_things_count' ends with _count, which is reserved for histograms",
-        "'edge_gauge_things' contains the name of a metric type, gauge",
-        "'edge:things' contains ':', which is reserved for recording rules",
         "'edge_things' has no help text",
     ]

@@ -92,8 +92,8 @@ def test_a_file_that_holds_no_usable_secret_is_refused_without_showing_it(
     ("written", "fault"),
     [
         (f"api_key: x\nstate: {{url: '{STATE_URL}', url_file: url}}", "5: state.url_file: set together with url; expected one of the two"),
-        ("api_key: x\nstate: {url_file: other}", "5: state.url_file: the content of other is not the address of a PostgreSQL; expected one such as postgresql://user:password@host/database"),
-        ("api_key: x\nstate: {url_file: ambiguous}", "5: state.url_file: the content of ambiguous contains an ambiguous '@'; percent-encode the password (@ as %40, / as %2F, ? as %3F, # as %23)"),
+        ("api_key: x\nstate: {url_file: other}", "5: state.url_file: other is not the address of a PostgreSQL; expected one such as postgresql://user:password@host/database"),
+        ("api_key: x\nstate: {url_file: ambiguous}", "5: state.url_file: ambiguous contains an ambiguous '@'; percent-encode the password (@ as %40, / as %2F, ? as %3F, # as %23)"),
         ("api_key: x\nstate: {url_file: absent}", "5: state.url_file: … does not exist; the rest of the name is not shown, as it could be the secret itself"),
     ],
 )  # fmt: skip
