@@ -15,7 +15,7 @@ from dashboards.generator.page import NEUTRAL, Lines, Page, Panel, Query, Row, T
 from dashboards.generator.promql import ACCOUNT, gauge, highest, rate, top
 from exporter.collectors.collector import Collector
 from exporter.metric import FamilyInfo, Kind
-from exporter.settings.loading import load_with_origins
+from exporter.settings.loading import load
 from exporter.settings.model import Settings
 from exporter.validation.types import format_duration
 from exporter.validation.yaml_file import MarkedFile
@@ -46,7 +46,7 @@ def page(files: list[Path]) -> Page:
 
 def _row(file: Path) -> Row:
     configuration = MarkedFile("", {"endpoint_files": [str(file.absolute())]})
-    settings, _ = load_with_origins(configuration, None, _ACCOUNT)
+    settings = load(configuration, None, _ACCOUNT)
     panels = tuple(_panel(info, collector) for collector in _collectors(settings) for info in collector.families)
     return Row(f"{file.stem.replace('_', ' ').capitalize()} (not documented in the interface)", panels)
 

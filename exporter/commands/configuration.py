@@ -4,25 +4,19 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from exporter.foreign.regular_file import unreadable
-from exporter.settings.loading import load_with_origins, read_file
+from exporter.settings.loading import load
 from exporter.settings.model import Settings
-from exporter.validation.faults import ConfigurationError, Fault, written
-from exporter.validation.yaml_file import MarkedFile
+from exporter.validation.faults import ConfigurationError, Fault
 
 
-def read_configuration(
-    config: Path | None, flags: Mapping[str, str], environ: Mapping[str, str]
-) -> tuple[Settings, MarkedFile]:
+def read_configuration(config: Path | None, flags: Mapping[str, str], environ: Mapping[str, str]) -> Settings:
     """Read the settings from a file, flags (name → text) and environment, then check the files that they name.
-
-    Returns:
-        The settings, and the file with the place of each value.
 
     Raises:
         ConfigurationError: it holds every fault of the settings; if they have none, those of the files.
     """
-    settings, file = load_with_origins(read_file(config, environ), flags, environ)
-    faults = [*_untrustworthy(settings, file)]
+    settings = load(config, flags, environ)
+    faults = [*_untrustworthy(settings)]
     if settings.web.config_file is not None:
         # Load the web server's modules only for such a file. A reload runs this function on a thread, so it does not
         # use `loading`.
@@ -34,10 +28,10 @@ def read_configuration(
             faults.extend(error.faults)
     if faults:
         raise ConfigurationError(faults)
-    return settings, file
+    return settings
 
 
-def _untrustworthy(settings: Settings, file: MarkedFile) -> Iterator[Fault]:
+def _untrustworthy(settings: Settings) -> Iterator[Fault]:
     """Yield the files of certificates that cannot be used; the settings check only that they exist."""
     for number, account in enumerate(settings.accounts):
         if account.ca_file is None:
@@ -52,5 +46,4 @@ def _untrustworthy(settings: Settings, file: MarkedFile) -> Iterator[Fault]:
             problem = unreadable(error)
         else:
             continue
-        path = ("accounts", number, "ca_file")
-        yield Fault(*file.locate(path), written(path), f"{account.ca_file} {problem}")
+        yield settings.fault(("accounts", number, "ca_file"), f"{account.ca_file} {problem}")

@@ -33,7 +33,7 @@ def command(config: Path | None, flags: Mapping[str, str]) -> None:
         from exporter.settings.model import Settings  # noqa: PLC0415
 
     def read() -> Settings:
-        return read_configuration(config, flags, os.environ)[0]
+        return read_configuration(config, flags, os.environ)
 
     settings = read()
     configure(settings.log.level, settings.log.format)

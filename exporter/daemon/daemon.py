@@ -17,6 +17,7 @@ from structlog.typing import FilteringBoundLogger
 from exporter import __version__
 from exporter.blocking import blocking
 from exporter.collectors.catalogue import families
+from exporter.collectors.endpoints.names import misnamed
 from exporter.counters.ledger import RETRY_SECONDS, Ledger
 from exporter.counters.storage import MemoryStorage, StateLockedError, Storage, StorageError
 from exporter.daemon import runtime
@@ -33,7 +34,7 @@ from exporter.metric import FamilyInfo
 from exporter.polling.scheduler import Schedule
 from exporter.polling.timetable import Account, Plan
 from exporter.settings.model import Settings
-from exporter.settings.warnings import exposed, misnamed
+from exporter.settings.warnings import exposed
 from exporter.targets.sharding import Shard
 from exporter.targets.target import PollKey
 from exporter.telemetry import Telemetry

@@ -26,19 +26,17 @@ def configuration_file(config: Path | None, environ: Mapping[str, str]) -> Path 
     return config or (Path(named) if named else None)
 
 
-def read_file(config: Path | None, environ: Mapping[str, str]) -> MarkedFile:
-    """Read the configuration file with its lines and faults; an empty one if there is no file."""
-    path = configuration_file(config, environ)
-    return read_marked(path, example="accounts:") if path is not None else MarkedFile("", {})
-
-
 def load(
-    config: Path | None, flags: Mapping[str, str] | None, environ: Mapping[str, str], *, host_name: str | None = None
+    config: Path | MarkedFile | None,
+    flags: Mapping[str, str] | None,
+    environ: Mapping[str, str],
+    *,
+    host_name: str | None = None,
 ) -> Settings:
     """Load the settings from flags, environment and file.
 
     Args:
-        config: The configuration file; without one, the file that `EDGE_EXPORTER_CONFIG` names, if any.
+        config: The configuration file, or its content; without one, the file that `EDGE_EXPORTER_CONFIG` names, if any.
         flags: The values of flags by their names, such as `--web.listen`.
         environ: The environment; an empty variable counts as not set.
         host_name: The machine's name, for `shard.index: auto`; by default the real one.
@@ -46,17 +44,9 @@ def load(
     Raises:
         ConfigurationError: Something is wrong; it holds every fault.
     """
-    return load_with_origins(read_file(config, environ), flags, environ, host_name=host_name)[0]
-
-
-def load_with_origins(
-    file: MarkedFile, flags: Mapping[str, str] | None, environ: Mapping[str, str], *, host_name: str | None = None
-) -> tuple[Settings, MarkedFile]:
-    """Load the settings with a file that was read already; raises ConfigurationError.
-
-    Returns:
-        The settings, and the file with all endpoints, and with the places of what flags and variables set.
-    """
+    file = config if isinstance(config, MarkedFile) else MarkedFile("", {})
+    if not isinstance(config, MarkedFile) and (path := configuration_file(config, environ)) is not None:
+        file = read_marked(path, example="accounts:")
     file = _with_endpoint_files(file)
     overlay = Overlay(every_flag(), flags or {}, environ)
     lowest = overlay.over(file.data or {})
@@ -76,7 +66,7 @@ def load_with_origins(
         ordered = sorted(dict.fromkeys(faults), key=lambda fault: (fault.line is None, fault.source, fault.line or 0))
         raise ConfigurationError(ordered)
     settings.come_from(file)
-    return settings, file
+    return settings
 
 
 def _settable(path: KeyPath, file: MarkedFile) -> Place:

@@ -8,8 +8,8 @@ from pydantic_core import InitErrorDetails
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from exporter.collectors.endpoints.endpoint import Endpoint
+from exporter.collectors.endpoints.names import wrong_names
 from exporter.settings.account import AccountSettings, DatabaseSettings
-from exporter.settings.endpoint_names import endpoint_names
 from exporter.settings.removed import REMOVED
 from exporter.settings.service import (
     SECTIONS,
@@ -95,7 +95,7 @@ class Settings(BaseSettings, Section):
             for name, one in given.items()
             for found in stale_too_early(("collectors", name, "stale_after"), one.interval, one.stale_after)
         )
-        refuse_any([*names, *endpoint_names(self.endpoints), *stale])
+        refuse_any([*names, *wrong_names(self.endpoints), *stale])
         if not self.accounts and not self.databases:
             raise refused(f"nothing to do: {_NOTHING}")
         return self
@@ -104,9 +104,17 @@ class Settings(BaseSettings, Section):
         """Take over which line, flag or variable set each value."""
         self._file = file
 
+    def origin(self, path: KeyPath) -> str:
+        """Return what set a value: a line, a variable or a flag; `default` if nothing did."""
+        return str(self._file.places.get(path, "default"))
+
+    def fault(self, path: KeyPath, message: str) -> Fault:
+        """Return what is wrong with a value, with its place."""
+        return Fault(*self._file.locate(path), written(path), message)
+
     def place(self, path: KeyPath, message: str) -> str:
         """Return what is said of a value, after its place: `edge-exporter.yml:12: series.deny[0]: …`."""
-        return str(Fault(*self._file.locate(path), written(path), message))
+        return str(self.fault(path, message))
 
     def own_shard(self, host_name: str) -> Shard | None:
         """Return the shard that the configuration or the host name gives; None if the state database does.

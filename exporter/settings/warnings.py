@@ -1,23 +1,15 @@
-"""Finds what is allowed and should not be: credentials that others could read, and misleading names of metrics."""
+"""Finds credentials that others could read."""
 
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from exporter.collectors.endpoints.endpoint import Endpoint, EndpointMetric
 from exporter.foreign.regular_file import may_be_read_by_others
 from exporter.settings.model import Settings
 from exporter.validation.faults import KeyPath
-
-_BASE_UNITS = {
-    **dict.fromkeys(("milliseconds", "ms", "minutes", "hours", "days", "weeks"), "seconds"),
-    **dict.fromkeys(("kilobytes", "megabytes", "gigabytes", "kb", "mb", "gb", "kib", "mib", "gib", "bits"), "bytes"),
-    **dict.fromkeys(("percent", "percentage", "percents"), "ratio"),
-    "cents": "dollars",
-}
 
 
 def exposed(settings: Settings) -> Iterator[tuple[KeyPath, str]]:
@@ -60,19 +52,3 @@ def _is_loopback(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-def misnamed(endpoints: Iterable[Endpoint]) -> Iterator[tuple[KeyPath, str]]:
-    """Yield the path of each metric whose name breaks the conventions that promlint checks, and a message."""
-    for place, endpoint in enumerate(endpoints):
-        for number, metric in enumerate(endpoint.metrics):
-            for message in _of_metric(metric):
-                yield ("endpoints", place, "metrics", number, "name"), message
-
-
-def _of_metric(metric: EndpointMetric) -> Iterator[str]:
-    if not metric.help:
-        yield f"'{metric.name}' has no help text"
-    for word in metric.name.lower().split("_"):
-        if word in _BASE_UNITS:
-            yield f"'{metric.name}' is in {word}; expected the base unit {_BASE_UNITS[word]}, with scale"

@@ -56,10 +56,6 @@ class MarkedFile:
     faults: tuple[Fault, ...] = field(default=(), compare=False)
     places: Mapping[KeyPath, Place] = field(default_factory=dict, compare=False)
 
-    def origin(self, path: KeyPath) -> str:
-        """Return what set a value; `default` if nothing did."""
-        return str(self.places.get(path, "default"))
-
     def locate(self, path: KeyPath) -> Place:
         """Return the place of the value at the path, or of the nearest mapping or list around it."""
         around = (path[:end] for end in range(len(path), 0, -1))

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from exporter.collectors.collector import TargetCollector
+from exporter.collectors.endpoints.names import misnamed
 from exporter.counters.counting import digest_of
-from exporter.settings.warnings import misnamed
 from exporter.wiring import from_settings
 from tests.commands.shell import invoke
 from tests.endpoints.configured import file_of

@@ -46,7 +46,7 @@ def backfill(
 ) -> None:
     """Write the history of some days, the last one included, and print the result."""
     with complaining(ConfigurationError, code=MISUSE), complaining(StorageError):
-        settings = read_configuration(config, flags, os.environ)[0]
+        settings = read_configuration(config, flags, os.environ)
         if not settings.accounts:
             raise click.UsageError("there is no account in the configuration: databases have no history")
         polled = [plan.collector for plan in from_settings.plans(settings)]

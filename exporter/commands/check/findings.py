@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from exporter.collectors.endpoints.names import misnamed
 from exporter.commands.configuration import read_configuration
 from exporter.commands.loading import loading
 from exporter.commands.output.printing import FAULT, complain, counted, terminal_width
@@ -20,9 +21,8 @@ from exporter.commands.output.table import lay_out
 from exporter.foreign.terminal import escape
 from exporter.platform.errors import MESSAGE_LIMIT, one_line
 from exporter.settings.model import Settings
-from exporter.settings.warnings import exposed, misnamed
-from exporter.validation.faults import ConfigurationError, Fault, written
-from exporter.validation.yaml_file import MarkedFile
+from exporter.settings.warnings import exposed
+from exporter.validation.faults import ConfigurationError, Fault
 
 if TYPE_CHECKING:
     from exporter.commands.check.polling import AccountResult, Row  # it contacts the platform; not for --offline
@@ -36,14 +36,14 @@ _MOST_ALIKE = 5
 def check(config: Path | None, flags: Mapping[str, str], *, offline: bool, is_json: bool) -> None:
     """Check a configuration, print the findings, and exit with code 1 if anything is wrong."""
     try:
-        settings, file = read_configuration(config, flags, os.environ)
+        settings = read_configuration(config, flags, os.environ)
         results = [] if offline else _poll_all(settings)
     except ConfigurationError as error:
         if is_json:
             click.echo(_as_json([], error.faults, []))
         complain(str(error))
-    warnings = _warnings(settings, file)
-    faults = [] if offline else list(_state_faults(settings, file))
+    warnings = _warnings(settings)
+    faults = [] if offline else list(_state_faults(settings))
     failing = _failing(results) + len(faults)
     if is_json:
         text = _as_json(results, faults, warnings)
@@ -75,21 +75,20 @@ def _valid(settings: Settings) -> str:
     return f"The configuration is valid: {accounts}, {databases}, {queries}. Nothing was contacted."
 
 
-def _warnings(settings: Settings, file: MarkedFile) -> list[str]:
+def _warnings(settings: Settings) -> list[str]:
     """Return the warnings, a line each: exposed credentials, odd names."""
     found = (*exposed(settings), *misnamed(settings.endpoints))
-    return [one_line(str(Fault(*file.locate(path), written(path), message))) for path, message in found]
+    return [one_line(settings.place(path, message)) for path, message in found]
 
 
-def _state_faults(settings: Settings, file: MarkedFile) -> Iterator[Fault]:
+def _state_faults(settings: Settings) -> Iterator[Fault]:
     """Return why the state database cannot be used, if it cannot."""
     if not settings.state.is_shared:
         return
     with loading():
         from exporter.wiring.state_storage import problem_of  # noqa: PLC0415 - for a database alone
     if problem := problem_of(settings):
-        path = ("state", "url" if settings.state.url_file is None else "url_file")
-        yield Fault(*file.locate(path), written(path), problem)
+        yield settings.fault(("state", "url" if settings.state.url_file is None else "url_file"), problem)
 
 
 def _failing(results: "Iterable[AccountResult]") -> int:

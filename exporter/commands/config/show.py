@@ -14,7 +14,7 @@ from exporter.commands.output.printing import echo
 from exporter.foreign.patterns import Pattern
 from exporter.foreign.terminal import escape
 from exporter.platform.http.mask import MASK
-from exporter.settings.loading import load_with_origins, read_file
+from exporter.settings.loading import load
 from exporter.validation.faults import KeyPath, written
 from exporter.validation.section import Section
 from exporter.validation.types import Metavar, format_duration
@@ -30,8 +30,8 @@ Value = tuple[KeyPath, object, str]
 
 def show(config: Path | None, flags: Mapping[str, str], *, is_json: bool) -> None:
     """Print the merged settings."""
-    settings, file = load_with_origins(read_file(config, os.environ), flags, os.environ)
-    values = list(_values(settings, (), file.origin))
+    settings = load(config, flags, os.environ)
+    values = list(_values(settings, (), settings.origin))
     if is_json:
         found = [{"path": written(path), "value": value, "origin": origin} for path, value, origin in values]
         echo(json.dumps(found, indent=2, ensure_ascii=False))
