@@ -22,8 +22,8 @@ from exporter.web.api import ENDPOINTS, Endpoint, encode, explain
 from exporter.web.discovery import INCOMPLETE, discover, groups
 from exporter.web.headers import PAGE_POLICY, accepts_gzip, with_headers
 from exporter.web.metrics import MetricsEndpoint
-from exporter.web.page.page import Pages
-from exporter.web.status import View
+from exporter.web.page.page import render, status_values
+from exporter.web.status import Json, View
 from exporter.web.target_query import ON_PAGE, QueryError, parse_query
 
 # Reloads the configuration, and returns its faults; none if it is now in force.
@@ -49,7 +49,6 @@ class _Endpoints:
         self._view = view
         self._reload = reload
         self._executor = executor
-        self._pages = Pages(view.version)
         self._runbooks: Mapping[str, Markup] = {}
         folder = files("exporter.web.page") / "static"
         self._static = {name: (folder / name).read_text(encoding="utf-8") for name in _STATIC}
@@ -81,12 +80,11 @@ class _Endpoints:
         query = parse_query(request.query_params.multi_items(), known, ON_PAGE)
         pairs = list(self._view.store.statuses())
         status, (found, census) = self._view.status(pairs), self._view.targets(query, pairs)
-        return await self._page(request, self._pages.status(status, found, census, query, known))
+        return await self._page(request, "status.html", status_values(status, found, census, query, known))
 
     async def explanation(self, request: Request) -> Response:
         """`/explain`: the content of `/api/v1/explain` as a page."""
-        found = explain(self._view, request.query_params.multi_items())
-        return await self._page(request, self._pages.explanation(**found))
+        return await self._page(request, "explanation.html", explain(self._view, request.query_params.multi_items()))
 
     async def runbook(self, request: Request) -> Response:
         """`/runbooks/ALERT` and `/runbooks/ALERT.md`: the runbook of an alert; `/runbooks/`: the index."""
@@ -98,7 +96,8 @@ class _Endpoints:
             raise HTTPException(404, str(error)) from None
         if name not in self._runbooks:
             raise HTTPException(404, "no alert has a runbook of this name; /runbooks/ lists them")
-        return await self._page(request, self._pages.runbook(name, self._runbooks[name]))
+        values = {"root": "../", "name": name, "content": self._runbooks[name]}
+        return await self._page(request, "runbook.html", values)
 
     async def discovery(self, request: Request) -> Response:
         """`/sd/{kind}`."""
@@ -127,7 +126,8 @@ class _Endpoints:
             return Response(status_code=304, headers={**headers, "Vary": "Accept-Encoding"})
         return await self._answer(request, self._static[name], _STATIC[name], headers)
 
-    async def _page(self, request: Request, page: str) -> Response:
+    async def _page(self, request: Request, template: str, values: Json) -> Response:
+        page = render(template, {"version": self._view.version, **values})
         return await self._answer(request, page, _HTML, {"Content-Security-Policy": PAGE_POLICY})
 
     async def _answer(self, request: Request, text: str, media_type: str, headers: dict[str, str]) -> Response:

@@ -1,12 +1,11 @@
 """Renders the HTML pages from templates; they work without their script."""
 
 import platform as python_platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from urllib.parse import urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 
 from exporter.assets.shipped import REPOSITORY
 from exporter.explain.cause import Cause, moment
@@ -121,43 +120,30 @@ def _environment() -> Environment:
     return environment
 
 
-class Pages:
-    """Renders the pages; jinja2 escapes every text that is not markup."""
+def render(template: str, values: Json) -> str:
+    """Render a template, which escapes every text that is not markup; the value `root` leads to the status page."""
+    return _environment().get_template(template).render({"root": "", **values})
 
-    def __init__(self, version: str) -> None:
-        self._version = version
 
-    def status(self, status: Json, found: Json, counts: Census, query: TargetQuery, known: FilterValues) -> str:
-        """Render the status page with the targets that a query found.
+def status_values(status: Json, found: Json, counts: Census, query: TargetQuery, known: FilterValues) -> Json:
+    """Return the values of the status page with the targets that a query found.
 
-        `counts` has the states of the targets, whatever states the query asks for.
-        """
-        return self._rendered(
-            "status.html",
-            now=status["now"],
-            status=status,
-            unwell=sum(status["targets"][state] for state in UNWELL),
-            verdict=verdict(status),
-            failures=_alike(status["failures"]),
-            shows_account=len(known.accounts) > 1,
-            found=found,
-            words=_words(found),
-            counts=counts,
-            query=query,
-            known=known,
-            refresh=LONG_REFRESH_SECONDS if len(found["targets"]) > LONG_PAGE else REFRESH_SECONDS,
-        )
-
-    def explanation(self, now: float, absences: Sequence[Mapping[str, object]], others: Mapping[str, str]) -> str:
-        """Render the page of what `exporter.web.explanation.explain` found."""
-        return self._rendered("explanation.html", now=now, absences=absences, others=others)
-
-    def runbook(self, name: str, content: Markup) -> str:
-        """Render a runbook, whose page is one level below the others."""
-        return self._rendered("runbook.html", root="../", name=name, content=content)
-
-    def _rendered(self, template: str, *, root: str = "", **values: object) -> str:
-        return _environment().get_template(template).render(root=root, version=self._version, **values)
+    `counts` has the states of the targets, whatever states the query asks for.
+    """
+    return {
+        "now": status["now"],
+        "status": status,
+        "unwell": sum(status["targets"][state] for state in UNWELL),
+        "verdict": verdict(status),
+        "failures": _alike(status["failures"]),
+        "shows_account": len(known.accounts) > 1,
+        "found": found,
+        "words": _words(found),
+        "counts": counts,
+        "query": query,
+        "known": known,
+        "refresh": LONG_REFRESH_SECONDS if len(found["targets"]) > LONG_PAGE else REFRESH_SECONDS,
+    }
 
 
 def _alike(failures: Sequence[Json]) -> list[list[Json]]:
