@@ -7,7 +7,6 @@ from typing import Any, Final, NamedTuple
 
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.noise import Noise
-from exporter.sandbox.search import free_id
 from exporter.sandbox.seed import seed
 from exporter.sandbox.timestamps import DAY, date_of, day_number, number_of
 
@@ -74,7 +73,7 @@ class RateLimits:
 
     def add_limit(self, name: str, shield_zone_id: int, rate_limit_id: int | None = None, *, quiet: bool = True) -> int:
         """Add a rate limit and return its id; a quiet one has only added breaches."""
-        new_id = free_id(self.limits, rate_limit_id)
+        new_id = max(self.limits, default=0) + 1 if rate_limit_id is None else rate_limit_id
         self.limits[new_id] = RateLimit(new_id, name, shield_zone_id, quiet=quiet)
         return new_id
 

@@ -1,20 +1,18 @@
 """Record scans of DNS zones: jobs that are Pending, InProgress, then Completed or Failed, and repeat at intervals."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any, Final
 
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.noise import Noise
 from exporter.sandbox.search import ResourceIds
-from exporter.sandbox.seed import seed
+from exporter.sandbox.seed import recorded, seed
 from exporter.sandbox.timestamps import iso_long, iso_naive
 
-_PERIOD, _OFFSET, _PENDING, _WORKING, _FAILS, _COUNT, _TYPE, _VALUE = range(1, 9)
+_PERIOD, _OFFSET, _PENDING, _WORKING, _FAILS, _COUNT, _, _ACCOUNT = range(1, 9)
 _VARIETY: Final = 12
 _FAILING, _SLOW, _NEVER, _FRESH = range(1, 5)  # of twelve successive zones, those with special scans
-_PROXIABLE: Final = frozenset({0, 1, 2})
-_TARGET_TYPES: Final = frozenset({2, 4, 8, 10, 12})
 
 
 class ScanStatus(IntEnum):
@@ -47,7 +45,7 @@ class RecordScans:
         self._zones = zones
         self._opening = clock.now()
         self._started: dict[int, _Job] = {}
-        self._forced: dict[int, tuple[ScanStatus | None, _Job]] = {}
+        self._held: dict[int, _Job | None] = {}
 
     def start_scan(self, zone_id: int, *, fails: bool = False, seconds: float = 120.0) -> None:
         """Start a scan: pending for a quarter of its time, in progress for the rest, then completed or failed."""
@@ -57,48 +55,41 @@ class RecordScans:
 
     def fail_scan(self, zone_id: int) -> None:
         """Hold a zone's scan in Failed."""
-        self._hold(zone_id, ScanStatus.FAILED)
+        now = self._clock.now()
+        job = self._latest(zone_id, now) or _Job(int(now * 1000), now - 90, now - 60, now, fails=True)
+        self._held[zone_id] = replace(job, begins=job.created, ends=min(job.ends, now), fails=True)
 
     def forget_scan(self, zone_id: int) -> None:
         """Remove a zone's scan, as if it was never scanned."""
-        self._hold(zone_id, None)
-
-    def _hold(self, zone_id: int, status: ScanStatus | None) -> None:
-        now = self._clock.now()
-        job = self._latest(zone_id, now) or _Job(int(now * 1000), now - 90, now - 60, now, fails=False)
-        self._forced[zone_id] = (status, job)
+        self._held[self._zones.known(zone_id)] = None
 
     def release_scan(self, zone_id: int) -> None:
         """End the hold of a zone's scan."""
-        self._forced.pop(self._zones.known(zone_id), None)
+        self._held.pop(self._zones.known(zone_id), None)
 
     def answer(self, zone_id: int) -> dict[str, Any] | None:
         """Return a zone's latest scan as the platform sends it; None if it was never scanned."""
-        status, job = self._shown(zone_id)
-        if status is None or job is None:
-            return None
         now = self._clock.now()
+        job = self._held[zone_id] if zone_id in self._held else self._latest(zone_id, now)
+        if job is None:
+            return None
+        status = _state(job, now)
         write = iso_naive if zone_id % 2 else iso_long
-        ended = status in (ScanStatus.COMPLETED, ScanStatus.FAILED)
-        failed = status is ScanStatus.FAILED
-        size = self._noise.whole(4, 24, _COUNT, zone_id, job.number // 4)
+        failed, completed = status is ScanStatus.FAILED, status is ScanStatus.COMPLETED
+        rows = recorded("dns_record_scan")
+        size = self._noise.whole(4, len(rows), _COUNT, zone_id, job.number // 4)
+        records = [rows[(zone_id + place) % len(rows)] for place in range(size)]
         return {
             "JobId": self._noise.guid(zone_id, job.number),
             "ZoneId": zone_id,
             "Domain": self._zones.name(zone_id),
-            "AccountId": self._noise.guid(_VALUE),
+            "AccountId": self._noise.guid(_ACCOUNT),
             "Status": int(status),
             "CreatedAt": write(job.created),
-            "CompletedAt": write(min(job.ends, now)) if ended else None,
-            "Records": [self._record(zone_id, n) for n in range(size)] if status is ScanStatus.COMPLETED else None,
-            "Error": self._noise.choice(seed("scans", "errors"), zone_id, job.number) if failed else None,
+            "CompletedAt": write(job.ends) if failed or completed else None,
+            "Records": records if completed else None,
+            "Error": self._noise.choice(seed("scan_errors"), zone_id, job.number) if failed else None,
         }
-
-    def _shown(self, zone_id: int) -> tuple[ScanStatus | None, _Job | None]:
-        """Return the state in which a zone's scan is held, or the state of its latest one."""
-        now = self._clock.now()
-        job = self._latest(zone_id, now)
-        return self._forced.get(zone_id) or (None if job is None else _state(job, now), job)
 
     def _latest(self, zone_id: int, now: float) -> _Job | None:
         """Return the last scan of those that a test has started and those that come at intervals."""
@@ -122,27 +113,6 @@ class RecordScans:
             return started
         fails = not self._healthy and (place == _FAILING or noise.chance(0.1, _FAILS, zone_id, number))
         return _Job(number, created, created + pending, created + pending + working, fails)
-
-    def _record(self, zone_id: int, n: int) -> dict[str, Any]:
-        record_type = self._noise.choice(seed("scans", "record_types"), _TYPE, zone_id, n)
-        drawn = self._noise.number(_VALUE, zone_id, n)
-        ranked = record_type in (4, 8)
-        if record_type == 1:
-            value = f"2001:db8::{drawn % 65536:x}"
-        elif record_type in _TARGET_TYPES:
-            value = f"host-{drawn % 100}.{self._zones.name(zone_id)}"
-        else:
-            value = f"192.0.2.{drawn % 254 + 1}" if record_type in _PROXIABLE else f"value-{drawn % 1000}"
-        return {
-            "Name": None if n == 0 else f"host-{n}",
-            "Type": record_type,
-            "Ttl": (300, 3600, 86400, None)[drawn % 4],
-            "Value": value,
-            "Priority": drawn % 50 if ranked else None,
-            "Weight": drawn % 10 if record_type == 8 else None,  # noqa: PLR2004 - SRV
-            "Port": 443 if record_type == 8 else None,  # noqa: PLR2004 - SRV
-            "IsProxied": (drawn % 3 == 0) if record_type in _PROXIABLE else None,
-        }
 
 
 def _state(job: _Job, now: float) -> ScanStatus:

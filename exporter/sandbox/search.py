@@ -1,6 +1,6 @@
 """The ids and names of resources, and the search that finds them by a part of their names."""
 
-from collections.abc import Collection, ItemsView, Iterator, Sequence
+from collections.abc import ItemsView, Iterator, Sequence
 from itertools import islice
 from typing import Any, Final
 
@@ -9,17 +9,6 @@ from exporter.sandbox.seed import seed
 _LARGEST_ID: Final = 2**63 - 1
 _DEEPEST: Final = 10_000
 _LARGEST_PAGE: Final = 1_000
-
-
-def free_id(taken: Collection[int], wanted: int | None) -> int:
-    """Return the wanted id, or the one after the largest of those that are taken.
-
-    Raises:
-        ValueError: the wanted id is taken.
-    """
-    if wanted in taken:
-        raise ValueError(f"{wanted} already exists")
-    return max(taken, default=0) + 1 if wanted is None else wanted
 
 
 class ResourceIds:
