@@ -7,27 +7,13 @@ from typing import Any
 from starlette.responses import Response
 
 # Of RFC 9110; those of Python's http module differ between its versions.
-_PHRASES = {
-    400: "Bad Request",
-    401: "Unauthorized",
-    403: "Forbidden",
-    404: "Not Found",
-    405: "Method Not Allowed",
-    413: "Content Too Large",
-    415: "Unsupported Media Type",
-    422: "Unprocessable Content",
-    500: "Internal Server Error",
-}
-
-
-def encode(content: Any) -> bytes:  # noqa: ANN401 - any JSON
-    """Write JSON without spaces."""
-    return json.dumps(content, separators=(",", ":")).encode()
+_PHRASES = {400: "Bad Request", 401: "Unauthorized", 404: "Not Found", 415: "Unsupported Media Type",
+            422: "Unprocessable Content"}  # fmt: skip
 
 
 def payload(content: Any, status: int = 200, media_type: str = "application/json") -> Response:  # noqa: ANN401 - any JSON
     """Answer with bare JSON."""
-    return Response(encode(content), status, media_type=media_type)
+    return Response(json.dumps(content, separators=(",", ":")), status, media_type=media_type)
 
 
 def enveloped(data: Any, *, defaulted: bool = False, with_status: bool = False) -> Response:  # noqa: ANN401 - any JSON

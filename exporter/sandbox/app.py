@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 
 from fastapi import FastAPI
 from starlette.middleware import Middleware
@@ -15,19 +14,6 @@ from exporter.sandbox.request_errors import RequestError
 from exporter.sandbox.world import World
 
 
-class Sandbox(FastAPI):
-    """Describes the operations, with their parameters and bodies, for `/openapi.json`."""
-
-    def openapi(self) -> dict[str, Any]:
-        """Return FastAPI's description, with the schemes of authentication."""
-        described = super().openapi()
-        described["components"]["securitySchemes"] = {
-            "AccessKey": {"type": "apiKey", "in": "header", "name": "AccessKey"},
-            "bearer": {"type": "http", "scheme": "bearer"},
-        }
-        return described
-
-
 def create_app(world: World, faults: Faults | None = None) -> FastAPI:
     """Build the application that serves a world; it holds both as `state.world` and `state.faults`."""
     scripted = Faults(world.seed) if faults is None else faults
@@ -37,7 +23,7 @@ def create_app(world: World, faults: Faults | None = None) -> FastAPI:
         yield
         world.close()
 
-    app = Sandbox(
+    app = FastAPI(
         title="Edge platform sandbox",
         version="1.0.0",
         routes=[*OPERATIONS, *database_endpoint.ROUTES, *undocumented.OPERATIONS, *control.ROUTES],

@@ -6,15 +6,14 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from fastapi.routing import APIRoute
-from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from exporter.sandbox import hrana
 from exporter.sandbox.answers import payload
-from exporter.sandbox.operation import bearer_token
-from exporter.sandbox.request_errors import reasons
+from exporter.sandbox.operation import BEARER, bearer_token
+from exporter.sandbox.request_errors import RequestError, json_object
 from exporter.sandbox.sql import ForbiddenError
 from exporter.sandbox.world import DATABASES, World
 
@@ -33,19 +32,15 @@ async def _on_pipeline(request: Request) -> Response:
     if database is None:
         return PlainTextResponse("There is no such database", 404)
     try:
-        body = await request.body()
+        content = await json_object(request)
         if request.url.path.endswith("/cursor"):
-            cursor = hrana.Cursor.model_validate_json(body)
-            return _cursor(database.answer(cursor.baton, [{"type": "batch", "batch": cursor.batch}], kind))
-        pipeline = hrana.Pipeline.model_validate_json(body)
-        return payload(database.answer(pipeline.baton, pipeline.requests, kind))
-    except ValidationError as error:
-        wrong = f"JSON parse error: {reasons(error)[0]}"
-    except hrana.ProtocolError as error:
-        wrong = str(error)
+            batch = {"type": "batch", "batch": content.get("batch")}
+            return _cursor(database.answer(content.get("baton"), [batch], kind))
+        return payload(database.answer(content.get("baton"), content.get("requests"), kind))
     except ForbiddenError:
         return payload({"error": "Authorization forbidden: the access token is read only"}, 403)
-    return PlainTextResponse(wrong, 400)
+    except (RequestError, hrana.ProtocolError) as error:
+        return PlainTextResponse(str(error), 400)
 
 
 async def _on_version(_request: Request) -> Response:
@@ -84,8 +79,8 @@ ROUTES: Final = (
         operation_id="database_pipeline",
         summary="Execute SQL statements",
         response_model=None,
+        dependencies=[BEARER],
         openapi_extra={
-            "security": [{"bearer": []}],
             "requestBody": {"required": True, "content": {"application/json": {"schema": {"type": "object"}}}},
         },
     ),

@@ -5,7 +5,6 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
-from functools import lru_cache
 from typing import Any, Final
 
 from exporter.sandbox.clock import WorldClock
@@ -39,20 +38,13 @@ class Shape(StrEnum):
 
 
 class KeyFormat(StrEnum):
-    """The form in which the platform writes the key of a bucket."""
+    """The form in which the platform writes the date and the time of a bucket's key."""
 
-    MIDNIGHT = "midnight"
-    DATE = "date"
-    NAIVE = "naive"
-    FRACTION = "fraction"
+    MIDNIGHT = "{}T{}Z"
+    DATE = "{}"
+    NAIVE = "{}T{}"
+    FRACTION = "{}T{}.0000000Z"
 
-
-_KEY_PATTERNS: Final = {
-    KeyFormat.DATE: "{}",
-    KeyFormat.MIDNIGHT: "{}T{}Z",
-    KeyFormat.NAIVE: "{}T{}",
-    KeyFormat.FRACTION: "{}T{}.0000000Z",
-}
 
 _VARIETY: Final = 12
 
@@ -105,6 +97,10 @@ class _Changes:
     key_format: KeyFormat = KeyFormat.MIDNIGHT
     bucket: int = DAY
     window_days: int = _WINDOW_DAYS
+
+    def key(self, begin: int) -> str:
+        """Return the key of the bucket that begins at a moment."""
+        return self.key_format.format(date_of(begin // DAY), f"{begin % DAY // 3600:02d}:00:00")
 
 
 class DnsZones:
@@ -190,26 +186,22 @@ class DnsZones:
         start = max(start, (day_number(now) - _HISTORY_DAYS) * DAY)
         # A window that ends on a date includes all of that date.
         limit = min(now, end + DAY if end % DAY == 0 else end)
-        last_day = day_number(min(end, now))
-        begins = range(day_number(start) * DAY, (last_day + 1) * DAY, changes.bucket)
+        first = day_number(start) * DAY
+        step = min(changes.bucket, DAY)
         # Key → queries, and those with smart routing.
         buckets: dict[str, tuple[int, int]] = {}
-        for key, begin in zip(_keys(changes.key_format, begins), begins, strict=True):
-            days = range(begin // DAY, min((begin + changes.bucket - 1) // DAY, last_day) + 1)
-            shown = [day for day in days if day not in changes.dropped] if changes.dropped else days
-            if not shown:
+        for begin in range(first, (day_number(min(end, now)) + 1) * DAY, step):
+            day = begin // DAY
+            if day in changes.dropped:
                 continue
-            total = smart = 0
-            for day in shown:
-                upper = _counted(changes, traffic, day, min(begin + changes.bucket, limit))
-                # The oldest bucket begins with the window, and each other bucket at the end of the one before.
-                before = max(begin, start)
-                lower = _counted(changes, traffic, day, before) if before > day * DAY else 0
-                # There are no queries outside of the window or in the future.
-                if upper > lower:
-                    total += upper - lower
-                    smart += traffic.smart_part(upper) - traffic.smart_part(lower)
-            buckets[key] = total, smart
+            upper = _counted(changes, traffic, day, min(begin + step, limit))
+            # The oldest bucket begins with the window, and each other bucket at the end of the one before.
+            before = max(begin, start)
+            # There are no queries outside of the window or in the future.
+            lower = min(upper, _counted(changes, traffic, day, before) if before > day * DAY else 0)
+            key = changes.key(begin - (begin - first) % changes.bucket)
+            total, smart = buckets.get(key, (0, 0))
+            buckets[key] = total + upper - lower, smart + traffic.smart_part(upper) - traffic.smart_part(lower)
         return self._answer(changes, traffic, buckets)
 
     def _answer(self, changes: _Changes, traffic: _Traffic, buckets: dict[str, tuple[int, int]]) -> dict[str, Any]:
@@ -259,10 +251,3 @@ def _counted(changes: _Changes, traffic: _Traffic, day: int, moment: float) -> i
         return 0
     queries = traffic.served(day, part)
     return max(0, queries + changes.added.get(day, 0)) if changes.added else queries
-
-
-@lru_cache(maxsize=1)
-def _keys(key_format: KeyFormat, begins: range) -> list[str]:
-    """Return the keys of buckets; they are cached, because all zones have the same ones on a day."""
-    moments = ((date_of(begin // DAY), begin % DAY // 3600) for begin in begins)
-    return [_KEY_PATTERNS[key_format].format(day, f"{hour:02d}:00:00") for day, hour in moments]

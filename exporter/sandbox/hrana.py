@@ -5,8 +5,6 @@ import math
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from pydantic import BaseModel, ConfigDict
-
 SqlValue: TypeAlias = int | float | str | bytes | None
 
 
@@ -48,24 +46,6 @@ def written(value: SqlValue) -> dict[str, Any]:
             return {"type": "text", "value": value}
         case bytes():
             return {"type": "blob", "base64": base64.b64encode(value).decode().rstrip("=")}
-
-
-class _Body(BaseModel):
-    model_config = ConfigDict(frozen=True, strict=True)
-
-    baton: str | None = None
-
-
-class Pipeline(_Body):
-    """Requests that are executed in order, on the stream of a baton or on a new one."""
-
-    requests: list[dict[str, Any]]
-
-
-class Cursor(_Body):
-    """A batch whose results are sent as lines."""
-
-    batch: dict[str, Any]
 
 
 def holds(

@@ -5,31 +5,21 @@ from typing import Final
 
 from exporter.sandbox.seed import seed
 
+# Of the account's owner.
 API_KEY: Final = "sandbox-api-key"
-"""A personal API key of the account's owner."""
-
 BEARER_TOKEN: Final = "sandbox-bearer-token"  # noqa: S105 - made up, as the name says
-"""A bearer token of the account's owner."""
-
+# A valid key whose role may not read DNS statistics.
 POWERLESS_KEY: Final = "sandbox-billing-key"
-"""A valid key whose role may not read DNS statistics."""
-
 DATABASE_TOKEN_FULL: Final = "sandbox-database-token-full-access"  # noqa: S105 - made up, as the name says
-"""The database token that reads and writes."""
-
 DATABASE_TOKEN_READ_ONLY: Final = "sandbox-database-token-read-only"  # noqa: S105 - made up, as the name says
-"""The database token that only reads."""
-
+# How every script's DeploymentKey, and every DefaultValue of its variables, begins. No output of the exporter may
+# contain them.
 DEPLOYMENT_KEY_PREFIX: Final = "sandbox-deployment-key-"
-"""The beginning of every script's DeploymentKey: no output of the exporter may contain it."""
-
 DEFAULT_VALUE_PREFIX: Final = "sandbox-default-value-"
-"""The beginning of every script variable's DefaultValue: no output of the exporter may contain it."""
-
+# The roles that may read a zone's statistics.
 STATISTICS_ROLES: Final = frozenset(
     {"User", "UserApi", "SubuserAPIDns", "SubuserDns", "SubuserManage", "SubuserAPIManage"}
 )
-"""The roles that may read a zone's statistics."""
 
 
 def sandbox_keys() -> dict[str, str]:

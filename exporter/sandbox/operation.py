@@ -2,38 +2,27 @@
 
 import re
 from collections.abc import Callable, Coroutine
-from enum import Enum, auto
 from http import HTTPStatus
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
-from fastapi import Depends
+from fastapi import Depends, Security
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
+from fastapi.security import APIKeyHeader, HTTPBearer
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
 from exporter.sandbox.answers import payload, problem, script_error
-from exporter.sandbox.keys import STATISTICS_ROLES
 from exporter.sandbox.request_errors import RequestError, reasons
 from exporter.sandbox.world import World
 
 _MEDIA_TYPES: Final = re.compile(r"(application/json|text/json|application/[\w.!#$&^+-]*\+json)", re.ASCII)
 _Endpoint: TypeAlias = Callable[..., Coroutine[Any, Any, Response]]
+# These only describe the authentication: an operation checks it before FastAPI reads the request.
+ACCESS_KEY: Final = Security(APIKeyHeader(name="AccessKey", scheme_name="AccessKey", auto_error=False))
+BEARER: Final = Security(HTTPBearer(scheme_name="bearer", auto_error=False))
 ErrorFormat: TypeAlias = Literal["empty", "status", "core", "script", "problem", "field problems"]
-
-
-class Access(Enum):
-    """The authentication that an operation requires."""
-
-    STATISTICS = auto()
-    """Either scheme, and one of the roles that the interface lists."""
-
-    ACCESS_KEY = auto()
-    """The AccessKey header, as the interface shows."""
-
-    EITHER = auto()
-    """Either scheme: the interface does not show which."""
 
 
 def bearer_token(request: Request) -> str:
@@ -64,7 +53,8 @@ class Operation(APIRoute):
     Args:
         endpoint: its function; the function's name and docstring are its identifier and summary.
         route: its method and path.
-        access: the authentication that it requires.
+        roles: the roles that may call it; None means all.
+        bearer: whether a bearer token is accepted besides the AccessKey header.
         errors: the format of its errors.
         unauthorised: the format of the error of an unauthorised request; by default as other errors.
         described: whether the OpenAPI description has it.
@@ -75,14 +65,15 @@ class Operation(APIRoute):
         endpoint: _Endpoint,
         route: str,
         *,
-        access: Access = Access.EITHER,
+        roles: frozenset[str] | None = None,
+        bearer: bool = True,
         errors: ErrorFormat = "status",
         unauthorised: ErrorFormat | None = None,
         described: bool = True,
     ) -> None:
-        self.access, self.errors, self.unauthorised = access, errors, unauthorised or errors
+        self.roles, self.bearer = roles, bearer
+        self.errors, self.unauthorised = errors, unauthorised or errors
         self.method, path = route.split()
-        schemes = ["AccessKey"] if access is Access.ACCESS_KEY else ["AccessKey", "bearer"]
         super().__init__(
             path,
             endpoint,
@@ -91,7 +82,7 @@ class Operation(APIRoute):
             summary=(endpoint.__doc__ or "").removesuffix("."),
             response_model=None,
             responses={"default": {"description": "The request is refused, or the platform failed"}},
-            openapi_extra={"security": [{scheme: []} for scheme in schemes]},
+            dependencies=[ACCESS_KEY, BEARER] if bearer else [ACCESS_KEY],
             include_in_schema=described,
         )
         self.description = ""
@@ -118,10 +109,10 @@ class Operation(APIRoute):
 
     def _is_allowed(self, request: Request) -> bool:
         key = request.headers.get("accesskey")
-        if key is None and self.access is not Access.ACCESS_KEY:
+        if key is None and self.bearer:
             key = bearer_token(request)
         role = request.app.state.world.keys.get(key) if key else None
-        return role in STATISTICS_ROLES if self.access is Access.STATISTICS else role is not None
+        return role is not None and (self.roles is None or role in self.roles)
 
     def _as_json(self, request: Request) -> Request:
         """Return the request with a body's media type as FastAPI reads it; the interface accepts others for JSON."""

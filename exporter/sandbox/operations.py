@@ -10,7 +10,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from exporter.sandbox.answers import enveloped, payload, problem, refused, script_error
-from exporter.sandbox.operation import Access, Operation, Refusal, TheWorld, operation
+from exporter.sandbox.keys import STATISTICS_ROLES
+from exporter.sandbox.operation import Operation, Refusal, TheWorld, operation
 from exporter.sandbox.protection import CONFIGURATIONS, api_guardian, bot_detection
 from exporter.sandbox.request_errors import RequestError
 from exporter.sandbox.search import found
@@ -22,7 +23,7 @@ _SMALLEST_PAGE: Final = 5
 _ZONE: Final = "/shield/shield-zone/{shieldZoneId}"
 
 _dns: Final = partial(operation, errors="script", unauthorised="core")
-_script: Final = partial(operation, access=Access.ACCESS_KEY, errors="script", unauthorised="empty")
+_script: Final = partial(operation, bearer=False, errors="script", unauthorised="empty")
 _protection: Final = partial(operation, errors="problem", unauthorised="status")
 _field: Final = partial(Body, embed=True, strict=True)
 
@@ -59,7 +60,7 @@ def _shield_zone(world: World, zone_id: int, *, status_code: int | None = None) 
     return zone_id
 
 
-@_dns("GET /dnszone/{id}/statistics", access=Access.STATISTICS)
+@_dns("GET /dnszone/{id}/statistics", roles=STATISTICS_ROLES)
 async def dns_statistics(
     world: TheWorld,
     zone_id: _Id,
@@ -73,7 +74,7 @@ async def dns_statistics(
     return payload(world.dns.statistics(_dns_zone(world, zone_id), begin, end))
 
 
-@_dns("GET /dnszone/{zoneId}/records/scan", access=Access.ACCESS_KEY)
+@_dns("GET /dnszone/{zoneId}/records/scan", bearer=False)
 async def dns_record_scan(world: TheWorld, zone_id: Annotated[int, Path(alias="zoneId")]) -> Response:
     """Return the latest record scan of a DNS zone."""
     scan = world.scans.answer(_dns_zone(world, zone_id))
@@ -220,7 +221,7 @@ async def script_add_secret(
     return payload(added)
 
 
-@operation("GET /search", access=Access.ACCESS_KEY, errors="empty")
+@operation("GET /search", bearer=False, errors="empty")
 async def search(
     world: TheWorld,
     term: Annotated[str, Query(alias="search", max_length=1_000)] = "",
@@ -231,7 +232,7 @@ async def search(
     return payload(found(world.searched, term, start, size))
 
 
-@operation("POST /mc/registries/tags", access=Access.ACCESS_KEY, errors="field problems", unauthorised="problem")
+@operation("POST /mc/registries/tags", bearer=False, errors="field problems", unauthorised="problem")
 async def container_image_tags(
     world: TheWorld,
     registry: Annotated[str, _field(alias="registryId", pattern="^(dockerhub|github|[0-9]{1,18})$")],

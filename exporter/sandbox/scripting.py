@@ -2,7 +2,6 @@
 
 import math
 from collections import defaultdict
-from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from exporter.sandbox.clock import WorldClock
@@ -26,18 +25,6 @@ class Month(NamedTuple):
     cpu_ms: float
 
 
-@dataclass(slots=True)
-class _Changes:
-    """The changes to a script, by a test or by writes through the interface."""
-
-    growth: float = 1.0
-    script_type: int | None = None
-    modified: float | None = None
-    deleted: bool | None = None
-    fixed: tuple[float, Month, Month] | None = None
-    secrets: set[str] = field(default_factory=set)
-
-
 class Scripts:
     """The account's edge scripts."""
 
@@ -46,28 +33,33 @@ class Scripts:
         self._noise = noise
         self._clock = clock
         self._opening = clock.now()
-        self._changes: defaultdict[int, _Changes] = defaultdict(_Changes)
-        self._last_secret = 0
+        # The fields of a script that are not the recorded ones; and the moment at which a month was set, the values
+        # that it then had, and those that it would have had.
+        self._changed: defaultdict[int, dict[str, Any]] = defaultdict(dict)
+        self._fixed: dict[int, tuple[float, Month, Month]] = {}
+        self._growth: dict[int, float] = {}
+        self._secrets: list[tuple[int, str]] = []
 
     def add_script(self, name: str, script_id: int | None = None, *, growth: float = 1.0) -> int:
         """Add a script and return its id; with `growth=0` its month stays at zero until its values are set."""
         new_id = self.scripts.add(name, script_id)
-        self._changes[new_id] = _Changes(growth=growth, deleted=False)
+        self._changed[new_id] = {"Deleted": False}
+        self._growth[new_id] = growth
+        self._fixed.pop(new_id, None)
         return new_id
 
     def remove_script(self, script_id: int) -> None:
         """Remove a script."""
         self.scripts.remove(script_id)
-        self._changes.pop(script_id, None)
 
     def rename_script(self, script_id: int, name: str) -> None:
         """Give a script another name."""
         self.scripts.rename(script_id, name)
-        self._change(script_id).modified = self._clock.now()
+        self._change(script_id)
 
     def set_deleted(self, script_id: int, *, deleted: bool = True) -> None:
         """Flag a script as deleted, or not."""
-        self._change(script_id).deleted = deleted
+        self._changed[self.scripts.known(script_id)]["Deleted"] = deleted
 
     def set_month(
         self, script_id: int, *, cost: float | None = None, requests: int | None = None, cpu_ms: float | None = None
@@ -77,13 +69,13 @@ class Scripts:
         given: dict[str, Any] = {"cost": cost, "requests": requests, "cpu_ms": cpu_ms}
         wanted = before._replace(**{key: value for key, value in given.items() if value is not None})
         now = self._clock.now()
-        self._change(script_id).fixed = (now, wanted, self._natural(script_id, now))
+        self._fixed[script_id] = (now, wanted, self._natural(script_id, now))
 
     def true_month(self, script_id: int) -> Month:
         """Return a script's true values of the month to date."""
         now = self._clock.now()
         natural = self._natural(script_id, now)
-        fixed = self._changed(script_id).fixed
+        fixed = self._fixed.get(script_id)
         if fixed is None or month_start(fixed[0]) != month_start(now):
             return natural
         _, wanted, then = fixed
@@ -93,46 +85,30 @@ class Scripts:
             max(0.0, wanted.cpu_ms + (natural.cpu_ms - then.cpu_ms)),
         )
 
-    def is_deleted(self, script_id: int) -> bool:
-        """Return whether a script has the flag Deleted."""
-        deleted = self._changed(script_id).deleted
-        return bool(self._row(script_id)["Deleted"]) if deleted is None else deleted
-
     def update(self, script_id: int, name: str | None, script_type: int | None) -> dict[str, Any]:
         """Change the given settings of a script, and return it."""
         if name is not None and name != self.scripts.name(script_id):
             self.rename_script(script_id, name)
-        if script_type is not None and script_type != self._script_type(script_id):
-            changes = self._change(script_id)
-            changes.script_type, changes.modified = script_type, self._clock.now()
+        if script_type is not None and script_type != self._row(script_id)["ScriptType"]:
+            self._change(script_id, ScriptType=script_type)
         return self.answer(script_id)
 
     def add_secret(self, script_id: int, name: str) -> dict[str, Any] | None:
         """Add a secret's name, and return its record; None if the name exists. The value is not kept."""
-        secrets = self._change(script_id).secrets
-        if name in secrets:
+        if (script_id, name) in self._secrets:
             return None
-        secrets.add(name)
-        self._last_secret += 1
-        return {"Id": self._last_secret, "Name": name, "LastModified": iso_long(self._clock.now())}
+        self._secrets.append((script_id, name))
+        return {"Id": len(self._secrets), "Name": name, "LastModified": iso_long(self._clock.now())}
 
     def answer(self, script_id: int) -> dict[str, Any]:
         """Return a script as the platform sends it."""
         name = self.scripts.name(script_id)
         row = self._row(script_id)
         month = self.true_month(script_id)
-        changes = self._changed(script_id)
-        modified = changes.modified
-        if modified is None:
-            modified = self._opening - self._noise.between(1, 90, _MODIFIED, script_id) * DAY
-        write = iso_naive if script_id % 2 == 0 else iso_long
         return {
             **row,
             "Id": script_id,
             "Name": name,
-            "LastModified": write(modified),
-            "ScriptType": self._script_type(script_id),
-            "Deleted": self.is_deleted(script_id),
             "DefaultHostname": row["DefaultHostname"] and f"{name}.scripts.example",
             "SystemHostname": f"{name}-{script_id}.system.example",
             "DeploymentKey": f"{DEPLOYMENT_KEY_PREFIX}{script_id}",
@@ -142,16 +118,17 @@ class Scripts:
         }
 
     def _row(self, script_id: int) -> dict[str, Any]:
-        """Return the recorded script whose constant fields a script has: of four, one is bare and one is deleted."""
-        rows: list[dict[str, Any]] = recorded("edge_script")
-        return rows[self.scripts.place(script_id) % len(rows)]
+        """Return the recorded and changed fields of a script; of four recorded ones, one is bare, another deleted."""
+        rows = recorded("edge_script")
+        opening = self._opening - self._noise.between(1, 90, _MODIFIED, script_id) * DAY
+        modified = {"LastModified": _written(script_id, opening)}
+        return {**rows[self.scripts.place(script_id) % len(rows)], **modified, **self._changed.get(script_id, {})}
 
-    def _script_type(self, script_id: int) -> int:
-        script_type = self._changed(script_id).script_type
-        return int(self._row(script_id)["ScriptType"]) if script_type is None else script_type
+    def _change(self, script_id: int, **fields: object) -> None:
+        self._changed[script_id] |= {**fields, "LastModified": _written(script_id, self._clock.now())}
 
     def _natural(self, script_id: int, now: float) -> Month:
-        growth = 0.0 if self.is_deleted(script_id) else self._changed(script_id).growth
+        growth = 0.0 if self._row(script_id)["Deleted"] else self._growth.get(script_id, 1.0)
         passed = now - month_start(now)
         # The integral of 1 + 0.5 sin: it always rises, faster by day than by night.
         busy = passed + 0.5 * DAY / (2 * math.pi) * (1 - math.cos(2 * math.pi * passed / DAY))
@@ -160,8 +137,6 @@ class Scripts:
         cpu_ms = round(requests * self._noise.between(1.5, 12, _CPU, script_id), 3)
         return Month(round(requests * _DOLLARS_A_REQUEST + cpu_ms * _DOLLARS_A_CPU_MS, 8), requests, cpu_ms)
 
-    def _changed(self, script_id: int) -> _Changes:
-        return self._changes.get(script_id) or _Changes()
 
-    def _change(self, script_id: int) -> _Changes:
-        return self._changes[self.scripts.known(script_id)]
+def _written(script_id: int, moment: float) -> str:
+    return iso_naive(moment) if script_id % 2 == 0 else iso_long(moment)

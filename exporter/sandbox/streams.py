@@ -32,20 +32,23 @@ class Stream:
         self._session.connection.close()
         self.is_closed = True
 
-    def run(self, requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def run(self, requests: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - any JSON
         """Execute requests and return their results.
 
         Raises:
             ForbiddenError: a request would write, and the connection is read-only.
             ProtocolError: a request violates the protocol; those before it are executed.
         """
+        if not isinstance(requests, list):
+            raise ProtocolError("A pipeline has a list of requests")
         results: list[dict[str, Any]] = []
         self._session.set_deadline(_REQUEST_SECONDS)
         for request in requests:
             if self.is_closed and request != {"type": "close"}:
                 raise ProtocolError("The stream was closed")
             try:
-                results.append({"type": "ok", "response": {"type": request.get("type"), **self._respond(request)}})
+                response = self._respond(request)
+                results.append({"type": "ok", "response": {"type": request["type"], **response}})
             except SqlError as error:
                 results.append({"type": "error", "error": error.answer()})
         return results
@@ -70,7 +73,7 @@ class Stream:
             case {"type": "close"}:
                 self.close()
             case _:
-                raise ProtocolError(f"The request of type {request.get('type')} is not valid")
+                raise ProtocolError("This is no request of the protocol")
         return {}
 
     def _is_autocommit(self) -> bool:
@@ -151,7 +154,7 @@ class Database:
         self._parked: dict[str, _Parked] = {}
         self._file: _File | None = None
 
-    def answer(self, baton: str | None, requests: list[dict[str, Any]], kind: TokenKind) -> dict[str, Any]:
+    def answer(self, baton: object, requests: object, kind: TokenKind) -> dict[str, Any]:
         """Execute the requests of a pipeline, on the stream of a baton or on a new one.
 
         Raises:
@@ -187,8 +190,8 @@ class Database:
         for baton in [baton for baton, parked in self._parked.items() if parked.until <= now]:
             self._parked.pop(baton).stream.close()
 
-    def _resumed(self, baton: str, kind: TokenKind) -> Stream:
-        parked = self._parked.pop(baton, None)
+    def _resumed(self, baton: object, kind: TokenKind) -> Stream:
+        parked = self._parked.pop(str(baton), None)
         if parked is not None and parked.kind is kind:
             return parked.stream
         if parked is not None:

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from exporter.sandbox.answers import payload
 from exporter.sandbox.noise import Noise
-from exporter.sandbox.operation import Access, Operation, TheWorld, operation
+from exporter.sandbox.operation import Operation, TheWorld, operation
 from exporter.sandbox.seed import seed
 from exporter.sandbox.timestamps import DAY, date_of, day_number, iso_naive, month_start
 from exporter.sandbox.world import World
@@ -21,7 +21,7 @@ _WINDOW_DAYS: Final = 30
 _BANDWIDTH, _REQUESTS, _ERRORS, _STORED, _CHARGES = range(5)
 
 _Id: TypeAlias = Annotated[int, Path(alias="id")]
-_get: Final = partial(operation, access=Access.ACCESS_KEY, errors="empty", described=False)
+_get: Final = partial(operation, bearer=False, errors="empty", described=False)
 
 
 def _between(world: World, low: float, high: float, *parts: int) -> float:
