@@ -29,10 +29,6 @@ class Exchange:
     now: Callable[[], float]
     random_bytes: Callable[[int], bytes]
 
-    async def pass_on(self) -> None:
-        """Let the operation answer the request."""
-        await self.app(self.scope, self.receive, self.send)
-
     async def right_answer(self) -> Answer:
         """Return the answer of the operation without sending it."""
         started: list[Message] = []

@@ -100,7 +100,7 @@ class Delay(Fault):
     async def apply(self, exchange: Exchange) -> None:
         """Wait, and let the operation answer."""
         await asyncio.sleep(self.seconds)
-        await exchange.pass_on()
+        await exchange.app(exchange.scope, exchange.receive, exchange.send)
 
 
 class _Incomplete(Fault):

@@ -139,7 +139,7 @@ class Operation(APIRoute):
                 field = error.fields[0][0] if error.fields else None
                 return script_error(status, "request.invalid", field, str(error))
             case "field problems" if error.fields:
-                trace = request.app.state.world.next_trace()
+                trace = request.app.state.world.trace
                 return problem(422, "The request cannot be processed.", path, error.fields, trace)
         return problem(status, str(error), path)
 

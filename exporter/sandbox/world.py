@@ -51,8 +51,8 @@ class World:
         self.registries = Images(self.clock)
         self.tokens = DatabaseTokens()
         self.databases = {name: Database(noise.branch(name), self.clock) for name in DATABASES}
-        self._traces = noise.branch("traces")
-        self._trace = 0
+        # Under which an error with faulty fields is reported.
+        self.trace = noise.branch("traces").guid(1)
         self.searched = (
             ("dns", self.dns.zones),
             ("script", self.scripts.scripts),
@@ -64,8 +64,3 @@ class World:
         """Close the databases; nothing else of the world has to be closed."""
         for database in self.databases.values():
             database.close()
-
-    def next_trace(self) -> str:
-        """Return the id under which the next error is reported."""
-        self._trace += 1
-        return self._traces.guid(self._trace)
