@@ -1,11 +1,9 @@
 """Serves an ASGI application in the running event loop."""
 
 import asyncio
-import contextlib
-import math
 import socket
 import ssl
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from functools import partial
 
 import uvicorn
@@ -89,75 +87,56 @@ class LoopServer(uvicorn.Server):
         self._app = app
         self._connections = connections
         self._tls = tls
-        self._acceptors: list[Acceptor] = []
-        self._task: asyncio.Task[None] | None = None
-        self._answer_seconds = ANSWER_SECONDS
+        self._acceptor: Acceptor | None = None
+        self._ticking: asyncio.Task[None] | None = None
 
     async def start(self, bound: socket.socket) -> None:
-        """Serve on a bound socket, which `stop` closes; requests are answered when this returns."""
-        self._task = task = asyncio.create_task(self.serve(sockets=[bound]), name="web")
-        await _until(lambda: self.started or task.done(), math.inf)
-        if task.done():
-            await task
+        """Serve on a bound socket, which `stop` closes; requests are answered when this returns.
+
+        Raises:
+            ListenError: another process listens there.
+        """
+        self.config.load()
+        self.lifespan = self.config.lifespan_class(self.config)
+        await self.lifespan.startup()
+        state = (self.config, self.server_state, self.lifespan.state, self._connections)
+        acceptor = Acceptor(bound, partial(TimeLimitedProtocol, *state), self._connections, self._tls)
+        acceptor.start()
+        self._acceptor = acceptor
+        # uvicorn's loop only keeps the `Date` header.
+        self._ticking = asyncio.create_task(self.main_loop(), name="web")
 
     async def stop(self, answer_seconds: float = ANSWER_SECONDS) -> None:
         """Stop serving; answers under way may take `answer_seconds`, and then their connections are closed."""
-        if self._task is not None:
-            self._answer_seconds = answer_seconds
-            self.should_exit = True
-            await self._task
+        if self._acceptor is None or self._ticking is None:
+            return
+        acceptor, self._acceptor = self._acceptor, None
+        acceptor.close()
+        acceptor.bound.close()
+        self.should_exit = True
+        state = self.server_state
+        for connection in list(state.connections):
+            connection.shutdown()
+        loop = asyncio.get_running_loop()
+        ends = loop.time() + answer_seconds
+        while (state.connections or state.tasks) and loop.time() < ends:  # noqa: ASYNC110 - uvicorn has no event for it
+            await asyncio.sleep(STEP)
+        for connection in list(state.connections):
+            connection.transport.abort()
+        for task in list(state.tasks):
+            task.cancel()
+        await asyncio.gather(self._ticking, *state.tasks, return_exceptions=True)
+        await self.lifespan.shutdown()
 
     def connection(self, client: tuple[str, int] | None) -> asyncio.Transport | None:
         """Return the connection of a client's address; None if it has ended."""
         found = (one for one in self.server_state.connections if getattr(one, "client", None) == client)
         return next((one.transport for one in found), None)
 
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Override uvicorn's handling of signals: they belong to the process that starts this server."""
-        yield
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Accept connections within the limit, in place of asyncio's own server."""
-        await self.lifespan.startup()
-        state = (self.config, self.server_state, self.lifespan.state, self._connections)
-        make_protocol = partial(TimeLimitedProtocol, *state)
-        self._acceptors = [Acceptor(bound, make_protocol, self._connections, self._tls) for bound in sockets or ()]
-        for acceptor in self._acceptors:
-            acceptor.start()
-        self.started = True
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End all connections, and those of slow clients and their applications after a wait."""
-        for acceptor in self._acceptors:
-            acceptor.close()
-        for bound in sockets or ():
-            bound.close()
-        state = self.server_state
-        for connection in list(state.connections):
-            connection.shutdown()
-        await _until(lambda: not state.connections and not state.tasks, self._answer_seconds)
-        for connection in list(state.connections):
-            connection.transport.abort()
-        for task in list(state.tasks):
-            task.cancel()
-        await asyncio.gather(*state.tasks, return_exceptions=True)
-        await self.lifespan.shutdown()
-
     async def _serve_request(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             await self._app(scope, receive, send)
         except asyncio.CancelledError:
-            # `shutdown` has disconnected the client. uvicorn would log the cancellation with a traceback.
+            # `stop` has disconnected the client. uvicorn would log the cancellation with a traceback.
             if not self.should_exit:
                 raise
-
-
-async def _until(is_so: Callable[[], bool], seconds: float) -> None:
-    """Wait until a condition is true, but at most a number of seconds."""
-    loop = asyncio.get_running_loop()
-    ends = loop.time() + seconds
-    while not is_so():
-        if loop.time() >= ends:
-            return
-        await asyncio.sleep(STEP)
