@@ -89,7 +89,8 @@ def configuration() -> str:
         "which `edge-exporter assets configuration DIR` writes.",
         "Flags win over variables, and variables over the file, which `--config` or the variable",
         f"`{CONFIG_VARIABLE}` names. A key without a flag and a variable is set in the file only. A key that does not",
-        "exist and a value that is wrong are refused with their line, all of them at once.",
+        "exist and a value that is wrong are refused with their line, all of them at once; then names that are used",
+        "twice or refer to nothing.",
         "",
         "Durations are written `30s`, `5m`, `1h30m` or `1d`.",
     ]

@@ -72,7 +72,8 @@ def load(
 def _settable(path: KeyPath, file: MarkedFile) -> Place:
     """Return the place of a value; the variable that could set it if the file lacks the account or database."""
     variable = next((name for name, place in (ACCOUNT_VARIABLES | DATABASE_VARIABLES).items() if place == path), None)
-    return file.locate(path) if variable is None or path[:2] in file.places else Place(variable)
+    is_set = path in file.places or path[:2] in file.places
+    return file.locate(path) if variable is None or is_set else Place(variable)
 
 
 def _with_endpoint_files(file: MarkedFile) -> MarkedFile:

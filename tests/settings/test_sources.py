@@ -144,6 +144,7 @@ UNKNOWN = {
         *((None, {**ENOUGH, name: "hunter2"}, [f"{name}: {message}"]) for name, message in UNKNOWN.items()),
         (None, {}, ["nothing to do: there is no account and no database; EDGE_EXPORTER_BASE_URL and EDGE_EXPORTER_API_KEY suffice"]),
         (None, {"EDGE_EXPORTER_API_KEY": "hunter2"}, [f"EDGE_EXPORTER_BASE_URL: {BASE_URL}"]),
+        (None, {**ENOUGH, "--auth": "x"}, ["--auth: expected 'access_key' or 'bearer'"]),
         ("accounts:\n  - {name: main, api_key: hunter2}\n", {}, [f"config.yml:2: accounts[0].base_url: {BASE_URL}"]),
         (None, {"EDGE_EXPORTER_BASE_URL": "https://x"}, ["EDGE_EXPORTER_API_KEY: missing; expected api_key or api_key_file"]),
         (None, {**ENOUGH, "EDGE_EXPORTER_API_KEY_FILE": "/dev/null"}, ["EDGE_EXPORTER_API_KEY_FILE: /dev/null is a device, expected a regular file"]),
