@@ -39,7 +39,7 @@ async def _on_pipeline(request: Request) -> Response:
         return payload(database.answer(content.get("baton"), content.get("requests"), kind))
     except ForbiddenError:
         return payload({"error": "Authorization forbidden: the access token is read only"}, 403)
-    except (RequestError, hrana.ProtocolError) as error:
+    except (RequestError, hrana.ProtocolError, RecursionError) as error:
         return PlainTextResponse(str(error), 400)
 
 

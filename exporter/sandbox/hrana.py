@@ -27,7 +27,7 @@ def read(sent: object) -> SqlValue:
             case {"type": "blob", "base64": str(text)}:
                 digits = text.rstrip("=")
                 return base64.b64decode(digits + "=" * (-len(digits) % 4), validate=True)
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise ProtocolError(f"not a value of the protocol: {error}") from error
     raise ProtocolError("not a value of the protocol")
 

@@ -34,12 +34,6 @@ await say("transaction", async () => {
   await transaction.commit();
   return rows;
 });
-await say("rollback", async () => {
-  const transaction = await client.transaction("deferred");
-  await transaction.execute("DELETE FROM clients");
-  await transaction.rollback();
-  return (await client.execute("SELECT count(*) FROM clients")).rows;
-});
 await say("several statements", () => client.executeMultiple("CREATE TABLE two (a); DROP TABLE two;"));
 await say("unknown column", () => client.execute("SELECT nope"));
 await say("constraint", () => client.execute("INSERT INTO clients (id) VALUES (1)"));
@@ -47,7 +41,6 @@ client.close();
 
 const serverless = connect({ url, authToken });
 await say("prepared", async () => (await serverless.prepare("SELECT ? AS a")).all([5]));
-await say("prepared by name", async () => (await serverless.prepare("SELECT :a AS a")).get({ a: 3 }));
 await say("run", async () => (await serverless.prepare("INSERT INTO clients (name) VALUES (?)")).run(["z"]));
 await say("serverless batch", () => serverless.batch(["INSERT INTO clients (name) VALUES ('s')", "SELECT 1"]));
 await say("iterated", async () => {
@@ -61,4 +54,3 @@ await say("serverless transaction", () => serverless.transaction(async () => {
   await serverless.exec("DROP TABLE clients");
   return "done";
 })());
-await say("unknown column of a prepared statement", async () => (await serverless.prepare("SELECT nope")).all());

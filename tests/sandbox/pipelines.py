@@ -75,60 +75,42 @@ PIPELINES: tuple[tuple[Request, ...], ...] = (
     *((*TABLE, describe(sql), CLOSE) for sql in _DESCRIBED),
     (*TABLE, execute("UPDATE t SET v = 2"), execute("DELETE FROM t WHERE id = 99"), execute("DELETE FROM t"), CLOSE),
     (*TABLE, execute("REPLACE INTO t VALUES (7, 'z', 1)"), execute("INSERT OR IGNORE INTO t (id) VALUES (7)"), CLOSE),
-    (*TABLE, execute("BEGIN"), execute("BEGIN"), execute("INSERT INTO t (n) VALUES ('q')"), CLOSE),
     (*TABLE, execute("BEGIN"), execute("DELETE FROM t"), execute("ROLLBACK"), execute("SELECT count(*) FROM t"), CLOSE),
     # Arguments.
     *(
         (execute("SELECT ?", argument), CLOSE)
         for argument in (
             TEXT, value("null"), value("integer", "-42"), value("integer", 5), value("integer", "9223372036854775808"),
-            value("float", 1.5), value("float", 1), value("float", "1"), value("blob", "AP8"), value("blob", "AP8="),
-            value("blob", "A P8="), value("text"), value("nope"), {},
+            value("float", 1), value("float", "1"), value("blob", "AP8"), value("blob", "A P8="), value("nope"), {},
         )
     ),
     (execute("SELECT ?"), CLOSE),
     (execute("SELECT ?", TEXT, TEXT), CLOSE),
-    (execute("SELECT ?2", TEXT, TEXT), CLOSE),
     (execute("SELECT :a", named_args=[NAMED]), CLOSE),
-    (execute("SELECT :a", named_args=[NAMED | {"name": ":a"}]), CLOSE),
     (execute("SELECT @a, :b", named_args=[NAMED, NAMED | {"name": "b"}]), CLOSE),
-    (execute("SELECT ?, :a", TEXT, named_args=[NAMED]), CLOSE),
-    (execute("SELECT 1", unknown=1), CLOSE),
     # Stored texts.
     (store(1, "SELECT 1"), stored(1), {"type": "close_sql", "sql_id": 1}, store(1, "SELECT 2"), stored(1), CLOSE),
     (store(1, "SELECT 1"), {"type": "close_sql", "sql_id": 1}, stored(1), CLOSE),
-    ({"type": "close_sql", "sql_id": 5}, CLOSE),
-    (stored(9), CLOSE),
     (execute("SELECT 1", sql_id=9), CLOSE),
     ({"type": "execute", "stmt": {}}, CLOSE),
-    ({"type": "describe"}, CLOSE),
     # The stream's end.
     (CLOSE, CLOSE),
     (CLOSE, execute("SELECT 1")),
     (execute("SELECT 1"),),
-    (),
     ({"type": "nonsense"}, CLOSE),
-    (execute("SELECT 1"), {"type": "execute"}),
     # Batches and sequences.
-    (batch(), CLOSE),
     (batch(step("SELECT 1"), step("SELECT 2", ok(5))), CLOSE),
     (batch(step("SELECT 1"), step("SELECT 2", {"type": "or", "conds": [ok(0), ok(9)]})), CLOSE),
-    (batch(step("SELECT 1", {"type": "nonsense"})), CLOSE),
     (batch(step("SELECT 1"), step("SELECT 2", ok(0)), step("SELECT 3", {"type": "not", "cond": ok(0)})), CLOSE),
     (batch(step("SELECT nope"), step("SELECT 2", ok(0)), step("SELECT 3", failed(0)), step("SELECT 4", ok(1))), CLOSE),
     (batch(step("SELECT 1", {"type": "or", "conds": []}), step("SELECT 2", {"type": "and", "conds": []})), CLOSE),
-    (batch(step("SELECT 1", {"type": "is_autocommit"})), CLOSE),
     (AUTOCOMMIT, execute("BEGIN"), AUTOCOMMIT, execute("COMMIT"), AUTOCOMMIT, CLOSE),
     (*TABLE, sequence("INSERT INTO t (n) VALUES ('s'); SELECT 1"), execute("SELECT count(*) FROM t"), CLOSE),
     (*TABLE, sequence("INSERT INTO t (n) VALUES ('s'); SELECT nope"), execute("SELECT count(*) FROM t"), CLOSE),
     # Statements end at the semicolons that end them, and parameters are numbered as SQLite does.
     *(
         (sequence(sql), execute(sql), CLOSE)
-        for sql in (
-            "SELECT ';'; SELECT \";\" ; SELECT `;`",
-            "SELECT 1 -- ; \n; SELECT /* ; */ 2", "SELECT 'it''s; fine'", "SELECT 'never ends; ",
-            "/* EXPLAIN */ SELECT 1",
-        )
+        for sql in ("SELECT 1 -- ; \n; SELECT /* ; */ 2", "SELECT 'it''s; fine'", "SELECT 'never ends; ")
     ),
     (
         sequence("CREATE TABLE IF NOT EXISTS b (a); CREATE TRIGGER IF NOT EXISTS r AFTER INSERT ON b BEGIN "
@@ -137,17 +119,12 @@ PIPELINES: tuple[tuple[Request, ...], ...] = (
     ),
 )  # fmt: skip
 BODIES = (
-    "", "{", "[]", "{}", "null", '{"requests": null}', '{"requests": {}}', '{"requests": [], "unknown": 1}',
-    '{"baton": "unknown", "requests": []}', '{"baton": 5, "requests": []}',
+    "", "{", "[]", "{}", '{"requests": {}}', '{"requests": [], "unknown": 1}', '{"baton": "unknown", "requests": []}',
     '{"requests": [{"type": "execute", "stmt": {"sql": 5}}]}',
     '{"requests": [{"type": "execute", "stmt": {"sql": "SELECT 1", "args": null}}]}',
-    '{"requests": [{"type": "store_sql", "sql_id": "1", "sql": "x"}]}',
 )  # fmt: skip
 BATCHES: tuple[list[Request], ...] = (
-    [],
     [step("SELECT 1 AS a UNION SELECT 2"), step("SELECT nope"), step("SELECT 3", ok(1)), step("SELECT 4", failed(1))],
     [step("CREATE TABLE k (a)"), step("INSERT INTO k VALUES (1)"), step("UPDATE k SET a = 2"), step("DROP TABLE k")],
-    [step("SELECT 1", ok(4))],
     [step("SELECT 1", {"type": "is_autocommit"})],
-    [{"stmt": {}}],
 )  # fmt: skip

@@ -7,7 +7,6 @@ import pytest
 
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.keys import DATABASE_TOKEN_FULL, DATABASE_TOKEN_READ_ONLY
-from exporter.sandbox.world import World
 from tests.sandbox.conftest import NOON
 from tests.sandbox.pipelines import AUTOCOMMIT, CLOSE, Request, batch, execute, sequence, step, store, stored
 
@@ -103,19 +102,12 @@ async def test_a_stream_goes_on_under_its_baton_and_a_transaction_with_it(full: 
 
 
 async def test_a_baton_is_good_once_and_for_its_own_kind_of_token(full: Pipeline, reader: Pipeline) -> None:
-    baton = await full.baton(execute("SELECT 1"))
-    assert (await full.post(CLOSE, baton=baton)).status_code == 200
-    again = await full.post(CLOSE, baton=baton)
-    assert (again.status_code, again.headers["content-type"]) == (400, "text/plain; charset=utf-8")
-    assert (await reader.post(CLOSE, baton=await full.baton(execute("SELECT 1")))).status_code == 400
-
-
-async def test_what_breaks_the_protocol_ends_the_stream_and_not_what_was_done(full: Pipeline) -> None:
     baton = await full.baton(execute("CREATE TABLE t (a)"))
     broken = await full.post(execute("INSERT INTO t VALUES (1)"), {"type": "execute", "stmt": {}}, baton=baton)
-    assert broken.status_code == 400
+    assert (broken.status_code, broken.headers["content-type"]) == (400, "text/plain; charset=utf-8")
+    assert (await full.post(CLOSE, baton=baton)).status_code == 400
+    assert (await reader.post(CLOSE, baton=await full.baton(execute("SELECT 1")))).status_code == 400
     assert await full.row("SELECT count(*) FROM t") == ["1"]
-    assert (await full.post(execute("SELECT 1"), baton=baton)).status_code == 400
 
 
 @pytest.mark.parametrize(
@@ -157,7 +149,7 @@ async def test_orders_come_and_are_shipped_as_the_clock_goes(reader: Pipeline, c
     assert int(waiting) > 0
 
 
-async def test_orders_are_not_updated_during_a_client_s_transaction_nor_created_again(
+async def test_orders_are_not_updated_during_a_client_s_transaction(
     full: Pipeline, reader: Pipeline, clock: WorldClock
 ) -> None:
     newest = "SELECT max(placed) FROM orders"
@@ -167,22 +159,6 @@ async def test_orders_are_not_updated_during_a_client_s_transaction_nor_created_
     assert await reader.row(newest) == ["2026-02-06T12:00:00"]
     await full.results(execute("COMMIT"), baton=writer)
     assert await reader.row(newest) == ["2026-02-06T13:00:00"]
-    await full.results(execute("DROP TABLE orders"))
-    clock.advance(3_600)
-    (answer, _) = await reader.results(execute(newest))
-    assert answer["error"]["message"] == "SQL input error: no such table: orders"
-
-
-@pytest.mark.parametrize("depth", [60, 100_000])
-async def test_a_condition_may_be_nested_deeply_and_is_refused_where_that_is_too_much(
-    client: httpx.AsyncClient, depth: int
-) -> None:
-    condition = '{"type":"not","cond":' * depth + '{"type":"is_autocommit"}' + "}" * depth
-    steps = '[{"stmt":{"sql":"SELECT 1"},"condition":' + condition + "}]"
-    headers = {"Authorization": f"Bearer {DATABASE_TOKEN_FULL}"}
-    body = '{"requests":[{"type":"batch","batch":{"steps":' + steps + '}},{"type":"close"}]}'
-    answer = await client.post("/v3/pipeline", content=body, headers=headers)
-    assert answer.status_code == (200 if depth == 60 else 400)
 
 
 @pytest.mark.parametrize(
@@ -207,15 +183,3 @@ async def test_a_stream_expires_ten_seconds_after_its_last_request(reader: Pipel
     assert (await reader.post(CLOSE, baton=batons[0])).status_code == 200
     monotonic.value += 0.1
     assert (await reader.post(CLOSE, baton=batons[1])).status_code == 400
-
-
-async def test_the_oldest_stream_goes_when_there_are_too_many(reader: Pipeline) -> None:
-    batons = [await reader.baton() for _ in range(65)]
-    assert [(await reader.post(CLOSE, baton=baton)).status_code for baton in batons[:2]] == [400, 200]
-
-
-async def test_a_database_that_was_closed_begins_anew(full: Pipeline, world: World) -> None:
-    await full.results(execute("CREATE TABLE t (a)"))
-    world.close()
-    assert (await full.results(execute("SELECT * FROM t")))[0]["type"] == "error"
-    assert await full.row("SELECT count(*) FROM orders") == ["8640"]

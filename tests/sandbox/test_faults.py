@@ -14,7 +14,7 @@ from exporter.sandbox.server import SandboxServer
 from exporter.sandbox.world import World
 from tests.waiting import END_SECONDS, PATIENCE, until
 
-ZONE, OTHER = "/dnszone/101/statistics", "/dnszone/102/statistics"
+ZONE = "/dnszone/101/statistics"
 
 
 async def script(client: httpx.AsyncClient, kind: str, **spec: object) -> None:
@@ -33,17 +33,6 @@ async def pieces_of(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
     """Yield what a connection receives, until its end."""
     while piece := await reader.read(65_536):
         yield piece
-
-
-@pytest.mark.parametrize(
-    ("kind", "spec"), [("garbage", {"place": "wire"}), ("reset", {}), ("reset", {"point": "body"})]
-)
-async def test_a_fault_of_one_connection_leaves_the_others(
-    remote: httpx.AsyncClient, kind: str, spec: dict[str, str]
-) -> None:
-    await script(remote, kind, path=ZONE, **spec)
-    answers = await asyncio.gather(*(remote.get(path) for path in [ZONE, OTHER] * 3), return_exceptions=True)
-    assert [isinstance(answer, httpx.TransportError) for answer in answers] == [True, False] * 3
 
 
 @pytest.mark.parametrize(

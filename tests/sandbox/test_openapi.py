@@ -50,8 +50,7 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=10), inner, max_size=4),
     max_leaves=10,
 )
-IDS = st.sampled_from(["1", "3", "7", "11", "21", "101", "111"])
-SEGMENTS = IDS | st.integers().map(str) | st.text(min_size=1, max_size=10).filter(lambda segment: "/" not in segment)
+SEGMENTS = st.sampled_from(["1", "3", "7", "11", "21", "101", "111"]) | st.integers().map(str) | st.text(min_size=1)
 FIELDS = ("Name", "Secret", "ScriptType", "action", "isEnabled", "registryId", "imageName", "imageNamespace")
 KNOWN = st.sampled_from(["x", "dockerhub", "library", "nginx", True, 0, 1, 2])
 BODIES = st.dictionaries(st.sampled_from(FIELDS), KNOWN | SCALARS, max_size=6) | JSON
@@ -61,13 +60,9 @@ DATES = st.sampled_from(["2026-02-01", "2026-02-06T00:00:00Z", "0001-01-01", "99
 QUERIES = st.fixed_dictionaries(
     {},
     optional={
-        "dateFrom": DATES | st.text(max_size=12),
-        "dateTo": DATES | st.text(max_size=12),
-        "page": st.integers(-1, 5).map(str) | st.text(max_size=5),
-        "perPage": st.integers(-1, 1_001).map(str) | st.integers().map(str),
+        **dict.fromkeys(("dateFrom", "dateTo"), DATES | st.text(max_size=12)),
+        **dict.fromkeys(("page", "perPage", "from", "size"), st.integers().map(str) | st.text(max_size=5)),
         "search": st.text(max_size=10),
-        "from": st.integers().map(str),
-        "size": st.integers(-1, 50).map(str) | st.integers().map(str),
     },
 )
 
@@ -77,7 +72,7 @@ QUERIES = st.fixed_dictionaries(
 async def test_an_operation_answers_any_request(operation: Operation, data: st.DataObject) -> None:
     path = operation.path
     for name in re.findall(r"{(\w+)}", path):
-        path = path.replace(f"{{{name}}}", quote(data.draw(SEGMENTS, name)))
+        path = path.replace(f"{{{name}}}", quote(data.draw(SEGMENTS, name).replace("/", "-")))
     headers = {"AccessKey": data.draw(KEYS, "key")}
     content = None
     if operation.body_field is not None:

@@ -29,12 +29,6 @@ def test_a_clock_moves_by_advance_and_at_the_speed_from_when_it_is_set() -> None
     assert clock.now() == 1_000.0 + 10 + 120 + 90
 
 
-def test_the_world_can_be_as_small_as_nothing() -> None:
-    world = World(clock=WorldClock(0.0, speed=0.0), dns_zones=0, scripts=0, shield_zones=0)
-    assert (len(world.dns.zones), world.rate_limits.limits, world.access_lists.lists) == (0, {}, {})
-    assert world.shield.page(1, 10)["page"]["totalPages"] == 0
-
-
 async def test_results_beyond_the_ten_thousandth_cannot_be_reached() -> None:
     transport = httpx.ASGITransport(create_app(World(clock=WorldClock(0.0, speed=0.0), dns_zones=20_000)))
     async with httpx.AsyncClient(transport=transport, base_url="http://x", headers={"AccessKey": API_KEY}) as client:
@@ -66,12 +60,6 @@ async def test_buckets_add_up_to_the_true_days_of_which_the_oldest_is_clipped(
 def test_the_seed_determines_the_world() -> None:
     first, same, other = (World(seed, WorldClock(1_770_379_200.0, speed=0.0)).dns.statistics(101) for seed in (7, 7, 8))
     assert first == same != other
-
-
-def test_a_hundred_thousand_zones_have_traffic_four_hundred_days_back() -> None:
-    world = World(clock=WorldClock(1_770_379_200.0, speed=0.0), dns_zones=100_000)
-    assert len(world.dns.zones) == 100_000
-    assert world.dns.true_queries(100_100, date(2025, 1, 1)) > 0
 
 
 @pytest.mark.parametrize(
