@@ -27,7 +27,7 @@ from exporter.sandbox import keys
 from exporter.sandbox.app import create_app
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.faults import Faults
-from exporter.sandbox.server import SandboxServer
+from exporter.sandbox.sandbox_server import SandboxServer
 from exporter.sandbox.world import World
 from exporter.settings.model import Settings
 from exporter.targets.target import PollKey

@@ -5,7 +5,7 @@ import re
 from exporter.commands.call.operations import CALLABLE
 from exporter.platform.api.catalogue import OPERATIONS
 from exporter.platform.operation import Operation
-from exporter.sandbox.operations import OPERATIONS as SERVED
+from exporter.sandbox.management_api import OPERATIONS as SERVED
 
 # The endpoint table of the interface document, and its database pipeline.
 DOCUMENTED = (

@@ -16,8 +16,8 @@ from exporter.log import Level, configure
 from exporter.sandbox import keys
 from exporter.sandbox.app import create_app
 from exporter.sandbox.clock import WorldClock
+from exporter.sandbox.sandbox_server import SandboxServer
 from exporter.sandbox.seed import seed as seeded
-from exporter.sandbox.server import SandboxServer
 from exporter.sandbox.world import World
 from exporter.settings.model import Settings
 from exporter.validation.types import parse_listen

@@ -9,7 +9,7 @@ from starlette.middleware import Middleware
 from exporter.sandbox import control, database_endpoint, undocumented
 from exporter.sandbox.fault_gate import FaultGate
 from exporter.sandbox.faults import Faults
-from exporter.sandbox.operations import OPERATIONS
+from exporter.sandbox.management_api import OPERATIONS
 from exporter.sandbox.request_errors import RequestError
 from exporter.sandbox.world import World
 

@@ -18,8 +18,8 @@ from exporter.sandbox.faults import KINDS, Fault, Faults
 from exporter.sandbox.keys import DatabaseTokens
 from exporter.sandbox.protection import CONFIGURATIONS
 from exporter.sandbox.request_errors import RequestError, json_object, reasons
+from exporter.sandbox.resource_ids import ResourceIds
 from exporter.sandbox.scenarios import catalogue, trigger
-from exporter.sandbox.search import ResourceIds
 from exporter.sandbox.seed import seed
 from exporter.sandbox.world import DATABASES, World
 

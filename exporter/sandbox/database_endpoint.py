@@ -12,8 +12,8 @@ from starlette.routing import Route
 
 from exporter.sandbox import hrana
 from exporter.sandbox.answers import payload
-from exporter.sandbox.operation import BEARER, bearer_token
 from exporter.sandbox.request_errors import RequestError, json_object
+from exporter.sandbox.route import BEARER, bearer_token
 from exporter.sandbox.sql import ForbiddenError
 from exporter.sandbox.world import DATABASES, World
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.noise import Noise
-from exporter.sandbox.search import ResourceIds
+from exporter.sandbox.resource_ids import ResourceIds
 from exporter.sandbox.seed import seed
 from exporter.sandbox.timestamps import DAY, date_of, day_number, number_of
 

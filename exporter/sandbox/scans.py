@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.noise import Noise
-from exporter.sandbox.search import ResourceIds
+from exporter.sandbox.resource_ids import ResourceIds
 from exporter.sandbox.seed import recorded, seed
 from exporter.sandbox.timestamps import iso_long, iso_naive
 

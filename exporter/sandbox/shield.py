@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from exporter.sandbox.clock import WorldClock
-from exporter.sandbox.search import ResourceIds
+from exporter.sandbox.resource_ids import ResourceIds
 from exporter.sandbox.seed import recorded, seed
 from exporter.sandbox.timestamps import DAY, day_number, iso_long
 

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from exporter.sandbox.answers import payload
 from exporter.sandbox.noise import Noise
-from exporter.sandbox.operation import Operation, TheWorld, operation
+from exporter.sandbox.route import Operation, TheWorld, operation
 from exporter.sandbox.seed import seed
 from exporter.sandbox.timestamps import DAY, date_of, day_number, iso_naive, month_start
 from exporter.sandbox.world import World

@@ -4,14 +4,14 @@ from typing import Final
 
 from exporter.sandbox.breaches import RateLimits
 from exporter.sandbox.clock import WorldClock
-from exporter.sandbox.containers import Images
 from exporter.sandbox.dns import DnsZones
+from exporter.sandbox.edge_scripts import Scripts
+from exporter.sandbox.images import Images
 from exporter.sandbox.keys import DatabaseTokens, sandbox_keys
 from exporter.sandbox.noise import Noise
 from exporter.sandbox.protection import AccessLists, custom_rules
+from exporter.sandbox.resource_ids import ResourceIds
 from exporter.sandbox.scans import RecordScans
-from exporter.sandbox.scripting import Scripts
-from exporter.sandbox.search import ResourceIds
 from exporter.sandbox.seed import seed as seeded
 from exporter.sandbox.shield import ShieldZones
 from exporter.sandbox.streams import Database

@@ -8,7 +8,7 @@ import pytest
 from exporter.sandbox.app import create_app
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.keys import API_KEY
-from exporter.sandbox.server import SandboxServer
+from exporter.sandbox.sandbox_server import SandboxServer
 from exporter.sandbox.world import World
 
 NOON = 1_770_379_200.0  # 2026-02-06T12:00:00Z, a Friday

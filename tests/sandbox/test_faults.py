@@ -10,7 +10,7 @@ import pytest
 
 from exporter.sandbox.app import create_app
 from exporter.sandbox.keys import API_KEY
-from exporter.sandbox.server import SandboxServer
+from exporter.sandbox.sandbox_server import SandboxServer
 from exporter.sandbox.world import World
 from tests.waiting import END_SECONDS, PATIENCE, until
 

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from exporter.sandbox.keys import DATABASE_TOKEN_FULL
-from exporter.sandbox.server import SandboxServer
+from exporter.sandbox.sandbox_server import SandboxServer
 from tests.ports import free_port
 from tests.real_parts import find, find_node_packages
 from tests.sandbox.pipelines import BATCHES, BODIES, PIPELINES

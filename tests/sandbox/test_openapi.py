@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from exporter.sandbox.app import create_app
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.keys import API_KEY, DATABASE_TOKEN_FULL, POWERLESS_KEY
-from exporter.sandbox.operation import Operation
-from exporter.sandbox.operations import OPERATIONS
+from exporter.sandbox.management_api import OPERATIONS
+from exporter.sandbox.route import Operation
 from exporter.sandbox.world import World
 
 NOON = 1_770_379_200.0

@@ -9,7 +9,7 @@ import pytest
 
 from exporter.sandbox.app import create_app
 from exporter.sandbox.keys import API_KEY, DATABASE_TOKEN_FULL
-from exporter.sandbox.server import SandboxServer
+from exporter.sandbox.sandbox_server import SandboxServer
 from exporter.sandbox.world import World
 
 ZONE = "/dnszone/101/statistics"

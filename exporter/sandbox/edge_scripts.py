@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.keys import DEPLOYMENT_KEY_PREFIX
 from exporter.sandbox.noise import Noise
-from exporter.sandbox.search import ResourceIds
+from exporter.sandbox.resource_ids import ResourceIds
 from exporter.sandbox.seed import recorded, seed
 from exporter.sandbox.timestamps import DAY, iso_long, iso_naive, month_start
 

@@ -11,10 +11,10 @@ from starlette.responses import Response
 
 from exporter.sandbox.answers import enveloped, payload, problem, refused, script_error
 from exporter.sandbox.keys import STATISTICS_ROLES
-from exporter.sandbox.operation import Operation, Refusal, TheWorld, operation
 from exporter.sandbox.protection import CONFIGURATIONS, api_guardian, bot_detection
 from exporter.sandbox.request_errors import RequestError
-from exporter.sandbox.search import found
+from exporter.sandbox.resource_ids import found
+from exporter.sandbox.route import Operation, Refusal, TheWorld, operation
 from exporter.sandbox.seed import recorded, seed
 from exporter.sandbox.world import World
 
