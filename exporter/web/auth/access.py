@@ -68,16 +68,21 @@ class AccessControl:
             return refusal
         if "origin" in headers:
             return PlainTextResponse("a web page may not change anything here\n", 403)
-        client = ip_address(scope["client"][0].removeprefix("::ffff:"))
-        if not (self._hashes or self._needs_certificate or client.is_loopback):
+        # A client that has disconnected already has no address.
+        client = scope["client"] and ip_address(scope["client"][0].removeprefix("::ffff:"))
+        if not (self._hashes or self._needs_certificate or (client and client.is_loopback)):
             words = "changes are accepted from this machine only; configure basic auth for others\n"
             return PlainTextResponse(words, 403)
         return None
 
     async def _refusal_of(self, authorization: str) -> PlainTextResponse | None:
         """Return the answer to a header without a user's name and password; None if they are right."""
-        user, password = _credentials(authorization)
+        wrong = PlainTextResponse("a user name and a password are needed\n", 401, _CHALLENGE)
+        user, colon, password = _credentials(authorization).partition(b":")
+        if not colon:
+            return wrong
         known = self._hashes.get(user)
+        hashed = known or self._slowest
         digest = blake2b(password, key=known or b"").digest()
         if self._remembered.get(user) == digest:
             return None
@@ -89,22 +94,18 @@ class AccessControl:
             async with self._lock:
                 # Another request may have checked the same password in the meantime.
                 if self._remembered.get(user) != digest:
-                    seen, hashed = password[:_LONGEST_PASSWORD], known or self._slowest
+                    seen = password[:_LONGEST_PASSWORD]
                     if await blocking(self._executor, bcrypt.checkpw, seen, hashed) and known:
                         self._remembered[user] = digest
         finally:
             self._waiting -= 1
-        if self._remembered.get(user) == digest:
-            return None
-        return PlainTextResponse("a user name and a password are needed\n", 401, _CHALLENGE)
+        return None if self._remembered.get(user) == digest else wrong
 
 
-def _credentials(authorization: str) -> tuple[bytes, bytes]:
-    """Return the name and the password of a header; empty if it is malformed."""
+def _credentials(authorization: str) -> bytes:
+    """Return the `name:password` of a header; empty if it is malformed."""
     scheme, _, encoded = authorization.strip().partition(" ")
     try:
-        decoded = base64.b64decode(encoded.strip(), validate=True) if scheme.lower() == "basic" else b""
+        return base64.b64decode(encoded.strip(), validate=True) if scheme.lower() == "basic" else b""
     except ValueError:
-        return b"", b""
-    user, _, password = decoded.partition(b":")
-    return user, password
+        return b""

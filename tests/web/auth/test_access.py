@@ -43,12 +43,13 @@ def served(prefix: str = "") -> Starlette:
 
 
 def client_of(
-    config: WebConfig | AccessControl, client: tuple[str, int] = REMOTE, prefix: str = "/"
+    config: WebConfig | AccessControl, client: tuple[str, int] | None = REMOTE, prefix: str = "/"
 ) -> httpx.AsyncClient:
     """Make a client of the application behind the access control, or behind one with this configuration."""
     if isinstance(config, WebConfig):
         config = AccessControl(served(prefix.rstrip("/")), config, one_thread("passwords"), route_prefix=prefix)
-    return httpx.AsyncClient(transport=httpx.ASGITransport(config, client=client), base_url="http://localhost:9877")
+    transport = httpx.ASGITransport(config, client=client)  # type: ignore[arg-type]
+    return httpx.AsyncClient(transport=transport, base_url="http://localhost:9877")
 
 
 def basic(credentials: bytes, scheme: str = "Basic") -> str:
@@ -119,6 +120,8 @@ A_PAGE = "a web page may not change anything here\n"
 @pytest.mark.parametrize(
     ("client", "headers", "refusal"),
     [
+        # One that has disconnected already.
+        (None, {}, HERE_ONLY),
         *((address, {}, "") for address in ("127.0.0.1", "127.8.9.1", "::1", "::ffff:127.0.0.1")),
         *((address, {}, HERE_ONLY) for address in ("192.0.2.7", "2001:db8::1", "::ffff:192.0.2.7")),
         ("127.0.0.1", {"Host": "exporter.example.org:9877"}, ""),
@@ -135,9 +138,9 @@ A_PAGE = "a web page may not change anything here\n"
 )
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
 async def test_without_a_password_this_machine_alone_changes_something_and_no_page(
-    method: str, client: str, headers: dict[str, str], refusal: str
+    method: str, client: str | None, headers: dict[str, str], refusal: str
 ) -> None:
-    async with client_of(OPEN, (client, 1)) as http:
+    async with client_of(OPEN, (client, 1) if client else None) as http:
         assert (await http.get("/metrics", headers=headers)).status_code == 200
         answer = await http.request(method, "/-/reload", headers=headers)
     assert (answer.status_code, answer.text) == ((403, refusal) if refusal else (200, f"{method} /-/reload"))
@@ -210,7 +213,9 @@ async def test_an_unknown_name_costs_what_a_wrong_password_costs(monkeypatch: py
         WebConfig.model_validate({"basic_auth_users": dict(zip("ab", hashes, strict=True))})
     ) as client:
         answers = [await client.get("/metrics", auth=(f"unknown{number}", PASSWORD)) for number in range(3)]
-    assert [answer.status_code for answer in answers] == [401] * 3
+        # Nothing is checked where nothing is given.
+        answers += [await client.get("/metrics", headers={"Authorization": odd}) for odd in ("", "Basic", "Basic bm8=")]
+    assert [answer.status_code for answer in answers] == [401] * 6
     assert [hashed.decode() for _, hashed in slow] == hashes[1:] * 3
 
 
