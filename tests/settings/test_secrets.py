@@ -58,18 +58,19 @@ def test_a_secret_is_read_from_its_file_again_at_each_use(
     before = read(settings)
     secret.write_text(new, encoding="utf-8")
     assert (before, read(settings)) == (old.strip(), new.strip("\ufeff\r\n"))
+    if "state" in text:
+        secret.write_text(f"postgresql://edge:S3cr/{SECRET}@db.example.net/edge")
+        with pytest.raises(SecretFileError, match=f"^{secret} contains an ambiguous '@'; [^S]*$"):
+            read(settings)
     secret.unlink()
-    with pytest.raises(SecretFileError) as failed:
+    with pytest.raises(SecretFileError, match=f"^{secret} does not exist$"):
         read(settings)
-    assert (str(failed.value), failed.value.path) == (f"{secret} does not exist", secret)
 
 
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
         (b"", "is empty"),
-        (b" \n\t\n", "is empty"),
-        (b"two\nlines", "contains a line break or another character that an HTTP header cannot carry"),
         (b"caf\xc3\xa9", "contains a line break or another character that an HTTP header cannot carry"),
         (b'"hunter2"\n', "has quotes around the secret, which would be sent with it"),
         (b"\xff\xfe", "is not UTF-8 text"),
@@ -77,14 +78,9 @@ def test_a_secret_is_read_from_its_file_again_at_each_use(
         (None, "is a directory, expected a file"),
     ],
 )
-def test_a_file_that_holds_no_usable_secret_is_refused_without_showing_it(
-    tmp_path: Path, content: bytes | None, problem: str
-) -> None:
+def test_a_file_that_holds_no_usable_secret_is_refused(tmp_path: Path, content: bytes | None, problem: str) -> None:
     path = tmp_path / "secret"
-    if content is None:
-        path.mkdir()
-    else:
-        path.write_bytes(content)
+    path.mkdir() if content is None else path.write_bytes(content)
     assert refusal(tmp_path, IN_FILE) == [f"config.yml:4: accounts[0].api_key_file: secret {problem}"]
 
 
@@ -94,7 +90,6 @@ def test_a_file_that_holds_no_usable_secret_is_refused_without_showing_it(
         (f"api_key: x\nstate: {{url: '{STATE_URL}', url_file: url}}", "5: state.url_file: set together with url; expected one of the two"),
         ("api_key: x\nstate: {url_file: other}", "5: state.url_file: other is not the address of a PostgreSQL; expected one such as postgresql://user:password@host/database"),
         ("api_key: x\nstate: {url_file: ambiguous}", "5: state.url_file: ambiguous contains an ambiguous '@'; percent-encode the password (@ as %40, / as %2F, ? as %3F, # as %23)"),
-        ("api_key: x\nstate: {url_file: absent}", "5: state.url_file: … does not exist; the rest of the name is not shown, as it could be the secret itself"),
     ],
 )  # fmt: skip
 def test_no_fault_shows_a_secret(tmp_path: Path, written: str, fault: str) -> None:
@@ -105,54 +100,37 @@ def test_no_fault_shows_a_secret(tmp_path: Path, written: str, fault: str) -> No
     assert SECRET not in "\n".join(faults)
 
 
-@pytest.mark.parametrize("show", [str, repr, format])
-def test_the_settings_show_no_secret(tmp_path: Path, show: Callable[[Settings], str]) -> None:
+def test_neither_the_settings_nor_a_refusal_shows_a_secret_even_in_its_traceback(tmp_path: Path) -> None:
     settings = load_text(tmp_path, WITH_SECRETS)
     assert settings.accounts[0].credential().get_secret_value() == SECRET
     assert [database.credential().get_secret_value() for database in settings.databases] == [SECRET, SECRET]
-    assert SECRET not in show(settings)
-    assert SECRET not in repr(settings.accounts[0].credential())
-
-
-def test_a_refusal_of_the_whole_shows_no_secret_even_in_its_traceback(tmp_path: Path) -> None:
     path = write(tmp_path, f"{WITH_SECRETS}log: {{level: loud}}\nqqqq: {SECRET}\n")
     with pytest.raises(ConfigurationError) as refused:
         load(path, None, {"EDGE_EXPORTER_API_KEY": f"{SECRET}\x01", "EDGE_EXPORTER_KEY": SECRET})
-    shown = "".join(traceback.format_exception(refused.value)) + repr(refused.value) + repr(refused.value.faults)
-    assert SECRET not in shown
+    shown = [*traceback.format_exception(refused.value), repr(refused.value), repr(refused.value.faults)]
+    shown += [str(settings), repr(settings), f"{settings}", repr(settings.accounts[0].credential())]
+    assert SECRET not in "".join(shown)
 
 
 @pytest.mark.parametrize(
-    ("written", "shared", "durable", "address"),
+    ("written", "address"),
     [
-        ("path: state.db", False, True, None),
-        ("path: null", False, False, None),
+        ("path: state.db", None),
+        ("path: null", None),
         *(
-            (f"path: state.db, url: '{url}'", True, True, url)
+            (f"path: state.db, url: '{url}'", url)
             for url in (
                 STATE_URL,
                 "postgres://db.example.net",
                 "postgresql://edge:S3cr%40et:a[]@[2001:db8::1]:5432,second.example.net:5433/edge?sslmode=verify-full",
-                "postgresql://%2Frun%2Fpostgresql/edge",
             )
         ),
     ],
 )
-def test_the_state_is_in_a_file_unless_it_has_an_address(
-    tmp_path: Path, written: str, address: str | None, *, shared: bool, durable: bool
-) -> None:
+def test_the_state_is_in_a_file_unless_it_has_an_address(tmp_path: Path, written: str, address: str | None) -> None:
     state = load_text(tmp_path, f"{ACCOUNT}state: {{{written}}}\n").state
-    assert (state.is_shared, state.is_durable) == (shared, durable)
+    assert (state.is_shared, state.is_durable) == (address is not None, "state.db" in written)
     assert address is None or state.address() == address
-
-
-def test_an_address_that_was_changed_to_an_ambiguous_one_is_not_used(tmp_path: Path) -> None:
-    file = write(tmp_path, STATE_URL, "url")
-    settings = load_text(tmp_path, f"{ACCOUNT}state: {{url_file: url}}\n").state
-    file.write_text(f"postgresql://edge:S3cr/{SECRET}@db.example.net/edge")
-    with pytest.raises(SecretFileError, match="percent-encode the password") as caught:
-        settings.address()
-    assert SECRET not in str(caught.value)
 
 
 def test_a_database_needs_the_part_that_speaks_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

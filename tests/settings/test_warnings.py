@@ -8,28 +8,25 @@ from exporter.settings import warnings
 from exporter.settings.warnings import exposed
 from tests.settings.configurations import load_text
 
-HERE = "http://127.0.0.1:8080"
+# Addresses of accounts, one with a proxy, and the hosts to which their keys go without encryption.
+GOES: dict[str, str | None] = {
+    "http://api.example.net": "api.example.net",
+    "http://10.0.0.7:8080": "10.0.0.7",
+    "http://localhost.example.net": "localhost.example.net",
+    "http://localhost:1', proxy: 'http://proxy.example.net:3128": "localhost",
+    "https://api.example.net": None,
+    **dict.fromkeys(("http://127.9.9.9", "http://[::1]:8080", "http://localhost", "http://edge.localhost")),
+}
 
 
-@pytest.mark.parametrize(
-    ("url", "proxy", "goes"),
-    [
-        ("http://api.example.net", None, "api.example.net without encryption"),
-        ("http://10.0.0.7:8080", None, "10.0.0.7 without encryption"),
-        ("http://localhost.example.net", None, "localhost.example.net without encryption"),
-        ("https://api.example.net", None, None),
-        *((url, None, None) for url in (HERE, "http://127.9.9.9", "http://[::1]:8080")),
-        *((url, None, None) for url in ("http://localhost", "http://edge.localhost")),
-        (HERE, "http://proxy.example.net:3128", "127.0.0.1 without encryption"),
-    ],
-)
-def test_a_key_that_leaves_the_machine_in_plain_http_is_warned_of(
-    tmp_path: Path, url: str, proxy: str | None, goes: str | None
-) -> None:
-    account = f"{{name: main, base_url: '{url}', api_key: secret, proxy: {proxy or 'null'}}}"
-    says = f"the key goes to {goes}; expected an https:// address"
-    found = list(exposed(load_text(tmp_path, f"accounts: [{account}]\n")))
-    assert found == ([] if goes is None else [(("accounts", 0, "base_url"), says)])
+def test_keys_that_leave_the_machine_in_plain_http_are_warned_of(tmp_path: Path) -> None:
+    accounts = [f"{{name: a{number}, api_key: k, base_url: '{url}'}}" for number, url in enumerate(GOES)]
+    found = dict(exposed(load_text(tmp_path, f"accounts: [{', '.join(accounts)}]\n")))
+    assert found == {
+        ("accounts", number, "base_url"): f"the key goes to {host} without encryption; expected an https:// address"
+        for number, host in enumerate(GOES.values())
+        if host is not None
+    }
 
 
 def test_secret_files_that_others_may_read_and_a_databases_token_are_warned_of(
@@ -57,7 +54,5 @@ def test_secret_files_that_others_may_read_and_a_databases_token_are_warned_of(
     # As in a container: the file is another user's, and only what everyone may do lets this process read it.
     monkeypatch.setattr("os.geteuid", lambda: 65532)
     (tmp_path / "open").chmod(0o604)
-    said = dict(exposed(settings))
-    assert said["accounts", 1, "api_key_file"] == (
-        f"{says} 'chown 65532 {tmp_path / 'open'} && chmod 400 {tmp_path / 'open'}'"
-    )
+    closed = f"{says} 'chown 65532 {tmp_path / 'open'} && chmod 400 {tmp_path / 'open'}'"
+    assert dict(exposed(settings))["accounts", 1, "api_key_file"] == closed

@@ -22,6 +22,24 @@ accounts:
   -
     name: other
 """
+LINES: dict[KeyPath, int] = {
+    ("accounts",): 1,
+    ("accounts", 0): 2,
+    ("accounts", 0, "name"): 2,
+    ("accounts", 0, "budget"): 3,
+    ("accounts", 0, "budget", "requests_per_second"): 3,
+    ("accounts", 0, "budget", "max_in_flight"): 4,
+    ("accounts", 0, "key"): 5,
+    ("accounts", 1): 9,
+    ("accounts", 1, "name"): 9,
+}
+# What is not written stands where it would be.
+ABSENT: dict[KeyPath, int | None] = {
+    ("accounts", 7): 1,
+    ("accounts", "x"): 1,
+    ("accounts", 0, "absent"): 2,
+    ("absent", "x"): None,
+}
 
 
 def parse(text: str) -> MarkedFile:
@@ -29,67 +47,47 @@ def parse(text: str) -> MarkedFile:
     return parse_marked(text, "config.yml", example="accounts:")
 
 
+def test_every_key_stands_on_its_line() -> None:
+    file = parse(TEXT)
+    assert file.places == {path: ("config.yml", line) for path, line in LINES.items()}
+    assert {path: file.locate(path).line for path in LINES | ABSENT} == LINES | ABSENT
+
+
+SCALARS = "{a: 1.10, b: 0123, c: on, d: null, e: 'null', f: 2024-01-01, 7: ~, g: }"
+MERGED = "a: &x {k: 1, l: 2}\nb: *x\nc: {<<: *x, l: 3}\nd: {<<: [*x, {m: 4}]}\n"
+NAMES = {"info": {"log_file": "l"}, "monthly_budget_dollars": {"a_file": "20"}, "basic_auth_users": {"b_file": "h"}}
+FILES = {"a": [{"key_file": "k", "other": "k"}], "ca_file": "/etc/ca", "x_file": None, "y_file": ["z"], "z_file": " "}
+
+
 @pytest.mark.parametrize(
-    ("path", "line", "is_written"),
+    ("text", "data"),
     [
-        (("accounts",), 1, True),
-        (("accounts", 0), 2, True),
-        (("accounts", 0, "name"), 2, True),
-        (("accounts", 0, "budget", "max_in_flight"), 4, True),
-        (("accounts", 0, "key"), 5, True),
-        (("accounts", 1), 9, True),
-        (("accounts", 1, "name"), 9, True),
-        # What is not written stands where it would be.
-        *((path, 1, False) for path in (("accounts", 7), ("accounts", "x"))),
-        (("accounts", 0, "absent"), 2, False),
-        (("absent", "x"), None, False),
+        # Scalars stay text as written.
+        (
+            SCALARS,
+            {"a": "1.10", "b": "0123", "c": "on", "d": None, "e": "null", "f": "2024-01-01", "7": None, "g": None},
+        ),
+        # An alias is the same again, and a merge key gives way to what is written.
+        (MERGED, {"a": (both := {"k": "1", "l": "2"}), "b": both, "c": {"l": "3", "k": "1"}, "d": both | {"m": "4"}}),
+        # File names are relative to the file that says them.
+        (json.dumps(FILES | NAMES), FILES | NAMES | {"a": [{"key_file": "/conf/k", "other": "k"}]}),
+        # A character in two escapes is whole, as in JSON.
+        (json.dumps({"name": "a🚀b", "🚀": 1}), {"name": "a🚀b", "🚀": "1"}),
     ],
 )
-def test_every_key_stands_on_its_line(path: KeyPath, line: int | None, *, is_written: bool) -> None:
-    assert (parse(TEXT).locate(path), path in parse(TEXT).places) == (("config.yml", line), is_written)
+def test_what_is_written_is_data(text: str, data: dict[str, object]) -> None:
+    assert parse_marked(text, "/conf/x.yml", example="").data == data
 
 
-def test_scalars_stay_text_as_written() -> None:
-    assert parse("{a: 1.10, b: 0123, c: on, d: null, e: 'null', f: 2024-01-01, 7: ~, g: }").data == {
-        "a": "1.10",
-        "b": "0123",
-        "c": "on",
-        "d": None,
-        "e": "null",
-        "f": "2024-01-01",
-        "7": None,
-        "g": None,
-    }
-
-
-def test_an_alias_is_the_same_again_and_a_merge_key_gives_way_to_what_is_written() -> None:
-    file = parse("a: &x {k: 1, l: 2}\nb: *x\nc: {<<: *x, l: 3}\nd: {<<: [*x, {m: 4}]}\n")
-    assert file.data == {
-        "a": {"k": "1", "l": "2"},
-        "b": {"k": "1", "l": "2"},
-        "c": {"l": "3", "k": "1"},
-        "d": {"k": "1", "l": "2", "m": "4"},
-    }
-    assert (file.places["c", "k"].line, file.places["c", "l"].line) == (1, 3)
+def test_a_merged_value_stands_on_the_line_where_it_is_written() -> None:
+    places = parse(MERGED).places
+    assert (places["c", "k"].line, places["c", "l"].line) == (1, 3)
 
 
 @given(st.text(max_size=60))
 def test_any_text_is_data_or_faults(text: str) -> None:
     file = parse(text)
     assert file.data is not None or file.faults != ()
-
-
-def test_file_names_are_relative_to_the_file_that_says_them() -> None:
-    names = {"info": {"log_file": "l"}, "monthly_budget_dollars": {"a_file": "20"}, "basic_auth_users": {"b_file": "h"}}
-    data = {
-        "a": [{"key_file": "k", "other": "k"}],
-        "ca_file": "/etc/ca",
-        "x_file": None,
-        "y_file": ["z"],
-        "z_file": " ",
-    }
-    resolved = data | {"a": [{"key_file": "/conf/k", "other": "k"}]}
-    assert parse_marked(json.dumps(data | names), "/conf/x.yml", example="").data == resolved | names
 
 
 UNREADABLE = {
@@ -115,16 +113,27 @@ def bomb(inner: str, width: int = 9, depth: int = 30) -> str:
     return "\n".join(lines)
 
 
+NO_CHARACTER = "contains \\U and a number that is no character"
+TOO_LONG = "has more than 100000 lines and commas; put long lists of ids into an ids_file"
+EXPLODES = "is not valid YAML: aliases expand this to more than 200000 values"
+SURROGATE = "is not valid YAML: \\u and a lone surrogate, which is no character"
+
+
 @pytest.mark.parametrize(
-    "text", [bomb("[X]"), bomb("{<<: [X]}").replace("[lol]", "{a: b}"), bomb("{<<: [X]}").replace("[lol]", "{}")]
+    ("text", "line", "message"),
+    [
+        # 9 ** 6 values are more than a file may have; 9 ** 5 are not. A mapping of mappings counts twice.
+        (bomb("[X]"), 7, EXPLODES),
+        *((bomb("{<<: [X]}").replace("[lol]", inner), 7, EXPLODES) for inner in ("{a: b}", "{}")),
+        *((f"a: 1\nb: {text}", 2, SURROGATE) for text in ('"x\\ud800y"', '{"b\\udc00": 2}', '["\\udc00\\ud800"]')),
+        *((f'a: 1\nb: ["\\U{number}"]', 2, NO_CHARACTER) for number in ("00110000", "FFFFFFFF")),
+        ("a: [" + "1," * 1_900_000 + "]", None, TOO_LONG),
+    ],
+    ids=lambda given: str(given)[:20],
 )
-def test_a_file_whose_aliases_explode_is_refused_where_they_begin_to(text: str) -> None:
+def test_what_cannot_be_read_is_refused_by_its_line(text: str, line: int | None, message: str) -> None:
     marked = parse(text)
-    assert marked.data is None
-    (fault,) = marked.faults
-    # 9 ** 6 values are more than a file may have; 9 ** 5 are not.
-    assert fault.line in {6, 7}
-    assert "aliases expand this to more than 200000 values" in fault.message
+    assert (marked.data, [(fault.line, fault.message) for fault in marked.faults]) == (None, [(line, message)])
 
 
 def test_what_is_written_once_and_used_often_is_read() -> None:
@@ -135,27 +144,7 @@ def test_what_is_written_once_and_used_often_is_read() -> None:
     assert marked.data["account7"] == [str(number) for number in range(5_000)]
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        *((text, "lone surrogate") for text in ('"x\\ud800y"', '{"b\\udc00": 2}', '["\\udc00\\ud800"]')),
-        *((f'["\\U{number}"]', "a number that is no character") for number in ("00110000", "FFFFFFFF")),
-    ],
-)
-def test_what_is_no_character_is_refused_by_its_line(text: str, said: str) -> None:
-    marked = parse(f"a: 1\nb: {text}")
-    (fault,) = marked.faults
-    assert (marked.data, fault.line, said in fault.message) == (None, 2, True)
-    fault.message.encode()
-
-
-def test_a_character_in_two_escapes_is_whole_as_in_json() -> None:
-    assert parse(json.dumps({"name": "a🚀b", "🚀": 1})).data == {"name": "a🚀b", "🚀": "1"}
-
-
-def test_a_file_that_would_take_minutes_to_parse_is_refused_at_once(tmp_path: Path) -> None:
-    (fault,) = parse("a:\n- 1\nb: [" + "1," * 1_900_000 + "]").faults
-    assert str(fault) == "config.yml: has more than 100000 lines and commas; put long lists of ids into an ids_file"
+def test_a_file_has_at_most_4_mib(tmp_path: Path) -> None:
     large = tmp_path / "large.yml"
     large.write_bytes(b"#" * (4 << 20))
     assert read_marked(large, example="accounts:", may_be_empty=True).faults == ()
