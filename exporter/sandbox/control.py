@@ -24,9 +24,6 @@ from exporter.sandbox.seed import seed
 from exporter.sandbox.world import DATABASES, World
 
 _SHOWN: Final = 1_000
-_FURTHEST: Final = 1e9
-_FASTEST: Final = 1e6
-
 _INDEX: Final = files(__package__).joinpath("index.txt").read_text("utf-8")
 
 
@@ -35,8 +32,8 @@ class _ClockChange(BaseModel):
 
     model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 
-    advance: float = Field(default=0.0, ge=-_FURTHEST, le=_FURTHEST)
-    speed: float | None = Field(default=None, ge=0, le=_FASTEST)
+    advance: float = Field(default=0.0, ge=-1e9, le=1e9)
+    speed: float | None = Field(default=None, ge=0, le=1e6)
 
 
 async def refuse(_request: Request, error: RequestError) -> Response:

@@ -3,18 +3,16 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-Headers: TypeAlias = list[tuple[bytes, bytes]]
 
 
 class Answer(NamedTuple):
     """An answer; its headers are without the length."""
 
     status: int
-    headers: Headers
+    headers: list[tuple[bytes, bytes]]
     body: bytes
 
 

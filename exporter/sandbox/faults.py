@@ -19,12 +19,18 @@ from exporter.sandbox.exchange import Answer, Exchange
 from exporter.sandbox.request_errors import RequestError, reasons
 
 _NO_LINGER: Final = struct.pack("ii", 1, 0)
-_WORDS: Final = {"missing": "is missing", "extra_forbidden": "is not a field of this kind of fault"}
+
+
+def _free(name: str) -> str:
+    if name.lower() in ("content-length", "transfer-encoding", "connection"):
+        raise ValueError(f"the header {name} is set by the server")
+    return name
+
 
 _Seconds: TypeAlias = Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)]
 _Part: TypeAlias = Annotated[float, Field(ge=0, lt=1)]
 _Visible: TypeAlias = Annotated[str, Field(pattern="^[!-~]+( [!-~]+)*$")]
-_HeaderName: TypeAlias = Annotated[str, Field(pattern="^[A-Za-z0-9-]+$")]
+_HeaderName: TypeAlias = Annotated[str, Field(pattern="^[A-Za-z0-9-]+$"), AfterValidator(_free)]
 
 
 class Fault(BaseModel):
@@ -216,7 +222,7 @@ class Faults:
         try:
             fault = model.model_validate(given)
         except ValidationError as error:
-            raise RequestError(*reasons(error, _WORDS)) from error
+            raise RequestError(*reasons(error)) from error
         if paths and not any(fault.can_meet(path) for path in paths):
             field = "path" if fault.path_regex is None else "path_regex"
             raise RequestError(f"{field}: matches no path of the platform; /dnszone/.* matches /dnszone/101/statistics")

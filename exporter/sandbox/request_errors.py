@@ -1,8 +1,7 @@
 """Reports what is wrong with a request."""
 
 import json
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Sequence
 from typing import Any
 
 from fastapi.exceptions import RequestValidationError
@@ -26,17 +25,12 @@ class RequestError(Exception):
         self.fields = fields
 
 
-def reasons(
-    error: ValidationError | RequestValidationError, words: Mapping[str, str] = MappingProxyType({}), *, skip: int = 0
-) -> list[str]:
-    """Write what is wrong with a value, a line for each fault; `words` has messages for types of faults.
-
-    The first `skip` parts of a field's path are left out.
-    """
+def reasons(error: ValidationError | RequestValidationError, *, skip: int = 0) -> list[str]:
+    """Write what is wrong with a value, a line for each fault, without the first `skip` parts of a field's path."""
     lines = []
     for fault in error.errors():
         where = ".".join(str(part) for part in fault["loc"][skip:])
-        message = words.get(fault["type"], fault["msg"].removeprefix("Value error, "))
+        message = fault["msg"].removeprefix("Value error, ")
         lines.append(f"{where}: {message}" if where else message)
     return lines
 

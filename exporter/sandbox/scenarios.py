@@ -11,7 +11,6 @@ from exporter.sandbox.request_errors import RequestError, reasons
 from exporter.sandbox.world import World
 
 _CALL: Final = ConfigDict(allow_inf_nan=False)
-_MISSING: Final = dict.fromkeys(("missing_argument", "missing_keyword_only_argument"), "is missing")
 _REACH: Final = 10**9
 # Event → the method of the world.
 _METHODS: Final = {
@@ -69,9 +68,7 @@ def trigger(world: World, given: Mapping[str, Any]) -> object:
     try:
         return validate_call(config=_CALL)(event)(**parameters)
     except ValidationError as error:
-        known = ", ".join(inspect.signature(event).parameters)
-        words = {"unexpected_keyword_argument": f"is not a parameter of this event, which has {known}", **_MISSING}
-        raise RequestError(*reasons(error, words)) from error
+        raise RequestError(*reasons(error)) from error
     except KeyError as error:
         raise RequestError(f"nothing has the id or name {error.args[0]}") from error
     except ValueError as error:

@@ -2,6 +2,7 @@
 
 import re
 import sqlite3
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Final, TypeAlias
@@ -104,16 +105,15 @@ class Session:
         query = _QUERY.match(sql)
         # SQLite compiles a statement that it explains, and does not run it.
         probe = sql if query else f"EXPLAIN {sql}"
+        named: defaultdict[str, None] = defaultdict(lambda: None)
         parameters, cursor = 0, None
         self.connection.execute("PRAGMA query_only=ON")
         try:
             try:
-                cursor = self.connection.execute(probe)
-            except sqlite3.ProgrammingError as error:
-                needed = _PARAMETERS.search(str(error))
-                if needed is None:
-                    raise
-                parameters = int(needed[1])
+                cursor = self.connection.execute(probe, named)
+                parameters = len(named)
+            except sqlite3.ProgrammingError:
+                parameters = self._unnamed(probe)
                 cursor = self.connection.execute(probe, [None] * parameters)
         except _FAULTS as error:
             failed = _failure(error)
@@ -127,6 +127,15 @@ class Session:
             "is_explain": query is not None and query[1].upper() == "EXPLAIN",
             "is_readonly": query is not None and cursor is not None,
         }
+
+    def _unnamed(self, sql: str) -> int:
+        """Return the number of a statement's parameters, which Python names where their values are missing."""
+        try:
+            self.connection.execute(sql)
+        except sqlite3.ProgrammingError as error:
+            needed = _PARAMETERS.search(str(error))
+            return int(needed[1]) if needed else 0
+        return 0
 
 
 def split(text: str) -> Iterator[str]:
