@@ -42,10 +42,8 @@ def interval(seconds: float) -> str:
     return f"{seconds:.3g} s"
 
 
-def ago(seconds: float | None) -> str:
-    """Write an age: `now`, `12 s ago`, `never`."""
-    if seconds is None:
-        return "never"
+def ago(seconds: float) -> str:
+    """Write an age: `now`, `12 s ago`."""
     return "now" if seconds <= _INSTANT else f"{lapse(round(seconds))} ago"
 
 
@@ -75,9 +73,9 @@ def rate(number: float) -> str:
     return f"{number:.1f}".removesuffix(".0") if number >= 1 else f"{number:.2g}"
 
 
-def plural(number: int, noun: str, nouns: str = "") -> str:
-    """Write a count with its noun: `1 target`, `65 targets`, `2 families`."""
-    return f"{count(number)} {noun if number == 1 else nouns or noun + 's'}"
+def plural(number: int, noun: str) -> str:
+    """Write a count with its noun: `1 target`, `65 targets`."""
+    return f"{count(number)} {noun}{'' if number == 1 else 's'}"
 
 
 def instant(seconds: float) -> str:

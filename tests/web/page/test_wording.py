@@ -6,7 +6,7 @@ import pytest
 from exporter.explain.cause import moment
 from exporter.web.page.wording import ago, ahead, compact, interval, lapse, plural, rate
 
-WRITTEN: Mapping[Callable[[Any], str], Mapping[float | None, str]] = {
+WRITTEN: Mapping[Callable[[Any], str], Mapping[float, str]] = {
     lapse: {
         0.0: "0 s",
         0.0042: "4 ms",
@@ -22,7 +22,7 @@ WRITTEN: Mapping[Callable[[Any], str], Mapping[float | None, str]] = {
         1.5 * 86400.0: "2 d",
     },
     interval: {0.5: "0.5 s", 10.0: "10 s", 90.0: "90 s", 60.0: "1 min", 300.0: "5 min", 3600.0: "1 h", 100.0: "100 s"},
-    ago: {None: "never", 0.5: "now", 0.6: "1 s ago", 12.4: "12 s ago", 7200: "2 h ago"},
+    ago: {0.5: "now", 0.6: "1 s ago", 12.4: "12 s ago", 7200: "2 h ago"},
     ahead: {0.5: "now", 3.2: "in 3 s", 600: "in 10 min"},
     compact: {980: "980", 1000: "1.00k", 10_500: "10.5k", 101_000: "101k", 1e6: "1.00M", 1e9: "1.00G", 1e12: "1.00T"},
     rate: {0.0: "0", 0.0512: "0.051", 5.0: "5", 5.83: "5.8", 123.4: "123", 1234.5: "1,234"},
