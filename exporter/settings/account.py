@@ -189,15 +189,11 @@ class AccountSettings(Section):
 
     @model_validator(mode="after")
     def _names_each_target_once(self) -> Self:
-        ids = [
-            [((key, place), one.id) for place, one in enumerate(getattr(self, key))]
-            for key in ("rate_limits", "access_lists", "waf_custom_rules")
-        ]
-        images = [
-            (("images", place), f"{image.registry_id}/{image.namespace}/{image.name}")
-            for place, image in enumerate(self.images)
-        ]
-        refuse_any([*(found for listed in ids for found in duplicates(listed, "id")), *duplicates(images)])
+        images = [f"{image.registry_id}/{image.namespace}/{image.name}" for image in self.images]
+        errors = [*duplicates((("images", place), image) for place, image in enumerate(images))]
+        for key in ("rate_limits", "access_lists", "waf_custom_rules"):
+            errors += duplicates([((key, place), one.id) for place, one in enumerate(getattr(self, key))], "id")
+        refuse_any(errors)
         return self
 
 

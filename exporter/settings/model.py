@@ -81,21 +81,19 @@ class Settings(BaseSettings, Section):
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         """Refuse names that are used twice: two queries of one name would be one metric, even of two databases."""
-        accounts = [(("accounts", place), account.name) for place, account in enumerate(self.accounts)]
-        databases = [(("databases", place), database.name) for place, database in enumerate(self.databases)]
+        errors = [*wrong_names(self.endpoints)]
+        for kind in ("accounts", "databases"):
+            errors += duplicates([((kind, place), one.name) for place, one in enumerate(getattr(self, kind))], "name")
         queries = [
             (("databases", outer, "queries", inner), query.name)
             for outer, database in enumerate(self.databases)
             for inner, query in enumerate(database.queries)
         ]
-        names = (found for listed in (accounts, databases, queries) for found in duplicates(listed, "name"))
-        given = {endpoint.name: self.collectors.of_endpoint(endpoint) for endpoint in self.endpoints}
-        stale = (
-            found
-            for name, one in given.items()
-            for found in stale_too_early(("collectors", name, "stale_after"), one.interval, one.stale_after)
-        )
-        refuse_any([*names, *wrong_names(self.endpoints), *stale])
+        errors += duplicates(queries, "name")
+        for endpoint in self.endpoints:
+            given = self.collectors.of_endpoint(endpoint)
+            errors += stale_too_early(("collectors", endpoint.name, "stale_after"), given.interval, given.stale_after)
+        refuse_any(errors)
         if not self.accounts and not self.databases:
             raise refused(f"nothing to do: {_NOTHING}")
         return self

@@ -218,6 +218,10 @@ class ShardSettings(Section):
     )
     total: int = Field(default=1, ge=1, le=_MOST_SHARDS, description="How many shards there are.")
 
+    @property
+    def _allowed(self) -> str:
+        return f"but shard.total is {self.total} (0 to {self.total - 1} are allowed)"
+
     def shard(self, host_name: str) -> Shard:
         """Return the shard of this process, where the state is not in a database.
 
@@ -230,17 +234,13 @@ class ShardSettings(Section):
             raise ShardOrdinalError(f"host name '{host_name}' does not end in a number, as 'exporter-0' does")
         ordinal = int(found.group())
         if ordinal >= self.total:
-            raise ShardOrdinalError(
-                f"host name '{host_name}' ends in {ordinal}, but shard.total is {self.total} "
-                f"(0 to {self.total - 1} are allowed)"
-            )
+            raise ShardOrdinalError(f"host name '{host_name}' ends in {ordinal}, {self._allowed}")
         return Shard(ordinal, self.total)
 
     @model_validator(mode="after")
     def _is_below_the_total(self) -> Self:
         if self.index != "auto" and self.index >= self.total:
-            allowed = f"shard.total is {self.total} (0 to {self.total - 1} are allowed)"
-            refuse_any([at(("index",), refused(f"found {self.index}, but {allowed}"))])
+            refuse_any([at(("index",), refused(f"found {self.index}, {self._allowed}"))])
         return self
 
 

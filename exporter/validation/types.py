@@ -183,7 +183,7 @@ def parse_route_prefix(value: str) -> str:
     return value.rstrip("/") or "/"
 
 
-Text = Annotated[str, BeforeValidator(parse_text), Metavar("TEXT")]
+Text = Annotated[str, BeforeValidator(parse_text)]
 Identifier = Annotated[int, Field(ge=1, le=LARGEST_ID)]
 Interval = Annotated[float, BeforeValidator(_duration(1.0)), Metavar("DURATION")]
 LeaseLength = Annotated[float, BeforeValidator(_duration(5.0, 86_400.0)), Metavar("DURATION")]
