@@ -136,7 +136,7 @@ def test_what_a_call_prints_and_how_it_ends(
         ("sql 'SELECT 1' --database x", "the configuration has default; --database selects one database of it\n"),
         ("search --database x", OTHER),
         ("sql 'SELECT 1' --account x", OTHER),
-        ("search --base-url platform", "--base-url: is not a URL; expected one such as https://api.example.net\n"),
+        ("search --base-url platform", "--base-url: is not a URL with https:// or http://, such as https://api.example.net\n"),
     ],
 )  # fmt: skip
 def test_misuse_is_named_and_nothing_is_sent(
