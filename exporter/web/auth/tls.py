@@ -119,12 +119,12 @@ def server_context(settings: TlsSettings) -> ssl.SSLContext:
     if settings.client_auth_type != "NoClientCert":
         is_required = settings.client_auth_type == "RequireAndVerifyClientCert"
         context.verify_mode = ssl.CERT_REQUIRED if is_required else ssl.CERT_OPTIONAL
-        name, authorities = _pem(settings, "client_ca")
-        if authorities:
+        if settings.client_ca_file is None and settings.client_ca is None:
+            context.set_default_verify_paths()
+        else:
+            name, authorities = _pem(settings, "client_ca")
             with _refusing(name, "is broken, or has no certificate in PEM form"):
                 context.load_verify_locations(cadata=authorities)
-        else:
-            context.set_default_verify_paths()
     if settings.client_allowed_sans:
         context.sslobject_class = _checking(frozenset(settings.client_allowed_sans))
     return context
@@ -132,11 +132,13 @@ def server_context(settings: TlsSettings) -> ssl.SSLContext:
 
 @contextmanager
 def _refusing(key: str, message: str) -> Iterator[None]:
-    """Raise TlsFileError for what OpenSSL refuses in the block."""
+    """Raise TlsFileError for what OpenSSL or the system refuses in the block."""
     try:
         yield
     except (ssl.SSLError, ValueError):
         raise TlsFileError(key, message) from None
+    except OSError as error:
+        raise TlsFileError(key, f"cannot be used: {error.strerror}") from None
 
 
 def _pem(settings: TlsSettings, key: str) -> tuple[str, str]:
@@ -185,6 +187,7 @@ class ServerTls:
 
     def __init__(self, settings: TlsSettings, executor: Executor) -> None:
         self._executor = executor
+        self._fault = ""
         self._reading: asyncio.Task[None] | None = None
         self.replace(settings)
 
@@ -210,15 +213,17 @@ class ServerTls:
             await blocking(self._executor, self._refresh)
 
     def _refresh(self) -> None:
-        """Read the files again if they have changed; after a faulty one, the next try is when a file changes again."""
+        """Read the files again if they have changed since they could be used."""
         stamp = _stamp(self._settings)
         if stamp == self._stamp:
             return
-        self._stamp = stamp
         try:
             self._current = server_context(self._settings)
+            self._stamp, self._fault = stamp, ""
         except TlsFileError as error:
-            logger().error("TLS file not usable, the old one stays in force", error=str(error))
+            if str(error) != self._fault:
+                logger().error("TLS file not usable, the old one stays in force", error=str(error))
+            self._fault = str(error)
 
 
 def _stamp(settings: TlsSettings) -> list[tuple[int, int, int]] | None:

@@ -1,4 +1,5 @@
 import asyncio
+import errno
 import os
 import socket
 import ssl
@@ -194,13 +195,15 @@ async def test_neither_a_stop_nor_the_next_client_waits_for_a_handshake(
     writer.close()
 
 
-async def test_a_renewed_certificate_is_served_to_the_next_connection(
-    authority: Authority, settings: TlsSettings
+async def test_a_renewed_certificate_is_served_to_the_next_connection_where_a_file_can_be_opened(
+    authority: Authority, settings: TlsSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with serving(ServerTls(settings, one_thread("web files"))) as port:
         before = await connect(port, authority.client())
-        same = await connect(port, authority.client())
         authority.issue()
+        with monkeypatch.context() as crowded:
+            crowded.setattr(os, "memfd_create", Mock(side_effect=OSError(errno.EMFILE, "Too many open files")))
+            same = await connect(port, authority.client())
         after = await connect(port, authority.client())
     assert before[2] == same[2] != after[2]
 
@@ -220,7 +223,8 @@ def test_each_wrong_file_is_named_with_the_key_that_names_it(
     tmp_path: Path, authority: Authority, settings: TlsSettings
 ) -> None:
     _, other = authority.issue(name="other")
-    nothing, broken, encrypted = (tmp_path / name for name in ("none", "broken", "encrypted"))
+    nothing, broken, encrypted, empty = (tmp_path / name for name in ("none", "broken", "encrypted", "empty"))
+    empty.touch()
     broken.write_text("-----BEGIN CERTIFICATE-----\nhunter2\n-----END CERTIFICATE-----\n")
     encrypted.write_bytes(
         load_pem_private_key(other.read_bytes(), None).private_bytes(
@@ -234,7 +238,10 @@ def test_each_wrong_file_is_named_with_the_key_that_names_it(
         ("key_file", {"key_file": tmp_path}, f"{tmp_path} is a directory, expected a file"),
         *(("key_file", {"key_file": file}, WRONG_PAIR) for file in (settings.cert_file, other, encrypted)),
         ("key", {"key_file": None, "key": "hunter2"}, WRONG_PAIR),
-        ("client_ca_file", {**clients, "client_ca_file": broken}, "is broken, or has no certificate in PEM form"),
+        *(
+            ("client_ca_file", {**clients, "client_ca_file": file}, "is broken, or has no certificate in PEM form")
+            for file in (broken, empty)
+        ),
         ("client_ca", {**clients, "client_ca": "hunter2"}, "is broken, or has no certificate in PEM form"),
     ]
     for key, changes, message in wrong:
