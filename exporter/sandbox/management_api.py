@@ -19,7 +19,7 @@ from exporter.sandbox.seed import recorded, seed
 from exporter.sandbox.world import World
 
 _BASIC: Final = 0
-_SMALLEST_PAGE: Final = 5
+_SMALLEST_PAGE: Final = 5  # the platform silently raises smaller ones
 _ZONE: Final = "/shield/shield-zone/{shieldZoneId}"
 
 _dns: Final = partial(operation, errors="script", unauthorised="core")
@@ -85,7 +85,7 @@ async def dns_record_scan(world: TheWorld, zone_id: Annotated[int, Path(alias="z
 
 @operation("GET /shield/shield-zones")
 async def shield_zones(world: TheWorld, page: Annotated[int, Query(ge=1)] = 1, size: _Size = 10) -> Response:
-    """Return a page of the account's shield zones; the platform silently raises smaller pages to 5."""
+    """Return a page of the account's shield zones."""
     return payload(world.shield.page(page, max(_SMALLEST_PAGE, size)))
 
 
