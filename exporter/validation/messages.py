@@ -13,7 +13,7 @@ from exporter.validation.faults import Fault, KeyPath, Place, suggestion, writte
 WORDED = "worded"
 EXPECTED = "expected"
 
-_LONGEST_SHOWN = 120
+_LONGEST_SHOWN = 60
 # What pydantic says in the words of Python.
 _STRUCTURES = {
     **dict.fromkeys(("dict_type", "mapping_type", "model_type", "model_attributes_type"), "a mapping"),
@@ -84,6 +84,7 @@ def _shown(details: ErrorDetails) -> str:
         case str() if details["type"] in _STRUCTURES:
             return "text"
         case str():
-            return repr(value if len(value) <= _LONGEST_SHOWN else f"{value[:_LONGEST_SHOWN]}…")
+            is_whole = len(value) <= _LONGEST_SHOWN or details["type"] == "path_not_file"
+            return repr(value if is_whole else f"{value[:_LONGEST_SHOWN]}…")
         case _:
             return str(value)

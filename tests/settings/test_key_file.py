@@ -34,11 +34,6 @@ async def test_a_key_is_read_and_a_new_one_is_found(tmp_path: Path) -> None:
     await until(lambda: key() == "a third", "a use looks at the file, too")
 
 
-async def test_a_key_that_nobody_has_read_yet_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(CredentialError, match="has not been read yet"):
-        KeyFile(tmp_path / "key", TurnedClock(), one_thread("key file"))()
-
-
 @pytest.mark.parametrize(("content", "says"), [(None, "does not exist"), ("", "is empty"), ("|", "is a pipe")])
 async def test_what_is_wrong_with_the_file_is_said(tmp_path: Path, content: str | None, says: str) -> None:
     path = tmp_path / "key"
@@ -47,6 +42,8 @@ async def test_what_is_wrong_with_the_file_is_said(tmp_path: Path, content: str 
     elif content is not None:
         path.write_text(content)
     key = KeyFile(path, TurnedClock(), one_thread("key file"))
+    with pytest.raises(CredentialError, match="has not been read yet"):
+        key()
     await key.refresh()
     with pytest.raises(CredentialError, match=f"the key cannot be read: .*{says}"):
         key()
@@ -73,6 +70,7 @@ async def test_a_file_system_that_does_not_answer_costs_one_moment_and_the_last_
     clock.now += CHECK_SECONDS
     with capture_logs() as logged:
         await asyncio.gather(key.refresh(), key.refresh())
+    await until(lambda: looks == 1, "the thread that hangs")
     assert (key(), [one["event"][:31] for one in logged]) == ("old", ["key file cannot be read now, it"])
     clock.now += PATIENCE * 10
     await key.refresh()
