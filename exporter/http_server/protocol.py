@@ -70,7 +70,8 @@ class TimeLimitedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """Check the head of a request, and start to answer."""
         hosts = sum(name == b"host" for name, _ in self.headers)
-        size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
+        # One read may contain more than this head.
+        size = len(self.url) + sum(len(name) + len(value) + len(": \r\n") for name, value in self.headers)
         if hosts > 1 or (not hosts and self.parser.get_http_version() != "1.0") or size > LARGEST_HEAD:
             raise RequestRefusedError
         super().on_headers_complete()
