@@ -55,7 +55,7 @@ def load(
     settings = None
     if file.data is not None:
         try:
-            settings = Settings(*overlay.sections(), **lowest)
+            settings = Settings(overlay.sections(), **lowest)
             settings.own_shard(host_name or socket.gethostname())
         except ValidationError as error:
             faults.extend(faults_of(error, Settings, lambda path: _settable(path, file)))

@@ -38,7 +38,7 @@ class Settings(BaseSettings, Section):
     Defaults are not validated, here and in the sections: help texts would then have to build the validators, too.
 
     Args:
-        above: the sections as flags and variables set them, the highest source first.
+        above: the sections as flags and variables set them.
         file: the sections as in the file, the lowest source.
     """
 
@@ -59,8 +59,8 @@ class Settings(BaseSettings, Section):
     log: LogSettings = Field(default_factory=LogSettings.model_construct)
     _file: MarkedFile = PrivateAttr(default_factory=lambda: MarkedFile("", {}))
 
-    def __init__(self, *above: Data, **file: object) -> None:
-        super().__init__(**{_LAYERS: (*above, file)})  # type: ignore[arg-type] # the other parameters are options
+    def __init__(self, above: Data | None = None, /, **file: object) -> None:
+        super().__init__(**{_LAYERS: (above or {}, file)})  # type: ignore[arg-type] # the other parameters are options
 
     @classmethod
     def settings_customise_sources(

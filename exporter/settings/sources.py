@@ -42,21 +42,18 @@ class Overlay:
 
     def __init__(self, known: Iterable[Flag], flags: Mapping[str, str], environ: Mapping[str, str]) -> None:
         self.faults: list[Fault] = []
-        paths = {flag.name: flag.path for flag in known}
         variables = {flag.variable: flag.path for flag in known if not flag.is_of_account} | ACCOUNT_VARIABLES
-        texts = {name: text for name, text in environ.items() if text.strip()}
-        ours = {name: text for name, text in texts.items() if name.startswith(PREFIX) and name != CONFIG_VARIABLE}
-        meant = {name: text for name, text in ours.items() if not _SERVICE_LINK.fullmatch(name)}
-        attached = {name: texts[name] for name in DATABASE_VARIABLES if name in texts}
-        command_line = self._read(flags, paths, "flag", "")
-        environment = self._read(meant, variables, "variable", "; only the configuration file sets lists")
-        self._layers = (command_line, environment)
-        self._listen = texts.get(CONTAINER_LISTEN)
-        self._attached = self._read(attached, DATABASE_VARIABLES, "", "")
+        set_variables = {name: text for name, text in environ.items() if text.strip()}
+        attached = {name: text for name, text in set_variables.items() if name in DATABASE_VARIABLES}
+        hint = "; only the configuration file sets lists"
+        command_line = self._read(flags, {flag.name: flag.path for flag in known}, "flag")
+        environment = self._read(_ours(set_variables), variables, "variable", hint)
+        self._attached = self._read(attached, DATABASE_VARIABLES, "variable")
+        self._listen = set_variables.get(CONTAINER_LISTEN)
         self._above = _laid(environment, command_line)
         self.places = {path: Place(name) for path, (_, name) in self._above.items() if path[0] not in _NAMES}
 
-    def _read(self, texts: Mapping[str, str], paths: Mapping[str, KeyPath], kind: str, hint: str) -> Given:
+    def _read(self, texts: Mapping[str, str], paths: Mapping[str, KeyPath], kind: str, hint: str = "") -> Given:
         for name in texts.keys() - paths.keys():
             # All variables have the prefix in common.
             near = suggestion(name, (*paths, CONFIG_VARIABLE), similarity=0.8)
@@ -64,49 +61,54 @@ class Overlay:
         known = ((paths[name], name, text) for name, text in texts.items() if name in paths)
         return {path: (None if text.strip() in NULL else text, name) for path, name, text in known}
 
-    def sections(self) -> list[Data]:
+    def sections(self) -> Data:
         """Return the sections that flags and variables set, without accounts and databases."""
-        return [_as_sections(layer) for layer in self._layers]
+        sections: Data = {}
+        for path, (value, _) in self._above.items():
+            if path[0] not in _NAMES:
+                *above, key = map(str, path)
+                section = sections
+                for step in above:
+                    section = section.setdefault(step, {})  # type: ignore[assignment] # a section is no text
+                section[key] = value
+        return sections
 
     def over(self, file: Data) -> Data:
         """Return the file's content with the values of its only account and database, and what the image adds."""
         made = dict(file)
+        for kind, name in _NAMES.items():
+            listed = file.get(kind) or [{"name": name}]
+            if isinstance(listed, list) and any(path[0] == kind for path in (*self._above, *self._attached)):
+                made[kind] = self._completed(kind, listed)
         web = file.get("web") or {}
         if self._listen is not None and isinstance(web, Mapping) and web.get("listen") is None:
             self.places.setdefault(("web", "listen"), Place(CONTAINER_LISTEN))
             made["web"] = {**web, "listen": self._listen}
-        for kind, name in _NAMES.items():
-            above = {path: given for path, given in self._above.items() if path[0] == kind}
-            attached = self._attached if kind == "databases" else {}
-            listed = file.get(kind) or [{"name": name}]
-            if not isinstance(listed, list) or not (above or attached):
-                continue
-            if len(listed) > 1:
-                problem = f"there are {len(listed)} {kind}; set it in the file for one of them"
-                self.faults += (Fault(name, None, "", problem) for _, name in above.values())
-            elif isinstance(listed[0], Mapping):
-                below: Given = {(kind, 0, key): (value, "") for key, value in listed[0].items() if value is not None}
-                if "authToken=" in str(listed[0].get("url")):
-                    attached = {}
-                merged = _laid(_laid(attached, below), above)
-                self.places |= {path: Place(name) for path, (_, name) in merged.items() if name}
-                made[kind] = [{str(path[-1]): value for path, (value, _) in merged.items()}]
         return made
+
+    def _completed(self, kind: str, listed: list[object]) -> list[object]:
+        """Return a list of accounts or databases with what flags and variables say of its only item."""
+        above = {path: given for path, given in self._above.items() if path[0] == kind}
+        item = listed[0]
+        if len(listed) > 1:
+            problem = f"there are {len(listed)} {kind}; set it in the file for one of them"
+            self.faults += (Fault(name, None, "", problem) for _, name in above.values())
+        if len(listed) > 1 or not isinstance(item, Mapping):
+            return listed
+        file: Given = {(kind, 0, key): (value, "") for key, value in item.items() if value is not None}
+        needs_attached = kind == "databases" and "authToken=" not in str(item.get("url"))
+        merged = _laid(_laid(self._attached if needs_attached else {}, file), above)
+        self.places |= {path: Place(name) for path, (_, name) in merged.items() if name}
+        return [{str(path[-1]): value for path, (value, _) in merged.items()}]
+
+
+def _ours(variables: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that are meant for the exporter."""
+    ours = {name: text for name, text in variables.items() if name.startswith(PREFIX) and name != CONFIG_VARIABLE}
+    return {name: text for name, text in ours.items() if not _SERVICE_LINK.fullmatch(name)}
 
 
 def _laid(lower: Given, upper: Given) -> Given:
     """Return the values of two sources."""
     replaced = {(*path[:-1], _PAIRS[str(path[-1])]) for path in upper if path[-1] in _PAIRS}
     return {path: given for path, given in lower.items() if path not in replaced} | upper
-
-
-def _as_sections(given: Given) -> Data:
-    sections: Data = {}
-    for path, (value, _) in given.items():
-        if path[0] not in _NAMES:
-            *above, key = map(str, path)
-            section = sections
-            for step in above:
-                section = section.setdefault(step, {})  # type: ignore[assignment] # a section is no text
-            section[key] = value
-    return sections
