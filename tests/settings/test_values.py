@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.settings.account import parse_database_url, token_in_url
 from exporter.validation.types import format_duration, parse_duration, parse_listen
 
 READ: list[tuple[Any, dict[str, Any]]] = [
@@ -26,15 +25,6 @@ READ: list[tuple[Any, dict[str, Any]]] = [
             "[fe80::2%eth0]:1": ("fe80::2%eth0", 1, "[fe80::2%eth0]:1"),
             ":9877": ("", 9877, ":9877"),
             "localhost:0": ("localhost", 0, "localhost:0"),
-        },
-    ),
-    (
-        lambda text: (parse_database_url(text), token_in_url(text)),
-        {
-            "libsql://abc.lite.example.net": ("https://abc.lite.example.net", None),
-            "https://abc.lite.example.net/": ("https://abc.lite.example.net", None),
-            "http://localhost:8080": ("http://localhost:8080", None),
-            "libsql://abc.lite.example.net?authToken=a.b%2Dc+d": ("https://abc.lite.example.net", "a.b-c+d"),
         },
     ),
 ]

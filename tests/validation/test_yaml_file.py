@@ -8,49 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exporter.foreign.regular_file import unreadable
-from exporter.validation.faults import KeyPath
 from exporter.validation.yaml_file import MarkedFile, parse_marked, read_marked
-
-TEXT = """\
-accounts:
-  - name: main
-    budget: {requests_per_second: 10,
-             max_in_flight: 32}
-    key: |
-      several
-      lines
-  -
-    name: other
-"""
-LINES: dict[KeyPath, int] = {
-    ("accounts",): 1,
-    ("accounts", 0): 2,
-    ("accounts", 0, "name"): 2,
-    ("accounts", 0, "budget"): 3,
-    ("accounts", 0, "budget", "requests_per_second"): 3,
-    ("accounts", 0, "budget", "max_in_flight"): 4,
-    ("accounts", 0, "key"): 5,
-    ("accounts", 1): 9,
-    ("accounts", 1, "name"): 9,
-}
-# What is not written stands where it would be.
-ABSENT: dict[KeyPath, int | None] = {
-    ("accounts", 7): 1,
-    ("accounts", "x"): 1,
-    ("accounts", 0, "absent"): 2,
-    ("absent", "x"): None,
-}
 
 
 def parse(text: str) -> MarkedFile:
     """Parse a text as a file called config.yml."""
     return parse_marked(text, "config.yml", example="accounts:")
-
-
-def test_every_key_stands_on_its_line() -> None:
-    file = parse(TEXT)
-    assert file.places == {path: ("config.yml", line) for path, line in LINES.items()}
-    assert {path: file.locate(path).line for path in LINES | ABSENT} == LINES | ABSENT
 
 
 SCALARS = "{a: 1.10, b: 0123, c: on, d: null, e: 'null', f: 2024-01-01, 7: ~, g: }"
@@ -77,11 +40,6 @@ FILES = {"a": [{"key_file": "k", "other": "k"}], "ca_file": "/etc/ca", "x_file":
 )
 def test_what_is_written_is_data(text: str, data: dict[str, object]) -> None:
     assert parse_marked(text, "/conf/x.yml", example="").data == data
-
-
-def test_a_merged_value_stands_on_the_line_where_it_is_written() -> None:
-    places = parse(MERGED).places
-    assert (places["c", "k"].line, places["c", "l"].line) == (1, 3)
 
 
 @given(st.text(max_size=60))
