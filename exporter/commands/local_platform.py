@@ -125,7 +125,7 @@ def _print_urls(exporter: str, sandbox: str, watcher: str, world: World) -> None
             "\n  A record scan fails, and within two minutes EdgeDnsScanFailed fires:"
             f'\n    curl -d \'{{"event": "scan_failed", "zone_id": {zone}}}\' {sandbox}/sandbox/world'
             f"\n    curl {watcher}/api/v1/alerts"
-            "\n  After the event scan_released the alert still fires for 45 minutes (keep_firing_for in its rule)."
+            "\n  After the event scan_released the alert ends within a minute of the next poll."
             f"\n  {sandbox}/sandbox/world lists the other events.\n"
         )
     click.echo(f"{text}\n  Stop with Ctrl-C.\n")

@@ -58,15 +58,19 @@ def test_slack_and_pagerduty_receive_what_the_page_promises(tmp_path: Path) -> N
 
     config = tmp_path / "alertmanager.yml"
     labels = {"alertname": "EdgeCritical", "severity": "critical"}
-    alert = {"labels": labels, "annotations": {"summary": SUMMARY, "runbook_url": RUNBOOK}}
+    alerts = [
+        {"labels": {**labels, "zone_id": f"{number:03}"}, "annotations": {"summary": SUMMARY, "runbook_url": RUNBOOK}}
+        for number in range(197)
+    ]
     with answering(take) as services:
         config.write_text(configuration(tmp_path, services))
         with alertmanager_reading(config, tmp_path / "data") as url:
-            httpx.post(f"{url}/api/v2/alerts", json=[alert], trust_env=False, timeout=PATIENCE).raise_for_status()
+            httpx.post(f"{url}/api/v2/alerts", json=alerts, trust_env=False, timeout=PATIENCE).raise_for_status()
             wait_until(lambda: {"/slack", "/pagerduty"} <= posted.keys(), "Slack and PagerDuty")
     (attachment,) = posted["/slack"]["attachments"]
-    assert attachment["title"] == "FIRING EdgeCritical (1)"
-    assert attachment["text"].strip() == f"{SUMMARY} <{RUNBOOK}|what to do>"
+    assert attachment["title"] == "FIRING EdgeCritical (197)"
+    assert attachment["text"].splitlines() == [*[f"{SUMMARY} <{RUNBOOK}|what to do>"] * 10, "and 187 more"]
     event = posted["/pagerduty"]
     assert (event["event_action"], event["routing_key"]) == ("trigger", "YOUR-INTEGRATION-KEY")
     assert event["payload"]["summary"] == f"EdgeCritical: {SUMMARY}"
+    assert event["payload"]["custom_details"]["firing"].splitlines() == [*[SUMMARY] * 10, "and 187 more"]
