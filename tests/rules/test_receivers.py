@@ -45,7 +45,7 @@ def configuration(folder: Path, url: str) -> str:
     (to_pagerduty,) = receivers["critical"]["pagerduty_configs"]
     to_pagerduty["url"] = f"{url}/pagerduty"
     for route in (shipped["route"], *shipped["route"]["routes"]):
-        route["group_wait"] = "0s"
+        route["group_wait"] = "1s"
     return yaml.safe_dump(shipped | {"receivers": list(receivers.values())}).replace(FOLDER, str(folder))
 
 
