@@ -15,10 +15,6 @@ from exporter.web.page.wording import compact, count, plural
 from exporter.web.status import Census, Json, credential_of
 from exporter.web.target_query import LONGEST_SEARCH, MOST_ROWS, ON_PAGE, UNWELL, FilterValues, State, TargetQuery
 
-# How often an open page reloads; longer pages cost more, and reload less often.
-REFRESH_SECONDS = 5
-LONG_REFRESH_SECONDS = 60
-LONG_PAGE = 250
 _CHART_WIDTH = 120
 _CHART_TOP = 3
 _CHART_BOTTOM = 25
@@ -77,24 +73,10 @@ _FILTERS = (
     *(wording.foreign, wording.named, wording.plain),
 )
 _GLOBALS = {
-    "MOST_FAILURES": 12,
     "LONGEST_SEARCH": LONGEST_SEARCH,
     "ON_PAGE": ON_PAGE,
-    "PAGE_SIZES": (ON_PAGE.limit, MOST_ROWS),
+    "MOST_ROWS": MOST_ROWS,
     "UNWELL": UNWELL,
-    # The unit of each chart of days.
-    "UNITS": {"dns_statistics": "queries", "shield_rate_limits": "breaches"},
-    # The sortable columns: key, title, the first order, and the CSS class of the cells.
-    "HEADS": (
-        ("state", "State", "asc", ""),
-        ("name", "Name", "asc", ""),
-        ("target", "Target", "asc", ""),
-        ("collector", "Collector", "asc", ""),
-        ("account", "Account", "asc", ""),
-        ("age", "Last success", "desc", "number"),
-        ("duration", "Took", "desc", "number"),
-        ("chart", "30 days", "desc", "chart"),
-    ),
     "HAS_NONE": Cause.PLATFORM_HAS_NONE.words,
     "build": f"Python {python_platform.python_version()}, {python_platform.system()} {python_platform.machine()}",
     "credential_of": credential_of,
@@ -138,11 +120,9 @@ def status_values(status: Json, found: Json, counts: Census, query: TargetQuery,
         "failures": _alike(status["failures"]),
         "shows_account": len(known.accounts) > 1,
         "found": found,
-        "words": _words(found),
         "counts": counts,
         "query": query,
         "known": known,
-        "refresh": LONG_REFRESH_SECONDS if len(found["targets"]) > LONG_PAGE else REFRESH_SECONDS,
     }
 
 
@@ -154,14 +134,3 @@ def _alike(failures: Sequence[Json]) -> list[list[Json]]:
         message = "" if failure["reason"] == RateLimited.reason else failure["message"]
         alike.setdefault((failure["account"], failure["reason"], message), []).append(failure)
     return list(alike.values())
-
-
-def _words(found: Json) -> str:
-    """Describe which of the found targets the page shows."""
-    shown = len(found["targets"])
-    if not shown:
-        return "No target matches." if found["total"] else "There are no targets yet."
-    matched = plural(found["matched"], "target")
-    if shown == found["matched"]:
-        return matched
-    return f"{count(found['offset'] + 1)} to {count(found['offset'] + shown)} of {matched}"
