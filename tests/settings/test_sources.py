@@ -86,6 +86,7 @@ def value(settings: Settings, path: str) -> object:
         (None, ATTACHED, {"databases.0.name": "default", "databases.0.url": "https://abc.lite.example.net", "databases.0.credential": "of-the-platform"}),
         (None, {DATABASE_URL: "http://localhost:8080/?authToken=a.b%2Dc+d"}, {"databases.0.url": "http://localhost:8080", "databases.0.credential": "a.b-c+d"}),
         ("databases:\n  - {name: orders, queries: [{name: n, sql: SELECT 1}]}\n", ATTACHED, {"databases.0.name": "orders", "databases.0.url": "https://abc.lite.example.net", "databases.0.queries.0.name": "n", "databases.0.credential": "of-the-platform"}),
+        ("databases: [{name: orders, url: , auth_token: null}]\n", ATTACHED, {"databases.0.url": "https://abc.lite.example.net", "databases.0.credential": "of-the-platform"}),
         ("databases: [{name: orders, url: 'https://own?authToken=own'}]\n", ATTACHED, {"databases.0.url": "https://own", "databases.0.credential": "own"}),
         ("databases: [{name: orders, url: 'https://own', auth_token: own}]\n", ATTACHED, {"databases.0.url": "https://own", "databases.0.credential": "own"}),
         # Files are relative to the file that names them; ids come from the list, then from their file, each once.
