@@ -68,6 +68,8 @@ class Word:
     colour: Colour
 
 
+# DNS queries a second, with Grafana's own prefixes for thousands and millions.
+QUERIES = "si:queries/s"
 UP_OR_DOWN = (Word("1", "up", Colour.GOOD), Word("0", "DOWN", Colour.BAD))
 ON_OR_OFF = (Word("1", "on", Colour.GOOD), Word("0", "OFF", Colour.BAD))
 YES_OR_NO = (Word("1", "yes", Colour.QUIET), Word("0", "no", Colour.QUIET))

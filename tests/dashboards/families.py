@@ -65,6 +65,11 @@ OTHERS: Mapping[str, Known] = MappingProxyType(
         "ALERTS": _own("alertstate", *_OF_ALERTS),
         "ALERTS_FOR_STATE": _own(*_OF_ALERTS),
         "account:edge_up:answering": _own("account"),
+        "zone:edge_dns_queries:rate1h": _own("account", "zone_id", "domain"),
+        "script:edge_script_requests:rate2h": _own("account", "script_id", "script"),
+        "rate_limit_action:edge_shield_rate_limit_breaches:rate15m": _own(
+            "account", "shield_zone_id", "rate_limit_id", "rate_limit", "action"
+        ),
         "shield_zone_protection:edge_shield_zone:on": _own("account", "shield_zone_id", "protection", "engine"),
     }
 )

@@ -31,7 +31,7 @@ COMMITTED = REPOSITORY / "dashboards"
 # The ids of the value formats of @grafana/data that the dashboards use.
 UNITS = {
     *("bytes", "currencyUSD", "dateTimeAsIso", "dateTimeFromNow", "none", "ops", "percentunit", "reqps", "s", "short"),
-    *("string", "suffix: intervals", "suffix: per min", "suffix: times"),
+    *("si:queries/s", "string", "suffix: intervals", "suffix: per min", "suffix: times"),
 }
 
 # Addresses in bookmarks and in links from alerts: they never change.

@@ -115,6 +115,7 @@ TROUBLES = {"ALERTS", "ALERTS_FOR_STATE", "edge_api_unexpected_values_total", "e
 DAILY = {
     *("edge_dns_day_queries", "edge_dns_day_start_timestamp_seconds", "edge_dns_window_queries"),
     *("edge_dns_queries_total", "edge_dns_routed_queries_total", "edge_script_monthly_cost_dollars"),
+    "zone:edge_dns_queries:rate1h",
 }
 
 
@@ -140,6 +141,7 @@ def sample(family: str, labels: Labels, moment: datetime) -> float | None:
         "edge_dns_window_queries": rate * (30 * 86400 + polled - midnight),
         "edge_dns_queries_total": rate * running,
         "edge_dns_routed_queries_total": rate * running / 2,
+        "zone:edge_dns_queries:rate1h": rate,
         "edge_dns_record_scan_found": float(not (trouble and labels.get("zone_id") == "201")),
         "edge_dns_record_scan_created_timestamp_seconds": midnight - 600,
         "edge_script_monthly_cost_dollars": COST.get(labels.get("script_id", ""), 0.0),
@@ -242,8 +244,8 @@ def spaced(begin: datetime, end: datetime, step: timedelta) -> Iterator[datetime
 
 
 def lines(name: str, series: dict[str, str], moments: list[datetime], scene: Scene) -> Iterator[str]:
-    """Yield a series for each instance; series of alerts have none."""
-    recorded = name.startswith("ALERTS")
+    """Yield a series for each instance; series that rules record have none."""
+    recorded = name.startswith("ALERTS") or ":" in name
     for number, instance in enumerate(scene.instances[:1] if recorded else scene.instances):
         shard = {"shard": str(number)} if "shard" in series and not recorded else {}
         own = {"job": "edge", **({} if recorded else {"instance": instance, "pod": instance[:10]})}

@@ -71,7 +71,10 @@ CALM = Incident()
 # Alerts are given where they are shown: in the usual trouble, and where there are very many.
 INCIDENTS: dict[str, Incident] = {
     "a burst on one rate limit (api of shield zone 4, eu)": Incident(
-        (("edge_shield_rate_limit_(day_breaches|breaches_total)", {"rate_limit_id": "58"}, _burst),),
+        (
+            ("edge_shield_rate_limit_(day_breaches|breaches_total)", {"rate_limit_id": "58"}, _burst),
+            ("rate_limit_action:.*", {"rate_limit_id": "58"}, lambda calm, _, since: calm + min(since / 900, 1) / 8),
+        ),
         {("Burst on a rate limit", "shield zone shop-eu · rate limit api")},
         (_alert("EdgeRateLimitBlocking", **_LIMIT, action="blocked"),),
     ),

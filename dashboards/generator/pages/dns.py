@@ -2,7 +2,20 @@
 
 from dashboards.generator import columns, links, marks, variables
 from dashboards.generator.intervals import DAY, HISTORY
-from dashboards.generator.page import PLAIN, Bars, Colour, Column, Lines, Numbers, Page, Query, Steps, Table, red_from
+from dashboards.generator.page import (
+    PLAIN,
+    QUERIES,
+    Bars,
+    Colour,
+    Column,
+    Lines,
+    Numbers,
+    Page,
+    Query,
+    Steps,
+    Table,
+    red_from,
+)
 from dashboards.generator.pages.dns_scans import SCANS, SCANS_FAILED, TABLE_ROWS, ZONES
 from dashboards.generator.panels import panel, row
 from dashboards.generator.promql import AT_END, age, increase, top, total
@@ -55,7 +68,7 @@ _NOW = row(
         "Queries a second",
         "DNS queries a second of the zones chosen, over the last four polls.",
         "Compare with the same time a day and a week before, below.",
-        Numbers(trend=True, unit="reqps"),
+        Numbers(trend=True, unit=QUERIES),
         RATE,
     ),
     panel(
@@ -99,7 +112,7 @@ _QUERIES = row(
         " platform's charts, where every hour is its day's mean.",
         "A drop of all zones at once is most often upstream: a registrar, an expired delegation, a resolver."
         " A rise of one record type is most often a faulty client.",
-        Lines(unit="reqps", dashed=("a day before", "a week before")),
+        Lines(unit=QUERIES, dashed=("a day before", "a week before")),
         RATE,
         Query(
             total(ZONES.rate("edge_dns_queries_total", at=" offset 1d")),
@@ -136,7 +149,7 @@ _QUERIES = row(
         "Top zones",
         "Queries a second of the zones with the most queries today; how many is chosen at the top.",
         "Click a zone in the table next to it to see it alone.",
-        Lines(unit="reqps"),
+        Lines(unit=QUERIES),
         Query(ZONES.among(ZONES.total(ZONES.rate("edge_dns_queries_total")), _BUSIEST), "{{domain}} ({{zone_id}})"),
     ),
     panel(
@@ -176,7 +189,10 @@ _QUERIES = row(
         Table(sort="30 days"),
         Column("Routing", label="routing"),
         Column(
-            "Now", Query(total(ZONES.rate("edge_dns_routed_queries_total"), "routing"), "{{routing}}"), unit="reqps"
+            "Now",
+            Query(total(ZONES.rate("edge_dns_routed_queries_total"), "routing"), "{{routing}}"),
+            unit=QUERIES,
+            width=130,
         ),
         Column("Today", Query(total(ZONES.gauge("edge_dns_day_routed_queries"), "routing"), "{{routing}}")),
         Column("30 days", Query(total(ZONES.gauge("edge_dns_window_routed_queries"), "routing"), "{{routing}}")),
@@ -193,7 +209,7 @@ _QUERIES = row(
         Column("Usual day", ZONES.ranked(_USUAL, _SHOWN)),
         Column("Pace", ZONES.ranked(_AGAINST_USUAL, _SHOWN), unit="percentunit", decimals=0, steps=OUT_OF_LINE),
         Column("30 days", ZONES.ranked(_WINDOW, _SHOWN)),
-        Column("Now", ZONES.among(ZONES.total(ZONES.rate("edge_dns_queries_total")), _SHOWN), unit="reqps"),
+        Column("Now", ZONES.among(ZONES.total(ZONES.rate("edge_dns_queries_total")), _SHOWN), unit=QUERIES),
     ),
 )
 

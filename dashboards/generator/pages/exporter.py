@@ -243,14 +243,14 @@ _PROCESS = row(
         "Clock",
         "The platform's time less that of the exporter's machine, in the last answer of each account.",
         "Beyond a minute a clock is wrong: synchronise this machine's, unless others agree with it.",
-        Lines(unit="s"),
+        Lines(unit="s", least=None),
         Query(series("edge_exporter_clock_offset_seconds", ACCOUNT, INSTANCE), "{{instance}}: {{account}}"),
     ),
     panel(
         "Failed rounds",
         "Rounds of the exporter's own work that failed: its log names the first of each.",
         "Report the error of the log; the next round has tried again.",
-        Lines(unit="ops"),
+        Lines(unit="ops", none="No round failed."),
         Query(
             _happened("edge_exporter_task_failures_total", "task"), "{{task}}", quiet="the exporter's own work fails"
         ),

@@ -45,10 +45,10 @@ BUDGET = row(
         " ask for, and what is made. The accounts that ask for most of their budget.",
         "Asked for above what is allowed: polls come late by as much. requests_per_second: raise it if the platform"
         " bears it. max_in_flight: the platform is slow; raise it, too. Or lengthen intervals, or narrow the targets.",
-        Lines(unit="reqps", dashed=(".+: asked for", ".+: allowed by .+")),
+        Lines(unit="reqps", dashed=(".+: asked for", ".+: (?:requests_per_second|max_in_flight)")),
         _of_tightest(_rate("edge_api_requests_total", "account"), "{{account}}: made"),
         _of_tightest(_value(_DEMAND), "{{account}}: asked for"),
-        _of_tightest(f"bottomk by (account) (1, {_LIMITS})", "{{account}}: allowed by {{limit}}"),
+        _of_tightest(f"bottomk by (account) (1, {_LIMITS})", "{{account}}: {{limit}}"),
     ),
     panel(
         "Waiting for the budget",

@@ -4,6 +4,7 @@ from dashboards.generator import columns, links, marks, variables
 from dashboards.generator.intervals import OWN_METRICS
 from dashboards.generator.page import (
     ACTION_PAINT,
+    QUERIES,
     UP_OR_DOWN,
     Colour,
     Column,
@@ -27,7 +28,6 @@ from dashboards.generator.promql import (
     highest,
     lowest,
     own_rate,
-    rate,
     series,
     top,
     total,
@@ -55,6 +55,8 @@ _ZONES = gauge("edge_dns_window_queries", ACCOUNT)
 # Only scripts with a budget can exceed it.
 _SCRIPTS = gauge("edge_script_monthly_budget_dollars", ACCOUNT)
 _DATABASES = gauge("edge_target_up", ACCOUNT, 'collector=~"database|database_queries"')
+# A sum over all zones for each step of a day reads too much: it is recorded for the alerts anyway.
+_NOT_RECORDED = "Nothing is recorded yet, or the rules are not loaded."
 _A_FAILURE = "a target's poll fails"
 _LATELY = f"last_over_time({series('edge_exporter_build_info')}[1d])"
 _DOWN = f"sum({series('up')} == bool 0 and on (job, instance) {_LATELY})"
@@ -126,7 +128,7 @@ _NOW = row(
         "Rate limits in a burst",
         "Rate limits with five times their usual breaches within the last 15 minutes.",
         "The table below names them; the Shield page shows what is done about it.",
-        Tile(of=("shield_rate_limits",), steps=warn_from(1)),
+        Tile(of=("shield_rate_limits",), trend=False, steps=warn_from(1)),
         Query(among_all(findings.bursts(), _LIMITS), "rate limits"),
     ),
     panel(
@@ -134,7 +136,7 @@ _NOW = row(
         "DNS zones with less than 60 % of the queries of the same time yesterday (or, without a yesterday, of the"
         " hour before).",
         "The table below names them: check their delegation and name servers at the registrar.",
-        Tile(of=("dns_statistics",), steps=warn_from(1)),
+        Tile(of=("dns_statistics",), trend=False, steps=warn_from(1)),
         Query(among_all(findings.FALLEN, _ZONES), "zones", step=OWN_METRICS),
     ),
     panel(
@@ -179,7 +181,7 @@ _FAILURES = row(
         "Targets whose last poll failed, the longest without success first; at most 100.",
         "Follow the account to its failures by reason. A target that was never polled with success is most"
         " often a wrong id or one that the key may not read: `edge-exporter check` tries it at once.",
-        Table(sort="Without success", none="Nothing is failing, or no exporter answers: the tiles say which."),
+        Table(sort="Without success", none="Nothing fails."),
         columns.ACCOUNT,
         Column("Collector", label="collector", width=170),
         Column("Target", label="target"),
@@ -250,24 +252,33 @@ _GLANCE = row(
     (8, 8, 8),
     panel(
         "DNS queries by account",
-        "DNS queries a second of all zones, by account.",
+        "DNS queries a second of all zones in the hour before, by account, as the shipped rules record them: zones"
+        " whose polls failed in that hour are left out.",
         "A line that falls to zero while others go on: open the DNS page for that account.",
-        Lines(unit="reqps", stack=True),
-        Query(top(total(rate("edge_dns_queries_total", ACCOUNT), "account"), 20), "{{account}}"),
+        Lines(unit=QUERIES, none=_NOT_RECORDED, stack=True),
+        Query(top(total(series("zone:edge_dns_queries:rate1h", ACCOUNT), "account"), 20), "{{account}}", step="5m"),
     ),
     panel(
         "Rate-limit breaches by action",
-        "Breaches of shield rate limits a minute, by what was done about them.",
+        "Breaches of shield rate limits a minute in the 15 minutes before, by what was done about them, as the shipped"
+        " rules record them: rate limits whose polls failed then are left out.",
         "A burst of blocked requests is an attack or a limit set too low: open the Shield page.",
-        Lines(unit="suffix: per min", stack=True, painted=ACTION_PAINT),
-        Query(f"60 * {total(rate('edge_shield_rate_limit_breaches_total', ACCOUNT), 'action')}", "{{action}}"),
+        Lines(unit="suffix: per min", none=_NOT_RECORDED, stack=True, painted=ACTION_PAINT),
+        Query(
+            f"60 * {total(series('rate_limit_action:edge_shield_rate_limit_breaches:rate15m', ACCOUNT), 'action')}",
+            "{{action}}",
+            step="5m",
+        ),
     ),
     panel(
         "Script requests by account",
-        "Edge script requests a second, by account.",
+        "Edge script requests a second in the two hours before, by account, as the shipped rules record them: scripts"
+        " whose polls failed then are left out.",
         "A line that falls to zero: a release that broke, or a pull zone that was unlinked. Open Edge scripts.",
-        Lines(unit="reqps", stack=True),
-        Query(top(total(rate("edge_script_requests_total", ACCOUNT), "account"), 20), "{{account}}"),
+        Lines(unit="reqps", none=_NOT_RECORDED, stack=True),
+        Query(
+            top(total(series("script:edge_script_requests:rate2h", ACCOUNT), "account"), 20), "{{account}}", step="15m"
+        ),
     ),
 )
 

@@ -20,7 +20,7 @@ WRONG = row(
         "What the newest values say is wrong, without any alert rule and without waiting; at most 20 rows of a kind.",
         "Follow the row to the page of what it is about. `act now` is protection, an account or the exporter itself;"
         " `check` may have a good reason.",
-        Table(height=6, none="Nothing stands out.", sort="Urgency"),
+        Table(height=5, none="Nothing stands out.", sort="Urgency"),
         Column("Urgency", findings.FOUND, words=findings.URGENCIES, width=100),
         Column("What", label="what", width=220),
         subject.ABOUT,
@@ -34,8 +34,8 @@ WRONG = row(
         " Alertmanager holds back, because another one says more, are said to follow.",
         "Follow an alert's name to its runbook, and what it is about to its page. Pending ones fire if they last.",
         Table(
-            height=9,
-            none="No alert is pending or fires, or no rules are loaded: the tile of alerts says which.",
+            height=6,
+            none="No alert is pending or fires.",
             sort="State",
         ),
         Column("State", alerts.ALERTS, words=alerts.STATES, width=85),

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from dashboards.generator import columns, links, marks, variables
-from dashboards.generator.page import UP_OR_DOWN, Column, Lines, Numbers, Page, Panel, Query, Table, Timeline
+from dashboards.generator.page import QUERIES, UP_OR_DOWN, Column, Lines, Numbers, Page, Panel, Query, Table, Timeline
 from dashboards.generator.pages import dns
 from dashboards.generator.pages.dns import OUT_OF_LINE, RATE, RECORD_TYPES, TODAY, USUAL_BY_NOW
 from dashboards.generator.pages.dns_scans import (
@@ -32,7 +32,7 @@ _NOW = row(
         "Queries a second",
         "DNS queries a second of the zone, over the last four polls.",
         "Compare with the same time a day and a week before, below.",
-        Numbers(trend=True, unit="reqps", height=3),
+        Numbers(trend=True, unit=QUERIES, height=3),
         RATE,
     ),
     panel(

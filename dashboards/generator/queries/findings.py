@@ -1,4 +1,7 @@
-"""Defines the query for what is wrong now, from the metrics themselves, without rules and without delay.
+"""Defines the query for what is wrong now, from the metrics themselves, without alerts and without delay.
+
+What is usual for a zone at this hour is what the shipped rules recorded yesterday and a week ago; without them it is
+what the hour before brought.
 
 Each finding is a query for one kind of problem. Its name and its figure are labels, so that all kinds of findings fit
 into one table.
@@ -19,7 +22,6 @@ from dashboards.generator.promql import (
     series,
     top,
     total,
-    with_label,
 )
 from dashboards.generator.queries.subject import about
 from dashboards.generator.queries.truth import SILENT
@@ -68,7 +70,7 @@ class Finding:
     scale: int = 1
 
     def query(self) -> str:
-        """Return a query for the urgency, with the labels of the subject, `what`, `area` and `figure`."""
+        """Return a query for the urgency, with the labels of the subject, `what` and `figure`."""
         shown = top(f"({self.expr})", ROWS)
         if self.figure:
             by = ", ".join(self.labels)
@@ -76,9 +78,7 @@ class Finding:
             shown = f'label_replace({shown}, "figure", "{self.figure}", "figure", "(.+)")'
         else:
             shown = highest(shown, *self.labels)
-        for label, text in (("what", self.what), ("area", self.area)):
-            shown = f'label_replace({shown}, "{label}", "{text}", "", "")'
-        return f"{self.urgency} + 0 * {shown}"
+        return f'{self.urgency} + 0 * label_replace({shown}, "what", "{self.what}", "", "")'
 
 
 def _calls(name: str, *matchers: str, over: str = "15m") -> str:
@@ -92,6 +92,13 @@ def _steady(collector: str, target: str, label: str, ago: str) -> str:
     return highest(
         f'label_replace({now} == 1 and {then} == 1, "{label}", "$1", "target", "{target}/(.+)")', "account", label
     )
+
+
+# Of each shield zone; one that is known by its rate limits alone has none.
+_PULL_ZONES = (
+    f"{highest(gauge('edge_shield_zone_info', ACCOUNT), *_SHIELD_ZONE)} or on (account, shield_zone_id) 1 + 0 *"
+    f" {highest(gauge('edge_shield_rate_limit_window_breaches_overall', ACCOUNT), 'account', 'shield_zone_id')}"
+)
 
 
 def _named_zone(expr: str) -> str:
@@ -112,10 +119,13 @@ _MEAN = f"(sum by (account) (increase({_DURATION}[5m])) / sum by (account) (incr
 _MEAN_BEFORE = (
     f"(sum by (account) (increase({_DURATION}[1h] offset 15m)) / sum by (account) (increase({_CALLS}[1h] offset 15m)))"
 )
-_SLOW = f"{_MEAN} > {_SLOW_ALWAYS} or ({_MEAN} > {_SLOW_FACTOR} * {_MEAN_BEFORE} and {_MEAN} > {_SLOW_FROM})"
+_SLOW = f"{_MEAN} > clamp({_SLOW_FACTOR} * {_MEAN_BEFORE}, {_SLOW_FROM}, {_SLOW_ALWAYS})"
 
 _QUERIES = "edge_dns_queries_total"
-_ENOUGH = 100
+# Recorded by the shipped rules, for yesterday and last week.
+_RECORDED = "zone:edge_dns_queries:rate1h"
+# What is compared: the queries of 20 minutes, of a zone that usually has as many.
+_SPAN, _ENOUGH = 1200, 100
 _STEADY_ZONE = _steady("dns_statistics", "dns_zone", "zone_id", "20m")
 
 
@@ -126,14 +136,15 @@ def _over(length: str, *matchers: str, at: str = "") -> str:
 def against_past(*matchers: str) -> str:
     """Compare a zone's last 20 minutes with the same time yesterday, because traffic depends on the hour.
 
-    If Prometheus has no data of yesterday, compare with the hour before.
+    If nothing is recorded of yesterday, compare with the hour before.
     """
-    usual = f"({_over('1h', *matchers, at=' offset 1d')} or {_over('1h', *matchers, at=' offset 20m')}) / 3"
-    return f"({_over('20m', *matchers)} / ({usual} > {_ENOUGH}))"
+    yesterday = f"{_SPAN} * {series(_RECORDED, ACCOUNT, *matchers, at=' offset 1d')}"
+    usual = f"{yesterday} or {_over('1h', *matchers, at=' offset 20m')} / 3"
+    return f"({_over('20m', *matchers)} / (({usual}) > {_ENOUGH}))"
 
 
 def _out_of_line(compared: str, factor: float, back: str) -> str:
-    last_week = f"{_over('20m')} / ({_over('1h', at=' offset 1w')} / 3)"
+    last_week = f"{_over('20m')} / ({_SPAN} * {series(_RECORDED, ACCOUNT, at=' offset 1w')})"
     return (
         f"({against_past()} {compared} {factor} unless on (account, zone_id) {last_week} {back} {factor}"
         f" and on (account, zone_id) {_STEADY_ZONE})"
@@ -225,7 +236,7 @@ FINDINGS = (
         "Burst on a rate limit",
         "shield",
         _LOOK,
-        f"({with_label(bursts(), gauge('edge_shield_zone_info', ACCOUNT), 'pull_zone', 'account', 'shield_zone_id')})",
+        f"({bursts()}) * on (account, shield_zone_id) group_left (pull_zone) ({_PULL_ZONES})",
         (*_LIMIT, "pull_zone"),
         "$1 in 15 min",
     ),
@@ -238,4 +249,9 @@ FINDINGS = (
     Finding("Database query fails", "database", _LOOK, _QUERY_FAILING, ("database", "query")),
 )
 
-FOUND = Query(about(" or ".join(finding.query() for finding in FINDINGS)), step=OWN_METRICS, quiet="something is wrong")
+_BY_AREA = {finding.area: [other.query() for other in FINDINGS if other.area == finding.area] for finding in FINDINGS}
+_FOUND = " or ".join(
+    f'label_replace({" or ".join(found)}, "area", "{area}", "", "")' for area, found in _BY_AREA.items()
+)
+_LABELS = frozenset(label for finding in FINDINGS for label in finding.labels)
+FOUND = Query(about(_FOUND, _LABELS), step=OWN_METRICS, quiet="something is wrong")

@@ -4,6 +4,7 @@ Alerts and findings are about zones, scripts, rate limits, images and more, each
 the subject from all labels that a row has, so that two rows of different subjects never look the same.
 """
 
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from dashboards.generator import links
@@ -72,16 +73,21 @@ LINK = "/d/${__data.fields.page}?${datasource:queryparam}&${__url_time_range}" +
 ABOUT = Column("About", label="about", link=LINK)
 
 
-def about(expr: str) -> str:
+_EVERY = frozenset(label for part in PARTS for label in part.labels)
+
+
+def about(expr: str, labels: AbstractSet[str] = _EVERY) -> str:
     """Add the label `about`, and labels for the link to the subject's page, to the results of a query.
 
     Args:
         expr: a query whose results have a label `area`, and labels of `PARTS`.
+        labels: those of `PARTS` that a result can have.
     """
-    for number, part in enumerate(PARTS):
+    parts = [part for part in PARTS if not labels.isdisjoint(part.labels)]
+    for number, part in enumerate(parts):
         for label in part.labels:
             expr = _replaced(expr, f"part_{number}", f" · {part.word} $1", label)
-    joined = ", ".join(f'"part_{number}"' for number in range(len(PARTS)))
+    joined = ", ".join(f'"part_{number}"' for number in range(len(parts)))
     expr = f'label_join({expr}, "about", "", {joined})'
     expr = _replaced(expr, "subject", "account $1", "account")
     expr = _replaced(expr, "subject", "$1", "about", " · (.+)")
