@@ -26,7 +26,6 @@ def test_configurations_are_valid_and_links_lead_to_a_question(tmp_path: Path) -
     titles = re.findall("(?m)^## (.+)$", TEXT)
     anchors = {re.sub(r"[^a-z0-9 ]", "", title.lower()).replace(" ", "-") for title in titles}
     assert set(re.findall(r"\(#([^)]+)\)", TEXT)) == anchors
-    assert len(anchors) == 12
     assert queries()["What did the platform count yesterday, exactly?"] in TEXT
 
 

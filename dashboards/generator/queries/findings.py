@@ -156,7 +156,7 @@ def bursts(*matchers: str) -> str:
     breaches = total(increase("edge_shield_rate_limit_breaches_total", ACCOUNT, *matchers, over="15m"), *_LIMIT)
     usual = highest(gauge("edge_shield_rate_limit_window_breaches_overall", ACCOUNT, *matchers), *_LIMIT)
     return (
-        f"{breaches} > {_BURST} * ({usual} / (28 * 96)) and {breaches} > {_BREACHES}"
+        f"{breaches} > clamp_min({_BURST} * {usual} / (28 * 96), {_BREACHES})"
         f" and on (account, rate_limit_id) {_steady('shield_rate_limits', 'rate_limit', 'rate_limit_id', '15m')}"
     )
 
