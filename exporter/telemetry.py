@@ -135,7 +135,7 @@ class Telemetry:
     )
     loop_lag = _histogram(
         "edge_exporter_loop_lag_seconds",
-        "Delay of the event loop, which runs all polls and scrapes, measured ten times a second.",
+        "Delay of the event loop, which runs all polls and scrapes, measured once a second.",
     )
     render = _gauge(
         "edge_exporter_render_duration_seconds",
@@ -189,9 +189,7 @@ class Telemetry:
                 yield FamilyInfo(name, described.documentation, kind, described.unit, family._labelnames)  # noqa: SLF001
 
     def declare_accounts(self, accounts: Mapping[str, Callable[[], bool] | None]) -> None:
-        """Expose the families of these accounts only; `declare_ups` says what their values are."""
-        for family in (self.budget, self.capacity, self.demand, self.clock_offset):
-            family.clear()
+        """Start the series of these accounts; `declare_ups` says what their values are."""
         self.declare_ups(accounts)
         for account in accounts:
             self.throttled.labels(account)

@@ -1,4 +1,4 @@
-"""The exporter's polling parts on a real sandbox server, with a scheduler's clock that tests control."""
+"""A daemon on a real sandbox server, with a monotonic clock that tests control."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -6,23 +6,21 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
 import pytest
-from prometheus_client import CollectorRegistry
 from prometheus_client.parser import text_string_to_metric_families
 from starlette.applications import Starlette
+from starlette.types import ASGIApp
 
-from exporter.blocking import one_thread
 from exporter.clock import Clocks
-from exporter.collectors.catalogue import CATALOGUE, families
+from exporter.collectors.catalogue import CATALOGUE
 from exporter.counters.ledger import Entry, Ledger
-from exporter.daemon.polling import Polling
+from exporter.daemon.daemon import Daemon
+from exporter.daemon.machine import Machine
 from exporter.explain.explainer import Explainer
-from exporter.exposition.exposition import Exposition, Format
-from exporter.exposition.renderer import Renderer
-from exporter.exposition.store import HEALTH
-from exporter.polling.scheduler import Schedule
+from exporter.exposition.exposition import Format
+from exporter.polling.schedule import Schedule
 from exporter.sandbox import keys
 from exporter.sandbox.app import create_app
 from exporter.sandbox.clock import WorldClock
@@ -31,12 +29,8 @@ from exporter.sandbox.sandbox_server import SandboxServer
 from exporter.sandbox.world import World
 from exporter.settings.model import Settings
 from exporter.targets.target import PollKey
-from exporter.telemetry import Telemetry
 from exporter.wiring import from_settings
-from exporter.wiring.clients import client_of
-from exporter.wiring.state_storage import own_storage
 from tests.turned_clock import TurnedClock
-from tests.waiting import until
 
 START = datetime(2026, 2, 8, 12, 0, tzinfo=UTC).timestamp()
 
@@ -98,17 +92,17 @@ def undelayed() -> Iterator[None]:
         yield
 
 
-def poll_now(schedule: Schedule, collector: str) -> None:
+async def poll_now(schedule: Schedule, collector: str) -> None:
     """Start the polls of every target of a collector before they are due."""
-    schedule.due_times.make_due(collector)
-    schedule.tick(collector)
+    await schedule.poll_again([key for key in schedule.polled() if key.collector == collector])
 
 
 async def drained(schedule: Schedule) -> None:
-    """Wait until no poll is queued or running, and all are published."""
-    await until(lambda: not any(pool.busy for pool in schedule.pools.values()))
-    while schedule.memory.counting:
-        await asyncio.wait(schedule.memory.counting.values())
+    """Wait until no poll is due or running, and all are published."""
+    await schedule.tick()
+    while schedule.running:
+        await asyncio.wait([due.task for due in schedule.running.values() if due.task is not None])
+        await asyncio.sleep(0)
 
 
 async def flushed(ledger: Ledger) -> None:
@@ -116,65 +110,66 @@ async def flushed(ledger: Ledger) -> None:
     await ledger.record(Entry(PollKey.of("", "", "", ""), "", 0.0, (), datetime.now(UTC)))
 
 
+class NoServer:
+    """A server of an application that nobody calls."""
+
+    url = "http://127.0.0.1:9877"
+
+    def leave_room(self, outgoing: int) -> None:
+        """Do nothing."""
+
+    async def start(self, app: ASGIApp, route_prefix: str = "/") -> None:
+        """Do nothing."""
+
+    async def reload(self) -> None:
+        """Do nothing."""
+
+    async def stop(self) -> None:
+        """Do nothing."""
+
+
 class ExporterParts:
-    """Everything between the platform and the exposition, of the parts of a daemon.
+    """A daemon whose monotonic clock stands still until a test turns it; waits cost nothing.
 
     Args:
         platform: the sandbox.
         settings: the configuration.
     """
 
-    @classmethod
-    async def opened(cls, platform: Sandbox, settings: Settings) -> Self:
-        """Return the parts, with an open ledger."""
-        parts = cls(platform, settings)
-        await parts.ledger.open()
-        parts.build()
-        return parts
+    daemon: Daemon
 
     def __init__(self, platform: Sandbox, settings: Settings) -> None:
         self.world, self.faults, self.settings = platform.world, platform.faults, settings
         self.clock = TurnedClock()
-        # Waits cost nothing here; the deadline of an attempt is real, for what stalls really stalls.
-        self._clocks = clocks = Clocks(self.world.clock.now, self.clock, at_once)
-        self.telemetry = Telemetry(CollectorRegistry(), "test")
-        storage = own_storage(settings.state, clocks, self.telemetry.set_aside, one_thread("state"))
-        self.ledger = Ledger(
-            storage,
-            self.telemetry,
-            clocks=clocks,
-            linger=0.0,
-            retention=settings.state.retention,
-            addresses=from_settings.addresses(settings),
-        )
 
-    def build(self) -> None:
-        """Make what follows the ledger, which is open."""
-        settings = self.settings
-        shard = settings.own_shard("")
-        assert shard is not None
-        make_client = partial(client_of, clocks=self._clocks)
-        self.polling = Polling(settings, shard, self.ledger, self.telemetry, self._clocks, make_client=make_client)
-        self.registry = self.polling.registry
-        self.store, self.schedule = self.polling.store, self.polling.schedule
-        series = settings.series
-        self.exposition = Exposition(self.telemetry.exposed(), admits=series.serves)
-        self.exposition.declare([*families([plan.collector for plan in self.schedule.plans.values()]), *HEALTH])
-        self.renderer = Renderer(self.exposition, self.store, self.telemetry, self.clock, one_thread("renderer"))
+    async def start(self) -> None:
+        """Start the daemon."""
+        # The deadline of an attempt is real, for what stalls really stalls.
+        clocks = Clocks(self.world.clock.now, self.clock, self._sleep)
+        machine = Machine(clocks=clocks, random=lambda: 1.0, listen=lambda _web, _executors: NoServer())
+        with undelayed():
+            self.daemon = daemon = await Daemon.start(self.settings, lambda: self.settings, machine)
+        self.telemetry, self.ledger, self.polling = daemon.telemetry, daemon.ledger, daemon.polling
+        self.registry, self.store, self.schedule = daemon.polling.registry, daemon.polling.store, daemon.schedule
+        self.renderer, self.exposition = daemon.renderer, daemon.renderer.exposition
+
+    async def _sleep(self, seconds: float) -> None:
+        """Let the time pass at once for which something sleeps."""
+        self.clock.now += max(0.0, seconds)
+        await asyncio.sleep(0)
 
     async def settle(self) -> None:
-        """Wait until all polls have ended and are counted and published, and render a generation."""
+        """Wait until all polls that are due have ended and are published, and render a generation."""
+        # Each list may find new targets.
         for _ in range(3):
             await drained(self.schedule)
-            await flushed(self.ledger)
+        await flushed(self.ledger)
         await self.renderer.render()
 
     async def turn(self, seconds: float) -> None:
         """Let time pass on the scheduler's clock and the platform's, and poll what is due."""
         self.clock.now += seconds
         self.world.clock.advance(seconds)
-        for name in self.schedule.plans:
-            self.schedule.tick(name)
         await self.settle()
         self.store.expire()
         await self.renderer.render()
@@ -249,13 +244,11 @@ async def exporter_parts(
         databases = [] if database is None else [{"name": "orders", "url": platform.url, **database}]
         more = {"databases": databases, **(more or {})}
         settings = configuration(url or platform.url, collectors or {}, more, **(account or {}))
-        parts = await ExporterParts.opened(platform, settings)
-        parts.schedule.open()
+        parts = ExporterParts(platform, settings)
+        await parts.start()
         try:
             if fault is None:
                 await parts.settle()
             yield parts
         finally:
-            await parts.schedule.stop()
-            await parts.ledger.close()
-            await parts.polling.accounts.close()
+            await parts.daemon.stop()

@@ -6,8 +6,8 @@ from platform import python_version
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
+from exporter.daemon.accounts import AccountObserver
 from exporter.metric import FamilyInfo, Kind
-from exporter.polling.poll import AccountObserver
 from exporter.telemetry import Telemetry
 
 
@@ -69,9 +69,7 @@ def test_what_may_be_worth_an_alert_begins_at_0() -> None:
         'edge_api_request_failures_total{account="main",operation="search",reason="unauthorized"} 0.0'
     )
     assert lines(telemetry, "edge_api_retries") == ['edge_api_retries_total{account="main",operation="search"} 0.0']
-    telemetry.capacity.labels("main", "max_in_flight").set(4)
     telemetry.declare_accounts({"main": None})
-    assert lines(telemetry, "edge_api_capacity") == [], "of former settings"
     assert lines(telemetry, "edge_api_throttled") == ['edge_api_throttled_seconds_total{account="main"} 0.0']
     telemetry.declare_counters([FamilyInfo("edge_a_total", "A.", Kind.COUNTER), FamilyInfo("edge_b", "B.", Kind.GAUGE)])
     corrections = 'edge_exporter_ledger_corrections_total{family="edge_a_total"}'

@@ -1,16 +1,15 @@
 """The accounts and databases that the daemon polls: their clients, and whether they answer."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Protocol
+from functools import cache, partial
+from typing import Any, Protocol
 
 from exporter.clock import PlatformTime
 from exporter.counters.ledger import Ledger
 from exporter.platform.api import database
 from exporter.platform.http.client import Client, Observer
-from exporter.polling.poll import AccountObserver
-from exporter.polling.timetable import Account, Intervals, Plan
+from exporter.polling.pace import Account, Plan
 from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.model import Settings
 from exporter.targets.registry import Registry
@@ -19,6 +18,23 @@ from exporter.telemetry import Telemetry
 from exporter.wiring import from_settings
 
 _IN_DATABASES = ("database", "query")
+# What the settings of an account or a database select; it does not concern their client.
+_SELECTIONS = frozenset(
+    {
+        "dns_zones",
+        "scripts",
+        "shield_zones",
+        "rate_limits",
+        "access_lists",
+        "waf_custom_rules",
+        "images",
+        "searches",
+        "queries",
+    }
+)
+# Tolerance for a late poll: a part of its interval, and the time between two ticks of the schedule.
+UP_SLACK = 1.5
+UP_UNEVENNESS = 1.0
 
 
 class MakeClient(Protocol):
@@ -35,6 +51,72 @@ class MakeClient(Protocol):
         """Create it."""
 
 
+class AccountObserver(Observer):
+    """Counts the calls of one account.
+
+    Args:
+        telemetry: the metrics in which they are counted.
+        account: the account's name.
+        clock: a monotonic clock in seconds.
+        time: the platform's time; None for a database.
+
+    Attributes:
+        authenticated: the time of the last authenticated answer, on that clock; None if there was none.
+        failed: the time of the last refused or unanswered call, on that clock; None if there was none.
+    """
+
+    def __init__(
+        self, telemetry: Telemetry, account: str, clock: Callable[[], float], time: PlatformTime | None = None
+    ) -> None:
+        self._telemetry = telemetry
+        self._time = time
+        # Finding a series by its labels takes longer than to count in it.
+        self._series: Callable[..., Any] = cache(lambda family, *labels: family.labels(account, *labels))
+        self._clock = clock
+        self.authenticated: float | None = None
+        self.failed: float | None = None
+
+    def is_up(self, interval: float, timeout: float) -> bool:
+        """Return whether an authenticated answer came within an interval.
+
+        Args:
+            interval: seconds between two polls.
+            timeout: seconds that an answer may take.
+        """
+        if self.authenticated is None:
+            return False
+        # A slow answer may take its timeout; after a refused or lost call, only the tolerance for a late poll is added.
+        is_failing = self.failed is not None and self.failed > self.authenticated
+        patience = min(timeout, interval + UP_UNEVENNESS) if is_failing else timeout
+        return self._clock() - self.authenticated <= interval * UP_SLACK + patience
+
+    def attempted(self, operation: str, code: str, seconds: float, reason: str | None) -> None:
+        """Count an attempt of a call, its duration and, if it failed, its reason."""
+        self._series(self._telemetry.requests, operation, code).inc()
+        self._series(self._telemetry.durations, operation).observe(seconds)
+        if reason is not None:
+            self._series(self._telemetry.failures, operation, reason).inc()
+            # A fault of one resource does not mean that the account is down.
+            if not code.startswith(("2", "404")):
+                self.failed = self._clock()
+        elif code.startswith("2"):
+            self.authenticated = self._clock()
+            if self._time is not None and self._time.offset is not None:
+                self._series(self._telemetry.clock_offset).set(self._time.offset)
+
+    def retried(self, operation: str) -> None:
+        """Count a retry of a call."""
+        self._series(self._telemetry.retries, operation).inc()
+
+    def unexpected(self, operation: str, field: str) -> None:
+        """Count an unknown value of a field."""
+        self._series(self._telemetry.unexpected, operation, field).inc()
+
+    def throttled(self, seconds: float) -> None:
+        """Count the seconds that calls waited for the account's budget."""
+        self._series(self._telemetry.throttled).inc(seconds)
+
+
 @dataclass(slots=True, eq=False)
 class Accounts:
     """Creates the clients of accounts and databases, and observes their calls.
@@ -43,7 +125,6 @@ class Accounts:
         telemetry: where calls are counted.
         ledger: what is known of the platforms' times.
         registry: says which accounts this process reports.
-        intervals: returns the intervals of polls that are in force.
         monotonic: a clock in seconds.
         make_client: creates the client of an account or a database.
         entries: the accounts and databases that are polled, by their targets' `client_name`.
@@ -52,15 +133,15 @@ class Accounts:
     telemetry: Telemetry
     ledger: Ledger
     registry: Registry
-    intervals: Callable[[], Intervals]
     monotonic: Callable[[], float]
     make_client: MakeClient
     entries: Mapping[str, Account] = field(default_factory=dict)
     _configured: Mapping[str, AccountSettings | DatabaseSettings] = field(default_factory=dict)
+    _plans: Mapping[str, Plan] = field(default_factory=dict)
     _observers: dict[str, AccountObserver] = field(default_factory=dict)
 
     def build(self, settings: Settings) -> dict[str, Account]:
-        """Create the accounts and databases of settings; those with unchanged settings keep their clients.
+        """Create the accounts and databases of settings; where nothing changed that concerns a client, it is kept.
 
         Raises:
             OSError: a file of trusted certificates cannot be read.
@@ -68,19 +149,28 @@ class Accounts:
         """
         built: dict[str, Account] = {}
         for name, configured in from_settings.named(settings).items():
-            if self._configured.get(name) == configured:
+            former = self._configured.get(name)
+            if former is not None and _of_client(former) == _of_client(configured):
                 built[name] = self.entries[name]
             else:
-                observer = self._observers.setdefault(name, AccountObserver(self.telemetry, name, self.monotonic))
                 time = self.ledger.platform_time(name)
+                own_time = time if isinstance(configured, AccountSettings) else None
+                observer = self._observers.setdefault(
+                    name, AccountObserver(self.telemetry, name, self.monotonic, own_time)
+                )
                 client = self.make_client(configured, observer, settings.shard.total, platform_time=time)
                 built[name] = Account.of(client)
         return built
 
-    def use(self, settings: Settings, entries: Mapping[str, Account], plans: Iterable[Plan]) -> None:
+    def use(self, settings: Settings, entries: Mapping[str, Account], plans: Mapping[str, Plan]) -> None:
         """Replace the accounts by those that were built from these settings, and start their series."""
-        self.entries, self._configured = entries, from_settings.named(settings)
-        collectors = [plan.collector for plan in plans if plan.collector.polls not in _IN_DATABASES]
+        for name in entries.keys() & self.entries.keys():
+            if entries[name] is not self.entries[name]:
+                # What was measured of a former client.
+                self.telemetry.capacity.remove_by_labels({"account": name})
+                self.telemetry.clock_offset.remove_by_labels({"account": name})
+        self.entries, self._configured, self._plans = entries, from_settings.named(settings), plans
+        collectors = [plan.collector for plan in plans.values() if plan.collector.polls not in _IN_DATABASES]
         operations = sorted({operation.name for collector in collectors for operation in collector.operations})
         for name, configured in self._configured.items():
             is_database = isinstance(configured, DatabaseSettings)
@@ -99,7 +189,8 @@ class Accounts:
         return [name for name, configured in self._configured.items() if isinstance(configured, AccountSettings)]
 
     def _is_up(self, name: str) -> bool:
-        return self._observers[name].is_up(self.intervals().shortest(name), self._configured[name].timeout)
+        shortest = self.entries[name].pace.shortest(self._plans)
+        return self._observers[name].is_up(shortest, self._configured[name].timeout)
 
     def up(self) -> dict[str, bool]:
         """Return for each account whether it is up; databases are not included."""
@@ -123,3 +214,8 @@ class Accounts:
         """Close all clients."""
         for account in self.entries.values():
             await account.client.aclose()
+
+
+def _of_client(configured: AccountSettings | DatabaseSettings) -> AccountSettings | DatabaseSettings:
+    """Return settings without what concerns no client."""
+    return configured.model_copy(update=dict.fromkeys(_SELECTIONS & type(configured).model_fields.keys()))

@@ -25,14 +25,13 @@ from exporter.daemon.machine import REAL, Machine, Server
 from exporter.daemon.polling import Polling
 from exporter.daemon.spare import prove
 from exporter.explain.explainer import Explainer
-from exporter.exposition import renderer
 from exporter.exposition.exposition import Exposition
 from exporter.exposition.renderer import Renderer
 from exporter.exposition.store import HEALTH
 from exporter.log import configure, logger
 from exporter.metric import FamilyInfo
-from exporter.polling.scheduler import Schedule
-from exporter.polling.timetable import Account, Plan
+from exporter.polling.pace import Account, Plan
+from exporter.polling.schedule import Schedule
 from exporter.settings.model import Settings
 from exporter.settings.warnings import exposed
 from exporter.targets.sharding import Shard
@@ -53,6 +52,7 @@ STOP_SECONDS = 4.5
 CLEANED_EVERY_SECONDS = 3600.0
 SAVED_EVERY_SECONDS = 5.0
 ABSENCES_EVERY_SECONDS = 15.0
+FAILURES_EVERY_SECONDS = 15.0
 # A script's name comes with its first poll, and can change with any poll.
 BUDGETS_EVERY_SECONDS = 10.0
 # How often a spare looks for a free shard, at most.
@@ -148,7 +148,7 @@ class Daemon:
 
     @property
     def schedule(self) -> Schedule:
-        """Polls the targets; a reload replaces it."""
+        """Decides when each target is polled."""
         return self.polling.schedule
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -257,26 +257,30 @@ class Daemon:
             executors=self.machine.executors,
             make_connector=self.machine.connector,
         )
-        self.polling = Polling(settings, shard, self.ledger, telemetry, clocks, make_client=make_client)
+        self.polling = Polling(
+            settings, shard, self.ledger, telemetry, clocks, random=self.machine.random, make_client=make_client
+        )
         exposition = Exposition(telemetry.exposed(), admits=series.serves)
         exposition.declare(_all_families(self.schedule.plans.values()))
         thread = self.machine.executors("renderer")
         self.renderer = Renderer(exposition, self.polling.store, telemetry, clocks.monotonic, thread, grown=self.grown)
         telemetry.show_shard(shard.index, shard.total)
         self._declare()
-        self.schedule.start()
+        await self.polling.start()
         await self.renderer.render()
         explainer = self._explainer()
         rounds: dict[str, tuple[float, Callable[[], Awaitable[object] | None]]] = {
-            "renderer": (renderer.STEP, self.renderer.step),
             "cleaning": (CLEANED_EVERY_SECONDS, self.polling.forget_removed),
+            "failures": (FAILURES_EVERY_SECONDS, self.polling.failures.sum_up),
             "budgets": (BUDGETS_EVERY_SECONDS, self.polling.budgets.show),
             "lists": (SAVED_EVERY_SECONDS, self.polling.save_lists),
             "absences": (ABSENCES_EVERY_SECONDS, lambda: telemetry.show_absent(explainer.counts())),
         }
         for name, (seconds, work) in rounds.items():
-            self._begin_task(self._repeated(name, seconds, work), name, self._works)
-        lag = runtime.watch_lag(telemetry.loop_lag.observe, clocks.monotonic, clocks.sleep)
+            self._begin_task(self._repeated(name, partial(asyncio.sleep, seconds), work), name, self._works)
+        rendering = self._repeated("renderer", self.renderer.wait, self.renderer.step)
+        self._begin_task(rendering, "renderer", self._works)
+        lag = runtime.watch_lag(telemetry.loop_lag.observe, clocks.monotonic)
         self._begin_task(lag, "loop lag", self._works)
         if shard.index is None:
             self._begin_task(self._prove(), "proof", self._works)
@@ -285,11 +289,13 @@ class Daemon:
             self._view(explainer), self.renderer, self.reload, self._pages, self.ledger.session, route_prefix=prefix
         )
 
-    async def _repeated(self, name: str, seconds: float, work: Callable[[], Awaitable[object] | None]) -> None:
+    async def _repeated(
+        self, name: str, wait: Callable[[], Awaitable[object]], work: Callable[[], Awaitable[object] | None]
+    ) -> None:
         """Do work in rounds until it is cancelled: a round that fails is logged when that begins and when it ends."""
         failures, is_failing = self.telemetry.task_failures.labels(name), False
         while True:
-            await asyncio.sleep(seconds)
+            await wait()
             try:
                 if (doing := work()) is not None:
                     await doing
@@ -306,7 +312,7 @@ class Daemon:
     async def _end_work(self) -> None:
         """Stop polling, and commit the counters."""
         await _cancelled(self._works)
-        await self.schedule.stop()
+        await self.polling.stop()
         self.polling.save_lists()
         await self.ledger.close()
         await self.polling.accounts.close()
@@ -375,11 +381,10 @@ class Daemon:
             return self._config_faults
 
     async def _take_over(self, settings: Settings, accounts: Mapping[str, Account]) -> None:
-        former = self.schedule
-        exposition, on_thread = self.renderer.exposition, self.renderer.on_thread
+        former = self.schedule.accounts
         plans = await blocking(self._configuration, from_settings.plans, settings)
-        await on_thread(exposition.declare, _all_families(plans), settings.series.serves)
-        await former.stop()
+        families = _all_families(plans.values())
+        await self.renderer.on_thread(self.renderer.exposition.declare, families, settings.series.serves)
         # There is no await from here to the end of the change: a scrape or a page shows either the old or the new
         # state.
         self.settings = settings
@@ -387,8 +392,8 @@ class Daemon:
         self.polling.replace(settings, accounts, plans)
         self._declare()
         self._note_loaded()
-        self.schedule.start()
-        await self.polling.accounts.leave(former.accounts)
+        await self.schedule.tick()
+        await self.polling.accounts.leave(former)
         self._log.info("configuration loaded")
 
     def _declare(self) -> None:

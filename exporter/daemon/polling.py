@@ -1,6 +1,6 @@
 """Polls the targets of the settings in force and of the shard that this process has."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from exporter.clock import Clocks
 from exporter.collectors import discovery
@@ -11,10 +11,10 @@ from exporter.exposition.store import Store
 from exporter.metric import Places
 from exporter.platform.operation import spelt_alike
 from exporter.polling.failure_log import FailureLog
-from exporter.polling.poll import PollMemory
-from exporter.polling.scheduler import Schedule
+from exporter.polling.pace import Account, Plan
+from exporter.polling.poll import Poller
+from exporter.polling.schedule import Schedule
 from exporter.polling.script_budgets import BUDGET_ROWS, ConfiguredBudgets, ScriptBudgets
-from exporter.polling.timetable import Account, Plan
 from exporter.settings.model import Settings
 from exporter.targets.registry import Change, Registry
 from exporter.targets.sharding import Shard
@@ -24,19 +24,21 @@ from exporter.wiring import from_settings
 
 
 class Polling:
-    """The targets, accounts, budgets and schedule, which reloads replace.
+    """The targets, accounts, budgets and schedule. A reload replaces what differs in them; all else goes on.
 
     Args:
         settings: the first settings.
         shard: the shard that is polled.
         ledger: counts the polls; its storage is open.
+        random: returns a number in [0, 1).
         make_client: creates the client of an account or a database.
 
     Attributes:
         store: the results of polls.
         accounts: the accounts and databases.
         budgets: the monthly budgets of scripts.
-        schedule: polls the targets.
+        schedule: decides when each target is polled.
+        poller: polls the targets.
         registry: the targets.
 
     Raises:
@@ -51,25 +53,25 @@ class Polling:
         telemetry: Telemetry,
         clocks: Clocks,
         *,
+        random: Callable[[], float],
         make_client: MakeClient,
     ) -> None:
         self._ledger = ledger
         self.registry = Registry(shard)
         self._telemetry = telemetry
         self._clocks = clocks
-        self.store = Store(clocks.wall, clocks.monotonic, self._lifetime, self._remembered)
-        self.accounts = Accounts(
-            telemetry, self._ledger, self.registry, lambda: self.schedule.intervals, clocks.monotonic, make_client
-        )
-        self.budgets = ScriptBudgets(telemetry, self._ledger, self.registry, clocks)
+        self.schedule = Schedule(self.registry, telemetry, clocks, random, self._targets_changed)
+        self.store = Store(clocks.wall, clocks.monotonic, self.schedule.lifetime, self._remembered)
+        self.failures = FailureLog(clocks.monotonic)
+        self.poller = Poller(self.schedule, self.registry, self.store, ledger, telemetry, clocks, self.failures)
+        self.accounts = Accounts(telemetry, ledger, self.registry, clocks.monotonic, make_client)
+        self.budgets = ScriptBudgets(telemetry, ledger, self.registry, clocks)
         self._retention = settings.state.retention
         self._take_in()
-        self._configure(settings)
+        self.replace(settings, self.accounts.build(settings), from_settings.plans(settings))
         if not settings.state.is_shared:
             # Another shard counts them now, from its own first poll.
             self._ledger.forget([key for key in self._ledger.remembered() if self.registry.is_strange(key.target)])
-        self.schedule = self._schedule(settings, self.accounts.build(settings), from_settings.plans(settings))
-        self.budgets.show()
 
     def _take_in(self) -> None:
         """Take in the names and lists of targets from rows of an earlier run, or of another exporter."""
@@ -79,31 +81,46 @@ class Polling:
         for place, packed in lists(rows).items():
             self.registry.directory.restore(place, packed)
 
-    def replace(self, settings: Settings, accounts: Mapping[str, Account], plans: Sequence[Plan]) -> None:
-        """Apply other settings, with the accounts and collectors that were built from them.
+    async def start(self) -> None:
+        """Begin to poll."""
+        await self.schedule.start(self.poller.poll)
 
-        The former schedule has stopped, and the new one is to be started. The series of accounts with another address
-        are removed, and their targets polled again at once.
+    async def stop(self) -> None:
+        """Stop polling."""
+        await self.schedule.stop()
+        self.failures.sum_up(end=True)
+
+    def replace(self, settings: Settings, accounts: Mapping[str, Account], plans: Mapping[str, Plan]) -> None:
+        """Apply settings, with the accounts and plans that were built from them.
+
+        What is equal to what was in force goes on. The series of accounts with another address are removed, and their
+        targets are polled at once.
         """
-        former = self.schedule
+        schedule, former = self.schedule, self.schedule.accounts
+        plans = {name: _kept(schedule.plans.get(name), plan) for name, plan in plans.items()}
         moved = {
             name
-            for name in accounts.keys() & former.accounts.keys()
-            if spelt_alike(accounts[name].client.base_url) != spelt_alike(former.accounts[name].client.base_url)
+            for name in accounts.keys() & former.keys()
+            if spelt_alike(accounts[name].client.base_url) != spelt_alike(former[name].client.base_url)
         }
-        change = self._configure(settings)
-        self.schedule = self._schedule(settings, accounts, plans, former.hand_over(moved))
+        for name in schedule.plans.keys() - plans.keys():
+            self._telemetry.forget("collector", name)
+        self.budgets.configured = {
+            account.name: ConfiguredBudgets(account.scripts.monthly_budget_dollars, account.scripts.discover)
+            for account in settings.accounts
+        }
+        change = self.registry.configure(from_settings.selections(settings))
+        self.accounts.use(settings, accounts, plans)
+        self.poller.max_label_values = settings.series.max_label_values
+        schedule.use(plans, accounts, moved)
         self._targets_changed(change)
         for key, status in list(self.store.statuses()):
-            plan, target = self.schedule.plans.get(key.collector), self.registry.by_key.get(key.target, status.target)
+            plan, target = plans.get(key.collector), self.registry.by_key.get(key.target, status.target)
             # An account whose discovery is off now is still a target, but not of each collector.
             is_polled = plan is not None and target.kind == plan.collector.polls
-            if plan is None or (is_polled and not plan.collector.wants(discovery.without_names(target))):
+            is_unwanted = plan is None or (is_polled and not plan.collector.wants(discovery.without_names(target)))
+            if is_unwanted or target.client_name in moved:
                 self.store.remove(status.target, key.collector)
-            if target.client_name in moved:
-                self.store.remove(status.target, key.collector)
-        for name in former.plans.keys() - self.schedule.plans.keys():
-            self._telemetry.forget("collector", name)
 
     def save_lists(self) -> None:
         """Store the lists of resources that have changed: they are served after a restart, too."""
@@ -115,49 +132,24 @@ class Polling:
     def forget_removed(self) -> None:
         """Delete the counters of targets that have not been polled for longer than their retention."""
         limit = self._clocks.wall() - self._retention
-        polled = self.schedule.due_times.polled()
+        polled = self.schedule.polled()
         # The name of a script's budget is kept for as long as the script's counters.
         polled |= {PollKey(key.target, BUDGET_ROWS) for key in polled if key.collector == "scripts"}
         rows = list(self._ledger.remembered().items())
         self._ledger.forget([key for key, row in rows if row.success < limit and key not in polled])
 
-    def _configure(self, settings: Settings) -> Change:
-        """Apply settings to the targets and the budgets of scripts; return the change of targets."""
-        self.budgets.configured = {
-            account.name: ConfiguredBudgets(account.scripts.monthly_budget_dollars, account.scripts.discover)
-            for account in settings.accounts
-        }
-        return self.registry.configure(from_settings.selections(settings))
-
-    def _schedule(
-        self,
-        settings: Settings,
-        accounts: Mapping[str, Account],
-        plans: Sequence[Plan],
-        memory: PollMemory | None = None,
-    ) -> Schedule:
-        self.accounts.use(settings, accounts, plans)
-        return Schedule(
-            {plan.collector.name: plan for plan in plans},
-            accounts,
-            self.registry,
-            self.store,
-            self._ledger,
-            self._telemetry,
-            self._clocks,
-            self._targets_changed,
-            memory or PollMemory(FailureLog(self._clocks.monotonic)),
-            settings.series.max_label_values,
-        )
-
     def _targets_changed(self, change: Change) -> None:
         for target in change.removed:
             self.store.remove(target)
+        if change.removed:
+            self.poller.forget_removed()
         self.budgets.targets_changed()
 
     def _remembered(self, collector: str, target: Target) -> tuple[float, Places]:
         row = self._ledger.remembered().get(PollKey(target.key, collector))
         return (row.success, unpack_places(row.data)) if row is not None else (0.0, ())
 
-    def _lifetime(self, collector: str, target: Target) -> float:
-        return self.schedule.intervals.lifetime(collector, target)
+
+def _kept(former: Plan | None, plan: Plan) -> Plan:
+    """Return the former plan if it is equal, so that its polls go on."""
+    return former if former is not None and former == plan else plan

@@ -1,10 +1,11 @@
 """Tunes the process for its event loop, and measures the loop's lag."""
 
+import asyncio
 import gc
 import sys
 from collections.abc import Awaitable, Callable
 
-LAG_EVERY_SECONDS = 0.1
+LAG_EVERY_SECONDS = 1.0
 # The longest wait of the event loop for another thread, at each of its steps; Python's default is 5 ms. With 0.5 ms, a
 # busy daemon spends a tenth of its processor time on changes of the thread.
 TURN_SECONDS = 0.002
@@ -36,9 +37,9 @@ def settle() -> None:
 async def watch_lag(
     observe: Callable[[float], object],
     monotonic: Callable[[], float],
-    sleep: Callable[[float], Awaitable[None]],
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> None:
-    """Sleep repeatedly, by a clock in seconds, and report each time how many seconds late the event loop resumed."""
+    """Sleep repeatedly, and report each time how many seconds late the event loop resumed, by a monotonic clock."""
     while True:
         began = monotonic()
         await sleep(LAG_EVERY_SECONDS)

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from exporter.platform.api import search
 from exporter.platform.errors import Forbidden, PlatformError
-from exporter.polling.timetable import Account
+from exporter.polling.pace import Account
 from exporter.targets.target import DATABASE_PREFIX
 
 AGAIN_SECONDS = 30.0

@@ -1,7 +1,10 @@
 """Renders a generation of the exposition every one to five seconds, on its own thread."""
 
+import asyncio
+import math
 from collections.abc import Callable, Collection
 from concurrent.futures import Executor
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
 from typing import ParamSpec, TypeVar
 
@@ -63,14 +66,25 @@ class Renderer:
         self.current = self.exposition.build()
         self.be_eager()
 
+    async def wait(self) -> None:
+        """Wait for a change of a target, for values that expire, or for the next generation that is due."""
+        # Changes of the same moment are encoded together.
+        await asyncio.sleep(STEP)
+        next_own = self._rendered_own + self._own_pause()
+        due = min(next_own, self.store.earliest, self._rendered + self._pause if self._is_behind else math.inf)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self.store.has_changed.wait(), max(0.0, due - self.monotonic()))
+
+    def _own_pause(self) -> float:
+        return SHORTEST_GAP if self.monotonic() < self._eager_until else LONGEST_GAP
+
     async def step(self) -> None:
         """Encode what has changed, and build a generation if one is due."""
         self.store.expire()
         # Encode changes early and in small numbers, so that their objects can be freed.
         await self._take()
         now = self.monotonic()
-        pause = SHORTEST_GAP if now < self._eager_until else LONGEST_GAP
-        is_own_due = now - self._rendered_own >= pause
+        is_own_due = now - self._rendered_own >= self._own_pause()
         if is_own_due or (self._is_behind and now - self._rendered >= self._pause):
             await self.render(own=is_own_due)
 

@@ -4,6 +4,7 @@ The status of a target says whether its polls succeed, why not and since when, a
 families of its last successful poll wait here until the next generation takes what changed.
 """
 
+import asyncio
 import math
 from array import array
 from collections import Counter
@@ -118,18 +119,20 @@ class Store:
         lifetime: collector, target → seconds for which values are valid, by the current intervals.
         remembered: collector, target → unix seconds of the last success in an earlier run, 0 if there was none, and the
             places of its gauges that the state has.
+        has_changed: set while there are changes that nobody has taken.
+        earliest: nothing expires before this time, on the monotonic clock.
     """
 
     wall: Callable[[], float]
     monotonic: Callable[[], float]
     lifetime: Callable[[str, Target], float] = lambda _collector, _target: 0.0
     remembered: Callable[[str, Target], tuple[float, Places]] = lambda _collector, _target: (0.0, ())
+    has_changed: asyncio.Event = field(default_factory=asyncio.Event)
+    earliest: float = math.inf
     _statuses: dict[PollKey, Status] = field(default_factory=dict)
     _ordered: list[tuple[PollKey, Status]] | None = None
     _collectors: set[str] = field(default_factory=set)
     _names: dict[frozenset[str], frozenset[str]] = field(default_factory=dict)
-    # Nothing expires before this time, so `expire` has nothing to do until then.
-    _earliest: float = math.inf
     # The new platform families of a target; None if only its health has changed.
     _changed: dict[PollKey, tuple[Family, ...] | None] = field(default_factory=dict)
 
@@ -167,7 +170,7 @@ class Store:
         status.success, status.polled, status.duration = now, now, duration
         status.chart = array("d", outcome.chart) if outcome.chart else ()
         self._believe(status, lifetime)
-        self._changed[status.key] = families
+        self._change(status.key, families)
 
     def _note_families(self, status: Status, families: tuple[Family, ...]) -> None:
         # Targets of a kind mostly have the same families, and share one set of names.
@@ -201,12 +204,16 @@ class Store:
         if outcome.families:
             self._note_families(status, outcome.families)
             self._believe(status, lifetime)
-            self._changed[status.key] = outcome.families
+            self._change(status.key, outcome.families)
             return
         if not status.is_final:
             status.expires = max(status.expires, status.believed + lifetime)
             status.is_final = True
-        self._changed.setdefault(status.key, None)
+        self._change(status.key, self._changed.get(status.key))
+
+    def _change(self, key: PollKey, families: tuple[Family, ...] | None) -> None:
+        self._changed[key] = families
+        self.has_changed.set()
 
     def find(self, key: PollKey) -> Status | None:
         """Return the status of a target for a collector; None if there is none."""
@@ -245,7 +252,7 @@ class Store:
     def _believe(self, status: Status, lifetime: float) -> None:
         status.believed = self.monotonic()
         status.expires, status.is_final = status.believed + lifetime, False
-        self._earliest = min(self._earliest, status.expires)
+        self.earliest = min(self.earliest, status.expires)
 
     def clear(self, collector: str, target: Target) -> None:
         """Remove the platform families of a target that no longer exists on the platform."""
@@ -254,7 +261,7 @@ class Store:
         if status is not None and status.served:
             status.served, status.families = False, frozenset()
             status.message = status.message or GONE
-            self._changed[key] = ()
+            self._change(key, ())
 
     def remove(self, target: Target, collector: str | None = None) -> None:
         """Remove all families and the status of a target, for one collector or for all."""
@@ -262,7 +269,7 @@ class Store:
             key = PollKey(target.key, name)
             if self._statuses.pop(key, None) is not None:
                 self._ordered = None
-                self._changed[key] = ()
+                self._change(key, ())
 
     def expire(self) -> list[Status]:
         """Remove the platform families of targets whose last success is too long ago; returns their statuses.
@@ -271,7 +278,7 @@ class Store:
         is later, and its series are valid for longer.
         """
         now = self.monotonic()
-        if now < self._earliest:
+        if now < self.earliest:
             return []
         served = [status for status in self._statuses.values() if status.served]
         for status in served:
@@ -281,13 +288,14 @@ class Store:
         for status in late:
             status.since = status.since or self.wall()
             status.served, status.up = False, False
-            self._changed[status.key] = ()
-        self._earliest = min((status.expires for status in served if status.served), default=math.inf)
+            self._change(status.key, ())
+        self.earliest = min((status.expires for status in served if status.served), default=math.inf)
         return late
 
     def changes(self) -> Mapping[PollKey, Update]:
         """Return the changes since the last call; an update without families removes a target."""
         changed, self._changed = self._changed, {}
+        self.has_changed.clear()
         changes = {}
         for key, families in changed.items():
             status = self.find(key)

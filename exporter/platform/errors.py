@@ -176,6 +176,14 @@ _BY_STATUS: dict[int, type[StatusError]] = {
     408: RequestTimeout,
     429: RateLimited,
 }
+_UNAVAILABLE = 503
+
+
+def asks_to_wait(error: PlatformError) -> bool:
+    """Return whether an answer asks to wait before the next call: 429, 503, or 403 with `Retry-After`."""
+    if isinstance(error, Forbidden):
+        return error.retry_after is not None
+    return isinstance(error, RateLimited) or error.status == _UNAVAILABLE
 
 
 def error_for_status(status: int) -> type[StatusError]:

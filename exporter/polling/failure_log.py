@@ -1,6 +1,5 @@
 """Logs failures of targets, once at their beginning and once at their end; if they are many, only their number."""
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -25,15 +24,11 @@ class FailureLog:
 
     Args:
         monotonic: a clock in seconds.
-
-    Attributes:
-        sum_up_at: when `sum_up` is to be called next, on that clock.
     """
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
         self._log = logger()
-        self.sum_up_at = math.inf
         self._windows: dict[tuple[bool, str, str], _Window] = {}
         self._lost: set[tuple[str, str]] = set()
 
@@ -66,7 +61,6 @@ class FailureLog:
         if window is None or window.ends <= now:
             self.sum_up()
             window = self._windows[fails, account, reason] = _Window(now + WINDOW_SECONDS)
-            self.sum_up_at = min(self.sum_up_at, window.ends)
         if window.named < MOST_NAMED:
             window.named += 1
             return True
@@ -82,4 +76,3 @@ class FailureLog:
                 self._log.warning("more targets fail", account=account, reason=reason, targets=window.counted)
             elif window.counted:
                 self._log.info("more targets recovered", account=account, targets=window.counted)
-        self.sum_up_at = min((window.ends for window in self._windows.values()), default=math.inf)

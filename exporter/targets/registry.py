@@ -229,7 +229,7 @@ class Registry:
         return Change(tuple(added), tuple(removed))
 
     def _selected(self, key: tuple[str, str], before: Mapping[str, Target]) -> Iterator[Target]:
-        """Yield the targets of a kind in an account; a listed one that has not changed stays the same object."""
+        """Yield the targets of a kind in an account; one that has not changed stays the same object."""
         selection = self._selections.get(key)
         if selection is None:
             return
@@ -237,7 +237,9 @@ class Registry:
         for target in selection.fixed:
             if self.owns(target.key):
                 name = target.name or self.name_of(target.key)
-                yield target if name == target.name else replace(target, name=name)
+                known = before.get(target.id)
+                is_equal = known is not None and known.name == name and known.is_polled_as(target)
+                yield known if known is not None and is_equal else replace(target, name=name)
         for resource_id, entry in self._listed.get(key, {}).items():
             is_own = resource_id not in fixed and entry.shard == self.shard.index
             if is_own and selection.rejection(entry.resource.name) is None:

@@ -13,7 +13,7 @@ from exporter.clock import Clocks
 from exporter.explain.explainer import Explainer
 from exporter.exposition.store import Store
 from exporter.metric import label_value
-from exporter.polling.scheduler import Schedule
+from exporter.polling.schedule import Schedule
 from exporter.targets.registry import Registry
 from exporter.targets.target import Target, TargetKey
 from exporter.web.target_query import UNWELL, FilterValues, Pair, State, TargetQuery, state_of
@@ -255,8 +255,8 @@ class View:
             "up": is_up,
             "reason": reason,
             "budget": budget.effective_rate,
-            "demand": schedule.intervals.demand.get(name, 0.0),
-            "limits": account.capacity.limits(),
+            "demand": account.pace.demand,
+            "limits": account.pace.limits(),
             "paused": budget.pause(),
             "max_in_flight": budget.max_in_flight,
             "targets": census.count(account=name),
@@ -269,7 +269,7 @@ class View:
         return {
             "collector": name,
             "interval": schedule.plans[name].interval,
-            "effective_interval": schedule.intervals.slowest(name),
+            "effective_interval": schedule.slowest(name),
             "targets": census.count(collector=name),
             "failing": census.count(*UNWELL, collector=name),
             "next_run": max(0.0, schedule.next_due(name) - self.clocks.monotonic()),

@@ -63,7 +63,11 @@ def client_of(
         credential=credential,
         connect=connect,
         rate_limiter=RateLimiter(
-            budget.requests_per_second / shards, in_flight, clocks=clocks, throttled=observer.throttled
+            budget.requests_per_second / shards,
+            in_flight,
+            clocks=clocks,
+            throttled=observer.throttled,
+            random=random_number,
         ),
         retry=Retry(random_number),
         timeout=settings.timeout,

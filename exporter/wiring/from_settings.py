@@ -9,7 +9,7 @@ from exporter.collectors.database import DatabaseQuery
 from exporter.collectors.endpoints import build
 from exporter.collectors.endpoints.endpoint import Endpoint
 from exporter.collectors.endpoints.listing import EndpointListCollector
-from exporter.polling.timetable import Plan
+from exporter.polling.pace import Plan
 from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.model import Settings
 from exporter.targets.registry import Selection
@@ -35,9 +35,11 @@ def queries(databases: Sequence[DatabaseSettings], interval: float) -> list[Data
     return [DatabaseQuery(name, query, query.interval or interval) for name, query in found]
 
 
-def plans(settings: Settings) -> list[Plan]:
+def plans(settings: Settings) -> dict[str, Plan]:
     """Return the enabled collectors with their intervals; those of which no family is served are left out."""
-    own, found = settings.collector_settings(), list[Plan]()
+    own, found = settings.collector_settings(), dict[str, Plan]()
+    declared: dict[str, object] = {endpoint.name: endpoint for endpoint in endpoints(settings)}
+    declared["database"] = settings.databases
     for collector in collectors(settings):
         section, is_list = own[collector.section], isinstance(collector, EndpointListCollector)
         # Discovery also finds targets.
@@ -45,7 +47,8 @@ def plans(settings: Settings) -> list[Plan]:
         if section.enabled and is_useful:
             # A list of an endpoint's targets is read at most as often as discovery runs.
             interval = max(section.interval, own["discovery"].interval) if is_list else section.interval
-            found.append(Plan(collector, interval, section.stale_after))
+            of = declared.get(collector.section)
+            found[collector.name] = Plan(collector, interval, section.stale_after, of)
     return found
 
 

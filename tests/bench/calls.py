@@ -18,9 +18,9 @@ import aiohttp
 import httpx
 from prometheus_client import CollectorRegistry
 
+from exporter.daemon.accounts import AccountObserver
 from exporter.platform.api import dns
 from exporter.platform.api.dns import DnsZoneStatistics
-from exporter.polling.poll import AccountObserver
 from exporter.settings.account import AccountSettings
 from exporter.telemetry import Telemetry
 from exporter.wiring.clients import client_of

@@ -79,8 +79,7 @@ async def measured(settings: Settings, zones: int) -> dict[str, Pause]:
 
     for _ in range(ROUNDS):
         since = time.time()
-        daemon.schedule.due_times.make_due("discovery")
-        await daemon.schedule.targets_changed()
+        await daemon.schedule.poll_again([DISCOVERY])
         await until(partial(listed, since))
         found["list"] = max(found.get("list", Pause()), probe.take())
         await daemon.reload()

@@ -127,7 +127,7 @@ async def test_it_is_light_or_dark_as_the_system_is_and_accessible(
     async with view_setup("main", "other") as setup:
         some(setup)
         setup.faults = ("config.yml:3: wrong",)
-        setup.schedule.demand["main"] = 20.0
+        setup.schedule.accounts["main"].pace.demand = 20.0
         setup.schedule.stretch = 2.0
         async with window(browser, setup, path, color_scheme=scheme) as seen:
             assert await seen.page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == ground
@@ -159,7 +159,8 @@ async def test_it_can_be_walked_through_by_keyboard(browser: Browser) -> None:
 async def test_a_window_of_usual_width_shows_every_table_whole(browser: Browser, path: str, width: int) -> None:
     async with view_setup("main", "database:orders") as setup:
         setup.schedule.stretch = 2.4
-        setup.schedule.demand = {"main": 123.0, "database:orders": 0.5}
+        for name, demand in (("main", 123.0), ("database:orders", 0.5)):
+            setup.schedule.accounts[name].pace.demand = demand
         for name in setup.schedule.plans:
             setup.schedule.durations[name] = 0.123
             setup.schedule.due[name] = setup.clock() + 59

@@ -7,16 +7,16 @@ from typing import Any
 from prometheus_client import CollectorRegistry
 
 from exporter.clock import Clocks
-from exporter.collectors.collector import Polled, TargetCollector
+from exporter.collectors.collector import TargetCollector
 from exporter.counters.ledger import Ledger, LedgerObserver
 from exporter.counters.storage import Storage
-from exporter.exposition.store import Store
+from exporter.exposition.store import Status, Store
 from exporter.metric import Family, Kind
 from exporter.platform.http.client import Client
 from exporter.polling.failure_log import FailureLog
-from exporter.polling.first_discovery import FirstDiscovery
-from exporter.polling.poll import DuePoll, PollMemory, Polls
-from exporter.polling.timetable import Account, DueTimes, Plan
+from exporter.polling.pace import Account, Plan
+from exporter.polling.poll import Poller
+from exporter.polling.schedule import DuePoll, Schedule
 from exporter.targets.registry import Registry, Selection
 from exporter.targets.sharding import Shard
 from exporter.targets.target import PollKey, Target
@@ -47,41 +47,28 @@ class Life:
         registry = Registry(Shard())
         polled = tuple(polled)
         registry.configure(Selection(target.account, target.kind, fixed=(target,)) for _, target in polled)
-        self._registry, self._clocks = registry, clocks
+        telemetry = Telemetry(CollectorRegistry(), "test")
+        self._schedule = Schedule(registry, telemetry, clocks, lambda: 0.5, lambda _change: None)
         self._store = Store(clocks.wall, clocks.monotonic)
+        failures = FailureLog(clocks.monotonic)
+        self._poller = Poller(self._schedule, registry, self._store, self.ledger, telemetry, clocks, failures)
         self._plans = {collector.name: Plan(collector, FOREVER, stale_after=FOREVER) for collector, _ in polled}
-        self._memory = PollMemory(
-            FailureLog(clocks.monotonic), collectors={name: it.collector for name, it in self._plans.items()}
-        )
-        self._telemetry = Telemetry(CollectorRegistry(), "test")
         self._served: dict[PollKey, list[Family]] = {}
 
     async def open(self) -> None:
         """Open the ledger."""
         await self.ledger.open()
 
-    async def poll(self, client: Client, collector: TargetCollector[Any], target: Target) -> Polled:
-        """Poll a target, and publish the ledger's result."""
-        self._memory.accounts = accounts = {target.account: Account.of(client)}
-        monotonic = self._clocks.monotonic
-        polls = Polls(
-            accounts,
-            DueTimes(self._plans, accounts, self._registry, FirstDiscovery(set), monotonic),
-            lambda _account, _found: asyncio.sleep(0),
-            registry=self._registry,
-            store=self._store,
-            ledger=self.ledger,
-            telemetry=self._telemetry,
-            clocks=self._clocks,
-            memory=self._memory,
-            max_label_values=1000,
-        )
-        run = DuePoll(collector, target, until=FOREVER)
-        polled = await polls.poll(run, monotonic())
+    async def poll(self, client: Client, collector: TargetCollector[Any], target: Target) -> Status:
+        """Poll a target, publish the ledger's result, and return the target's status."""
+        account = Account.of(client)
+        self._schedule.use(self._plans, {target.account: account})
         async with asyncio.timeout(PATIENCE):
-            while self._memory.counting:
-                await asyncio.wait(self._memory.counting.values())
-        return polled
+            due = DuePoll(self._plans[collector.name], target, account, until=FOREVER, is_answered=True)
+            await self._poller.poll(due)
+        status = self._store.find(PollKey(target.key, collector.name))
+        assert status is not None
+        return status
 
     async def close(self) -> None:
         """Close the ledger."""

@@ -29,7 +29,7 @@ class RunningDaemon(NamedTuple):
     async def poll(self, *collectors: str) -> None:
         """Poll all targets of some collectors now, and render the results."""
         for name in collectors:
-            poll_now(self.daemon.schedule, name)
+            await poll_now(self.daemon.schedule, name)
         await self.settle()
 
     async def settle(self) -> None:
@@ -95,8 +95,6 @@ class SandboxedDaemons:
             if first_round:
                 schedule = running.daemon.schedule
                 await until(schedule.all_discovered)
-                for name in schedule.plans:
-                    schedule.tick(name)
                 await running.settle()
             yield running
 

@@ -39,11 +39,11 @@ from structlog.testing import capture_logs
 
 from exporter.blocking import one_thread
 from exporter.clock import Clocks
-from exporter.collectors.collector import Polled
 from exporter.counters import state_file
 from exporter.counters.ledger import ZERO_SECONDS
 from exporter.counters.on_thread import OnThread
 from exporter.counters.state_file import FileStorage
+from exporter.exposition.store import Status
 from exporter.platform.errors import NotFound
 from exporter.platform.http.client import Client, Credential
 from exporter.platform.http.rate_limiter import RateLimiter, Retry
@@ -133,7 +133,7 @@ class Platform(RuleBasedStateMachine):
             base_url="http://sandbox",
             credential=Credential("access_key", lambda: API_KEY),
             connect=opened(self.transport),
-            rate_limiter=RateLimiter(1e6, 4, clocks=clocks, throttled=lambda _seconds: None),
+            rate_limiter=RateLimiter(1e6, 4, clocks=clocks, throttled=lambda _seconds: None, random=lambda: 1.0),
             retry=Retry(random.Random(1).random),  # noqa: S311 - no secret
             timeout=PATIENCE,
             observer=HeardCalls(),
@@ -334,9 +334,9 @@ class Platform(RuleBasedStateMachine):
             known_world.world.dns.set_bucket_hours(known_world.zone, known_world.hours)
 
     def _fail(self, watched: Watched) -> None:
-        polled = self._ask(watched)
-        assert polled.error is not None
-        if isinstance(polled.error, NotFound):
+        status = self._ask(watched)
+        assert not status.up
+        if status.reason == NotFound.reason:
             watched.expected = {}
         self._note_served(watched)
 
@@ -385,7 +385,7 @@ class Platform(RuleBasedStateMachine):
             watched.served, watched.expected, watched.zero_since = {}, {}, None
             watched.is_counted = False
 
-    def _ask(self, watched: Watched) -> Polled:
+    def _ask(self, watched: Watched) -> Status:
         return self.runner.run(self.life.poll(self.client, watched.collector, watched.target))
 
     def _poll(self, watched: Watched, *, is_saved: bool) -> None:
@@ -393,10 +393,8 @@ class Platform(RuleBasedStateMachine):
             self.monotonic.now += 1.0
         POLLS[watched.collector.name] += 1
         truth = watched.truth()
-        polled = self._ask(watched)
-        assert polled.error is None
+        assert self._ask(watched).up
         now = believed_time(self.answers)
-        assert polled.date == now
         is_over = watched.zero_since is not None and self.monotonic.now - watched.zero_since >= ZERO_SECONDS
         address = spelt_alike(self.client.base_url)
         watched.pending.append(({series: self._timed(poll, now) for series, poll in truth.items()}, address, is_over))

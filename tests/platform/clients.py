@@ -157,7 +157,7 @@ async def client_of(
         base_url=url,
         credential=Credential(scheme, read),
         connect=connect,
-        rate_limiter=RateLimiter(rate, max_in_flight, clocks=clocks, throttled=heard.throttled),
+        rate_limiter=RateLimiter(rate, max_in_flight, clocks=clocks, throttled=heard.throttled, random=lambda: 1.0),
         retry=Retry(random, attempts=attempts, shortest=shortest_retry),
         timeout=deadline,
         observer=heard,

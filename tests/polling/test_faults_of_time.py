@@ -77,5 +77,5 @@ def test_a_queries_duration_is_not_the_wait_for_the_budget(platform: Platform, t
         durations = it.samples("edge_database_query_duration_seconds", "query")
         throttled = it.samples("edge_api_throttled_seconds_total", "account")["database:orders"]
     # Each waits for its turn, the last ones for seconds. On a slow machine one or the other query may take as long.
-    assert throttled > 10
+    assert throttled > 5
     assert median(durations.values()) < throttled / len(names) / 2

@@ -12,9 +12,8 @@ from tests.shards.sharded_daemons import MEANWHILE, series_of, sharded_daemons
 
 def lists_of(pod: RunningDaemon) -> tuple[list[str], list[str]]:
     """Return the collectors that poll the first account, and those of them that publish something of it."""
-    due_times = pod.daemon.schedule.due_times
     account = TargetKey.of("main", "account", "main")
-    polling = sorted(key.collector for key in due_times.polled() if key.target == account)
+    polling = sorted(key.collector for key in pod.daemon.schedule.polled() if key.target == account)
     return polling, sorted(key.collector for key, _ in pod.daemon.polling.store.statuses() if key.target == account)
 
 

@@ -33,7 +33,7 @@ OF_TARGETS = ("edge_dns_", "edge_script_", "edge_shield_", "edge_target_up")
 
 # What a daemon does several times a second, it does less often here: a simulated hour has little else to do.
 RARER: Mapping[str, float] = {
-    "exporter.polling.scheduler.LONGEST_TICK": 20.0,
+    "exporter.polling.schedule.TICK_SECONDS": 20.0,
     "exporter.exposition.renderer.STEP": 5.0,
     "exporter.exposition.renderer.LONGEST_GAP": 600.0,
     "exporter.exposition.renderer.EAGER_SECONDS": 3.0,
@@ -146,9 +146,11 @@ class SimulatedMachine:
     def bury(self) -> None:
         """End what is left of all processes, after the last check."""
         for loop in self._loops:
-            for task in asyncio.all_tasks(loop):
-                task.cancel()
-            loop.run_until_complete(asyncio.sleep(60))
+            # The end of a poll begins another one.
+            while tasks := asyncio.all_tasks(loop):
+                for task in tasks:
+                    task.cancel()
+                loop.run_until_complete(asyncio.sleep(60))
             loop.close()
         self.disk.close()
 

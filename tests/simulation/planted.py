@@ -2,11 +2,15 @@
 
 import asyncio
 import itertools
+import math
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from datetime import UTC, datetime
 from pkgutil import resolve_name
 from typing import Any
 from unittest.mock import AsyncMock, patch
+
+from exporter.targets.target import PollKey
 
 # A function → the one in its place.
 Plant = Callable[[Any], Any]
@@ -65,6 +69,24 @@ def _ending_at_night(step: Any) -> Any:
     return ending
 
 
+def _believing(fail: Any) -> Any:
+    def believing(self: Any, collector: str, outcome: Any, lifetime: float, *args: Any, **named: Any) -> None:
+        fail(self, collector, outcome, lifetime, *args, **named)
+        self.find(PollKey(outcome.target.key, collector)).expires += lifetime
+
+    return believing
+
+
+def _twice(take: Any) -> Any:
+    numbers = itertools.count()
+    return lambda schedule: take(schedule) if next(numbers) < 2 else None
+
+
+def _every_third(publish: Any) -> Any:
+    numbers = itertools.count(1)
+    return lambda *args, **named: publish(*args, **named) if next(numbers) % 3 else None
+
+
 # What it does → the function, and what is put in its place.
 PLANTS: Mapping[str, tuple[str, Plant]] = {
     "lose every second commit": ("counters.state_file:StateFile.commit", _every_second),
@@ -75,8 +97,8 @@ PLANTS: Mapping[str, tuple[str, Plant]] = {
     ),
     "keep the old definition": ("counters.counting:digest_of", lambda f: lambda _address, declared: f("", declared)),
     "drop the polls of a target": (
-        "polling.scheduler:WorkerPool.offer",
-        lambda f: lambda s, run, by: run.target.id != "102" and f(s, run, by),
+        "polling.due_times:DueTimes.put",
+        lambda f: lambda s, name, target, at: f(s, name, target, at if target.id != "102" else math.inf),
     ),
     "take a short list for a whole one": (
         "collectors.discovery:ResourceList",
@@ -99,14 +121,40 @@ PLANTS: Mapping[str, tuple[str, Plant]] = {
         lambda f: lambda s, families, _admits=None: f(s, families),
     ),
     "poll scripts too rarely": (
-        "polling.timetable:DueTimes.begun",
-        lambda f: lambda s, plan, one, wait, now: f(s, plan, one, wait * (1 + 50 * (one.kind == "script")), now),
+        "polling.pace:Pace.interval",
+        lambda f: lambda s, plan, one: f(s, plan, one) * (1 + 50 * (one.kind == "script")),
     ),
     "count no late rise of a day": ("counters.series:DaySeries._raise_day", lambda _: lambda *_args: None),
     "take a new month for a correction": ("counters.months:MonthSeries._fall", lambda _: lambda *_a, **_named: 1),
     "let a counter fall with its day": ("counters.series:DaySeries.count", _with_the_latest),
     "leave a task behind": ("daemon.daemon:Daemon.stop", _leaving_a_task),
     "leave a zone out of service discovery": ("web.app:discover", _without_the_last),
+    "publish what is not in force any more": (
+        "polling.poll:Poller._is_in_force",
+        lambda _: lambda *_args: True,
+    ),
+    "keep the client of another address": ("daemon.accounts:_of_client", lambda _: lambda _configured: None),
+    "take no further targets": (
+        "polling.schedule:Schedule._take_targets",
+        _twice,
+    ),
+    "never end a call": ("polling.schedule:Schedule.answered", lambda _: lambda *_args: None),
+    "expire too early": ("polling.schedule:Schedule.lifetime", lambda f: lambda *args: f(*args) / 10),
+    "trust this machine's clock": (
+        "polling.poll:Entry",
+        lambda f: (
+            lambda key, name, wall, counts, _now, *rest: f(
+                key, name, wall, counts, datetime.fromtimestamp(wall, UTC), *rest
+            )
+        ),
+    ),
+    "believe a failure": ("exposition.store:Store.fail", _believing),
+    "serve less after a restart": (
+        "counters.ledger:served",
+        lambda f: lambda families, counts: tuple(f(families, counts)) if len(families) > 1 else (),
+    ),
+    "poll what is excluded": ("targets.registry:Selection.rejection", lambda _: lambda *_args: None),
+    "drop every third change": ("exposition.store:Store.publish", _every_third),
     "let the renderer end": ("exposition.renderer:Renderer.step", _ending_at_night),
 }
 

@@ -13,13 +13,13 @@ from exporter.blocking import one_thread
 from exporter.clock import Clocks
 from exporter.collectors.catalogue import CATALOGUE, families
 from exporter.collectors.collector import Outcome
+from exporter.daemon.accounts import AccountObserver
 from exporter.explain.explainer import Explainer
 from exporter.exposition.exposition import Exposition
 from exporter.exposition.renderer import Renderer
 from exporter.exposition.store import HEALTH, Store
-from exporter.polling.poll import AccountObserver
-from exporter.polling.scheduler import Schedule
-from exporter.polling.timetable import Account, Plan
+from exporter.polling.pace import Account, Plan
+from exporter.polling.schedule import Schedule
 from exporter.settings.model import Settings
 from exporter.targets.registry import Registry, Selection
 from exporter.targets.sharding import Shard
@@ -53,7 +53,6 @@ class FixedSchedule:
     due: dict[str, float] = field(default_factory=dict)
     durations: dict[str, float] = field(default_factory=dict)
     is_discovered: bool = True
-    demand: dict[str, float] = field(default_factory=dict)
     stretch: float = 1.0
     silent: list[str] = field(default_factory=list)
     is_gone = staticmethod(lambda _: False)
@@ -63,17 +62,12 @@ class FixedSchedule:
         self.silent = list(silent)
         return self.is_discovered
 
-    @property
-    def intervals(self) -> "FixedSchedule":
-        """Return itself: this schedule also has the intervals."""
-        return self
-
     def next_due(self, collector: str) -> float:
         """Implement `Schedule.next_due`."""
         return self.due.get(collector, self.last_tick)
 
     def slowest(self, collector: str) -> float:
-        """Implement `Intervals.slowest`."""
+        """Implement `Schedule.slowest`."""
         return self.plans[collector].interval * self.stretch
 
 

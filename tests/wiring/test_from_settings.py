@@ -12,7 +12,7 @@ ACCOUNT = {"name": "main", "base_url": "https://api.example.net", "api_key": "se
 
 def run(**settings: object) -> set[str]:
     """Return the collectors that these settings enable."""
-    return {plan.collector.name for plan in from_settings.plans(configured(**settings))}
+    return set(from_settings.plans(configured(**settings)))
 
 
 def configured(**settings: object) -> Settings:
@@ -41,7 +41,7 @@ def test_what_is_off_or_never_served_is_not_polled_for(settings: dict[str, objec
 
 def test_each_collector_is_polled_as_often_as_it_is_told() -> None:
     settings = configured(collectors={"scripts": {"interval": "7m", "stale_after": "1h"}})
-    plan = next(plan for plan in from_settings.plans(settings) if plan.collector.name == "scripts")
+    plan = from_settings.plans(settings)["scripts"]
     assert (plan.interval, plan.stale_after) == (420.0, 3600.0)
 
 
@@ -56,7 +56,7 @@ def test_a_list_of_an_endpoint_is_read_at_most_as_often_as_discovery_runs(interv
         "metrics": [{"name": "edge_pull_zone_hits", "help": "Hits.", "value": "Hits"}],
     }
     settings = configured(endpoints=[endpoint], collectors={"discovery": {"interval": "1h"}})
-    assert {plan.collector.name: plan.interval for plan in from_settings.plans(settings)}["pull_zones_list"] == listed
+    assert from_settings.plans(settings)["pull_zones_list"].interval == listed
 
 
 def test_an_account_of_which_nothing_is_discovered_has_the_targets_that_it_names() -> None:

@@ -49,7 +49,7 @@ def backfill(
         settings = read_configuration(config, flags, os.environ)
         if not settings.accounts:
             raise click.UsageError("there is no account in the configuration: databases have no history")
-        polled = [plan.collector for plan in from_settings.plans(settings)]
+        polled = [plan.collector for plan in from_settings.plans(settings).values()]
         charted = {endpoint.name for endpoint in settings.endpoints if any(metric.days for metric in endpoint.metrics)}
         targets = [one for one in polled if isinstance(one, TargetCollector)]
         charts = [one for one in targets if one in BUILT_IN or one.name in charted]

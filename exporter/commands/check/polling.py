@@ -14,7 +14,7 @@ from exporter.explain.cause import Cause
 from exporter.platform import errors
 from exporter.platform.errors import PlatformError
 from exporter.platform.http.client import Client, Observer
-from exporter.polling.timetable import Account, Intervals, Plan
+from exporter.polling.pace import Account, Plan
 from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.model import Settings
 from exporter.targets.registry import Registry
@@ -67,7 +67,7 @@ class AccountResult:
 
 async def check_all(settings: Settings, clocks: Clocks, progressed: Progress) -> list[AccountResult]:
     """Poll every target of a configuration once: all accounts at the same time, each within its budget."""
-    plans = from_settings.plans(settings)
+    plans = list(from_settings.plans(settings).values())
     registry = Registry(settings.own_shard(socket.gethostname()) or Shard())
     registry.configure(from_settings.selections(settings))
 
@@ -124,14 +124,14 @@ class _AccountCheck:
                 await self._poll(plan, target)
                 self.progressed(self.name, len(self.polled), expected)
 
-        await asyncio.gather(*(work() for _ in range(min(len(polls), self.account.capacity.max_in_flight))))
+        await asyncio.gather(*(work() for _ in range(min(len(polls), self.account.pace.max_in_flight))))
 
     async def _poll(self, plan: Plan, target: Target) -> None:
         name = plan.collector.name
         caller = self.client.until(self.clocks.monotonic() + self.retry_seconds)
         polled = await plan.collector.result(Context(caller, self.registry, self.client.present()), target)
         self.polled.add((name, target.key))
-        self.account.capacity.note(name, caller.number, caller.seconds)
+        self.account.pace.note(name, caller.number, caller.seconds)
         found = ""
         if polled.found is not None:
             self.registry.apply(self.name, polled.found)
@@ -145,10 +145,9 @@ class _AccountCheck:
                 self.outcomes.append((name, outcome, found))
 
     def _result(self) -> AccountResult:
-        intervals = Intervals({plan.collector.name: plan for plan in self.plans}, {self.name: self.account})
+        pace = self.account.pace
         for plan in self.plans:
-            intervals.note(plan, (target for other, target in self._targets() if other is plan))
-        intervals.measure()
+            pace.note_targets(plan, [target for other, target in self._targets() if other is plan])
         collectors = sorted((plan.collector for plan in self.plans), key=lambda collector: not collector.discovers)
         order, owners = [one.name for one in collectors], {one.name for one in collectors if one.owns_target}
         self.outcomes.sort(key=lambda one: (order.index(one[0]), one[1].target.kind, _number(one[1].target)))
@@ -160,9 +159,9 @@ class _AccountCheck:
             self.name,
             [self._row(*one) for one in self.outcomes if one[0] in owners or one[1].target not in gone],
             len(self.polled),
-            intervals.demand[self.name],
-            self.account.capacity.rate,
-            intervals.stretch(self.name),
+            pace.demand,
+            pace.rate,
+            pace.stretch,
         )
 
     def _row(self, collector: str, outcome: Outcome, found: str) -> Row:

@@ -208,10 +208,10 @@ class Client:
                 error.redact(secrets)
                 if not error.retryable or operation.writes or attempt >= self.retry.attempts:
                     raise
-                wait = self.retry.wait(attempt, error.retry_after)
+                wait = max(self.retry.wait(attempt, error.retry_after), self.rate_limiter.pause(operation.name))
                 if isinstance(error, errors.TransportError):
                     sent.extensions[ANEW] = True
-                if wait > self.retry.patience or (until is not None and not self._can_rest(wait, until)):
+                if wait > self.retry.patience or (until is not None and not self._can_rest(until, wait)):
                     raise
             else:
                 self.credential.refused = None
@@ -232,8 +232,8 @@ class Client:
             if not self._is_connected:
                 self._transport, self._is_connected = await self.connect(), True
 
-    def _can_rest(self, wait: float, until: float) -> bool:
-        """Return whether a poll may wait for a retry: time must be left for it, and workers for other targets."""
+    def _can_rest(self, until: float, wait: float) -> bool:
+        """Return whether a poll may wait for a retry: time must be left for it, and calls for other targets."""
         if self.clocks.monotonic() + wait + self.retry.shortest > until:
             return False
         return wait <= SHORT_REST or self._resting < self.rate_limiter.max_in_flight // 2
@@ -247,7 +247,8 @@ class Client:
         *,
         secrets: tuple[str, ...],
     ) -> CallResult[T]:
-        permit = await self.rate_limiter.acquire(request.extensions[ADDRESS].partition("?")[0], until)
+        # A poll that cannot be begun now is begun after the pause; a command waits for its end.
+        await self.rate_limiter.acquire(operation.name, lambda seconds: until is None or seconds <= SHORT_REST)
         began = self.clocks.monotonic()
         # It limits the duration that is reported, too: a suspension of the machine is none of the platform's.
         deadline = self.timeout
@@ -255,8 +256,6 @@ class Client:
         if attempt > 1 and until is not None:
             deadline = min(deadline, max(self.retry.shortest, until - began))
         code = "none"
-        limited = answered = False
-        wait: float | None = None
         try:
             response, content = await self._send(operation, request, deadline, secrets)
             code = str(response.status_code)
@@ -264,7 +263,7 @@ class Client:
                 operation, response, content, min(deadline, self.clocks.monotonic() - began)
             )
             self.observer.attempted(operation.name, code, result.seconds, None)
-            answered = True
+            self.rate_limiter.answered(operation.name)
             return result
         except PlatformError as error:
             error.seconds = min(deadline, self.clocks.monotonic() - began)
@@ -272,13 +271,14 @@ class Client:
             reason = None if isinstance(error, errors.NotAvailable) else error.reason
             code = str(error.status) if code == "none" and error.status else code
             self.observer.attempted(operation.name, code, error.seconds, reason)
-            # Any answer other than a 429 or a server error, also a refusal, shows that the account is not limited.
-            answered = not isinstance(error, errors.RateLimited | errors.TransportError | errors.ServerError)
-            if isinstance(error, errors.RateLimited):
-                limited, wait = True, error.retry_after
+            if errors.asks_to_wait(error):
+                self.rate_limiter.limited(operation.name, error.retry_after)
+            elif not isinstance(error, errors.TransportError | errors.ServerError):
+                # Any other answer, also a refusal, shows that the operation is not limited.
+                self.rate_limiter.answered(operation.name)
             raise
         finally:
-            self.rate_limiter.release(permit, limited=limited, answered=answered, wait=wait)
+            self.rate_limiter.release()
 
     async def _send(
         self, operation: Operation[T], request: httpx.Request, deadline: float, secrets: tuple[str, ...]

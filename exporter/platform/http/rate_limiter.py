@@ -1,10 +1,9 @@
-"""The request budget of one account: a token bucket, a limit of calls in flight, and the reaction to a 429.
+"""The request budget of one account: a token bucket, a limit of calls in flight, and the pauses of its operations.
 
-A 429 may concern a single resource or the whole account; the answer does not say which. So the first 429 makes the
-account *suspect*: calls are sent one at a time until an answer decides. If a call is answered, only that resource was
-limited, or the limit is over, and all calls continue. If a call for another path gets a 429, too, the account is
-limited: all calls wait as long as the platform asked (or an exponentially growing time if it did not say), and the rate
-is halved. The rate rises again with each answered call. A failed read is retried after a growing, random wait.
+An answer that asks to wait (429, 503, or 403 with `Retry-After`) pauses its operation, and halves the rate, which rises
+again with each good answer. If two operations are paused at the same time, all calls of the account wait. A pause lasts
+as long as the platform asked; without `Retry-After`, it doubles from one second to a minute. A failed read is retried
+after a growing, random wait.
 """
 
 import asyncio
@@ -18,8 +17,10 @@ from exporter.clock import Clocks
 from exporter.platform.errors import RateLimited
 
 # A longer wait in seconds that the platform asks for is shortened to this one.
-LONGEST_PAUSE = 3600.0
-# The pauses after a 429 that does not say how long to wait.
+LONGEST_WAIT = 3600.0
+# The longest pause of an operation. The answer may concern one resource alone, which waits for as long as was asked.
+LONGEST_PAUSE = 300.0
+# The pauses after an answer that does not say how long to wait.
 FIRST_GUESS = 1.0
 LONGEST_GUESS = 60.0
 BURST_SECONDS = 0.1
@@ -27,25 +28,26 @@ LOWEST_FACTOR = 1 / 16
 RECOVERY_PER_ANSWER = 0.02
 
 
-@dataclass(slots=True, eq=False)
-class Permit:
-    """The permit for one call of `path`; `suspect` means that it was granted while the account was suspect."""
+@dataclass(slots=True)
+class _Pause:
+    """The pause of an operation: until when, on the monotonic clock, and the guess of its length in seconds."""
 
-    path: str
-    suspect: bool = False
+    until: float = 0.0
+    guess: float = 0.0
 
 
 class RateLimiter:
-    """Grants permits for calls: at most `rate` a second and `max_in_flight` at once.
+    """Grants calls: at most `rate` a second and `max_in_flight` at once, and none of a paused operation.
 
     Args:
         rate: requests a second.
         max_in_flight: calls at once.
         clocks: the clocks.
         throttled: called with the seconds that a call waited.
+        random: returns a number in [0, 1); a guessed pause is between half of the guess and all of it.
 
     Attributes:
-        rate: requests a second that are granted without a 429.
+        rate: requests a second that are granted as long as no answer asks to wait.
         max_in_flight: calls at once that are granted.
     """
 
@@ -56,76 +58,66 @@ class RateLimiter:
         *,
         clocks: Clocks,
         throttled: Callable[[float], None],
+        random: Callable[[], float],
     ) -> None:
         self.rate = rate
         self.max_in_flight = max_in_flight
         self._clock = clocks.monotonic
         self._sleep = clocks.sleep
         self._throttled = throttled
+        self._random = random
         self._in_flight = asyncio.Semaphore(max_in_flight)
         # Held by the one call that waits for the next slot; the other calls queue for it.
         self._turn = asyncio.Lock()
         self._next_slot = clocks.monotonic()
         self._factor = 1.0
+        self._pauses: dict[str, _Pause] = {}
+        # Until when the whole account is paused.
         self._paused_until = clocks.monotonic()
-        self._guess = 0.0
-        self._suspect_path: str | None = None
-        self._probe: Permit | None = None
-        self._settled = asyncio.Event()
 
     @property
     def effective_rate(self) -> float:
         """The requests a second that are currently granted."""
         return self.rate * self._factor
 
-    def pause(self) -> float:
-        """Return the seconds until the account may be called again; 0 without a pause."""
-        return max(0.0, self._paused_until - self._clock())
+    def pause(self, *operations: str) -> float:
+        """Return the seconds until these operations may be called, or the account; 0 without a pause."""
+        ends = (self._pauses[name].until for name in operations if name in self._pauses)
+        return max(0.0, max((self._paused_until, *ends)) - self._clock())
 
-    async def acquire(self, path: str, until: float | None = None) -> Permit:
-        """Wait for the permit for one call of `path`.
+    async def acquire(self, operation: str, may_wait: Callable[[float], bool] = lambda _seconds: True) -> None:
+        """Wait until an operation may be called; `release` follows the call.
 
         Args:
-            path: the path of the call.
-            until: the time on the monotonic clock after which the call is useless.
+            operation: the operation's name.
+            may_wait: returns whether the call may wait for the end of a pause in so many seconds.
 
         Raises:
-            RateLimited: the account is paused beyond `until`; `retry_after` is the rest of the pause.
+            RateLimited: it may not; `retry_after` is the rest of the pause.
         """
         began = self._clock()
-        await self._in_flight.acquire()
-        permit = Permit(path)
-        try:
-            while True:
-                await self._pass_gate(permit, until)
+        while True:
+            if (left := self.pause(operation)) > 0:
+                if not may_wait(left):
+                    message = (
+                        f"calls of {operation} are paused for another {left:.0f} s, after an answer that asked to wait"
+                    )
+                    raise RateLimited(message, retry_after=left)
+                await self._sleep(left)
+                continue
+            await self._in_flight.acquire()
+            try:
                 await self._take_token()
-                # If the account was paused or became suspect during the wait, the call waits again.
-                if self.pause() <= 0 and (self._suspect_path is None or self._probe is permit):
-                    break
-                self._give_back_probe(permit)
-        except BaseException:
-            self.release(permit)
-            raise
+            except BaseException:
+                self._in_flight.release()
+                raise
+            if self.pause(operation) <= 0:
+                break
+            # It was paused while the call waited for its turn.
+            self._in_flight.release()
         waited = self._clock() - began
         if waited > 0:
             self._throttled(waited)
-        return permit
-
-    async def _pass_gate(self, permit: Permit, until: float | None) -> None:
-        while True:
-            left = self.pause()
-            if left > 0:
-                if until is not None and self._clock() + left > until:
-                    message = f"the account is paused for another {left:.0f} s after a 429"
-                    raise RateLimited(message, status=429, retry_after=left)
-                await self._sleep(left)
-            elif self._suspect_path is None or self._probe is None:
-                permit.suspect = self._suspect_path is not None
-                self._probe = permit if permit.suspect else self._probe
-                return
-            else:
-                self._settled.clear()
-                await self._settled.wait()
 
     async def _take_token(self) -> None:
         """Wait for the next slot of the rate; calls get slots in the order of their arrival."""
@@ -139,47 +131,33 @@ class RateLimiter:
             # rate. Delays longer than the burst are not made up for.
             self._next_slot = max(self._next_slot, self._clock() - BURST_SECONDS) + 1.0 / self.effective_rate
 
-    def release(
-        self, permit: Permit, *, limited: bool = False, answered: bool = False, wait: float | None = None
-    ) -> None:
-        """Give the permit back, with the result of the call.
+    def release(self) -> None:
+        """End a call, whatever came of it."""
+        self._in_flight.release()
+
+    def answered(self, operation: str) -> None:
+        """Take note of an answer that does not ask to wait, good or bad."""
+        self._factor = min(1.0, self._factor + RECOVERY_PER_ANSWER)
+        if self._pauses and operation in self._pauses and not self.pause(operation):
+            del self._pauses[operation]
+
+    def limited(self, operation: str, wait: float | None) -> None:
+        """Pause an operation whose answer asks to wait.
 
         Args:
-            permit: the permit from `acquire`.
-            limited: the platform answered 429.
-            answered: the platform gave another answer, good or bad.
-            wait: the seconds of its Retry-After, if it sent one.
+            operation: the operation's name.
+            wait: the seconds of its `Retry-After`; None if it sent none. 0 says as little as none.
         """
-        self._in_flight.release()
-        if limited:
-            self._limited(permit, wait)
-        elif answered:
-            self._factor = min(1.0, self._factor + RECOVERY_PER_ANSWER)
-            # An answer to a call that was made before the 429 proves nothing.
-            if self._suspect_path is not None and permit.suspect:
-                self._suspect_path = None
-                self._guess = 0.0
-        self._give_back_probe(permit)
-
-    def _limited(self, permit: Permit, wait: float | None) -> None:
-        if self._suspect_path is None:
-            self._suspect_path = permit.path
-            return
-        # A 429 for the same path proves nothing about the account, and a pause that is running needs no second one.
-        if permit.path == self._suspect_path or self.pause() > 0:
-            return
-        self._guess = min(LONGEST_GUESS, max(FIRST_GUESS, self._guess * 2))
-        self._factor = max(LOWEST_FACTOR, self._factor / 2)
-        # A Retry-After of 0 with repeated 429s is treated like a missing one.
-        self._paused_until = self._clock() + (wait or self._guess)
-        # After a pause the next call, for any path, is a probe.
-        self._suspect_path = ""
-
-    def _give_back_probe(self, permit: Permit) -> None:
-        # Waiting calls are woken only here, so that they keep their order.
-        if self._probe is permit:
-            self._probe = None
-            self._settled.set()
+        now, pause = self._clock(), self._pauses.setdefault(operation, _Pause())
+        if pause.until <= now:
+            self._factor = max(LOWEST_FACTOR, self._factor / 2)
+            pause.guess = min(LONGEST_GUESS, max(FIRST_GUESS, pause.guess * 2))
+            pause.until = now + pause.guess * (1 + self._random()) / 2
+        if wait:
+            pause.until = max(pause.until, now + min(LONGEST_PAUSE, wait))
+        ends = [other.until for other in self._pauses.values() if other.until > now]
+        if len(ends) > 1:
+            self._paused_until = max(ends)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +214,6 @@ def retry_after_seconds(value: str | None, now: datetime) -> float | None:
         return None
     text = value.strip()
     if text.isascii() and text.isdigit():
-        return min(LONGEST_PAUSE, float(text))
+        return min(LONGEST_WAIT, float(text))
     moment = http_date(text)
-    return None if moment is None else min(LONGEST_PAUSE, max(0.0, (moment - now).total_seconds()))
+    return None if moment is None else min(LONGEST_WAIT, max(0.0, (moment - now).total_seconds()))

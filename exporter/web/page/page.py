@@ -3,9 +3,8 @@
 import platform as python_platform
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
-
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from exporter.assets.shipped import REPOSITORY
 from exporter.explain.cause import Cause, moment
@@ -14,6 +13,9 @@ from exporter.web.page import wording
 from exporter.web.page.wording import compact, count, plural
 from exporter.web.status import Census, Json, credential_of
 from exporter.web.target_query import LONGEST_SEARCH, MOST_ROWS, ON_PAGE, UNWELL, FilterValues, State, TargetQuery
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 _CHART_WIDTH = 120
 _CHART_TOP = 3
@@ -87,8 +89,10 @@ _GLOBALS = {
 
 
 @lru_cache
-def _environment() -> Environment:
+def _environment() -> "Environment":
     """Return the templates, each of which is compiled once."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - only pages need it
+
     environment = Environment(
         loader=PackageLoader("exporter.web.page"),
         autoescape=True,

@@ -18,7 +18,7 @@ from exporter.platform.errors import BodyTooLarge, NotAvailable, NotFound, Platf
 from exporter.platform.http.client import LONG_BODY
 from exporter.platform.http.responses import ERROR_BODY_LIMIT
 from exporter.platform.operation import PAGE_LIMIT, Operation, Request
-from tests.platform.clients import Reply, answered, client_of, good, settle
+from tests.platform.clients import Reply, Script, answered, client_of, good
 from tests.platform.raw_server import Line, RawRequest, ending, raw_server, reply, saying
 from tests.waiting import until
 
@@ -46,8 +46,8 @@ async def test_the_seconds_of_an_answer_are_those_of_its_own_request() -> None:
     async with answered(slowly, attempts=2, rate=0.5) as (kit, _):
         poll = kit.client.until(2000.0)
         # The budget's one call goes to another poll, and this one waits two seconds for its turn.
-        permit = await kit.client.rate_limiter.acquire("/another")
-        kit.client.rate_limiter.release(permit, answered=True)
+        await kit.client.rate_limiter.acquire("another")
+        kit.client.rate_limiter.release()
         answer = await dns.statistics(poll, 102)
     first_wait, rest = kit.heard.waited[0], kit.clock.slept[1]
     assert (first_wait, answer.seconds) == (2.0, 4.0)
@@ -182,28 +182,33 @@ async def test_a_poll_counts_its_calls_and_their_seconds_also_when_they_fail() -
     assert (calls.number, len(platform.sent), calls.seconds, caught.value.seconds) == (3, 5, 8.5, 8.25)
 
 
-async def test_a_call_that_cannot_wait_for_the_accounts_pause_fails_without_a_request() -> None:
-    async with answered(Reply(429, "", {"Retry-After": "600"})) as (kit, platform):
-        for zone in (1, 2):
-            assert isinstance(await kit.failure(zone), RateLimited)
+async def test_a_call_that_cannot_wait_for_the_pause_of_its_operation_fails_without_a_request() -> None:
+    async with answered(Reply(429, "", {"Retry-After": "200"})) as (kit, platform):
+        assert isinstance(await kit.failure(1), RateLimited)
         with pytest.raises(RateLimited) as caught:
             await dns.statistics(kit.client.until(kit.clock.now + 60), 3)
     assert (len(platform.sent), round(caught.value.retry_after or 0, 6), str(caught.value)) == (
-        2,
-        600.0,
-        "the account is paused for another 600 s after a 429",
+        1,
+        200.0,
+        "calls of dns_statistics are paused for another 200 s, after an answer that asked to wait",
     )
-    assert len(kit.heard.attempts) == 2
+    assert len(kit.heard.attempts) == 1
 
 
-@pytest.mark.parametrize(("asked", "given_up"), [("20", 3), ("1", 0)])
+@pytest.mark.parametrize(("asked", "given_up"), [("20", 2), ("1", 0)])
 async def test_polls_that_are_told_to_wait_long_keep_half_of_the_workers_at_most(asked: str, given_up: int) -> None:
-    rested, ended = asyncio.Event(), 0
+    rested, together, ended = asyncio.Event(), asyncio.Barrier(4), 0
+
+    async def refuse(_request: httpx.Request) -> Reply:
+        await together.wait()
+        return Reply(503, "", {"Retry-After": asked})
 
     async def rest(seconds: float) -> None:
         # A wait for the budget is shorter.
         if seconds >= 1:
+            end = kit.clock.now + seconds
             await rested.wait()
+            kit.clock.now = max(kit.clock.now, end)
 
     async def poll(zone: int) -> None:
         nonlocal ended
@@ -214,40 +219,41 @@ async def test_polls_that_are_told_to_wait_long_keep_half_of_the_workers_at_most
             ended += 1
 
     def all_wait() -> bool:
-        return ended + len(kit.heard.retries) == 5
+        return ended + len(kit.heard.retries) == 4
 
-    script = [*[Reply(503, "", {"Retry-After": asked})] * 5, *[good(GOOD)] * (5 - given_up)] * 2
+    script: list[Reply | Script] = [*[refuse] * 4, *[good(GOOD)] * (4 - given_up)] * 2
     async with answered(*script, attempts=2, max_in_flight=4, sleep=rest) as (kit, platform):
         # In the second round, the places of the first are free again.
         for _ in range(2):
             ended = 0
             kit.heard.retries.clear()
-            polls = [asyncio.create_task(poll(zone)) for zone in range(5)]
+            polls = [asyncio.create_task(poll(zone)) for zone in range(4)]
             await until(all_wait)
-            assert (ended, len(kit.heard.retries)) == (given_up, 5 - given_up)
+            assert (ended, len(kit.heard.retries)) == (given_up, 4 - given_up)
             rested.set()
             await asyncio.gather(*polls)
             rested.clear()
             assert ended == given_up
-    assert len(platform.sent) == (10 - given_up) * 2
+            kit.clock.now += 30
+    assert len(platform.sent) == (8 - given_up) * 2
 
 
-@pytest.mark.parametrize(("answer", "together"), [(Reply(500), 1), (Reply(404), 2), (good(GOOD), 2)])
-async def test_after_a_limit_calls_go_one_at_a_time_until_an_answer_below_500(answer: Reply, together: int) -> None:
-    answers = asyncio.Event()
+ASKED = {"Retry-After": "9"}
 
-    async def hold(_request: httpx.Request) -> Reply:
-        await answers.wait()
-        return good(GOOD)
 
-    async with answered(Reply(429), answer, hold, max_in_flight=2) as (kit, platform):
-        for zone in (1, 2):
-            with suppress(PlatformError):
-                await dns.statistics(kit.calls, zone)
-        calls = [asyncio.create_task(dns.statistics(kit.calls, zone)) for zone in (3, 4)]
-        await until(lambda: len(platform.sent) == 2 + together)
-        # A second call that did not wait would come now.
-        await settle()
-        assert len(platform.sent) == 2 + together
-        answers.set()
-        await asyncio.gather(*calls)
+@pytest.mark.parametrize(
+    ("answer", "pause"),
+    [
+        (Reply(429, "", ASKED), 9.0),
+        (Reply(503, "", ASKED), 9.0),
+        (Reply(403, "", ASKED), 9.0),
+        (Reply(200, '{"statusCode": 429, "message": "slow down"}', ASKED), 9.0),
+        (Reply(403), 0.0),
+        (Reply(500, "", ASKED), 0.0),
+    ],
+)
+async def test_an_answer_that_asks_to_wait_pauses_its_operation_alone(answer: Reply, pause: float) -> None:
+    async with answered(answer) as (kit, _):
+        await kit.failure(1)
+        limiter = kit.client.rate_limiter
+        assert (round(limiter.pause("dns_statistics"), 6), limiter.pause("search")) == (pause, 0.0)

@@ -3,6 +3,7 @@
 import asyncio
 import heapq
 import itertools
+import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ import pytest
 
 from exporter.clock import Clocks
 from exporter.platform.errors import RateLimited
-from exporter.platform.http.rate_limiter import Permit, RateLimiter
+from exporter.platform.http.rate_limiter import RateLimiter
 from tests.platform.clients import settle
 
 WALL = 1_770_000_000.0
@@ -52,67 +53,66 @@ class Time:
 
 @dataclass
 class LimitedCalls:
-    """A budget, and the tasks that need it."""
+    """A budget, and the tasks that need it. A call's name is its operation and, after a colon, what tells it apart."""
 
     time: Time
     rate_limiter: RateLimiter
     waited: list[float]
     granted: list[tuple[float, str]] = field(default_factory=list)
-    refused: list[tuple[str, int, float]] = field(default_factory=list)
-    permits: dict[str, Permit] = field(default_factory=dict)
+    refused: list[tuple[str, float]] = field(default_factory=list)
     tasks: dict[str, asyncio.Task[None]] = field(default_factory=dict)
 
-    def ask(self, *paths: str, until: float | None = None) -> None:
-        """Request calls, each in its own task; the permits are kept until the calls are answered."""
-        for path in paths:
-            self.tasks[path] = asyncio.create_task(self._acquire(path, until))
+    def ask(self, *calls: str, longest: float = math.inf) -> None:
+        """Request calls, each in its own task, which wait no longer than this for the end of a pause."""
+        for call in calls:
+            self.tasks[call] = asyncio.create_task(self._acquire(call, longest))
 
-    async def _acquire(self, path: str, until: float | None) -> None:
+    async def _acquire(self, call: str, longest: float) -> None:
         try:
-            self.permits[path] = await self.rate_limiter.acquire(path, until)
+            await self.rate_limiter.acquire(call.partition(":")[0], lambda seconds: seconds <= longest)
         except RateLimited as paused:
-            self.refused.append((path, paused.status, round(paused.retry_after or 0, 6)))
+            self.refused.append((call, round(paused.retry_after or 0, 6)))
             return
-        self.granted.append((round(self.time.now - 1000.0, 6), path))
+        self.granted.append((round(self.time.now - 1000.0, 6), call))
 
     async def at(self, seconds: float) -> list[str]:
         """Return the calls that were granted up to this time since the beginning."""
         await self.time.pass_until(1000.0 + seconds)
-        return [path for _, path in self.granted]
+        return [call for _, call in self.granted]
 
     async def play(self, scenario: str) -> None:
         """Play a scenario: its steps are divided by `|`; a number is a time, at which these calls have been granted."""
+        limiter = self.rate_limiter
         for step in scenario.split("|"):
-            word, *paths = step.split()
-            match word, paths:
+            word, *calls = step.split()
+            match word, calls:
                 case "ask", _:
-                    self.ask(*paths)
-                case "answer", _:
-                    for path in paths:
-                        self.rate_limiter.release(self.permits.pop(path), answered=True)
-                case "lose", [path]:
-                    self.rate_limiter.release(self.permits.pop(path))
-                case "429", [path]:
-                    self.rate_limiter.release(self.permits.pop(path), limited=True)
-                case "429", [path, wait]:
-                    self.rate_limiter.release(self.permits.pop(path), limited=True, wait=float(wait))
-                case "cancel", [path]:
+                    self.ask(*calls)
+                case (("answer" | "lose"), _):
+                    for call in calls:
+                        if word == "answer":
+                            limiter.answered(call.partition(":")[0])
+                        limiter.release()
+                case "limit", [call, *wait]:
+                    limiter.limited(call.partition(":")[0], float(wait[0]) if wait else None)
+                    limiter.release()
+                case "cancel", [call]:
                     await settle()
-                    self.tasks[path].cancel()
+                    self.tasks[call].cancel()
                     await settle()
-                case "pause", [left, "rate", rate]:
-                    limiter = self.rate_limiter
-                    assert (limiter.pause(), round(limiter.effective_rate, 6)) == (float(left), float(rate))
+                case "pause", [*operations, left, "rate", rate]:
+                    found = round(limiter.pause(*operations), 6), round(limiter.effective_rate, 6)
+                    assert found == (float(left), float(rate))
                 case _:
-                    assert await self.at(float(word)) == paths, step
+                    assert await self.at(float(word)) == calls, step
 
 
 @asynccontextmanager
 async def limited_calls(rate: float = 1e9, max_in_flight: float = 1000) -> AsyncIterator[LimitedCalls]:
-    """Return a budget at the beginning of time."""
+    """Return a budget at the beginning of time; guessed pauses are as long as they can be."""
     time, waited = Time(), list[float]()
     clocks = Clocks(monotonic=lambda: time.now, sleep=time.sleep)
-    limiter = RateLimiter(rate, int(max_in_flight), clocks=clocks, throttled=waited.append)
+    limiter = RateLimiter(rate, int(max_in_flight), clocks=clocks, throttled=waited.append, random=lambda: 1.0)
     made = LimitedCalls(time, limiter, waited)
     yield made
     for task in made.tasks.values():
@@ -129,38 +129,31 @@ a call that is given up in the queue leaves its place and its turn; 10 2
 ask a b c d | 0 a | cancel b | 0.1 a c | cancel d | answer a c | ask e f | 0.31 a c e f | answer e f
 | ask g h | 1 a c e f g h
 
-one resource's limit stops no other for longer than one probe; 1e9 1000
-ask a | 0.01 a | 429 a 60 | ask b c d | 1 a b | answer b | 2 a b c d | pause 0 rate 1e9
+an operation that is limited pauses, and no other does; 100 1000
+ask a:1 | 0.01 a:1 | limit a:1 30 | ask a:2 b | 1 a:1 b | pause a 29.01 rate 50 | pause b 0 rate 50
+| 29 a:1 b | 30.1 a:1 b a:2
 
-the account's limit pauses everything after one probe, and after the pause there is one again; 100 1000
-ask a | 0.01 a | 429 a 30 | ask b c d | 1 a b | 429 b 30 | pause 30 rate 50 | 30.9 a b | 31.1 a b c
-| answer c | 32 a b c d
+two operations that are paused at once pause the account, until both may be called; 100 1000
+ask a b | 0.1 a b | limit a 10 | limit b 30 | ask a:2 b:2 c | pause c 30 rate 25 | 29 a b | 31 a b a:2 b:2 c
 
-answers to calls from before the limit prove nothing; 1e9 1000
-ask a b c | 0.01 a b c | 429 a | answer b | ask d e | 1 a b c d | answer c | 2 a b c d
+an operation whose pause is over is none of two; 100 1000
+ask a b | 0.1 a b | limit a 10 | 20 a b | limit b 30 | ask c | 21 a b c
 
-the same resource again proves nothing about the account, and an answer ends whichever limit it was; 1e9 1000
-ask a | 0 a | 429 a 10 | ask a | 1 a a | 429 a 10 | ask a | 2 a a a | 429 a 10 | pause 0 rate 1e9
-| ask a b | 5 a a a a | answer a | 6 a a a a b
+paused calls leave their places to others; 1e9 2
+ask a:1 | 0 a:1 | limit a:1 60 | ask a:2 a:3 a:4 b | 1 a:1 b
 
-limits that were met during a pause do not lengthen it; 100 1000
-ask a b c d | 1 a b c d | 429 a 5 | 429 b 5 | 429 c 5 | 429 d 5 | pause 5 rate 50
+limits that are met during a pause halve the rate no further, and a later one may be longer; 100 1000
+ask a:1 a:2 a:3 | 1 a:1 a:2 a:3 | limit a:1 5 | limit a:2 | limit a:3 9 | pause a 9 rate 50
 
-a call that has passed the gate and waits for its turn looks at the gate again; 10 1000
-ask a b c d | 0 a | 429 a | 1 a b | 429 b 20 | 20 a b | 22 a b c
+a call that waits for its turn looks at the pause again; 10 1000
+ask a:1 a:2 a:3 | 0 a:1 | limit a:1 20 | 19 a:1 | 21 a:1 a:2 a:3
 
-a probe that waits for its turn looks at the gate again, too, however short the pause is; 1 1000
-ask a b | 1 a b | 429 a | ask c | 1.5 a b | 429 b 1 | 2.4 a b | 10 a b c
-
-a probe that is lost makes room for the next; 10 1000
-ask a | 0.01 a | 429 a | ask b c d | 1 a b | lose b | 2 a b c | answer c | ask e | 3 a b c d e
-
-a probe that is cancelled while it waits makes room for the next; 10 1000
-ask a | 0.01 a | 429 a | ask b c d | cancel b | 2 a c | answer c | ask e | 3 a c d e
+one answer that asks for an hour pauses all others for five minutes; 100 1000
+ask a:1 | 0.1 a:1 | limit a:1 3600 | ask a:2 | 300 a:1 | 301 a:1 a:2
 
 the rate comes back with the answers; 100 1000
-ask a b | 0.1 a b | 429 a | 429 b | ask c | 10 a b c | answer c | pause 0 rate 52 | ask d | 11 a b c d
-| answer d | pause 0 rate 54
+ask a:1 | 0.1 a:1 | limit a:1 | ask a:2 | 10 a:1 a:2 | answer a:2 | pause 0 rate 52 | ask b | 11 a:1 a:2 b
+| answer b | pause 0 rate 54
 """
 
 
@@ -204,36 +197,35 @@ async def test_after_a_stall_calls_that_waited_pass_at_the_rate_and_not_all_at_o
         await it.at(1.1)
         before = len(it.granted)
         await it.time.stall(20.0)
-        await it.play(f"answer {' '.join(it.permits)}")
+        await it.play(f"answer {' '.join(call for _, call in it.granted)}")
         at_once = len(it.granted) - before
         assert (before, at_once, len(await it.at(22.1)) - before) == (6, 1, 6)
 
 
 async def test_a_pause_that_was_not_asked_for_grows_twofold_up_to_a_minute_and_an_answer_ends_that() -> None:
     async with limited_calls(rate=100) as it:
-        await it.play("ask first | 0.01 first | 429 first")
         pauses: list[float] = []
         for number in range(8):
-            it.ask(f"/{number}")
+            it.ask(f"a:{number}")
             await it.at(number * 100 + 99)
             # A Retry-After of 0 says as little as none.
-            await it.play(f"429 /{number} 0" if number % 2 else f"429 /{number}")
-            pauses.append(it.rate_limiter.pause())
+            await it.play(f"limit a:{number} 0" if number % 2 else f"limit a:{number}")
+            pauses.append(it.rate_limiter.pause("a"))
         await it.at(1000)
         assert (pauses, it.rate_limiter.effective_rate) == ([1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0], 100 / 16)
-        it.ask("/good")
+        it.ask("a:good")
         await it.at(1100)
-        await it.play("answer /good | ask /bad /worse")
+        await it.play("answer a:good | ask a:bad")
         await it.at(1200)
-        await it.play("429 /bad | 429 /worse")
-        assert it.rate_limiter.pause() == 1.0
+        await it.play("limit a:bad")
+        assert it.rate_limiter.pause("a") == 1.0
 
 
-async def test_a_call_that_is_of_no_use_after_the_pause_is_refused_at_once_and_leaves_its_place() -> None:
+async def test_a_call_that_may_not_wait_for_the_end_of_a_pause_is_refused_at_once_and_leaves_its_place() -> None:
     async with limited_calls(max_in_flight=2) as it:
-        await it.play("ask a b | 0.01 a b | 429 a | 429 b 30")
-        it.ask(*names(5, "/early"), until=1000.0 + 29)
+        await it.play("ask a:1 | 0.01 a:1 | limit a:1 30")
+        it.ask(*names(5, "a:early"), longest=29)
         await it.at(1)
-        assert it.refused == [(path, 429, 30.0) for path in names(5, "/early")]
-        it.ask("late", "later", until=1000.0 + 31)
-        await it.play("30.02 a b late | answer late | 30.5 a b late later")
+        assert it.refused == [(call, 30.0) for call in names(5, "a:early")]
+        it.ask("a:late", "a:later", longest=31)
+        await it.play("30.02 a:1 a:late a:later")

@@ -91,7 +91,7 @@ CASES: dict[str, Case] = {
     "500": ([Reply(500), GOOD], "server_error 0.25 None", {}),
     "503 with seconds": ([after(503, "3"), GOOD], "server_error 3.25 None", {}),
     "408": ([Reply(408), GOOD], "request_timeout 0.25 None", {}),
-    "429": ([Reply(429), GOOD], "rate_limited 0.25 None", {}),
+    "429": ([Reply(429), GOOD], "rate_limited 1.0 None", {}),
     "429 with seconds": ([after(429, "7"), GOOD], "rate_limited 7.25 None", {}),
     "429 with a date of a clock that is off": ([OTHER_CLOCK, GOOD], "rate_limited 5.25 None", {}),
     "429 in the body of a 200": ([within(429, "7"), GOOD], "rate_limited 7.25 None", {}),
@@ -109,7 +109,7 @@ CASES: dict[str, Case] = {
     ),
     # After the first wait of 0.25 s a second is left, after another 0.5 s it is not.
     "without time before the next poll": (
-        [Reply(503)], f"server_error 0.25 server_error: {FAILS} 503", {"until": 1.5}
+        [Reply(500)], f"server_error 0.25 server_error: {FAILS} 500", {"until": 1.5}
     ),
     "polled as often as an attempt may take": (
         [Reply(500), GOOD], "server_error 0.25 None", {"until": 10, "deadline": 10.0}

@@ -78,7 +78,7 @@ def busy(setup: ViewSetup) -> None:
     setup.faults = ("config.yml:3: no such key",)
     setup.ledger = LedgerView(durable=True, saves=False, fault="disk <b>full", set_aside=START - 60)
     setup.unmatched_budgets = (("main", "old-script"),)
-    setup.schedule.demand["main"] = 20.0
+    setup.schedule.accounts["main"].pace.demand = 20.0
     setup.up["other"] = False
 
 
@@ -198,16 +198,15 @@ async def test_what_the_page_says_of_a_state(set_up: Callable[[ViewSetup], objec
 
 async def test_notices_name_the_limit_that_binds_and_a_pause() -> None:
     async with view_setup() as setup:
-        setup.schedule.accounts["main"].capacity.seconds = 5.0
-        setup.schedule.demand["main"] = 1.2
-        budget = setup.schedule.accounts["main"].client.rate_limiter
-        for path in ("/one", "/two"):
-            budget.release(await budget.acquire(path), limited=True, wait=30.0)
+        account = setup.schedule.accounts["main"]
+        account.pace.seconds, account.pace.demand = 5.0, 1.2
+        for operation in ("dns_statistics", "search"):
+            account.client.rate_limiter.limited(operation, 30.0)
         text = (await shown(setup)).text
-        assert setup.view().status()["accounts"][0]["budget"] == 5.0
+        assert setup.view().status()["accounts"][0]["budget"] == 2.5
     assert "main asks for 1.2 requests/s and max_in_flight allows 0.8: its intervals are stretched." in text
     assert "1.2 of 0.8" in text
-    assert "main is not polled for 30 s: the platform answered 429." in text
+    assert "main is not polled for 30 s: the platform asked to wait." in text
 
 
 async def test_at_most_twelve_errors_are_shown_beside_a_link_to_all_and_fifty_are_in_the_api() -> None:

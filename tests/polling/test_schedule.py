@@ -4,19 +4,16 @@ import asyncio
 import json
 from collections import Counter
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
 
-from exporter.collectors import dns_statistics
 from exporter.collectors.collector import Collector, Context, Polled
 from exporter.counters.ledger import Counters, Entry
 from exporter.explain.cause import Cause
 from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, FIRST_TRIES
-from exporter.polling.poll import DuePoll
-from exporter.polling.scheduler import CAPACITY_SECONDS, WorkerPool
-from exporter.polling.timetable import FIRST_WAIT, LATEST_SLOT
+from exporter.polling.schedule import FIRST_WAIT
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.keys import API_KEY
 from exporter.sandbox.world import World
@@ -40,45 +37,18 @@ def world(zones: int = 3) -> World:
 async def test_in_the_first_round_few_targets_do_not_wait_behind_the_many_of_another_collector() -> None:
     zones = Platform(zones=range(1, 251))
     with running(zones) as platform:
-        few = {"shield_zones": {"ids": [1, 2, 3]}}
+        few = {"shield_zones": {"ids": [1, 2, 3]}, "budget": {"requests_per_second": 50, "max_in_flight": 8}}
         dns = ("discovery", "dns_statistics", "dns_record_scans")
-        async with exporter_parts(account=few, collectors=only(*dns, "shield_bot_detection"), url=platform.url):
+        only_these = only(*dns, "shield_bot_detection")
+        async with exporter_parts(account=few, collectors=only_these, url=platform.url, fault={"kind": "stall"}) as it:
+            for _ in range(15):
+                await it.turn(1)
             polled = [path for _, path in platform.seen if path.startswith(("/dnszone/", "/shield/shield-zone/"))]
     before = polled[: polled.index("/shield/shield-zone/3/bot-detection")]
     assert len(polled) > 500
-    # Evenly shared, a few polls of each of two DNS collectors come before: workers begin not quite in the order.
-    assert sum(path.startswith("/dnszone/") for path in before) < 100
+    assert sum(path.startswith("/dnszone/") for path in before) <= 100
     first = [path.rpartition("/")[2] for path in polled if path.startswith("/dnszone/")][:200]
-    assert 75 < first.count("statistics") < 125, "the two share the budget evenly"
-
-
-async def test_workers_begin_one_after_another_whatever_comes_due_at_once() -> None:
-    passes = 0
-    began: list[int] = []
-
-    async def count() -> None:
-        nonlocal passes
-        while True:
-            passes += 1
-            await asyncio.sleep(0)
-
-    async def poll(_run: DuePoll) -> None:
-        began.append(passes)
-
-    counting = asyncio.create_task(count())
-    starts = asyncio.Lock()
-    pools = [WorkerPool(8, poll, starts) for _ in range(2)]
-    for pool in pools:
-        pool.start()
-        for number in range(20):
-            zone = Target("main", "dns_zone", str(number))
-            pool.offer(DuePoll(dns_statistics.COLLECTOR, zone, 1000.0), 0.0)
-    await until(lambda: not any(pool.busy for pool in pools))
-    for pool in pools:
-        await pool.stop()
-    counting.cancel()
-    assert len(began) == 40
-    assert len(set(began)) == 40, "others had a turn between any two"
+    assert 95 < first.count("statistics") < 105, "the two share the budget evenly"
 
 
 async def test_the_duration_of_a_collector_is_that_of_its_last_poll() -> None:
@@ -100,16 +70,15 @@ async def test_a_poll_that_has_not_ended_is_not_begun_again_and_the_missed_run_i
     async with exporter_parts(account={**DNS_ONLY, "timeout": 600}, world=world()) as parts:
         parts.faults.add({"kind": "stall", "point": "start", "path": "/dnszone/102/statistics"})
         parts.clock.now += 451
-        parts.schedule.tick("dns_statistics")
-        pool = parts.schedule.pools["main"]
-        await until(lambda: len(pool.busy) == 1)
-        assert [key.target.id for key in pool.busy] == ["102"]
+        await parts.schedule.tick()
+        await until(lambda: len(parts.schedule.running) == 1)
+        assert [key.target.id for key in parts.schedule.running] == ["102"]
         await parts.renderer.render()
         before = parts.value(MISSED, collector="dns_statistics") or 0.0
         assert parts.value(MISSED, collector="search") == 0.0, "the series of each collector begins at 0"
         parts.clock.now += 451
         # Every zone is due again, and one poll of the last tick has not ended.
-        parts.schedule.tick("dns_statistics")
+        await parts.schedule.tick()
         await parts.renderer.render()
         assert parts.value(MISSED, collector="dns_statistics") == before + 1
 
@@ -216,7 +185,7 @@ async def test_configured_ids_do_not_wait_for_a_search_that_stalls() -> None:
         assert not parts.schedule.all_discovered()
         parts.clock.now += FIRST_RETRY_SECONDS
         assert parts.schedule.all_discovered()
-        parts.schedule.tick("dns_statistics")
+        await parts.schedule.tick()
         await until(lambda: was_up(parts.store, "dns_statistics", zone))
 
 
@@ -263,8 +232,8 @@ async def test_a_key_that_is_put_right_brings_names_before_anything_that_carries
         credential = parts.schedule.accounts["main"].client.credential
         async with asyncio.timeout(PATIENCE):
             while credential.is_refused():
-                await parts.turn(CAPACITY_SECONDS)
-        await parts.turn(CAPACITY_SECONDS)
+                await parts.turn(1)
+        await parts.turn(1)
         names = {name for name, _ in parts.samples("edge_target_up", account="main", collector="shield_zones")}
         assert names == {"main", "prod-shop-web", "staging-shop-web", "prod-api-gateway"}
 
@@ -291,10 +260,9 @@ async def test_a_new_zone_is_polled_while_rate_limits_are_still_being_listed() -
         parts.faults.add({"kind": "stall", "point": "start", "path_regex": "/shield/metrics/rate-limits/.*"})
         new = Target("main", "dns_zone", str(small.dns.add_zone("new.example")))
         parts.clock.now += 901
-        for name in parts.schedule.plans:
-            parts.schedule.tick(name)
+        await parts.schedule.tick()
         await until(lambda: was_up(parts.store, "dns_statistics", new) is not None)
-        assert "discovery" in {key.collector for key in parts.schedule.pools["main"].busy}
+        assert "discovery" in {key.collector for key in parts.schedule.running}
 
 
 async def test_a_zone_that_was_gone_and_came_back_is_told_of_by_whichever_collector_polls_it_first() -> None:
@@ -333,7 +301,7 @@ async def test_what_is_not_found_hides_nothing_that_other_collectors_tell() -> N
         for collector, path, family in (("shield_zones", "/shield/shield-zones", "edge_resources"), bots):
             before = parts.samples(family)
             parts.faults.add({"kind": "status", "status": 404, "path": path})
-            poll_now(parts.schedule, collector)
+            await poll_now(parts.schedule, collector)
             await parts.settle()
             assert 0.0 in parts.samples("edge_target_up", collector=collector).values()
             assert parts.samples(family) == before != {}
@@ -363,88 +331,25 @@ async def test_intervals_stretch_when_the_budget_does_not_carry_them() -> None:
         demand = parts.value("edge_api_demand_requests_per_second", account="main")
         assert demand is not None
         assert 0.19 < demand < 0.22, "40 zones each 300 s and each 600 s, and the account's own polls"
-        effective = parts.schedule.intervals.effective(plan, Target("main", "dns_zone", "101"))
-        assert effective > 300 * 2
-        assert parts.schedule.intervals.lifetime("dns_statistics", Target("main", "dns_zone", "101")) == 3 * effective
+        pace, zone = parts.schedule.accounts["main"].pace, Target("main", "dns_zone", "101")
+        assert pace.interval(plan, zone) > 300 * 2
+        assert parts.schedule.lifetime("dns_statistics", zone) == 3 * pace.interval(plan, zone)
         # Discovery is stretched to half an hour at most.
-        parts.schedule.accounts["main"].capacity.rate = 0.01
-        assert parts.schedule.intervals.effective(plan, Target("main", "dns_zone", "101")) > 300 * 20
-        discovery, account = parts.schedule.plans["discovery"], Target("main", "account", "main")
-        assert parts.schedule.intervals.effective(discovery, account) == 1800
-        assert parts.schedule.intervals.slowest("discovery") == 1800
-
-
-async def test_when_a_slow_platform_is_quick_again_nothing_waits_out_the_long_intervals() -> None:
-    async with exporter_parts(account=DNS_ONLY, world=world(zones=40)) as parts:
-        capacity = parts.schedule.accounts["main"].capacity
-        # As if every call took five minutes: eight at a time make the intervals very long.
-        capacity.seconds = 300.0
-        for _ in range(2):
-            await parts.turn(450)
-            capacity.seconds = 300.0
-        await parts.turn(CAPACITY_SECONDS)
-        kept = Target("main", "dns_zone", "102")
-        limited = {"kind": "status", "status": 429, "retry_after": 3600, "path": "/dnszone/102/statistics", "times": 1}
-        parts.faults.add(limited)
-        parts.schedule.due_times.make_due("dns_statistics", lambda target: target == kept)
-        await parts.turn(0)
-        assert max(dues(parts).values()) - parts.clock.now > 600
-        capacity.seconds = 0.01
-        await parts.turn(CAPACITY_SECONDS)
-        waits = {target: at - parts.clock.now for target, at in dues(parts).items()}
-        # What the platform asked for stands.
-        assert waits.pop(kept) > 3000
-        assert max(waits.values()) <= 450
-
-
-def dues(parts: ExporterParts) -> dict[Target, float]:
-    """Return when the statistics of each zone are polled next."""
-    found = {
-        target: parts.schedule.due_times.at("dns_statistics", target) for target in parts.registry.targets("dns_zone")
-    }
-    return {target: at for target, at in found.items() if at is not None}
-
-
-@pytest.mark.parametrize(
-    ("first", "then", "moves"),
-    [
-        # What becomes half as long brings late polls forward, whatever another account does; a little shorter does not.
-        ({"one": 4.0, "two": 1.9}, {"one": 1.0, "two": 1.0}, {"one"}),
-        ({"one": 2.0, "two": 2.0}, {"one": 1.0, "two": 1.01}, {"one"}),
-        ({"one": 4.0, "two": 1.0}, {"one": 2.1, "two": 1.0}, set()),
-    ],
-)
-async def test_polls_that_long_intervals_have_delayed_are_brought_forward(
-    first: dict[str, float], then: dict[str, float], moves: set[str]
-) -> None:
-    with running(Platform(zones=range(1, 41))) as place:
-        budget = {"requests_per_second": 10000, "max_in_flight": 8}
-        account = {"base_url": place.url, "api_key": API_KEY, "budget": budget, **DNS_ONLY}
-        more = {"accounts": [{"name": name, **account} for name in first]}
-        async with exporter_parts(more=more, world=world()) as parts:
-            intervals, stretches = parts.schedule.intervals, dict(first)
-            intervals.stretch = lambda account, *_: stretches[account]  # type: ignore[method-assign]
-            await parts.turn(450)
-            before = dues(parts)
-            stretches |= then
-            parts.clock.now += CAPACITY_SECONDS
-            parts.schedule.tick("discovery")
-            latest = {name: LATEST_SLOT * 300 * stretch for name, stretch in then.items()}
-            late = {target for target, at in before.items() if at - parts.clock.now > latest[target.account]}
-            moved = {target for target, at in dues(parts).items() if at != before[target]}
-            assert moved == {target for target in late if target.account in moves}
-            assert {target.account for target in late} >= moves
-            assert all(dues(parts)[target] - parts.clock.now <= latest[target.account] for target in moved)
+        pace.stretch = 20.0
+        assert pace.interval(plan, zone) == 300 * 20
+        assert pace.interval(parts.schedule.plans["discovery"], Target("main", "account", "main")) == 1800
+        assert parts.schedule.slowest("discovery") == 1800
 
 
 async def test_of_many_failing_targets_the_number_is_logged_when_a_minute_has_passed() -> None:
     async with exporter_parts(account=DNS_ONLY, collectors=STATISTICS, world=world(zones=30)) as parts:
         parts.faults.add({"kind": "status", "status": 400, "path_regex": "/dnszone/.*"})
-        parts.schedule.due_times.make_due("dns_statistics")
+        await poll_now(parts.schedule, "dns_statistics")
         with capture_logs() as logs:
             await parts.turn(0)
             assert Counter(line["event"] for line in logs) == {"target fails": 20}
             await parts.turn(60)
+            parts.polling.failures.sum_up()
         assert [line["targets"] for line in logs if line["event"] == "more targets fail"] == [10]
 
 
@@ -488,10 +393,10 @@ async def test_a_key_that_is_refused_is_not_offered_more_often_for_that() -> Non
 
 async def test_the_limit_that_binds_is_shown_by_its_name() -> None:
     async with exporter_parts(account={**DNS_ONLY, "budget": {"requests_per_second": 10, "max_in_flight": 8}}) as parts:
-        parts.schedule.accounts["main"].capacity.seconds = 5.0
+        parts.schedule.accounts["main"].pace.seconds = 5.0
         # A moment at which nothing is polled.
-        parts.clock.now += CAPACITY_SECONDS
-        parts.schedule.tick("discovery")
+        parts.clock.now += 1
+        await parts.schedule.tick()
         await parts.renderer.render()
         assert parts.samples("edge_api_capacity_requests_per_second", account="main") == {
             ("requests_per_second",): 10.0,
@@ -527,7 +432,7 @@ async def test_breaking_code_in_one_poll_ends_with_that_poll(breaks: str) -> Non
         assert broken is not None
         assert broken.duration < 400
         assert parts.value("edge_target_up", collector="dns_statistics", target="dns_zone/101") == 1.0
-        assert [task.get_name() for task in asyncio.all_tasks()].count("poll") == 8
+        assert parts.schedule.running == {}
 
 
 async def test_stopping_waits_neither_for_polls_that_stall_nor_for_those_that_are_queued() -> None:
@@ -535,57 +440,40 @@ async def test_stopping_waits_neither_for_polls_that_stall_nor_for_those_that_ar
     async with exporter_parts(account={**DNS_ONLY, "timeout": 600, "budget": budget}, world=world()) as parts:
         parts.faults.add({"kind": "stall", "point": "start", "path_regex": "/dnszone/.*"})
         parts.clock.now += 400
-        parts.schedule.tick("dns_statistics")
+        await parts.schedule.tick()
         await asyncio.sleep(0)
-        assert len(parts.schedule.pools["main"].busy) == 3
+        assert len(parts.schedule.running) == 1
         async with asyncio.timeout(END_SECONDS):
             await parts.schedule.stop()
-        assert parts.schedule.pools["main"].busy == set()
+        assert parts.schedule.running == {}
 
 
 async def test_results_that_wait_for_a_stopped_ledger_have_a_bound_and_all_are_published_in_the_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    class Steady(Platform):
-        def answer(self, target: str, body: bytes) -> object:
-            parts.clock.now += 0.01
-            return super().answer(target, body)
-
-    monkeypatch.setattr("exporter.polling.poll.MOST_COUNTING", 5)
-    zones = Steady(zones=range(1, 41))
-    with running(zones) as platform:
+    monkeypatch.setattr("exporter.polling.schedule.MOST_RECORDING", 5)
+    with running(Platform(zones=range(1, 41))) as platform:
         # With a fault the first round is not waited for; this one is the sandbox's, which is not asked.
         account = {**DNS_ONLY, "budget": {"requests_per_second": 10000, "max_in_flight": 2}}
         stall = {"kind": "stall"}
         async with exporter_parts(account=account, collectors=STATISTICS, url=platform.url, fault=stall) as parts:
             record, resumed = parts.ledger.record, asyncio.Event()
-            held: list[str] = []
-            room, asked = parts.schedule.memory.room, []
-            acquire = room.acquire
-
-            async def asking() -> Literal[True]:
-                asked.append(parts.clock.now)
-                return await acquire()
-
-            room.acquire = asking  # type: ignore[method-assign]
 
             async def stopped(entry: Entry) -> Counters:
-                held.append(entry.key.target.id)
                 await resumed.wait()
                 return await record(entry)
 
             parts.ledger.record = stopped  # type: ignore[method-assign]
-            # One of the five is the account's own; two more polls wait with their workers.
-            await until(lambda: len(asked) == 5 + 2)
+            await until(lambda: len(parts.registry.by_key) > 40)
             for _ in range(10):
                 parts.clock.now += 300
-                parts.schedule.tick("dns_statistics")
+                await parts.schedule.tick()
                 await asyncio.sleep(0.01)
-            assert (platform.count("/statistics"), len(held)) == (4 + 2, 5)
+            # One of them is the account's own.
+            assert (platform.count("/statistics"), len(parts.schedule.running)) == (6, 7)
             resumed.set()
             await parts.settle()
             assert len(parts.samples("edge_dns_window_queries")) == 40
-            assert {str(zone) for zone in zones.zones} <= set(held)
 
 
 async def test_a_failure_after_values_expired_without_a_poll_is_logged_as_a_beginning() -> None:

@@ -1,0 +1,133 @@
+"""How often targets are polled: the plans of the collectors, and what the budget of an account allows."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from exporter.collectors import discovery
+from exporter.collectors.collector import Collector
+from exporter.targets.target import Target
+
+if TYPE_CHECKING:
+    # It imports httpx, which `check --offline` does without.
+    from exporter.platform.http.client import Client
+
+# The cost of a poll, the duration of a call and the rate of the budget are averaged over about this many measurements.
+SMOOTHING = 0.1
+RATE_SMOOTHING = 0.01
+# Intervals are stretched until polls use this share of the budget; the rest is for retries.
+SHARE = 0.95
+STALE_INTERVALS = 3
+# The upper limit for stretching discovery. Without it, with 100,000 zones and 10 calls a second, a new zone would be
+# found hours later.
+MOST_DISCOVERY_STRETCH = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a collector is run.
+
+    Attributes:
+        interval: the configured seconds between two polls of a target.
+        stale_after: seconds after which the values of a poll expire; None for three effective intervals.
+        declared: what the collector was made of; plans with the same declaration and times are equal.
+    """
+
+    collector: Collector = field(compare=False)
+    interval: float
+    stale_after: float | None = None
+    declared: object = None
+
+    def interval_of(self, target: Target) -> float:
+        """Return the configured seconds between two polls of a target."""
+        return target.interval if target.interval is not None else self.interval
+
+
+@dataclass(slots=True, eq=False)
+class Pace:
+    """The cost of an account's polls, and by how much its budget stretches their intervals.
+
+    An interval is the longer of the configured one and the one at which the targets' polls fit into the budget: into
+    its requests a second, and into its calls at once.
+
+    Attributes:
+        rate: the requests a second that the budget allows; a rate that answers have lowered counts gradually.
+        max_in_flight: the number of calls at once.
+        seconds: the recent duration of a call in a good poll, without its waits for the budget.
+        calls: collector → the recent number of calls in one of its polls.
+        polls: collector → its polls a second at the configured intervals.
+        demand: the requests a second that the targets need at the configured intervals.
+        stretch: the factor by which intervals are longer than configured.
+    """
+
+    rate: float
+    max_in_flight: int
+    seconds: float = 0.0
+    calls: dict[str, float] = field(default_factory=dict)
+    polls: dict[str, float] = field(default_factory=dict)
+    demand: float = 0.0
+    stretch: float = 1.0
+
+    def note(self, collector: str, calls: int, seconds: float) -> None:
+        """Record the calls of a good poll, and their seconds without the waits for the budget."""
+        if not calls:
+            return
+        known = self.calls.get(collector, float(calls))
+        self.calls[collector] = known + SMOOTHING * (calls - known)
+        each = seconds / calls
+        self.seconds += (SMOOTHING if self.seconds else 1.0) * (each - self.seconds)
+
+    def cost(self, collector: str) -> float:
+        """Return the recent number of calls in a poll of a collector, at least 1."""
+        return max(1.0, self.calls.get(collector, 1.0))
+
+    def note_targets(self, plan: Plan, targets: Iterable[Target]) -> None:
+        """Record all targets of a collector in this account."""
+        # Names are looked up once.
+        lasting = [target for target in targets if plan.collector.wants(discovery.without_names(target))]
+        self.polls.pop(plan.collector.name, None)
+        if lasting:
+            self.polls[plan.collector.name] = sum(1 / plan.interval_of(target) for target in lasting)
+        self.measure(self.rate)
+
+    def measure(self, rate: float) -> None:
+        """Calculate demand and stretch again; `rate` is the requests a second that the budget grants now."""
+        self.rate += RATE_SMOOTHING * (rate - self.rate)
+        self.demand = sum(polls * self.cost(name) for name, polls in self.polls.items())
+        self.stretch = max(1.0, self.demand / (min(self.limits().values()) * SHARE))
+
+    def limits(self) -> dict[str, float]:
+        """Return the requests a second that each limit of the budget allows, by its key in the configuration.
+
+        The rate of `max_in_flight` depends on the duration of calls; before the first call it is left out.
+        """
+        limits = {"requests_per_second": self.rate}
+        if self.seconds:
+            limits["max_in_flight"] = self.max_in_flight / self.seconds
+        return limits
+
+    def interval(self, plan: Plan, target: Target) -> float:
+        """Return the effective seconds between two polls of a target."""
+        return plan.interval_of(target) * self.stretch_of(plan.collector)
+
+    def stretch_of(self, collector: Collector) -> float:
+        """Return the factor for the intervals of a collector; it is limited for discovery."""
+        return min(self.stretch, MOST_DISCOVERY_STRETCH) if collector.discovers else self.stretch
+
+    def shortest(self, plans: Mapping[str, Plan]) -> float:
+        """Return the shortest effective interval of the polls; 0 without polls. The renderer's thread asks, too."""
+        intervals = [plans[name].interval for name in list(self.polls) if name in plans]
+        return min(intervals, default=0.0) * self.stretch
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Account:
+    """An account or a database that is polled: its client and its pace."""
+
+    client: "Client"
+    pace: Pace
+
+    @classmethod
+    def of(cls, client: "Client") -> "Account":
+        """Return the account with the pace of a client's budget."""
+        return cls(client, Pace(client.rate_limiter.rate, client.rate_limiter.max_in_flight))
