@@ -4,7 +4,6 @@ import json
 import re
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -15,7 +14,7 @@ from tests.test_numbers import queries
 
 TEXT = (REPOSITORY / "docs" / "how-do-i.md").read_text(encoding="utf-8")
 CREDENTIALS = "/run/credentials/edge-exporter.service"
-SHOWN: list[dict[str, Any]] = [yaml.safe_load(each) for each in re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)]
+SHOWN = [yaml.safe_load(each) for each in re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)]
 
 
 def test_configurations_are_valid_and_links_lead_to_a_question(tmp_path: Path) -> None:

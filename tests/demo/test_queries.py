@@ -18,6 +18,8 @@ beside_prometheus = pytest.mark.real("prometheus")
 # A demo of a minute has no yesterday and no last hour. These are asked of a month of samples in
 # tests/dashboards/test_on_prometheus.py, which asks every query of the dashboards.
 NEED_HISTORY = {
+    *(("edge-overview", f"{what} by account") for what in ("DNS queries", "Script requests")),
+    ("edge-overview", "Rate-limit breaches by action"),
     ("edge-dns", "Queries a day"),
     ("edge-dns", "Queries against the same time before"),
     ("edge-scripts", "Releases"),
