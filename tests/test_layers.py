@@ -90,6 +90,11 @@ def test_a_poll_an_entry_of_the_ledger_and_a_round_are_the_boundaries_at_which_a
     assert [name for name, _ in handlers("Exception")] == rooms
 
 
+def test_nothing_waits_with_what_loses_a_cancellation_on_python_3_11() -> None:
+    calls = [(module.name, node) for module in MODULES for node in module.nodes if isinstance(node, ast.Call)]
+    assert [name for name, call in calls if ast.unparse(call.func) == "asyncio.wait_for"] == []
+
+
 def test_whoever_catches_everything_passes_it_on() -> None:
     kept = [name for name, handler in handlers("BaseException") if not isinstance(handler.body[-1], ast.Raise)]
     bare = [

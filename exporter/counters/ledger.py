@@ -260,10 +260,12 @@ class Ledger:
             if self._unsaved or self.fault:
                 patience = min(patience, max(0.0, self._next_try - self._clocks.monotonic()))
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._asked.wait(), None if patience == math.inf else patience)
+                async with asyncio.timeout(None if patience == math.inf else patience):
+                    await self._asked.wait()
             # Wait for further polls, so that one write saves all polls that end at about the same time.
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._ending.wait(), self._linger)
+                async with asyncio.timeout(self._linger):
+                    await self._ending.wait()
             is_last = self._ending.is_set()
             is_pulse = not (self._asked.is_set() or self._unsaved or self.fault)
             self._asked.clear()

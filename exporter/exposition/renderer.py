@@ -73,7 +73,9 @@ class Renderer:
         next_own = self._rendered_own + self._own_pause()
         due = min(next_own, self.store.earliest, self._rendered + self._pause if self._is_behind else math.inf)
         with suppress(TimeoutError):
-            await asyncio.wait_for(self.store.has_changed.wait(), max(0.0, due - self.monotonic()))
+            # `asyncio.wait_for` of Python 3.11 loses a cancellation that comes together with the change.
+            async with asyncio.timeout(max(0.0, due - self.monotonic())):
+                await self.store.has_changed.wait()
 
     def _own_pause(self) -> float:
         return SHORTEST_GAP if self.monotonic() < self._eager_until else LONGEST_GAP
