@@ -14,10 +14,9 @@ from tests.exporter_parts import ExporterParts, exporter_parts, only, still
 from tests.real_parts import REPOSITORY, Prometheus, Release, create_blocks, prometheus_running
 
 PAGE = REPOSITORY / "docs" / "why-numbers-differ.md"
-DAY, SCRAPE = 86400, 300
+DAY, SCRAPE, LATE = 86400, 300, 5000
 ZONE, RENAMED = "101", "102"
-LATE = 5000
-# Noon of the last day; the platform adds to the day before at six in the morning, after a scrape had failed twice.
+# Noon of the last day. The platform adds to the day before at seven in the morning; two scrapes had failed at four.
 ENDS = datetime(2026, 2, 11, 12, tzinfo=UTC).timestamp()
 ADDS, MISSED = ENDS - 5 * 3600, (ENDS - 8 * 3600, ENDS - 8 * 3600 + SCRAPE)
 SERVED = ("edge_dns_queries_total", "edge_dns_day_queries")
