@@ -17,7 +17,8 @@ WRONG = row(
     (24, 24),
     panel(
         "What stands out now",
-        "What the newest values say is wrong, without any alert rule and without waiting; at most 20 rows of a kind.",
+        "What the newest values say is wrong, without any alert and without waiting; at most 20 rows of a kind. What is"
+        " usual for a zone is what the shipped rules recorded a day and a week ago, or else the hour before.",
         "Follow the row to the page of what it is about. `act now` is protection, an account or the exporter itself;"
         " `check` may have a good reason.",
         Table(height=5, none="Nothing stands out.", sort="Urgency"),
