@@ -2,8 +2,8 @@
 
 Three rules decide when:
 
-1. The polls of a target are spread over the interval: each target has a place of its own in it, from a hash. New
-   targets are polled one after another, as fast as the budget allows.
+1. The polls of an account are spread evenly over the interval, in the order of its targets, in which they are exposed,
+   too: then little else is compressed again with what changed. New targets are polled at once, as the budget allows.
 2. After a failure a target is polled sooner: after a minute, then two, four and so on, with jitter, but never before
    the time that the platform asked for. With a refused key, or if the budget is used up, it waits for its regular poll.
 3. The interval is the longer of the configured one and the one at which the targets' polls fit into the budget.
@@ -13,9 +13,9 @@ import asyncio
 from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from hashlib import blake2b
 from operator import itemgetter
 from typing import Any
+from zlib import crc32
 
 from exporter.clock import Clocks
 from exporter.collectors import discovery
@@ -27,13 +27,13 @@ from exporter.polling.due_times import DueTimes
 from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, FirstDiscovery, tells_names, waits_for_names
 from exporter.polling.pace import STALE_INTERVALS, Account, Plan
 from exporter.targets.registry import Change, Registry
-from exporter.targets.target import DATABASE_PREFIX, Inventory, PollKey, Target
+from exporter.targets.target import DATABASE_PREFIX, Inventory, PollKey, Target, TargetKey
 from exporter.telemetry import Telemetry
 
 TICK_SECONDS = 1.0
 # The polls that may run at once beside those that call the platform: they wait for the ledger. While it is slower than
 # the platform, no further polls begin, so that memory has a bound.
-MOST_RECORDING = 500
+MOST_RECORDING = 150
 # The seconds before the first repeat of a failed poll; each further repeat waits twice as long as the one before.
 FIRST_WAIT = 60.0
 MOST_DOUBLINGS = 20
@@ -100,6 +100,8 @@ class Schedule:
         self._random = random
         self._changed = changed
         self._due = DueTimes()
+        # Collector → target → its place in the interval, from 0 to 1.
+        self._places: dict[str, dict[TargetKey, float]] = {}
         # Account → how many of its polls have no answer yet.
         self._calling: dict[str, int] = {}
         # Whether the targets are those of the plans and accounts in use; the version of the registry and the accounts
@@ -194,7 +196,7 @@ class Schedule:
                 self._due.put(entry.collector, target, now + left)
                 continue
             interval = account.pace.interval(plan, target)
-            until = self._regular(plan, target, interval, now)
+            until = self._regular(key, interval, now)
             self._due.put(entry.collector, target, until)
             missed = int((now - entry.at) // interval) + (key in self.running)
             if missed:
@@ -218,10 +220,9 @@ class Schedule:
             del self.running[key]
         self.answered(due)
 
-    def _regular(self, plan: Plan, target: Target, interval: float, now: float) -> float:
+    def _regular(self, key: PollKey, interval: float, now: float) -> float:
         """Return the first regular poll of a target that is at least half an interval away."""
-        words = f"{plan.collector.name}|{target.account}|{target.key.label}"
-        place = int.from_bytes(blake2b(words.encode(), digest_size=8).digest()) / 2**64 * interval
+        place = self._places[key.collector].get(key.target, 0.0) * interval
         return place + -(-(now + interval / 2 - place) // interval) * interval
 
     def succeeded(self, key: PollKey) -> None:
@@ -258,8 +259,12 @@ class Schedule:
             targets: dict[str, list[Target]] = {account: [] for account in self.accounts}
             for target in self._targets(plan):
                 targets[target.client_name].append(target)
+            places = self._places[name] = {}
             for account, own in targets.items():
                 self.accounts[account].pace.note_targets(plan, own)
+                # Collectors and accounts begin at different moments.
+                begin = crc32(f"{name}|{account}".encode()) / 2**32
+                places.update((one.key, (begin + number / len(own)) % 1.0) for number, one in enumerate(own))
             known = [one for own in targets.values() for one in own if not self._waits(plan, one, missing)]
             for number, target in enumerate(self._due.replace(name, known)):
                 fresh.setdefault(target.client_name, []).append((number, name, target))
