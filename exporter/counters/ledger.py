@@ -26,8 +26,6 @@ MOST_WAIT_SECONDS = 5.0
 CLOSE_SECONDS = 3.0
 # How many polls are counted, and how many continue after their commit, before the rest of the event loop has a turn.
 AT_ONCE = 50
-# A row is written whole with each poll of its target.
-LARGE_ROW_BYTES = 64 * 1024
 # For how long a counter that counts something else now is served as 0: a minute, and what the rendering may take.
 ZERO_SECONDS = 65.0
 _NOT_USABLE = "state not usable, counters do not change until it is"
@@ -147,7 +145,7 @@ class Ledger:
         self._platform_times: dict[str, PlatformTime] = {}
         # Families that count something else now, and since when they are served as 0, on the monotonic clock.
         self._zeros: dict[tuple[PollKey, str], float] = {}
-        # What was logged already: rows that are large, and families that count something else.
+        # Families that count something else, of which that was logged already.
         self._said: set[object] = set()
         self._ending = asyncio.Event()
         # Polls that wait for the commit of what was counted of them.
@@ -246,11 +244,6 @@ class Ledger:
         """
         session = self._storage.session()
         return session if session == self._session else 0
-
-    def wake(self) -> None:
-        """Check the storage now: it may be usable again."""
-        self._next_try = 0.0
-        self._asked.set()
 
     async def _run(self) -> None:
         is_last = False
@@ -414,8 +407,6 @@ class Ledger:
         else:
             self.left_out.pop(entry.key, None)
         row = StateRow(entry.name, entry.success, pack(families, entry.places))
-        if len(row.data) > LARGE_ROW_BYTES:
-            self._say_large(entry.key, families, len(row.data))
         self._unsaved[entry.key] = row
         return families
 
@@ -435,16 +426,6 @@ class Ledger:
             self._said.add(said)
             event = "counter counts something else now, it starts again at 0"
             self._say(self._log.warning, event, account=key.target.account, family=family)
-
-    def _say_large(self, key: PollKey, families: Families, size: int) -> None:
-        if key in self._said:
-            return
-        self._said.add(key)
-        longest = max(families, key=lambda name: len(families[name].series))
-        facts = {"collector": key.collector, "account": key.target.account, "target": key.target.label}
-        values = str(len(families[longest].series))
-        event = "row of the state is large, and is written whole with each poll"
-        self._say(self._log.warning, event, **facts, bytes=str(size), family=longest, label_values=values)
 
     async def _save(self) -> bool:
         """Write unsaved rows; return whether they are saved."""

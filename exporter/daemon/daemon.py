@@ -17,7 +17,6 @@ from structlog.typing import FilteringBoundLogger
 from exporter import __version__
 from exporter.blocking import blocking
 from exporter.collectors.catalogue import families
-from exporter.collectors.endpoints.names import misnamed
 from exporter.counters.ledger import RETRY_SECONDS, Ledger
 from exporter.counters.storage import MemoryStorage, StateLockedError, Storage, StorageError
 from exporter.daemon import runtime
@@ -415,8 +414,6 @@ class Daemon:
     def _warn(self, shown: Iterable[tuple[KeyPath, str]]) -> None:
         for path, message in shown:
             self._log.warning("credential is exposed", setting=written(path), reason=message)
-        for path, message in misnamed(self.settings.endpoints):
-            self._log.warning("metric is named against the conventions", setting=written(path), reason=message)
 
     def _explainer(self) -> Explainer:
         return Explainer(

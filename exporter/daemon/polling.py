@@ -97,7 +97,8 @@ class Polling:
         targets are polled at once.
         """
         schedule, former = self.schedule, self.schedule.accounts
-        plans = {name: _kept(schedule.plans.get(name), plan) for name, plan in plans.items()}
+        known = schedule.plans
+        plans = {name: known[name] if known.get(name) == plan else plan for name, plan in plans.items()}
         moved = {
             name
             for name in accounts.keys() & former.keys()
@@ -148,8 +149,3 @@ class Polling:
     def _remembered(self, collector: str, target: Target) -> tuple[float, Places]:
         row = self._ledger.remembered().get(PollKey(target.key, collector))
         return (row.success, unpack_places(row.data)) if row is not None else (0.0, ())
-
-
-def _kept(former: Plan | None, plan: Plan) -> Plan:
-    """Return the former plan if it is equal, so that its polls go on."""
-    return former if former is not None and former == plan else plan

@@ -135,10 +135,6 @@ class LedgerDriver:
         """Close the ledger."""
         self._run(self.ledger.close())
 
-    def wake(self) -> None:
-        """Let the ledger look at its storage now."""
-        self._loop.call_soon_threadsafe(self.ledger.wake)
-
     def _run(self, work: Coroutine[Any, Any, R]) -> R:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(PATIENCE)
 

@@ -149,7 +149,6 @@ async def test_without_its_state_file_a_daemon_serves_gauges_and_is_not_ready_un
             assert (ready.status_code, ready.text) == (503, f"not ready: no counter is served: {fault}\n")
             assert f"The counters cannot be saved: <bdi>{fault}</bdi>." in page.text
             obstacle.unlink()
-            running.daemon.ledger.wake()
             await until(lambda: not running.daemon.ledger.fault)
             ready = await running.client.get("/-/ready")
             assert ready.text == "not ready: no counter is served: the next polls are waited for\n"

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from exporter.collectors.collector import TargetCollector
-from exporter.collectors.endpoints.names import misnamed
 from exporter.counters.counting import digest_of
 from exporter.wiring import from_settings
 from tests.commands.shell import invoke
@@ -83,12 +82,3 @@ def test_a_counter_counts_something_else_where_more_than_its_spelling_differs(
         return digest_of(from_settings.addresses(settings)["main"], found.metrics[0].declared)
 
     assert (digest(SPELT) == digest((*SPELT[:part], spelt, *SPELT[part + 1 :]))) is is_same
-
-
-def test_names_against_the_conventions_are_warnings(tmp_path: Path) -> None:
-    metrics = "    - {name: edge_things_ms, help: H., value: A}\n    - {name: edge_things, value: A}\n"
-    loaded = load_text(tmp_path, file_of(f"{HEAD}  metrics:\n{metrics}"))
-    assert [message for _, message in misnamed(loaded.endpoints)] == [
-        "'edge_things_ms' is in ms; expected the base unit seconds, with scale",
-        "'edge_things' has no help text",
-    ]

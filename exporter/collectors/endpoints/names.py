@@ -1,11 +1,11 @@
 """Checks the names of all configured endpoints, of their targets' kinds and of their metrics."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from pydantic_core import InitErrorDetails
 
 from exporter.collectors.catalogue import CATALOGUE
-from exporter.collectors.endpoints.endpoint import KIND_LABELS, Endpoint, EndpointMetric
+from exporter.collectors.endpoints.endpoint import KIND_LABELS, Endpoint
 from exporter.collectors.endpoints.listing import LIST_SUFFIX
 from exporter.validation.faults import KeyPath, suggestion
 from exporter.validation.section import at, duplicates, refused
@@ -13,12 +13,6 @@ from exporter.validation.section import at, duplicates, refused
 # Prefixes that belong to the exporter's own metrics, its process, users' queries and Prometheus.
 _TAKEN_PREFIXES = ("edge_exporter_", "edge_target_", "edge_api_", "edge_database_", "process_", "python_", "scrape_")
 _TAKEN_NAMES = frozenset({"up", "edge_up", "edge_script_monthly_budget_dollars", "ALERTS", "ALERTS_FOR_STATE"})
-_BASE_UNITS = {
-    **dict.fromkeys(("milliseconds", "ms", "minutes", "hours", "days", "weeks"), "seconds"),
-    **dict.fromkeys(("kilobytes", "megabytes", "gigabytes", "kb", "mb", "gb", "kib", "mib", "gib", "bits"), "bytes"),
-    **dict.fromkeys(("percent", "percentage", "percents"), "ratio"),
-    "cents": "dollars",
-}
 
 
 def wrong_names(endpoints: Sequence[Endpoint]) -> Iterator[InitErrorDetails]:
@@ -79,19 +73,3 @@ def _families(endpoints: Sequence[Endpoint]) -> Iterator[InitErrorDetails]:
 def _stem(name: str) -> str:
     """Return the name of a family in OpenMetrics, where a counter has no `_total`."""
     return name.removesuffix("_total")
-
-
-def misnamed(endpoints: Iterable[Endpoint]) -> Iterator[tuple[KeyPath, str]]:
-    """Yield the path of each metric whose name breaks the conventions that promlint checks, and a message."""
-    for place, endpoint in enumerate(endpoints):
-        for number, metric in enumerate(endpoint.metrics):
-            for message in _of_metric(metric):
-                yield ("endpoints", place, "metrics", number, "name"), message
-
-
-def _of_metric(metric: EndpointMetric) -> Iterator[str]:
-    if not metric.help:
-        yield f"'{metric.name}' has no help text"
-    for word in metric.name.lower().split("_"):
-        if word in _BASE_UNITS:
-            yield f"'{metric.name}' is in {word}; expected the base unit {_BASE_UNITS[word]}, with scale"

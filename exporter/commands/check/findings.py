@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from exporter.collectors.endpoints.names import misnamed
 from exporter.commands.configuration import read_configuration
 from exporter.commands.loading import loading
 from exporter.commands.output.printing import FAULT, complain, counted, terminal_width
@@ -76,9 +75,8 @@ def _valid(settings: Settings) -> str:
 
 
 def _warnings(settings: Settings) -> list[str]:
-    """Return the warnings, a line each: exposed credentials, odd names."""
-    found = (*exposed(settings), *misnamed(settings.endpoints))
-    return [one_line(settings.place(path, message)) for path, message in found]
+    """Return the warnings, a line each: exposed credentials."""
+    return [one_line(settings.place(path, message)) for path, message in exposed(settings)]
 
 
 def _state_faults(settings: Settings) -> Iterator[Fault]:
