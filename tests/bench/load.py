@@ -79,6 +79,15 @@ def in_turn(servers: Mapping[str, Child], encoding: str, seconds: float, pause: 
     return {name: latency(each) for name, each in taken.items()}
 
 
+def repeatedly(scraper: Scraper, seconds: float, pause: float) -> Latency:
+    """Scrape one server for a number of seconds, with pauses."""
+    taken, until = [], time.monotonic() + seconds
+    while time.monotonic() < until:
+        taken.append(scraper.scrape()[0])
+        time.sleep(pause)
+    return latency(taken)
+
+
 def crowd(url: str, encoding: str) -> tuple[float, float, float]:
     """Scrape with eight clients at once; return the median and 99th percentile in milliseconds, and scrapes a second.
 

@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Generic, ParamSpec
 
 import httpx
 from isal import igzip
@@ -14,21 +15,22 @@ from tests.bench.process import PATIENCE, Child, get, nginx, own, started
 from tests.ports import free_port
 
 EXPORTER = "exporter"
+Served = ParamSpec("Served")
 
 
 @dataclass(frozen=True, slots=True)
-class Peer:
+class Peer(Generic[Served]):
     """A program that is measured in comparison.
 
     Attributes:
         program: the program that must be installed; empty if none is needed.
-        serve: serves the file `metrics` of a folder.
+        serve: runs it; those of `PEERS` serve the file `metrics` of a folder.
         most: the highest number of series that it can serve on such a machine.
     """
 
     name: str
     program: str
-    serve: Callable[[Path], AbstractContextManager[Child]]
+    serve: Callable[Served, AbstractContextManager[Child]]
     most: int = 10**9
 
     @property
@@ -37,14 +39,14 @@ class Peer:
         return not self.program or shutil.which(self.program) is not None
 
 
-def _serving(*command: object) -> AbstractContextManager[Child]:
+def serving(*command: object) -> AbstractContextManager[Child]:
     """Run a command that serves `/metrics` on a port of the loopback, which is written in the place of `PORT`."""
     port = str(free_port())
     return started([str(word).replace("PORT", port) for word in command], f"http://127.0.0.1:{port}", "/metrics")
 
 
 def _client(folder: Path) -> AbstractContextManager[Child]:
-    return _serving(*own("tests.bench.client", "PORT", folder / "metrics"))
+    return serving(*own("tests.bench.client", "PORT", folder / "metrics"))
 
 
 def _nginx(folder: Path) -> AbstractContextManager[Child]:
@@ -54,7 +56,7 @@ def _nginx(folder: Path) -> AbstractContextManager[Child]:
 
 @contextmanager
 def _pushgateway(folder: Path) -> Iterator[Child]:
-    with _serving("prometheus-pushgateway", "--web.listen-address=127.0.0.1:PORT") as child:
+    with serving("prometheus-pushgateway", "--web.listen-address=127.0.0.1:PORT") as child:
         text = (folder / "metrics").read_bytes()
         httpx.put(f"{child.url}/metrics/job/bench", content=text, timeout=PATIENCE).raise_for_status()
         yield child
@@ -63,11 +65,11 @@ def _pushgateway(folder: Path) -> Iterator[Child]:
 def _node_exporter(folder: Path) -> AbstractContextManager[Child]:
     (folder / "metrics").rename(folder / "series.prom")
     textfile = ("--collector.disable-defaults", "--collector.textfile", f"--collector.textfile.directory={folder}")
-    return _serving("prometheus-node-exporter", "--web.listen-address=127.0.0.1:PORT", *textfile)
+    return serving("prometheus-node-exporter", "--web.listen-address=127.0.0.1:PORT", *textfile)
 
 
 NGINX = Peer("nginx, ready file", "nginx", _nginx)
-PEERS = (
+PEERS: tuple[Peer[[Path]], ...] = (
     NGINX,
     # A scrape takes them seconds.
     Peer("pushgateway", "prometheus-pushgateway", _pushgateway, most=500_000),
@@ -78,7 +80,7 @@ PEERS = (
 
 
 @contextmanager
-def beside(subject: Child, peers: Sequence[Peer] = (NGINX,)) -> Iterator[dict[str, Child]]:
+def beside(subject: Child, peers: Sequence[Peer[[Path]]] = (NGINX,)) -> Iterator[dict[str, Child]]:
     """Return an exporter, and the installed peers with the series of its zones.
 
     Beside an nginx alone, delays of both are the machine's.

@@ -22,7 +22,7 @@ MIB = 2**20
 _TICKS = os.sysconf("SC_CLK_TCK")
 _NGINX = """
 daemon off; master_process off; pid {folder}/nginx.pid; error_log {folder}/nginx.log;
-events {{ worker_connections 512; }}
+events {{ worker_connections 2048; }}
 http {{
   access_log off; sendfile on; keepalive_requests 100000000; types {{ }}
   client_body_temp_path {folder}; proxy_temp_path {folder}; fastcgi_temp_path {folder};
