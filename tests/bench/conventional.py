@@ -5,7 +5,6 @@ imports nothing of the project: that would be part of its memory.
 """
 
 import sys
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -37,7 +36,7 @@ def show(zone: str, answer: dict[str, Any]) -> None:
     SUCCESS.labels(zone).set_to_current_time()
 
 
-def poll(platform: str, zones: Sequence[int]) -> None:
+def poll(platform: str, zones: range) -> None:
     """Poll zones one after another, without end."""
     with httpx.Client(base_url=platform, headers={"AccessKey": "key"}) as client:
         while True:
