@@ -472,8 +472,9 @@ async def test_results_that_wait_for_a_stopped_ledger_have_a_bound_and_all_are_p
                 parts.clock.now += 300
                 await parts.schedule.tick()
                 await asyncio.sleep(0.01)
-            # One of them is the account's own.
-            assert (platform.count("/statistics"), len(parts.schedule.running)) == (6, 7)
+            # One of them may be the account's own.
+            assert len(parts.schedule.running) == 7
+            assert platform.count("/statistics") in {6, 7}
             resumed.set()
             await parts.settle()
             assert len(parts.samples("edge_dns_window_queries")) == 40

@@ -133,7 +133,7 @@ PLANTS: Mapping[str, tuple[str, Plant]] = {
         "polling.poll:Poller._is_in_force",
         lambda _: lambda *_args: True,
     ),
-    "keep the client of another address": ("daemon.accounts:_of_client", lambda _: lambda _configured: None),
+    "let the ticks end": ("polling.schedule:Schedule.tick", lambda _: AsyncMock()),
     "take no further targets": (
         "polling.schedule:Schedule._take_targets",
         _twice,

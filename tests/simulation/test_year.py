@@ -22,6 +22,7 @@ from unittest.mock import patch
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
+from hypothesis.errors import Flaky
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 from structlog.testing import capture_logs
 
@@ -323,5 +324,6 @@ def test_a_year_in_a_minute() -> None:
 @pytest.mark.skipif("PLANTED" not in os.environ, reason="make simulate PLANTED=all")
 @pytest.mark.parametrize("name", [name for name in PLANTS if os.environ.get("PLANTED") in ("all", name)])
 def test_a_planted_fault_is_found(name: str) -> None:
-    with planted(name), pytest.raises((AssertionError, KeyError, RuntimeError)):
+    # A fault that depends on what was before it does not come again when Hypothesis repeats the example.
+    with planted(name), pytest.raises((AssertionError, KeyError, RuntimeError, Flaky)):
         simulate(100)
