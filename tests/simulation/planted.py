@@ -129,9 +129,9 @@ PLANTS: Mapping[str, tuple[str, Plant]] = {
     "let a counter fall with its day": ("counters.series:DaySeries.count", _with_the_latest),
     "leave a task behind": ("daemon.daemon:Daemon.stop", _leaving_a_task),
     "leave a zone out of service discovery": ("web.app:discover", _without_the_last),
-    "publish what is not in force any more": (
-        "polling.poll:Poller._is_in_force",
-        lambda _: lambda *_args: True,
+    "ask with another key": (
+        "platform.http.client:Credential.header",
+        lambda _: AsyncMock(return_value=("another", "AccessKey", "another")),
     ),
     "let the ticks end": ("polling.schedule:Schedule.tick", lambda _: AsyncMock()),
     "take no further targets": (
