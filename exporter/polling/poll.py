@@ -61,8 +61,11 @@ class Poller:
         self.telemetry.duration.labels(name).set(seconds)
         now = polled.date or self.clocks.utc()
         ending = [self._end(due, outcome, now, seconds) for outcome in polled.outcomes]
-        # Most polls are of one target, for which another task would be in vain.
-        await (asyncio.gather(*ending) if len(ending) > 1 else ending[0] if ending else asyncio.sleep(0))
+        if len(ending) == 1:
+            # Most polls are of one target, for which another task would be in vain.
+            await ending[0]
+        else:
+            await asyncio.gather(*ending)
 
     async def _fetch(self, due: DuePoll) -> Polled:
         """Make the calls of a poll, and measure the answer; an error of the platform is part of the result."""

@@ -21,7 +21,7 @@ from exporter.clock import Clocks
 from exporter.collectors import discovery
 from exporter.collectors.collector import Collector, Polled
 from exporter.log import logger
-from exporter.platform.errors import PlatformError, RateLimited, asks_to_wait
+from exporter.platform.errors import PlatformError, asks_to_wait
 from exporter.polling import ticks
 from exporter.polling.due_times import DueTimes
 from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, FirstDiscovery, tells_names, waits_for_names
@@ -74,7 +74,6 @@ class Schedule:
         accounts: the accounts and databases, by their targets' `client_name`.
         last_tick: when a tick last began, on the monotonic clock.
         running: the polls that run; at most one for each target and collector.
-        failures: how often in a row the polls of a target by a collector have failed; a success removes the entry.
         durations: collector → duration of its last poll in seconds.
         gone: the targets that no longer exist, as their own answers have said.
     """
@@ -91,7 +90,6 @@ class Schedule:
         self.accounts: Mapping[str, Account] = {}
         self.last_tick = clocks.monotonic()
         self.running: dict[PollKey, DuePoll] = {}
-        self.failures: dict[PollKey, int] = {}
         self.durations: dict[str, float] = {}
         self.gone: set[Target] = set()
         self._registry = registry
@@ -102,6 +100,8 @@ class Schedule:
         self._due = DueTimes()
         # Collector → target → its place in the interval, from 0 to 1.
         self._places: dict[str, dict[TargetKey, float]] = {}
+        # How often in a row the polls of a target by a collector have failed; a success removes the entry.
+        self._failures: dict[PollKey, int] = {}
         # Account → how many of its polls have no answer yet.
         self._calling: dict[str, int] = {}
         # Whether the targets are those of the plans and accounts in use; the version of the registry and the accounts
@@ -136,15 +136,23 @@ class Schedule:
                 if self._due.find(key) is not None:
                     self._due.put(key.collector, due.target, now)
         self._await_names()
-        for name, plan in plans.items():
+        for name in plans:
             # The series starts at 0, so that its first event is an increase.
             self._telemetry.missed.labels(name)
-            for entry in list(self._due.of(name).values()):
-                account = entry.target.client_name
-                # Where discovery is off, a reload looks up the names again.
-                is_lacking = account in unnamed or discovery.NAMES in entry.target.watched
-                if account in renewed or (tells_names(plan.collector) and is_lacking):
-                    self._due.put(name, entry.target, now)
+
+        def starts_again(plan: Plan, target: Target) -> bool:
+            # Where discovery is off, a reload looks up the names again.
+            is_lacking = target.client_name in unnamed or discovery.NAMES in target.watched
+            return target.client_name in renewed or (tells_names(plan.collector) and is_lacking)
+
+        self._make_due(starts_again)
+
+    def _make_due(self, wanted: Callable[[Plan, Target], bool]) -> None:
+        """Make the targets of plans due now that are wanted."""
+        now = self._clocks.monotonic()
+        for name, plan in self.plans.items():
+            for target in [entry.target for entry in self._due.of(name).values() if wanted(plan, entry.target)]:
+                self._due.put(name, target, now)
 
     def is_in_force(self, due: DuePoll) -> bool:
         """Return whether the plan and the account with which a poll began are still those in use."""
@@ -227,7 +235,7 @@ class Schedule:
 
     def succeeded(self, key: PollKey) -> None:
         """Record that a poll has succeeded."""
-        self.failures.pop(key, None)
+        self._failures.pop(key, None)
 
     def failed(self, collector: Collector, target: Target, error: PlatformError) -> None:
         """Poll a target again soon after a failure, but not earlier than the platform asked."""
@@ -238,10 +246,10 @@ class Schedule:
         now, at = self._clocks.monotonic(), entry.at
         # A refused key is not tried more often; after a change of the key all targets are polled at once.
         if account.pace.stretch <= 1.0 and not account.client.credential.is_refused():
-            failures = self.failures[key] = self.failures.get(key, 0) + 1
+            failures = self._failures[key] = self._failures.get(key, 0) + 1
             wait = FIRST_WAIT * 2.0 ** min(failures - 1, MOST_DOUBLINGS)
             at = min(at, now + wait * (1 + self._random()) / 2)
-        if asks_to_wait(error) or isinstance(error, RateLimited):
+        if asks_to_wait(error):
             at = max(at, now + (error.retry_after or 0.0))
         if at != entry.at:
             self._due.put(entry.collector, entry.target, at)
@@ -252,10 +260,10 @@ class Schedule:
         missing = self._first_discovery.missing()
         if self._is_taken and self._taken_from == (self._registry.version, missing):
             return
-        plans, self._taken_from = self.plans, (self._registry.version, missing)
+        self._taken_from = self._registry.version, missing
         # Account → new targets, with their number among the new ones of their collector.
         fresh: dict[str, list[tuple[int, str, Target]]] = {}
-        for name, plan in plans.items():
+        for name, plan in self.plans.items():
             targets: dict[str, list[Target]] = {account: [] for account in self.accounts}
             for target in self._targets(plan):
                 targets[target.client_name].append(target)
@@ -277,8 +285,8 @@ class Schedule:
                 # What the budget allows before the next tick is due at once.
                 self._due.put(name, target, now + ahead // TICK_SECONDS * TICK_SECONDS)
                 ahead += pace.cost(name) / pace.rate
-        for key in [key for key in self.failures if self._due.find(key) is None]:
-            del self.failures[key]
+        for key in [key for key in self._failures if self._due.find(key) is None]:
+            del self._failures[key]
 
     def _waits(self, plan: Plan, target: Target, missing: Collection[str]) -> bool:
         """Return whether a target is not polled yet, because a first discovery will tell its name."""
@@ -297,10 +305,7 @@ class Schedule:
                 self._log.info("key has changed, polling at once", account=name)
                 self._first_discovery.forget(name)
                 self._await_names()
-                for collector in self.plans:
-                    own = [one.target for one in self._due.of(collector).values() if one.target.client_name == name]
-                    for target in own:
-                        self._due.put(collector, target, self._clocks.monotonic())
+                self._make_due(partial(_is_of, name))
 
     def _measure(self) -> None:
         """Measure what the budgets allow."""
@@ -382,3 +387,7 @@ class Schedule:
     def polled(self) -> set[PollKey]:
         """Return the polled targets, once for each of their collectors."""
         return {PollKey(one.key, name) for name, plan in self.plans.items() for one in self._targets(plan)}
+
+
+def _is_of(account: str, _plan: Plan, target: Target) -> bool:
+    return target.client_name == account
