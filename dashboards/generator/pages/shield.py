@@ -153,6 +153,12 @@ _NOW = row(
     ),
 )
 
+_OF_LIMIT = (
+    replace(columns.ACCOUNT, width=90),
+    replace(columns.SHIELD_ZONE, hidden=True),
+    columns.PULL_ZONE,
+    Column("Rate limit", label="rate_limit"),
+)
 _BREACHES = row(
     "Rate limits",
     (12, 12, 12, 12),
@@ -163,10 +169,7 @@ _BREACHES = row(
         "The limit at the top with a full bar is the one that is attacked, or too low. Look at the zone's logs"
         " for who breaches; leave it, or raise the limit if they are yours.",
         Table(sort="Blocked", none="No rate limit has blocked anything."),
-        replace(columns.ACCOUNT, width=90),
-        replace(columns.SHIELD_ZONE, hidden=True),
-        columns.PULL_ZONE,
-        Column("Rate limit", label="rate_limit"),
+        *_OF_LIMIT,
         Column("Blocked", Query(with_pull_zone(_MOST_BLOCKED), step=_STEP), decimals=0, width=170, bar=True),
         Column("Last hour", LIMITS.among(_BLOCKED_HOUR, _MOST_BLOCKED), decimals=0, width=110),
         Column("28 days", LIMITS.among(_BLOCKED_WINDOW, _MOST_BLOCKED), decimals=0, width=90),
@@ -178,10 +181,7 @@ _BREACHES = row(
         "Over 100 % and growing in the last hour: it happens now. Look at the zone's logs for who breaches;"
         " block them, or raise the limit if they are yours.",
         Table(sort="Of usual", none="No rate limit was breached in 28 days."),
-        replace(columns.ACCOUNT, width=90),
-        replace(columns.SHIELD_ZONE, hidden=True),
-        columns.PULL_ZONE,
-        Column("Rate limit", label="rate_limit"),
+        *_OF_LIMIT,
         columns.share("Of usual", Query(with_pull_zone(_MOST_AGAINST_USUAL), step=_STEP), width=96),
         Column("Today", LIMITS.among(_LIMIT_TODAY, _MOST_AGAINST_USUAL), width=72),
         Column(
