@@ -8,7 +8,7 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -433,42 +433,36 @@ async def test_a_daemon_that_has_the_process_to_itself_keeps_the_collector_from_
         assert gc.get_threshold() == (runtime.YOUNG_OBJECTS, thresholds[1], runtime.OLDEST_ROUNDS)
 
 
-async def test_renamed_scripts_of_one_name_keep_its_budget_over_a_restart_and_one_without_a_script_is_reported(
+async def test_a_budget_is_that_of_all_scripts_of_its_name_or_of_an_id_and_one_without_a_script_is_reported(
     configured: ConfiguredSandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("exporter.daemon.daemon.BUDGETS_EVERY_SECONDS", 0.01)
-    script_id = next(iter(configured.world.scripts.scripts))
-    name = configured.world.scripts.scripts.name(script_id)
-    both = (script_id, configured.world.scripts.add_script(name))
-    budgets = f"scripts: {{{{monthly_budget_dollars: {{{{{name}: 20, gone: 5}}}}}}}}\n    budget:"
+    scripts = configured.world.scripts
+    first = next(iter(scripts.scripts))
+    name, by_id = scripts.scripts.name(first), scripts.add_script("by-id")
+    both = (first, scripts.add_script(name))
+    budgets = f"scripts: {{{{monthly_budget_dollars: {{{{{name}: 20, {by_id}: 7, gone: 5}}}}}}}}\n    budget:"
     configured.write(FILE.replace("budget:", budgets))
     family, unmatched = "edge_script_monthly_budget_dollars", "edge_exporter_script_budget_unmatched"
 
-    async def until_budget_of(daemon: Daemon, client: httpx.AsyncClient, name: str) -> None:
+    async def until_budgets(daemon: Daemon, client: httpx.AsyncClient, expected: Mapping[str, float]) -> None:
         async with asyncio.timeout(PATIENCE):
-            while set(await scraped(daemon, client, family)) != {_budget(one, name) for one in both}:
+            while await scraped(daemon, client, family) != expected:
                 pass
 
     with capture_logs() as log:
         async with configured.daemon() as (daemon, client):
-            await scraped(daemon, client, "edge_script_info")
-            await until_budget_of(daemon, client, name)
-            assert await scraped(daemon, client, unmatched) == {
-                f'{unmatched}{{account="main",script="{name}"}}': 0,
-                f'{unmatched}{{account="main",script="gone"}}': 1,
-            }
+            await until_budgets(daemon, client, {_budget(by_id, "by-id"): 7} | {_budget(one, name): 20 for one in both})
+            found = {name: 0, str(by_id): 0, "gone": 1}
+            expected = {f'{unmatched}{{account="main",script="{script}"}}': count for script, count in found.items()}
+            assert await scraped(daemon, client, unmatched) == expected
             assert "no script has that name or id" in (await client.get("/")).text
-            await flushed(daemon.ledger)
-            for one in both:
-                configured.world.scripts.rename_script(one, "another")
+            for one in (*both, by_id):
+                scripts.rename_script(one, "another")
             await poll_now(daemon.schedule, "scripts")
-            await until_budget_of(daemon, client, "another")
-            await flushed(daemon.ledger)
-    assert [line["script"] for line in log if line["event"] == "monthly budget belongs to no script"] == ["gone"]
-    async with configured.daemon() as (daemon, client):
-        await scraped(daemon, client, "edge_script_info")
-        await until_budget_of(daemon, client, "another")
-        assert (await scraped(daemon, client, unmatched))[f'{unmatched}{{account="main",script="{name}"}}'] == 0
+            await until_budgets(daemon, client, {_budget(by_id, "another"): 7})
+    missing = [line["script"] for line in log if line["event"] == "monthly budget belongs to no script"]
+    assert missing == ["gone", name]
 
 
 def _budget(script_id: int, name: str) -> str:

@@ -14,7 +14,7 @@ from exporter.polling.failure_log import FailureLog
 from exporter.polling.pace import Account, Plan
 from exporter.polling.poll import Poller
 from exporter.polling.schedule import Schedule
-from exporter.polling.script_budgets import BUDGET_ROWS, ConfiguredBudgets, ScriptBudgets
+from exporter.polling.script_budgets import ConfiguredBudgets, ScriptBudgets
 from exporter.settings.model import Settings
 from exporter.targets.registry import Change, Registry
 from exporter.targets.sharding import Shard
@@ -65,7 +65,7 @@ class Polling:
         self.failures = FailureLog(clocks.monotonic)
         self.poller = Poller(self.schedule, self.registry, self.store, ledger, telemetry, clocks, self.failures)
         self.accounts = Accounts(telemetry, ledger, self.registry, clocks.monotonic, make_client)
-        self.budgets = ScriptBudgets(telemetry, ledger, self.registry, clocks)
+        self.budgets = ScriptBudgets(telemetry, self.registry)
         self._retention = settings.state.retention
         self._take_in()
         self.replace(settings, self.accounts.build(settings), from_settings.plans(settings))
@@ -76,7 +76,7 @@ class Polling:
     def _take_in(self) -> None:
         """Take in the names and lists of targets from rows of an earlier run, or of another exporter."""
         rows = self._ledger.remembered()
-        names = {key.target: row.name for key, row in rows.items() if row.name and key.collector != BUDGET_ROWS}
+        names = {key.target: row.name for key, row in rows.items() if row.name}
         self.registry.remember(names)
         for place, packed in lists(rows).items():
             self.registry.directory.restore(place, packed)
@@ -134,8 +134,6 @@ class Polling:
         """Delete the counters of targets that have not been polled for longer than their retention."""
         limit = self._clocks.wall() - self._retention
         polled = self.schedule.polled()
-        # The name of a script's budget is kept for as long as the script's counters.
-        polled |= {PollKey(key.target, BUDGET_ROWS) for key in polled if key.collector == "scripts"}
         rows = list(self._ledger.remembered().items())
         self._ledger.forget([key for key, row in rows if row.success < limit and key not in polled])
 

@@ -101,7 +101,7 @@ class ScriptsSettings(Section):
     monthly_budget_dollars: Mapping[Text, Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]] = Field(
         default_factory=dict,
         description="A script's name or id, and its budget for a month: of each script of the name, where several have "
-        "it. A renamed script keeps its budget.",
+        "it. An id stays when the script is renamed.",
     )
 
 

@@ -11,7 +11,6 @@ from structlog.testing import capture_logs
 
 from exporter.collectors.catalogue import CATALOGUE, families
 from exporter.metric import Kind
-from exporter.polling.script_budgets import BUDGET_ROWS
 from tests.counters.sandboxed_daemons import RunningDaemon, SandboxedDaemons
 from tests.waiting import until
 
@@ -110,7 +109,6 @@ async def test_a_removed_zone_that_comes_back_goes_on_and_begins_anew_after_its_
             remembered = {key.target.label for key in running.daemon.ledger.remembered()}
             assert ("dns_zone/101" in remembered) is (served > 0)
             assert "dns_zone/102" in remembered
-            assert BUDGET_ROWS in {key.collector for key in running.daemon.ledger.remembered()}
             dns.add_zone(name, 101)
             dns.add_queries(101, 7 + 5)
             await running.poll("discovery")

@@ -100,7 +100,7 @@ def test_changes_are_reported_in_the_first_minutes_and_a_restart_of_the_exporter
         sandbox = Served(started.read_addresses()["sandbox"])
         script = sandbox.get("/sandbox/world").json()["scripts"]["first"][0]
         config, state = tmp_path / "config.yml", tmp_path / "state.db"
-        settings = {"url": sandbox.url, "key": keys.API_KEY, "port": port, "state": state, "script": script["name"]}
+        settings = {"url": sandbox.url, "key": keys.API_KEY, "port": port, "state": state, "script": script["id"]}
         config.write_text(CONFIG.format(**settings))
         named = f'edge_script_monthly_budget_dollars{{script_id="{script["id"]}",script="renamed"}}'
 
