@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
-from pydantic_core import InitErrorDetails
 
 from exporter.collectors.collector import Collector, Context, Outcome, Polled, finite
 from exporter.metric import Family, FamilyInfo, Kind, LabelValues, Sample, label_value
@@ -15,7 +14,7 @@ from exporter.platform.api.database import Cell, Rows
 from exporter.platform.errors import BadAnswer, Forbidden, NotFound, PlatformError, Rejected, StatementError, WrongShape
 from exporter.platform.operation import Operation
 from exporter.targets.target import Target
-from exporter.validation.section import Section, at, duplicates, expected, items, refused
+from exporter.validation.section import Conflict, Section, duplicates, expected, items, refused
 from exporter.validation.types import OptionalInterval, Text, parse_label_name
 
 QUERY_PREFIX = "edge_database_"
@@ -120,13 +119,13 @@ class SqlQuery(Section):
     max_rows: int = Field(default=1000, ge=1, le=1_000_000, description="A query that returns more rows fails.")
 
     @classmethod
-    def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
+    def cross_check(cls, raw: Mapping[str, object]) -> Iterator[Conflict]:
         """Require that each column has one use."""
         labels = [label for label in items(raw.get("labels")) if isinstance(label, str)]
         yield from duplicates((("labels", place), label) for place, label in enumerate(labels))
         for place, label in enumerate(labels):
             if label == raw.get("value", "value"):
-                yield at(("labels", place), refused(f"'{label}' is the value's column, which cannot also be a label"))
+                yield ("labels", place), f"'{label}' is the value's column, which cannot also be a label"
 
     @property
     def info(self) -> FamilyInfo:

@@ -85,7 +85,7 @@ class Explainer:
         return (selection for kind in kinds for selection in self.registry.selections(kind))
 
     def _not_asked_for(self, words: str, *path: str | int) -> Finding:
-        return Finding(Cause.NOT_ASKED_FOR, self.settings().place(path, words))
+        return Finding(Cause.NOT_ASKED_FOR, str(self.settings().fault(path, words)))
 
     def _disabled(self, collector: Collector) -> Finding | None:
         if self.settings().collector_settings()[collector.section].enabled:

@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 from urllib.parse import unquote, urlunsplit
 
-from pydantic import BeforeValidator, Field, SecretStr, model_validator
-from pydantic_core import InitErrorDetails, PydanticCustomError
+from pydantic import BeforeValidator, Field, PlainValidator, SecretStr, model_validator
 
 from exporter.collectors.database import SqlQuery
 from exporter.foreign.regular_file import check_regular, read_regular, unreadable
@@ -15,17 +15,18 @@ from exporter.settings.flag import API_KEY_FILE, AUTH, BASE_URL
 from exporter.targets.target import DATABASE_PREFIX
 from exporter.validation.faults import Place
 from exporter.validation.secrets import Secret, SecretFile, one_of, stored_secret
-from exporter.validation.section import Section, at, duplicates, expected, refuse_any, refused
+from exporter.validation.section import Conflict, Section, duplicates, expected, refused
 from exporter.validation.types import (
     LARGEST_ID,
     BaseUrl,
-    FilePath,
     Identifier,
+    Metavar,
     PatternField,
     ProxyUrl,
     ReadableFile,
     Text,
     Timeout,
+    parse_path,
     split_url,
 )
 
@@ -34,8 +35,20 @@ _EXAMPLE = "libsql://abc.lite.example.net"
 _DATABASE_NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_.-]*")
 
 
-def ids_of(path: Path) -> tuple[int, ...]:
+@dataclass(frozen=True, slots=True)
+class _Ids:
+    """The ids of a file when the settings were loaded."""
+
+    path: Path
+    ids: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+
+def _read_ids(value: object) -> _Ids:
     """Read a file with one id in each line; blank lines and the rest of a line after `#` are ignored."""
+    path = parse_path(value)
     try:
         lines = re.split(r"\r\n?|\n", read_regular(path).decode("utf-8-sig"))
     except OSError as error:
@@ -49,7 +62,10 @@ def ids_of(path: Path) -> tuple[int, ...]:
             ids[int(text)] = None
         elif text:
             raise refused(f"found {text[:60]!r}, expected a whole number from 1", Place(str(path), number))
-    return tuple(ids)
+    return _Ids(path, tuple(ids))
+
+
+IdsFile = Annotated[_Ids, PlainValidator(_read_ids)]
 
 
 class BudgetSettings(Section):
@@ -66,7 +82,9 @@ class DnsZonesSettings(Section):
 
     discover: bool = Field(default=True, description="Find zones by the platform's search.")
     ids: tuple[Identifier, ...] = Field(default=(), description="Zones that are polled, discovered or not.")
-    ids_file: FilePath = Field(default=None, description="A file of ids, one in each line; '#' starts a comment.")
+    ids_file: Annotated[IdsFile | None, Metavar("FILE")] = Field(
+        default=None, description="A file of ids, one in each line; '#' starts a comment."
+    )
     include: tuple[PatternField, ...] = Field(
         default=(), description="Discover only zones whose domain contains a match of one of these patterns."
     )
@@ -74,20 +92,9 @@ class DnsZonesSettings(Section):
         default=(), description="Discover no zones whose domain contains a match of one of these."
     )
 
-    _ids_of_file: tuple[int, ...] = ()
-
-    @model_validator(mode="after")
-    def _read_the_file(self) -> Self:
-        if self.ids_file is not None:
-            try:
-                self._ids_of_file = ids_of(self.ids_file)
-            except PydanticCustomError as error:
-                refuse_any([at(("ids_file",), error)])
-        return self
-
     def all_ids(self) -> tuple[int, ...]:
         """Return the configured ids, of the list and of the file when the settings were loaded, each once."""
-        return tuple(dict.fromkeys((*self.ids, *self._ids_of_file)))
+        return tuple(dict.fromkeys((*self.ids, *(self.ids_file.ids if self.ids_file is not None else ()))))
 
 
 class ScriptsSettings(Section):
@@ -181,20 +188,18 @@ class AccountSettings(Section):
         return stored_secret(self.api_key, self.api_key_file)
 
     @classmethod
-    def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
+    def cross_check(cls, raw: Mapping[str, object]) -> Iterator[Conflict]:
         """Require one credential, and refuse the name of a database's client."""
         yield from one_of(raw, "api_key", "api_key_file")
         if str(raw.get("name")).strip().startswith(DATABASE_PREFIX):
-            yield at(("name",), refused(f"starts with '{DATABASE_PREFIX}', which marks the names of databases"))
+            yield ("name",), f"starts with '{DATABASE_PREFIX}', which marks the names of databases"
 
-    @model_validator(mode="after")
-    def _names_each_target_once(self) -> Self:
+    def conflicts(self) -> Iterator[Conflict]:
+        """Refuse targets that are named twice."""
         images = [f"{image.registry_id}/{image.namespace}/{image.name}" for image in self.images]
-        errors = [*duplicates((("images", place), image) for place, image in enumerate(images))]
+        yield from duplicates((("images", place), image) for place, image in enumerate(images))
         for key in ("rate_limits", "access_lists", "waf_custom_rules"):
-            errors += duplicates([((key, place), one.id) for place, one in enumerate(getattr(self, key))], "id")
-        refuse_any(errors)
-        return self
+            yield from duplicates([((key, place), one.id) for place, one in enumerate(getattr(self, key))], "id")
 
 
 def parse_database_name(value: object) -> str:
@@ -248,12 +253,9 @@ class DatabaseSettings(Section):
         return {**data, "auth_token": token} if token and not given else data
 
     @classmethod
-    def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
+    def cross_check(cls, raw: Mapping[str, object]) -> Iterator[Conflict]:
         """Require one credential: in the URL, in a key or in a file."""
         if token_in_url(raw.get("url")) is None:
             yield from one_of(raw, "auth_token", "auth_token_file")
         elif raw.get("auth_token") is not None or raw.get("auth_token_file") is not None:
-            yield at(
-                ("url",),
-                refused(f"contains an {TOKEN_PARAMETER} as well as auth_token or auth_token_file; expected one"),
-            )
+            yield ("url",), f"contains an {TOKEN_PARAMETER} as well as auth_token or auth_token_file; expected one"

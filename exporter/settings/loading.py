@@ -10,10 +10,11 @@ from pydantic import ValidationError
 from exporter.settings.flag import ACCOUNT_VARIABLES, CONFIG_VARIABLE, DATABASE_VARIABLES
 from exporter.settings.flags import flags as every_flag
 from exporter.settings.model import Settings
+from exporter.settings.removed import REMOVED
 from exporter.settings.service import ShardOrdinalError
 from exporter.settings.sources import Overlay
-from exporter.validation.faults import ConfigurationError, Fault, KeyPath, Place, suggestion
-from exporter.validation.messages import faults_of
+from exporter.validation.faults import ConfigurationError, KeyPath, Place, suggestion
+from exporter.validation.section import faults_of
 from exporter.validation.yaml_file import MarkedFile, read_marked
 
 _LIST = "endpoints"
@@ -58,13 +59,11 @@ def load(
             settings = Settings(overlay.sections(), **lowest)
             settings.own_shard(host_name or socket.gethostname())
         except ValidationError as error:
-            faults.extend(faults_of(error, Settings, lambda path: _settable(path, file)))
+            faults.extend(faults_of(error, lambda path: _settable(path, file), REMOVED))
         except ShardOrdinalError as error:
-            faults.append(Fault(*file.locate(("shard", "index")), "shard.index", str(error)))
+            faults.append(file.fault(("shard", "index"), str(error)))
     if faults or settings is None:
-        # Files with their lines first, then flags and variables.
-        ordered = sorted(dict.fromkeys(faults), key=lambda fault: (fault.line is None, fault.source, fault.line or 0))
-        raise ConfigurationError(ordered)
+        raise ConfigurationError(faults)
     settings.come_from(file)
     return settings
 
@@ -91,9 +90,9 @@ def _with_endpoint_files(file: MarkedFile) -> MarkedFile:
         faults += further.faults
         for key, found in (further.data or {}).items():
             if key != _LIST:
-                faults.append(Fault(*further.locate((key,)), key, f"unknown key{suggestion(key, [_LIST])}"))
+                faults.append(further.fault((key,), f"unknown key{suggestion(key, [_LIST])}"))
             elif not isinstance(found, list):
-                faults.append(Fault(*further.locate((key,)), key, "expected a list of endpoints"))
+                faults.append(further.fault((key,), "expected a list of endpoints"))
             else:
                 inside = ((path, place) for path, place in further.places.items() if path[0] == _LIST and path[1:])
                 places |= {(_LIST, len(listed) + int(path[1]), *path[2:]): place for path, place in inside}

@@ -1,16 +1,13 @@
 """The settings: all sections, which pydantic-settings merges from flags, environment and file."""
 
 from collections.abc import Iterator, Mapping
-from typing import ClassVar, Self
 
-from pydantic import Field, PrivateAttr, model_validator
-from pydantic_core import InitErrorDetails
+from pydantic import Field, PrivateAttr
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from exporter.collectors.endpoints.endpoint import Endpoint
 from exporter.collectors.endpoints.names import wrong_names
 from exporter.settings.account import AccountSettings, DatabaseSettings
-from exporter.settings.removed import REMOVED
 from exporter.settings.service import (
     SECTIONS,
     CollectorSettings,
@@ -23,8 +20,8 @@ from exporter.settings.service import (
     stale_too_early,
 )
 from exporter.targets.sharding import Shard
-from exporter.validation.faults import Fault, KeyPath, suggestion, written
-from exporter.validation.section import Section, at, duplicates, named, refuse_any, refused
+from exporter.validation.faults import Fault, KeyPath, suggestion
+from exporter.validation.section import Conflict, Section, duplicates, named
 from exporter.validation.types import Text
 from exporter.validation.yaml_file import Data, MarkedFile
 
@@ -43,7 +40,6 @@ class Settings(BaseSettings, Section):
     """
 
     model_config = SettingsConfigDict(validate_default=False)
-    REMOVED: ClassVar[Mapping[str, str]] = REMOVED
 
     accounts: tuple[AccountSettings, ...] = ()
     databases: tuple[DatabaseSettings, ...] = ()
@@ -70,33 +66,30 @@ class Settings(BaseSettings, Section):
         return tuple(InitSettingsSource(settings_cls, layer) for layer in init_settings()[_LAYERS])
 
     @classmethod
-    def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
+    def cross_check(cls, raw: Mapping[str, object]) -> Iterator[Conflict]:
         """Refuse sections of unknown collectors."""
         known = [*SECTIONS, *(str(name) for _, name in named(raw, "endpoints", "name"))]
         collectors = raw.get("collectors")
         for name in collectors if isinstance(collectors, Mapping) else ():
             if name not in known:
-                yield at(("collectors", name), refused(f"unknown key{suggestion(name, known)}"))
+                yield ("collectors", name), f"unknown key{suggestion(name, known)}"
 
-    @model_validator(mode="after")
-    def _fits_together(self) -> Self:
+    def conflicts(self) -> Iterator[Conflict]:
         """Refuse names that are used twice: two queries of one name would be one metric, even of two databases."""
-        errors = [*wrong_names(self.endpoints)]
+        if not self.accounts and not self.databases:
+            yield (), f"nothing to do: {_NOTHING}"
+        yield from wrong_names(self.endpoints)
         for kind in ("accounts", "databases"):
-            errors += duplicates([((kind, place), one.name) for place, one in enumerate(getattr(self, kind))], "name")
+            yield from duplicates([((kind, place), one.name) for place, one in enumerate(getattr(self, kind))], "name")
         queries = [
             (("databases", outer, "queries", inner), query.name)
             for outer, database in enumerate(self.databases)
             for inner, query in enumerate(database.queries)
         ]
-        errors += duplicates(queries, "name")
+        yield from duplicates(queries, "name")
         for endpoint in self.endpoints:
             given = self.collectors.of_endpoint(endpoint)
-            errors += stale_too_early(("collectors", endpoint.name, "stale_after"), given.interval, given.stale_after)
-        refuse_any(errors)
-        if not self.accounts and not self.databases:
-            raise refused(f"nothing to do: {_NOTHING}")
-        return self
+            yield from stale_too_early(("collectors", endpoint.name, "stale_after"), given)
 
     def come_from(self, file: MarkedFile) -> None:
         """Take over which line, flag or variable set each value."""
@@ -107,12 +100,8 @@ class Settings(BaseSettings, Section):
         return str(self._file.places.get(path, "default"))
 
     def fault(self, path: KeyPath, message: str) -> Fault:
-        """Return what is wrong with a value, with its place."""
-        return Fault(*self._file.locate(path), written(path), message)
-
-    def place(self, path: KeyPath, message: str) -> str:
-        """Return what is said of a value, after its place: `edge-exporter.yml:12: series.deny[0]: …`."""
-        return str(self.fault(path, message))
+        """Return what is wrong with a value, with its place: `edge-exporter.yml:12: series.deny[0]: …`."""
+        return self._file.fault(path, message)
 
     def own_shard(self, host_name: str) -> Shard | None:
         """Return the shard that the configuration or the host name gives; None if the state database does.

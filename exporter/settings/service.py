@@ -4,26 +4,17 @@ import re
 from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
-from pydantic import (
-    ConfigDict,
-    Field,
-    PlainValidator,
-    TypeAdapter,
-    UrlConstraints,
-    ValidationError,
-    create_model,
-    model_validator,
-)
-from pydantic_core import InitErrorDetails, MultiHostUrl
+from pydantic import ConfigDict, Field, PlainValidator, TypeAdapter, UrlConstraints, ValidationError, create_model
+from pydantic_core import MultiHostUrl
 
 from exporter.collectors.catalogue import CATALOGUE
 from exporter.collectors.endpoints.endpoint import Endpoint
 from exporter.targets.sharding import Shard
 from exporter.validation.faults import KeyPath
 from exporter.validation.secrets import Secret, SecretFile, SecretFileError, stored_secret
-from exporter.validation.section import Section, at, expected, refuse_any, refused
+from exporter.validation.section import Conflict, Section, expected
 from exporter.validation.types import (
     FilePath,
     Interval,
@@ -65,17 +56,17 @@ class CollectorSettings(EndpointCollectorSettings):
 
     interval: Interval = Field(description="The interval between two polls of a target.")
 
-    @model_validator(mode="after")
-    def _is_polled_before_it_is_stale(self) -> Self:
-        refuse_any(stale_too_early(("stale_after",), self.interval, self.stale_after))
-        return self
+    def conflicts(self) -> Iterator[Conflict]:
+        """Refuse values that become stale before the target is polled again."""
+        return stale_too_early(("stale_after",), self)
 
 
-def stale_too_early(path: KeyPath, interval: float, stale_after: float | None) -> Iterator[InitErrorDetails]:
-    """Refuse a `stale_after`, at a path, that ends before a target is polled again."""
+def stale_too_early(path: KeyPath, collector: CollectorSettings) -> Iterator[Conflict]:
+    """Refuse a `stale_after`, which is at the path, that ends before a target is polled again."""
+    interval, stale_after = collector.interval, collector.stale_after
     if stale_after is not None and stale_after < interval:
         least = f"expected at least the interval ({format_duration(interval)})"
-        yield at(path, refused(f"found {format_duration(stale_after)}, {least}"))
+        yield path, f"found {format_duration(stale_after)}, {least}"
 
 
 def _section(name: str, interval: float) -> Any:  # noqa: ANN401 - a field's declaration for pydantic
@@ -186,17 +177,15 @@ class StateSettings(Section):
             raise SecretFileError(self.url_file or Path("url"), problem)
         return address
 
-    @model_validator(mode="after")
-    def _has_a_usable_address(self) -> Self:
-        key = "url" if self.url_file is None else "url_file"
-        try:
-            if self.is_shared:
-                self.address()
-        except SecretFileError as error:
-            refuse_any([at((key,), refused(error.problem if key == "url" else str(error)))])
+    def conflicts(self) -> Iterator[Conflict]:
+        """Require a usable address of the database, from one of the two keys."""
         if self.url is not None and self.url_file is not None:
-            refuse_any([at((key,), refused("set together with url; expected one of the two"))])
-        return self
+            yield ("url_file",), "set together with url; expected one of the two"
+        elif self.is_shared:
+            try:
+                self.address()
+            except SecretFileError as error:
+                yield (("url",), error.problem) if self.url_file is None else (("url_file",), str(error))
 
 
 def _parse_index(value: object) -> int | Literal["auto"]:
@@ -237,11 +226,10 @@ class ShardSettings(Section):
             raise ShardOrdinalError(f"host name '{host_name}' ends in {ordinal}, {self._allowed}")
         return Shard(ordinal, self.total)
 
-    @model_validator(mode="after")
-    def _is_below_the_total(self) -> Self:
+    def conflicts(self) -> Iterator[Conflict]:
+        """Require an index below the total."""
         if self.index != "auto" and self.index >= self.total:
-            refuse_any([at(("index",), refused(f"found {self.index}, {self._allowed}"))])
-        return self
+            yield ("index",), f"found {self.index}, {self._allowed}"
 
 
 class LogSettings(Section):

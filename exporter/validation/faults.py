@@ -48,10 +48,11 @@ class Fault:
 
 
 class ConfigurationError(Exception):
-    """A configuration is refused; `faults` has every reason."""
+    """A configuration is refused; `faults` has every reason once: of files by line, then of flags and variables."""
 
     def __init__(self, faults: Iterable[Fault]) -> None:
-        self.faults = tuple(faults)
+        once = dict.fromkeys(faults)
+        self.faults = tuple(sorted(once, key=lambda fault: (fault.line is None, fault.source, fault.line or 0)))
         super().__init__("\n".join(map(str, self.faults)))
 
 

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Annotated
 
 from pydantic import AfterValidator, SecretStr
-from pydantic_core import InitErrorDetails
 
 from exporter.foreign.regular_file import read_regular, unreadable
-from exporter.validation.section import at, refused
+from exporter.validation.section import Conflict, refused
 from exporter.validation.types import Metavar
 
 _LARGEST_FILE = 65_536
@@ -86,13 +85,13 @@ def stored_secret(secret: SecretStr | None, file: Path | None) -> SecretStr:
     return secret if secret is not None else SecretStr("")
 
 
-def one_of(raw: Mapping[str, object], key: str, file_key: str) -> Iterator[InitErrorDetails]:
+def one_of(raw: Mapping[str, object], key: str, file_key: str) -> Iterator[Conflict]:
     """Require exactly one of a secret and its file."""
     given = [name for name in (key, file_key) if raw.get(name) is not None]
     if not given:
-        yield at((key,), refused(f"missing; expected {key} or {file_key}"))
+        yield (key,), f"missing; expected {key} or {file_key}"
     elif len(given) > 1:
-        yield at((file_key,), refused(f"set together with {key}; expected one of the two"))
+        yield (file_key,), f"set together with {key}; expected one of the two"
 
 
 Secret = Annotated[SecretStr | None, AfterValidator(_usable)]

@@ -1,19 +1,41 @@
-"""The base model of a part of a configuration: strict, frozen, and reporting all of its faults at once."""
+"""The base model of a part of a configuration: strict, frozen, and reporting all of its faults at once.
 
-from collections.abc import Iterable, Iterator, Mapping
+A fault says what was found and what was expected, and never shows a secret.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import NoneType
 from typing import Self, get_args
 
-from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, ValidationError, model_validator
-from pydantic_core import InitErrorDetails, PydanticCustomError
+from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, SecretStr, ValidationError, model_validator
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
-from exporter.validation.faults import KeyPath, Place, written
-from exporter.validation.messages import EXPECTED, WORDED, worded
+from exporter.validation.faults import Fault, KeyPath, Place, suggestion, written
+
+# Where a section breaks a rule between its keys, as a path below it, and the message.
+Conflict = tuple[KeyPath, str]
+
+# The types of errors that have their whole message, and of those to which the found value is added.
+_WORDED = "worded"
+_EXPECTED = "expected"
+_LONGEST_SHOWN = 60
+# What pydantic says in the words of Python.
+_STRUCTURES = {
+    **dict.fromkeys(("dict_type", "mapping_type", "model_type", "model_attributes_type"), "a mapping"),
+    **dict.fromkeys(("list_type", "tuple_type"), "a list"),
+}
+_PLAIN = {
+    **_STRUCTURES,
+    "string_type": "text",
+    "path_type": "the name of a file",
+    "path_not_file": "an existing file",
+}
 
 
 def expected(what: str) -> PydanticCustomError:
     """Return an error that shows the value and what was expected."""
-    return PydanticCustomError(EXPECTED, "expected {message}", {"message": what})
+    return PydanticCustomError(_EXPECTED, "expected {message}", {"message": what})
 
 
 def refused(message: str, place: Place | None = None) -> PydanticCustomError:
@@ -21,23 +43,55 @@ def refused(message: str, place: Place | None = None) -> PydanticCustomError:
 
     `place` is the place of the fault if it is in another file, which the value names.
     """
-    return PydanticCustomError(WORDED, "{message}", {"message": message, "place": place})
+    return PydanticCustomError(_WORDED, "{message}", {"message": message, "place": place})
 
 
-def at(path: KeyPath, error: PydanticCustomError) -> InitErrorDetails:
-    """Place an error at a path below the section that reports it."""
-    return InitErrorDetails(type=error, loc=path, input=None)
+class Section(BaseModel):
+    """A part of a configuration. A key without a value counts as missing, unless it may be null."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)
+
+    @classmethod
+    def cross_check(cls, raw: Mapping[str, object]) -> Iterable[Conflict]:  # noqa: ARG003 - for those who override it
+        """Return the conflicts between keys of unvalidated data, to report them together with faults of single keys."""
+        return ()
+
+    def conflicts(self) -> Iterable[Conflict]:
+        """Return the conflicts between keys that are valid."""
+        return ()
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _report_every_fault(cls, data: object, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        if not isinstance(data, Mapping):
+            return handler(data)
+        given = {key: value for key, value in data.items() if value is not None or cls._may_be_null(key)}
+        errors: list[InitErrorDetails] = []
+        section: Self | None = None
+        try:
+            section = handler(given)
+        except ValidationError as error:
+            errors += (_worded(details, cls) for details in error.errors(include_url=False))
+        known = {error.get("loc") for error in errors}
+        conflicts = [*cls.cross_check(given), *(section.conflicts() if section is not None else ())]
+        errors += (
+            InitErrorDetails(type=refused(message), loc=path, input=None)
+            for path, message in conflicts
+            if path not in known
+        )
+        if errors or section is None:
+            raise ValidationError.from_exception_data(cls.__name__, errors)
+        return section
+
+    @classmethod
+    def _may_be_null(cls, key: str) -> bool:
+        field = cls.model_fields.get(key)
+        return field is None or NoneType in get_args(field.annotation)
 
 
-def refuse_any(errors: Iterable[InitErrorDetails]) -> None:
-    """Raise the errors of a valid section that break a rule between its keys, if there are any."""
-    if found := list(errors):
-        raise ValidationError.from_exception_data("conflicts", found)
-
-
-def broken(*rules: tuple[object, str, str]) -> Iterator[InitErrorDetails]:
-    """Yield an error for each rule that is broken; a rule is whether it is broken, the key, and the message."""
-    return (at((key,), refused(message)) for is_broken, key, message in rules if is_broken)
+def broken(*rules: tuple[object, str, str]) -> Iterator[Conflict]:
+    """Yield a conflict for each rule that is broken; a rule is whether it is broken, the key, and the message."""
+    return (((key,), message) for is_broken, key, message in rules if is_broken)
 
 
 def named(raw: Mapping[str, object], key: str, name: str) -> list[tuple[KeyPath, object]]:
@@ -51,7 +105,7 @@ def items(value: object) -> list[object]:
     return list(value) if isinstance(value, list | tuple) else []
 
 
-def duplicates(entries: Iterable[tuple[KeyPath, object]], key: str = "") -> Iterator[InitErrorDetails]:
+def duplicates(entries: Iterable[tuple[KeyPath, object]], key: str = "") -> Iterator[Conflict]:
     """Refuse a text that occurs twice in a list of places and texts; other checks report mappings and lists in it.
 
     `key` is the key of the text below its place; empty if the text is at the place itself.
@@ -62,44 +116,73 @@ def duplicates(entries: Iterable[tuple[KeyPath, object]], key: str = "") -> Iter
             continue
         text = str(value).strip()
         if text in seen:
-            path = (*place, key) if key else place
-            yield at(path, refused(f"duplicate '{text[:60]}', first in {written(seen[text])}"))
+            yield (*place, key) if key else place, f"duplicate '{text[:60]}', first in {written(seen[text])}"
         seen.setdefault(text, place)
 
 
-class Section(BaseModel):
-    """A part of a configuration.
+def faults_of(
+    error: ValidationError, locate: Callable[[KeyPath], Place], removed: Mapping[str, str] | None = None
+) -> Iterator[Fault]:
+    """Yield a fault for each error of validating a whole configuration.
 
-    A key without a value counts as missing, unless it may be null. `cross_check` reads the data before it is validated,
-    so that conflicts between keys are reported together with faults in single keys.
+    Args:
+        error: the errors.
+        locate: returns the place of a value.
+        removed: the keys that were removed, as a path without the places in lists → what to use in their place.
     """
+    for details in error.errors(include_url=False):
+        path: KeyPath = tuple(step for step in details["loc"] if step != "[key]")
+        place: Place = details.get("ctx", {}).get("place") or locate(path)
+        instead = (removed or {}).get(".".join(step for step in path if isinstance(step, str)))
+        yield Fault(*place, written(path), f"removed; {instead}" if instead else details["msg"])
 
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)
 
-    @classmethod
-    def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:  # noqa: ARG003 - for those who override it
-        """Yield the conflicts between the keys of this section."""
-        return iter(())
+def _worded(details: ErrorDetails, section: type[BaseModel]) -> InitErrorDetails:
+    """Return the error of a section, or of a section in it, with its message."""
+    context = details.get("ctx", {})
+    if details["type"] != _WORDED:
+        context = {"message": _message(details, section.model_fields)}
+    return InitErrorDetails(type=PydanticCustomError(_WORDED, "{message}", context), loc=details["loc"], input=None)
 
-    @model_validator(mode="wrap")
-    @classmethod
-    def _report_every_fault(cls, data: object, handler: ModelWrapValidatorHandler[Self]) -> Self:
-        if not isinstance(data, Mapping):
-            return handler(data)
-        given = {key: value for key, value in data.items() if value is not None or cls._may_be_null(key)}
-        errors: list[InitErrorDetails] = []
-        section: Self | None = None
-        try:
-            section = handler(given)
-        except ValidationError as error:
-            errors += (worded(details, cls) for details in error.errors(include_url=False))
-        known = {error.get("loc", ()) for error in errors}
-        errors += (error for error in cls.cross_check(given) if error.get("loc", ()) not in known)
-        if errors or section is None:
-            raise ValidationError.from_exception_data(cls.__name__, errors)
-        return section
 
-    @classmethod
-    def _may_be_null(cls, key: str) -> bool:
-        field = cls.model_fields.get(key)
-        return field is None or NoneType in get_args(field.annotation)
+def _message(details: ErrorDetails, fields: Mapping[str, FieldInfo]) -> str:
+    kind, context, key = details["type"], details.get("ctx", {}), str(details["loc"][0])
+    field = fields.get(key)
+    if kind == "extra_forbidden":
+        return f"unknown key{suggestion(key, fields)}"
+    if kind == "missing" and field is not None:
+        said = (field.description or "").rstrip(".")
+        return f"missing; expected {said[:1].lower()}{said[1:]}" if said else "missing"
+    if kind == "too_long":
+        return f"found {context['actual_length']} items, expected at most {context['max_length']}"
+    if kind == _EXPECTED:
+        what = str(context["message"])
+    else:
+        what = _PLAIN.get(kind) or details["msg"].removeprefix("Input should be ").partition(", unable to ")[0]
+    is_secret = field is not None and _is_secret(field)
+    return f"expected {what}" if is_secret else f"found {_shown(details)}, expected {what}"
+
+
+def _is_secret(field: FieldInfo) -> bool:
+    extra = field.json_schema_extra
+    is_marked = isinstance(extra, dict) and bool(extra.get("secret"))
+    return is_marked or SecretStr in (field.annotation, *get_args(field.annotation))
+
+
+def _shown(details: ErrorDetails) -> str:
+    """Return a value as a message shows it: scalars shortened; by its kind what is larger, or could be anything."""
+    value: object = details["input"]
+    match value:
+        case None:
+            return "nothing"
+        case Mapping():
+            return "a mapping"
+        case list() | tuple():
+            return "a list"
+        case str() if details["type"] in _STRUCTURES:
+            return "text"
+        case str():
+            is_whole = len(value) <= _LONGEST_SHOWN or details["type"] == "path_not_file"
+            return repr(value if is_whole else f"{value[:_LONGEST_SHOWN]}…")
+        case _:
+            return str(value)

@@ -61,6 +61,10 @@ class MarkedFile:
         around = (path[:end] for end in range(len(path), 0, -1))
         return next((self.places[one] for one in around if one in self.places), Place(self.source))
 
+    def fault(self, path: KeyPath, message: str) -> Fault:
+        """Return what is wrong with the value at the path."""
+        return Fault(*self.locate(path), written(path), message)
+
 
 def read_marked(path: Path, *, example: str, may_be_empty: bool = False) -> MarkedFile:
     """Read a YAML file that should contain one mapping; its faults are in the result.

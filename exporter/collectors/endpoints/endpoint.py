@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, PlainSerializer, PlainValidator
-from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from exporter.collectors import dns_statistics, scripts, shield_access_lists, shield_api_guardian, shield_rate_limits
 from exporter.collectors.catalogue import CATALOGUE
@@ -14,7 +13,7 @@ from exporter.collectors.endpoints.expression import Expression, ExpressionError
 from exporter.collectors.endpoints.path import Path, parse_path
 from exporter.platform.api.catalogue import OPERATIONS
 from exporter.platform.http.mask import is_secret_name
-from exporter.validation.section import Section, at, broken, duplicates, expected, items, named, refused
+from exporter.validation.section import Conflict, Section, broken, duplicates, expected, items, named, refused
 from exporter.validation.types import Interval, Text, parse_label_name, parse_text
 
 ACCOUNT_KIND = "account"
@@ -59,11 +58,16 @@ def _parse_expression(value: object) -> Expression:
         raise expected(f"a JMESPath expression ({error})") from None
 
 
-def _without_secret(expression: Expression) -> Expression:
-    """Refuse an expression whose values could be secrets, as those of a label."""
-    for name in sorted(expression.fields()):
-        if is_secret_name(name):
-            raise refused(f"reads {name[:60]}, which is named like a secret and cannot be a label")
+def _secret_in(expression: Expression) -> str:
+    """Return why an expression cannot be a label: its values could be secrets; empty if they cannot."""
+    secret = next(filter(is_secret_name, sorted(expression.fields())), None)
+    return f"reads {secret[:60]}, which is named like a secret and cannot be a label" if secret else ""
+
+
+def _parse_label_expression(value: object) -> Expression:
+    expression = _parse_expression(value)
+    if problem := _secret_in(expression):
+        raise refused(problem)
     return expression
 
 
@@ -112,7 +116,7 @@ def _field(parse: Callable[[object], object]) -> tuple[PlainValidator, PlainSeri
 
 
 ExpressionField = Annotated[Expression, *_field(_parse_expression)]
-LabelExpression = Annotated[Expression, *_field(lambda value: _without_secret(_parse_expression(value)))]
+LabelExpression = Annotated[Expression, *_field(_parse_label_expression)]
 PathField = Annotated[Path, *_field(_parse_path)]
 LabelName = Annotated[str, BeforeValidator(_parse_label)]
 
@@ -129,7 +133,7 @@ class TargetList(Section):
     more: ExpressionField | None = Field(default=None, description="Whether another page follows.")
 
     @classmethod
-    def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
+    def cross_check(cls, raw: Mapping[str, object]) -> Iterator[Conflict]:
         """Require `page` if other keys depend on it, and a path that is the same for the whole account."""
         lacks_page, path = raw.get("page") is None, raw.get("list")
         yield from broken(
@@ -158,12 +162,12 @@ class EndpointMetric(Section):
         return tuple(self.info) or ((self.label,) if self.label else ())
 
     @classmethod
-    def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
+    def cross_check(cls, raw: Mapping[str, object]) -> Iterator[Conflict]:
         """Require one source, and the suffix of a name that the source needs."""
         given = [key for key in _SOURCES if raw.get(key) is not None]
         if len(given) != 1:
             found = " and ".join(given) or "none"
-            yield at((given[1] if given else "name",), refused(f"found {found}, expected one of {', '.join(_SOURCES)}"))
+            yield (given[1] if given else "name",), f"found {found}, expected one of {', '.join(_SOURCES)}"
             return
         source, name = given[0], str(raw.get("name", ""))
         is_info, is_counter = source == "info", source in ("days", "month")
@@ -177,20 +181,13 @@ class EndpointMetric(Section):
             *((is_info and raw.get(key) is not None, key, _WITH_INFO) for key in ("label", "scale")),
             (is_info and raw["info"] == {}, "info", "is empty; expected labels and expressions"),
         )
-        if not is_info and isinstance(raw.get("label"), str) and isinstance(raw.get(source), str):
-            yield from _secret_label(source, str(raw[source]))
 
-
-def _secret_label(source: str, text: str) -> Iterator[InitErrorDetails]:
-    """Refuse an expression whose values could be secrets; they are keys that it writes, or fields that it reads."""
-    try:
-        expression = compile_expression(text.strip())
-        if expression.branches() is None:
-            _without_secret(expression)
-    except PydanticCustomError as error:
-        yield at((source,), error)
-    except ExpressionError:
-        return  # reported where the expression is validated
+    def conflicts(self) -> Iterator[Conflict]:
+        """Refuse a label whose values could be secrets: keys that an expression writes, or fields that it reads."""
+        for key in ("value", "days", "month"):
+            expression: Expression | None = getattr(self, key)
+            if self.label and expression and expression.branches() is None and (problem := _secret_in(expression)):
+                yield (key,), problem
 
 
 class Endpoint(Section):
@@ -222,7 +219,7 @@ class Endpoint(Section):
         return (self.label or self.name) if self.each is not None or self.ids else ""
 
     @classmethod
-    def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
+    def cross_check(cls, raw: Mapping[str, object]) -> Iterator[Conflict]:
         """Require one source of targets, and a path that fits it."""
         given = [key for key in _TARGETS if raw.get(key) is not None]
         first, second = (*given, "", "")[:2]

@@ -2,27 +2,25 @@
 
 from collections.abc import Iterator, Sequence
 
-from pydantic_core import InitErrorDetails
-
 from exporter.collectors.catalogue import CATALOGUE
 from exporter.collectors.endpoints.endpoint import KIND_LABELS, Endpoint
 from exporter.collectors.endpoints.listing import LIST_SUFFIX
 from exporter.validation.faults import KeyPath, suggestion
-from exporter.validation.section import at, duplicates, refused
+from exporter.validation.section import Conflict, duplicates
 
 # Prefixes that belong to the exporter's own metrics, its process, users' queries and Prometheus.
 _TAKEN_PREFIXES = ("edge_exporter_", "edge_target_", "edge_api_", "edge_database_", "process_", "python_", "scrape_")
 _TAKEN_NAMES = frozenset({"up", "edge_up", "edge_script_monthly_budget_dollars", "ALERTS", "ALERTS_FOR_STATE"})
 
 
-def wrong_names(endpoints: Sequence[Endpoint]) -> Iterator[InitErrorDetails]:
+def wrong_names(endpoints: Sequence[Endpoint]) -> Iterator[Conflict]:
     """Yield an error for each name that is used twice, or that refers to nothing."""
     yield from _collectors(endpoints)
     yield from _kinds(endpoints)
     yield from _families(endpoints)
 
 
-def _collectors(endpoints: Sequence[Endpoint]) -> Iterator[InitErrorDetails]:
+def _collectors(endpoints: Sequence[Endpoint]) -> Iterator[Conflict]:
     """Require that no two collectors have the same name; the list of an endpoint's targets is one, too."""
     places: list[tuple[KeyPath, Endpoint]] = [
         (("endpoints", place, "name"), one) for place, one in enumerate(endpoints)
@@ -32,7 +30,7 @@ def _collectors(endpoints: Sequence[Endpoint]) -> Iterator[InitErrorDetails]:
     yield from duplicates([*names, *lists])
 
 
-def _kinds(endpoints: Sequence[Endpoint]) -> Iterator[InitErrorDetails]:
+def _kinds(endpoints: Sequence[Endpoint]) -> Iterator[Conflict]:
     """Require that each kind of target exists and has one source, and that no metric has a label of its targets."""
     yield from duplicates(
         (("endpoints", place, "label" if endpoint.label else "name"), endpoint.own_label)
@@ -44,16 +42,15 @@ def _kinds(endpoints: Sequence[Endpoint]) -> Iterator[InitErrorDetails]:
     for place, endpoint in enumerate(endpoints):
         if endpoint.kind and endpoint.kind not in labels:
             message = f"there are no targets of the kind '{endpoint.kind[:60]}'{suggestion(endpoint.kind, labels)}"
-            yield at(("endpoints", place, "kind"), refused(f"{message}; known: {', '.join(labels)}"))
+            yield ("endpoints", place, "kind"), f"{message}; known: {', '.join(labels)}"
         taken = labels.get(endpoint.target_kind, ())
         for number, metric in enumerate(endpoint.metrics):
             for label in set(metric.labels).intersection(taken):
                 key: KeyPath = ("info", label) if metric.info else ("label",)
-                path = ("endpoints", place, "metrics", number, *key)
-                yield at(path, refused(f"'{label}' is already a label of the target"))
+                yield ("endpoints", place, "metrics", number, *key), f"'{label}' is already a label of the target"
 
 
-def _families(endpoints: Sequence[Endpoint]) -> Iterator[InitErrorDetails]:
+def _families(endpoints: Sequence[Endpoint]) -> Iterator[Conflict]:
     """Refuse names of metrics that the exporter, Prometheus or another endpoint has."""
     taken = {_stem(info.name): f"the collector {one.section}" for one in CATALOGUE for info in one.families}
     for place, endpoint in enumerate(endpoints):
@@ -62,11 +59,11 @@ def _families(endpoints: Sequence[Endpoint]) -> Iterator[InitErrorDetails]:
             name, stem = metric.name, _stem(metric.name)
             path: KeyPath = ("endpoints", place, "metrics", number, "name")
             if name.startswith(_TAKEN_PREFIXES) or name in _TAKEN_NAMES:
-                yield at(path, refused(f"'{name}' is reserved for the exporter or Prometheus"))
+                yield path, f"'{name}' is reserved for the exporter or Prometheus"
             elif stem in taken:
-                yield at(path, refused(f"'{name}' is a family of {taken[stem]}"))
+                yield path, f"'{name}' is a family of {taken[stem]}"
             elif own.setdefault(stem, name) != name:
-                yield at(path, refused(f"'{name}' has the same exposed name as {own[stem]}"))
+                yield path, f"'{name}' has the same exposed name as {own[stem]}"
         taken |= dict.fromkeys(own, f"endpoints[{place}]")
 
 

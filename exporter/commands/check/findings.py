@@ -76,7 +76,7 @@ def _valid(settings: Settings) -> str:
 
 def _warnings(settings: Settings) -> list[str]:
     """Return the warnings, a line each: exposed credentials."""
-    return [one_line(settings.place(path, message)) for path, message in exposed(settings)]
+    return [one_line(str(settings.fault(path, message))) for path, message in exposed(settings)]
 
 
 def _state_faults(settings: Settings) -> Iterator[Fault]:

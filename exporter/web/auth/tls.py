@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, SecretStr
-from pydantic_core import InitErrorDetails
 
 from exporter.blocking import blocking
 from exporter.foreign.regular_file import read_regular, unreadable
 from exporter.log import logger
-from exporter.validation.section import Section, at, expected, items, refused
+from exporter.validation.section import Conflict, Section, expected, items
 
 _VERSIONS = {"TLS12": ssl.TLSVersion.TLSv1_2, "TLS13": ssl.TLSVersion.TLSv1_3}
 _CURVES = {"CurveP256": "prime256v1", "CurveP384": "secp384r1", "CurveP521": "secp521r1", "X25519": "X25519"}
@@ -81,18 +80,18 @@ class TlsSettings(Section):
         return tuple(file for file in (self.cert_file, self.key_file, self.client_ca_file) if file is not None)
 
     @classmethod
-    def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
+    def cross_check(cls, raw: Mapping[str, object]) -> Iterator[Conflict]:
         """Check that there is a certificate with its key, and that clients present theirs where it is checked."""
         client_auth = raw.get("client_auth_type", "NoClientCert")
         for key in ("cert", "key"):
             if raw and raw.get(key) is None and raw.get(f"{key}_file") is None:
-                yield at((f"{key}_file",), refused(f"missing; expected a file in PEM form, or its text as {key}"))
+                yield (f"{key}_file",), f"missing; expected a file in PEM form, or its text as {key}"
         for key in ("client_ca_file", "client_ca"):
             if client_auth == "NoClientCert" and raw.get(key) is not None:
                 words = "is not used with NoClientCert; set client_auth_type: RequireAndVerifyClientCert"
-                yield at((key,), refused(words))
+                yield (key,), words
         if client_auth != "RequireAndVerifyClientCert" and items(raw.get("client_allowed_sans")):
-            yield at(("client_allowed_sans",), refused("needs client_auth_type: RequireAndVerifyClientCert"))
+            yield ("client_allowed_sans",), "needs client_auth_type: RequireAndVerifyClientCert"
 
 
 def server_context(settings: TlsSettings) -> ssl.SSLContext:

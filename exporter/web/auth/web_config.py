@@ -6,11 +6,9 @@ from pathlib import Path
 from typing import Annotated
 
 from pydantic import BeforeValidator, Field, SecretStr, ValidationError
-from pydantic_core import InitErrorDetails
 
-from exporter.validation.faults import ConfigurationError, Fault, written
-from exporter.validation.messages import faults_of
-from exporter.validation.section import Section, at, refused
+from exporter.validation.faults import ConfigurationError
+from exporter.validation.section import Conflict, Section, faults_of, refused
 from exporter.validation.yaml_file import read_marked
 from exporter.web.auth.tls import TlsFileError, TlsSettings, server_context
 
@@ -41,17 +39,17 @@ class HttpServerConfig(Section):
     headers: Mapping[str, str] = Field(default_factory=dict)
 
     @classmethod
-    def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
+    def cross_check(cls, raw: Mapping[str, object]) -> Iterator[Conflict]:
         """Check that only known headers are set, each with an allowed value."""
         headers = raw.get("headers")
         for name, value in headers.items() if isinstance(headers, Mapping) else ():
             allowed = _HEADER_VALUES.get(name)
             if allowed is None:
-                yield at(("headers", name), refused(f"cannot be set; expected one of {', '.join(_HEADER_VALUES)}"))
+                yield ("headers", name), f"cannot be set; expected one of {', '.join(_HEADER_VALUES)}"
             elif isinstance(value, str) and not _PRINTABLE.fullmatch(value):
-                yield at(("headers", name), refused("contains characters that are not allowed in an HTTP header"))
+                yield ("headers", name), "contains characters that are not allowed in an HTTP header"
             elif isinstance(value, str) and value and allowed and value.lower() not in allowed:
-                yield at(("headers", name), refused(f"found '{value}', expected one of {', '.join(allowed)}"))
+                yield ("headers", name), f"found '{value}', expected one of {', '.join(allowed)}"
 
 
 class WebConfig(Section):
@@ -76,18 +74,16 @@ def load_web_config(path: Path) -> WebConfig:
     file = read_marked(path, example="tls_server_config:", may_be_empty=True)
     if file.data is None:
         raise ConfigurationError(file.faults)
-
-    faults: list[Fault] = list(file.faults)
+    faults = list(file.faults)
     config = None
     try:
         config = WebConfig.model_validate(file.data)
         if (tls := config.tls()) is not None:
             server_context(tls)
     except ValidationError as error:
-        faults.extend(faults_of(error, WebConfig, file.locate))
+        faults.extend(faults_of(error, file.locate))
     except TlsFileError as error:
-        place = ("tls_server_config", error.key)
-        faults.append(Fault(*file.locate(place), written(place), str(error)))
+        faults.append(file.fault(("tls_server_config", error.key), str(error)))
     if faults or config is None:
-        raise ConfigurationError(sorted(dict.fromkeys(faults), key=lambda fault: fault.line or 0))
+        raise ConfigurationError(faults)
     return config
