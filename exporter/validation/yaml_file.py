@@ -22,10 +22,10 @@ _OWN_TAG = "tag:yaml.org,2002:"
 # Mappings whose keys are names of labels, scripts and users: none of them says that the value is a file.
 _OF_NAMES = frozenset({("info",), ("monthly_budget_dollars",), ("basic_auth_users",)})
 _MOST_MIB = 4
-# The parser takes some seconds for so many.
-_MOST_LINES_AND_COMMAS = 100_000
 # Aliases can make billions of values of a few.
 _MOST_VALUES = 200_000
+_IDS_FILE = "put long lists of ids into an ids_file"
+_TOO_MANY = "too many values"
 
 # The beginning of a message of the parser → the message for the user, which says what to do, and hides an alias or a
 # tag that could be a part of a secret. Other messages of the parser are shown as they are.
@@ -37,6 +37,7 @@ _WORDING = {
     "found unexpected end of stream": "a quoted text that starts here never ends",
     "found undefined alias": "a value starts with '*' (a YAML alias) and no anchor has that name; quote it",
     "found undefined tag handle": "a value starts with '!' (a YAML tag); quote it",
+    _TOO_MANY: f"has more than {_MOST_VALUES} values, with those of each use of a YAML alias; {_IDS_FILE}",
 }
 
 
@@ -77,7 +78,7 @@ def read_marked(path: Path, *, example: str, may_be_empty: bool = False) -> Mark
     except OSError as error:
         return _refused(source, unreadable(error))
     if len(raw) > _MOST_MIB << 20:
-        return _refused(source, f"is larger than {_MOST_MIB} MiB; put long lists of ids into an ids_file")
+        return _refused(source, f"is larger than {_MOST_MIB} MiB; {_IDS_FILE}")
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -87,9 +88,6 @@ def read_marked(path: Path, *, example: str, may_be_empty: bool = False) -> Mark
 
 def parse_marked(text: str, source: str, *, example: str, may_be_empty: bool = False) -> MarkedFile:
     """Parse YAML text that should contain one mapping; its faults are in the result."""
-    if text.count("\n") + text.count(",") > _MOST_LINES_AND_COMMAS:
-        most = f"more than {_MOST_LINES_AND_COMMAS} lines and commas"
-        return _refused(source, f"has {most}; put long lists of ids into an ids_file")
     line: int | None = None
     try:
         loader = yaml.BaseLoader(text)
@@ -183,9 +181,7 @@ class _Reader:
         self._left -= 1
         if self._left < 0:
             begin = yaml.Mark(self._source, 0, (self.places[path[:1]].line or 1) - 1, 0, None, 0)
-            raise yaml.MarkedYAMLError(
-                problem=f"aliases expand this to more than {_MOST_VALUES} values", problem_mark=begin
-            )
+            raise yaml.MarkedYAMLError(problem=_TOO_MANY, problem_mark=begin)
 
     def _fault(self, node: yaml.Node, path: KeyPath, message: str) -> None:
         self.faults.append(Fault(self._source, _line(node), written(path), message))
