@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from exporter.platform.api import database, dns, scripting
 from exporter.platform.errors import PlatformError, StatementError, one_line
-from exporter.platform.http.client import Credential
 from exporter.platform.operation import Request
 from tests.golden import assert_golden
 from tests.platform.clients import KEY, Reply, answered, client_of, good
@@ -111,11 +110,6 @@ async def test_no_library_logs_a_secret(scheme: str, caplog: pytest.LogCaptureFi
             shown = repr((kit.client, vars(kit.client), answer, kit.client.until(0), ADD_SECRET))
     logged = "\n".join(f"{record.getMessage()} {record.__dict__}" for record in caplog.records)
     assert [secret for secret in (KEY, "d3pl0y", "v4lue", SECRET) if secret in shown + logged] == []
-
-
-def test_a_credential_does_not_show_its_secret() -> None:
-    secret = KEY
-    assert KEY not in repr(Credential("access_key", lambda: secret))
 
 
 @given(st.text())
