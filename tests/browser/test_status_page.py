@@ -11,7 +11,6 @@ from exporter.collectors.collector import Outcome
 from exporter.exposition.store import TARGET_UP
 from exporter.metric import Family, Sample
 from tests.browser.window import window
-from tests.polled import succeed
 from tests.real_parts import find
 from tests.web.view_setup import SCANS, STATISTICS, ViewSetup, view_setup, zone
 
@@ -37,7 +36,7 @@ def some(setup: ViewSetup) -> None:
     setup.turn(5)
     served = Family(TARGET_UP, (Sample(("main", STATISTICS, "dns_zone/200", ""), 1.0),))
     outcome = Outcome(zone(200, "prod-api.example"), (served,))
-    succeed(setup.store, STATISTICS, outcome, (), lifetime=600.0, duration=0.1)
+    setup.store.publish(STATISTICS, outcome, (), 600.0, duration=0.1)
     setup.fail(zone(200, "prod-api.example"), reason="rate_limited", message="the platform answered 429")
 
 

@@ -1,16 +1,11 @@
 """The whole exposition: its content, its order, and the series that are left out."""
 
 import gzip
-import re
-import tracemalloc
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import partial
-from operator import ne
 from pathlib import Path
 from unittest.mock import patch
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, Counter, Gauge
@@ -97,19 +92,6 @@ def test_the_exposition_is_sent_byte_by_byte_as_recorded() -> None:
     made.take({key(9): Update((family(reworded, "9", 2.0),))})
     shown += f"--- and polled\n{text(made.build())}"
     assert_golden(shown, Path(__file__).parent / "exposition.txt")
-
-
-def test_memory_holds_the_text_once() -> None:
-    exposition().build()  # what is imported and cached with the first
-    tracemalloc.start()
-    try:
-        made = exposition()
-        made.take({key(number): Update((family(TYPES, str(number), count=50),)) for number in range(200)})
-        size = len(text(made.build()))
-        held, _ = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert size < held < 1.5 * size
 
 
 @st.composite
@@ -219,42 +201,6 @@ def test_what_is_not_admitted_is_not_exposed_whosever_it_is() -> None:
     assert generation.series == 1
     everything = made.select(Filter(frozenset({WINDOW.name, "edge_api_requests"})), Format.TEXT)
     assert everything == b""
-
-
-@pytest.mark.parametrize(
-    ("steps", "shown"),
-    [
-        # Other families are admitted at once or with their targets' next polls.
-        ("deny:day 9=window,day deny:window", ""),
-        ("deny:day 9=window,day deny:window 9=window,day", "day:9"),
-        # A family that is declared no more is gone, and others stand; then its targets may be gone, too.
-        ("9=window,day without:window", "day:9"),
-        ("9=window,day without:window 9=", ""),
-    ],
-)
-def test_what_is_exposed_after_polls_and_changes_of_the_configuration(steps: str, shown: str) -> None:
-    """A step polls a zone, `zone=family:samples,…`; without families the zone is gone. Or it sets an option."""
-    infos = {"window": WINDOW, "types": TYPES, "day": DAY}
-    made, options = exposition(), {"deny": "", "without": ""}
-    for step in steps.split():
-        zone, is_poll, given = step.partition("=")
-        if is_poll:
-            counts = dict(re.findall(r"(\w+):?(\d*)", given))
-            families = tuple(family(infos[name], zone, count=int(count or 1)) for name, count in counts.items())
-            made.take({key(int(zone)): Update(families)})
-        else:
-            name, _, options[name] = step.partition(":")
-            denied = infos[options["deny"]].name if options["deny"] else ""
-            declared = (info for info in INFOS if info is not infos.get(options["without"]))
-            made.declare(declared, partial(ne, denied))
-    generation = made.build()
-    zones: dict[str, list[str]] = {}
-    for line in text(generation).splitlines():
-        if not line.startswith("#"):
-            name = next(name for name, info in infos.items() if line.startswith(info.name + "{"))
-            zones.setdefault(name, []).append(line.split('zone_id="')[1].split('"')[0])
-    assert " ".join(f"{name}:{','.join(of_it)}" for name, of_it in zones.items()) == shown
-    assert generation.series == sum(map(len, zones.values()))
 
 
 def test_a_family_that_cannot_be_rendered_takes_nothing_else_with_it() -> None:

@@ -3,11 +3,10 @@
 import asyncio
 import gzip
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from itertools import count
-from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -23,7 +22,6 @@ from exporter.exposition.store import HEALTH, Store
 from exporter.metric import Family, FamilyInfo, Kind, Sample
 from exporter.targets.target import Target
 from exporter.telemetry import Telemetry
-from tests.polled import succeed
 from tests.turned_clock import TurnedClock
 
 COLLECTOR = "dns_statistics"
@@ -57,7 +55,7 @@ class RendererSetup:
         families = tuple(
             Family(info, tuple(Sample((target.id, str(part)), float(turn)) for part in range(parts))) for info in INFOS
         )
-        succeed(self.store, COLLECTOR, Outcome(target, families), (), lifetime=lifetime, duration=0.1)
+        self.store.publish(COLLECTOR, Outcome(target, families), (), lifetime, duration=0.1)
 
     def text(self) -> str:
         """Return the text of the current generation."""
@@ -69,14 +67,14 @@ class RendererSetup:
 
 
 @asynccontextmanager
-async def rendering(grown: Callable[[], None] = lambda: None) -> AsyncIterator[RendererSetup]:
+async def rendering() -> AsyncIterator[RendererSetup]:
     """Return a renderer after its start phase, which has rendered and may render again."""
     clock = Clock()
     store = Store(lambda: 1_770_000_000.0, clock)
     telemetry = Telemetry(CollectorRegistry(), "test")
     exposition = Exposition(telemetry.exposed())
     exposition.declare((*INFOS, *HEALTH))
-    renderer = Renderer(exposition, store, telemetry, clock, one_thread("renderer"), grown=grown)
+    renderer = Renderer(exposition, store, telemetry, clock, one_thread("renderer"))
     clock.now += EAGER_SECONDS
     await renderer.render()
     clock.now += SHORTEST_GAP
@@ -121,29 +119,6 @@ async def test_a_generation_is_rendered_when_something_changed_or_its_own_metric
         assert ('edge_poll_0{part="1",zone_id="101"} 1.0\n' in setup.text()) is ("publish" in steps)
 
 
-async def test_the_time_of_a_generation_includes_the_encoding_of_what_changed() -> None:
-    async with rendering() as setup:
-        exposition = setup.renderer.exposition
-
-        def slowly(work: Callable[..., Any], seconds: float) -> Callable[..., Any]:
-            def worked(*given: Any, **named: Any) -> Any:
-                setup.clock.now += seconds
-                return work(*given, **named)
-
-            return worked
-
-        setup.publish(101, 1)
-        with (
-            patch.object(exposition, "take", slowly(exposition.take, 3.0)),
-            patch.object(exposition, "build", slowly(exposition.build, 2.0)),
-        ):
-            await setup.renderer.render()
-        await setup.renderer.render()
-        assert setup.value("edge_exporter_render_duration_seconds") == 5.0
-        await setup.renderer.render()
-        assert setup.value("edge_exporter_render_duration_seconds") == 0.0
-
-
 async def test_stale_series_go_without_any_poll() -> None:
     async with rendering() as setup:
         setup.publish(101, 1, lifetime=60.0)
@@ -157,15 +132,18 @@ async def test_stale_series_go_without_any_poll() -> None:
         )
 
 
-async def test_the_press_tells_of_its_work() -> None:
+async def test_its_own_metrics_say_how_long_it_took_and_how_many_series_there_are() -> None:
     async with rendering() as setup:
         target = Target("main", "dns_zone", "101")
         setup.publish(101, 1, parts=4)
         outcome = Outcome(target, (Family(INFOS[0], (Sample(("101", "a"), 1.0),)),))
         bounded = Bounded(outcome.families, (), {"edge_poll_0": 3})
         setup.store.publish("dns_statistics", outcome, (), 900.0, duration=0.1, bounded=bounded)
+        setup.clock.step = 1.5
         await setup.renderer.render()
+        setup.clock.step = 0.0
         await setup.renderer.render()
+        assert setup.value("edge_exporter_render_duration_seconds") == 3.0
         assert setup.value("edge_exporter_series") == 1 + 2
         assert 'edge_exporter_series_dropped{family="edge_poll_0"} 3.0\n' in setup.text()
         setup.store.remove(target)
@@ -174,16 +152,7 @@ async def test_the_press_tells_of_its_work() -> None:
         assert "edge_exporter_series_dropped{" not in setup.text()
 
 
-async def test_it_is_told_when_the_series_have_doubled() -> None:
-    times: list[int] = []
-    async with rendering(grown=lambda: times.append(1)) as setup:
-        for number in range(8):
-            setup.publish(number, 1)
-            await setup.renderer.render()
-    assert len(times) == 3, "at 1, 3 and 7 zones"
-
-
-async def test_a_press_that_prints_no_more_is_known_for_dead() -> None:
+async def test_a_renderer_that_renders_no_more_is_known_for_dead() -> None:
     async with rendering() as setup:
         await setup.renderer.render()
         seen = [setup.renderer.is_alive()]

@@ -19,7 +19,6 @@ from exporter.sandbox.keys import API_KEY
 from exporter.sandbox.world import World
 from exporter.targets.target import PollKey, Target
 from tests.exporter_parts import START, ExporterParts, exporter_parts, only, poll_now
-from tests.polled import was_up
 from tests.polling.platform import Platform, running
 from tests.turned_clock import TurnedClock
 from tests.waiting import END_SECONDS, PATIENCE, until
@@ -28,6 +27,12 @@ MISSED = "edge_exporter_collector_missed_runs_total"
 DNS_ONLY = {"scripts": {"discover": False}, "shield_zones": {"discover": False}}
 STATISTICS = only("discovery", "dns_statistics")
 SHIELD_ONLY = {"dns_zones": {"discover": False}, "scripts": {"discover": False}}
+
+
+def was_up(parts: ExporterParts, collector: str, target: Target) -> bool | None:
+    """Return whether the last poll succeeded; None before the first."""
+    status = parts.store.find(PollKey(target.key, collector))
+    return status.up if status is not None and status.polled else None
 
 
 def world(zones: int = 3) -> World:
@@ -101,9 +106,9 @@ async def test_zones_do_not_wait_for_a_shield_zone_list_that_stalls_at_first_sig
     account = {"timeout": 600.0, "shield_zones": {"ids": [1]}}
     zones = [Target("main", "dns_zone", str(number)) for number in (101, 102, 103)]
     async with exporter_parts(account=account, world=world(), fault=stall) as parts:
-        await until(lambda: all(was_up(parts.store, "dns_statistics", zone) for zone in zones))
+        await until(lambda: all(was_up(parts, "dns_statistics", zone) for zone in zones))
         # What the list would name waits for it.
-        assert was_up(parts.store, "shield_bot_detection", Target("main", "shield_zone", "1")) is None
+        assert was_up(parts, "shield_bot_detection", Target("main", "shield_zone", "1")) is None
         assert not parts.schedule.all_discovered()
 
 
@@ -189,7 +194,7 @@ async def test_configured_ids_do_not_wait_for_a_search_that_stalls() -> None:
         parts.clock.now += FIRST_RETRY_SECONDS
         assert parts.schedule.all_discovered()
         await parts.schedule.tick()
-        await until(lambda: was_up(parts.store, "dns_statistics", zone))
+        await until(lambda: was_up(parts, "dns_statistics", zone))
 
 
 @pytest.mark.parametrize(("total", "made"), [(1, 1.0), (2, 8.0)])
@@ -264,7 +269,7 @@ async def test_a_new_zone_is_polled_while_rate_limits_are_still_being_listed() -
         new = Target("main", "dns_zone", str(small.dns.add_zone("new.example")))
         parts.clock.now += 901
         await parts.schedule.tick()
-        await until(lambda: was_up(parts.store, "dns_statistics", new) is not None)
+        await until(lambda: was_up(parts, "dns_statistics", new) is not None)
         assert "discovery" in {key.collector for key in parts.schedule.running}
 
 

@@ -15,7 +15,6 @@ from exporter.exposition.exposition import Format
 from exporter.metric import Family, Sample
 from exporter.targets.target import PollKey
 from exporter.web.metrics import MOST_VALUES, STRETCH_BYTES
-from tests.polled import succeed
 from tests.web.view_setup import STATISTICS, ViewSetup, view_setup, zone
 
 INFOS = {info.name: info for info in families()}
@@ -57,7 +56,8 @@ def publish_poll(setup: ViewSetup, number: int, parts: int, total: float) -> Non
     labels = ("main", str(number), "")
     samples = tuple(Sample((*labels, str(part)), number * 7919.0 + part) for part in range(parts))
     counter = Family(TOTAL, (Sample(labels, total),))
-    succeed(setup.store, STATISTICS, Outcome(zone(number), (Family(PARTS, samples),)), (counter,), lifetime=900.0)
+    outcome = Outcome(zone(number), (Family(PARTS, samples),))
+    setup.store.publish(STATISTICS, outcome, (counter,), 900.0, duration=0.1)
 
 
 @asynccontextmanager

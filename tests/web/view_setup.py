@@ -1,9 +1,9 @@
 """The parts that the pages read, set up by tests: a store, a schedule with fixed values, and clocks."""
 
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import cast
 
 import httpx
 from prometheus_client import CollectorRegistry
@@ -30,7 +30,6 @@ from exporter.web.server import WebServer
 from exporter.web.status import LedgerView, View
 from exporter.wiring.clients import client_of
 from tests.exporter_parts import START, at_once
-from tests.polled import fail, succeed
 from tests.turned_clock import TurnedClock
 
 STATISTICS = "dns_statistics"
@@ -133,14 +132,23 @@ class ViewSetup:
         self.reloads += 1
         return self.faults
 
-    def succeed(self, target: Target, collector: str = STATISTICS, *, took: float = 0.1, **more: Any) -> None:
+    def succeed(
+        self,
+        target: Target,
+        collector: str = STATISTICS,
+        *,
+        took: float = 0.1,
+        chart: Iterable[float] = (),
+        note: str = "",
+    ) -> None:
         """Record a successful poll, with a chart or a note."""
-        succeed(self.store, collector, Outcome(target), (), lifetime=60.0, duration=took, **more)
+        outcome = Outcome(target)._replace(chart=tuple(chart))
+        self.store.publish(collector, outcome, (), 60.0, duration=took, note=note)
 
     def fail(self, target: Target, collector: str = STATISTICS, reason: str = "server_error", **more: str) -> None:
         """Record a failed poll."""
         message = more.get("message", "it broke")
-        fail(self.store, collector, Outcome(target), reason, message, lifetime=60.0, duration=0.2)
+        self.store.fail(collector, Outcome(target), 60.0, reason, message, duration=0.2)
 
     def turn(self, seconds: float) -> None:
         """Advance the clocks."""
