@@ -17,7 +17,7 @@ PARAMETERS = ("name[]", "collect[]", "target")
 MOST_VALUES = 1000
 MOST_QUOTED = 100
 LARGEST_PIECE = 512 * 1024
-STRETCH_BYTES = 256 * 1024
+STRETCH_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,15 +95,15 @@ async def _send(send: Send, form: Format, pieces: Iterable[bytes], size: int, *,
     if gzip:
         headers.append((b"content-encoding", b"gzip"))
     await send({"type": "http.response.start", "status": 200, "headers": headers})
+    bodies = [b""] if is_head else list(_cut(pieces))
     unyielded = 0
-    for piece in () if is_head else _cut(pieces):
-        await send({"type": "http.response.body", "body": piece, "more_body": True})
+    for number, piece in enumerate(bodies, start=1):
+        await send({"type": "http.response.body", "body": piece, "more_body": number < len(bodies)})
         unyielded += len(piece)
         # Let other tasks of the loop run, even if the client is fast.
         if unyielded >= STRETCH_BYTES:
             unyielded = 0
             await asyncio.sleep(0)
-    await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 def _cut(pieces: Iterable[bytes]) -> Iterator[bytes]:
