@@ -5,6 +5,9 @@ import os
 import stat
 from pathlib import Path
 
+# The time of the last change in nanoseconds, the size and the number of a file.
+Stamp = tuple[int, int, int]
+
 _KINDS = (
     (stat.S_ISDIR, "is a directory, expected a file"),
     (stat.S_ISFIFO, "is a pipe, such as '<(command)' makes; expected a regular file, which can be read again later"),
@@ -26,6 +29,12 @@ def check_regular(path: Path) -> os.stat_result:
         raise OSError(errno.EINVAL, "no file can have this name") from None
     _refuse(path, status)
     return status
+
+
+def stamp(path: Path) -> Stamp:
+    """Return what changes with the content of a regular file; raises OSError as `check_regular` does."""
+    status = check_regular(path)
+    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def read_regular(path: Path, most: int | None = None) -> bytes:

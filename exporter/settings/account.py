@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlunsplit
 from pydantic import BeforeValidator, Field, PlainValidator, SecretStr, model_validator
 
 from exporter.collectors.database import SqlQuery
-from exporter.foreign.regular_file import check_regular, read_regular, unreadable
+from exporter.foreign.regular_file import Stamp, read_regular, stamp, unreadable
 from exporter.settings.flag import API_KEY_FILE, AUTH, BASE_URL
 from exporter.targets.target import DATABASE_PREFIX
 from exporter.validation.faults import Place
@@ -175,13 +175,12 @@ class AccountSettings(Section):
     waf_custom_rules: tuple[WafCustomRuleSettings, ...] = ()
     images: tuple[ImageSettings, ...] = ()
     searches: tuple[Text, ...] = Field(default=(), description="Searches whose number of results is a metric.")
-    _ca_mark: tuple[int, ...] = ()
+    _ca_stamp: Stamp | None = None
 
     def model_post_init(self, _context: object, /) -> None:
         """Note the state of the certificates' file: with a changed file, a reload finds that the account differs."""
         if self.ca_file is not None:
-            status = check_regular(self.ca_file)
-            self._ca_mark = (status.st_mtime_ns, status.st_size, status.st_ino)
+            self._ca_stamp = stamp(self.ca_file)
 
     def credential(self) -> SecretStr:
         """Return the current key; raises SecretFileError if its file cannot be used."""

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, SecretStr
 
 from exporter.blocking import blocking
-from exporter.foreign.regular_file import read_regular, unreadable
+from exporter.foreign.regular_file import Stamp, read_regular, stamp, unreadable
 from exporter.log import logger
 from exporter.validation.section import Conflict, Section, expected, items
 
@@ -192,9 +192,9 @@ class ServerTls:
 
     def replace(self, settings: TlsSettings) -> None:
         """Apply other settings to new connections; if a file cannot be used, the former stay. Raises TlsFileError."""
-        stamp = _stamp(settings)
+        stamps = _stamps(settings)
         self._current = server_context(settings)
-        self._settings, self._stamp = settings, stamp
+        self._settings, self._stamps = settings, stamps
 
     async def latest(self) -> ssl.SSLContext:
         """Return the context for the next connection, from the files' current content.
@@ -213,21 +213,21 @@ class ServerTls:
 
     def _refresh(self) -> None:
         """Read the files again if they have changed since they could be used."""
-        stamp = _stamp(self._settings)
-        if stamp == self._stamp:
+        stamps = _stamps(self._settings)
+        if stamps == self._stamps:
             return
         try:
             self._current = server_context(self._settings)
-            self._stamp, self._fault = stamp, ""
+            self._stamps, self._fault = stamps, ""
         except TlsFileError as error:
             if str(error) != self._fault:
                 logger().error("TLS file not usable, the old one stays in force", error=str(error))
             self._fault = str(error)
 
 
-def _stamp(settings: TlsSettings) -> list[tuple[int, int, int]] | None:
+def _stamps(settings: TlsSettings) -> list[Stamp] | None:
     """Return what changes with the content of the files; None while one of them cannot be looked at."""
     try:
-        return [(status.st_mtime_ns, status.st_size, status.st_ino) for status in map(Path.stat, settings.files())]
+        return [stamp(file) for file in settings.files()]
     except OSError:
         return None
