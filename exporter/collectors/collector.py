@@ -8,7 +8,8 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from exporter.metric import Count, Family, FamilyInfo, LabelValues, Metric, Sample, Source, label_value
 from exporter.platform.errors import PlatformError, WrongShape
-from exporter.platform.operation import UNKNOWN, Answer, Caller, Operation, Request, known
+from exporter.platform.operation import Answer, Caller, Operation, Request
+from exporter.platform.wire import UNKNOWN, known
 from exporter.targets.registry import Registry
 from exporter.targets.target import Inventory, Target
 

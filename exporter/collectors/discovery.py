@@ -22,7 +22,8 @@ from exporter.platform.errors import (
     TransportError,
     Unauthorized,
 )
-from exporter.platform.operation import Answer, Operation, Request, Unusable
+from exporter.platform.operation import Answer, Operation, Request
+from exporter.platform.wire import Unusable
 from exporter.targets.target import Inventory, Resource, ResourceList, Target, TargetKey
 
 T = TypeVar("T")

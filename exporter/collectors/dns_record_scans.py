@@ -7,7 +7,7 @@ from exporter.collectors.collector import TargetCollector, calling, enum_samples
 from exporter.metric import Metric
 from exporter.platform.api import dns
 from exporter.platform.api.dns import SCAN_RECORD_TYPE, SCAN_STATUS, DnsRecordScanJob
-from exporter.platform.operation import timestamp
+from exporter.platform.wire import timestamp
 
 # None means that the zone was never scanned, which is not a failure.
 Scan = DnsRecordScanJob | None

@@ -7,7 +7,8 @@ from exporter.collectors.collector import Context, TargetCollector, identity
 from exporter.metric import Metric, MonthToDate
 from exporter.platform.api import scripting
 from exporter.platform.api.scripting import SCRIPT_TYPE, EdgeScript
-from exporter.platform.operation import Answer, Request, known, timestamp
+from exporter.platform.operation import Answer, Request
+from exporter.platform.wire import known, timestamp
 from exporter.targets.target import Target
 
 MILLISECONDS = 1000.0

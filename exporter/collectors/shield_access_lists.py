@@ -4,7 +4,7 @@ from exporter.collectors.collector import TargetCollector, calling, identity, ow
 from exporter.metric import Metric
 from exporter.platform.api import shield
 from exporter.platform.api.shield_models import CustomAccessList
-from exporter.platform.operation import timestamp
+from exporter.platform.wire import timestamp
 
 COLLECTOR: TargetCollector[CustomAccessList] = TargetCollector(
     name="shield_access_lists",

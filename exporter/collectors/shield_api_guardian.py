@@ -6,7 +6,7 @@ from exporter.collectors.collector import TargetCollector, calling, identity, ow
 from exporter.metric import Metric
 from exporter.platform.api import shield
 from exporter.platform.api.shield_models import ApiGuardian, GuardianConfiguration, GuardianEndpoint
-from exporter.platform.operation import timestamp
+from exporter.platform.wire import timestamp
 
 _CHECKS: Mapping[str, Callable[[GuardianEndpoint], bool | None]] = {
     "request_schema": lambda endpoint: endpoint.validate_request_body_schema,

@@ -7,7 +7,8 @@ from exporter.collectors.collector import Context, TargetCollector, identity
 from exporter.metric import DayBuckets, Metric, as_count
 from exporter.platform.api import shield
 from exporter.platform.api.shield_models import BreachCounts
-from exporter.platform.operation import Answer, Request, calendar_day
+from exporter.platform.operation import Answer, Request
+from exporter.platform.wire import calendar_day
 from exporter.targets.target import Target
 
 ACTIONS: Mapping[str, Callable[[BreachCounts], int | None]] = {

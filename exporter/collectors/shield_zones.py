@@ -9,7 +9,8 @@ from exporter.platform.api import shield
 from exporter.platform.api.shield import ZoneListing
 from exporter.platform.api.shield_models import DDOS_SENSITIVITY, EXECUTION_MODE, PLAN, ShieldZone
 from exporter.platform.errors import WrongShape
-from exporter.platform.operation import Operation, known, timestamp
+from exporter.platform.operation import Operation
+from exporter.platform.wire import known, timestamp
 from exporter.targets.target import Target, TargetKey
 
 

@@ -13,7 +13,7 @@ from exporter.collectors.endpoints.path import Path
 from exporter.metric import DayBuckets, Metric, MonthToDate, Source, declaration
 from exporter.platform.api.dns import Buckets
 from exporter.platform.api.document import Document
-from exporter.platform.operation import DATE, Moment, bucket_time, calendar_day, timestamp
+from exporter.platform.wire import DATE, Moment, bucket_time, calendar_day, timestamp
 
 T = TypeVar("T")
 MOST_SAMPLES = 10_000

@@ -2,7 +2,8 @@
 
 from pydantic import TypeAdapter
 
-from exporter.platform.operation import DEFERRED, Answer, Caller, CamelWire, Each, Operation, Parameter, Request, usable
+from exporter.platform.operation import Answer, Caller, Operation, Parameter, Request
+from exporter.platform.wire import DEFERRED, CamelWire, Each, usable
 
 
 class ContainerImageTag(CamelWire):

@@ -9,18 +9,8 @@ from typing import Any
 from pydantic import Field, TypeAdapter, ValidationError
 
 from exporter.platform.errors import StatementError, WrongShape
-from exporter.platform.operation import (
-    WHOLE_LIMIT,
-    Answer,
-    Caller,
-    Integer,
-    Number,
-    Operation,
-    Parameter,
-    Request,
-    Wire,
-    validated,
-)
+from exporter.platform.operation import WHOLE_LIMIT, Answer, Caller, Operation, Parameter, Request
+from exporter.platform.wire import Integer, Number, Wire, validated
 
 Cell = str | int | float | bytes | None
 # Python reads no integer of more than 4,300 digits; a longer one stays text.

@@ -13,18 +13,8 @@ from pydantic import TypeAdapter
 
 from exporter.metric import as_count, is_count
 from exporter.platform.errors import WrongShape
-from exporter.platform.operation import (
-    Answer,
-    Caller,
-    Integer,
-    Moment,
-    Number,
-    Operation,
-    Parameter,
-    PascalWire,
-    Request,
-    bucket_time,
-)
+from exporter.platform.operation import Answer, Caller, Operation, Parameter, Request
+from exporter.platform.wire import Integer, Moment, Number, PascalWire, bucket_time
 
 SCAN_STATUS: Mapping[int, str] = {0: "pending", 1: "in_progress", 2: "completed", 3: "failed"}
 

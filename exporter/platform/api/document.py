@@ -5,7 +5,7 @@ from typing import Any
 from pydantic import ValidationError, model_validator
 
 from exporter.platform.http.mask import mask_secrets
-from exporter.platform.operation import EnvelopeFault, Wire
+from exporter.platform.wire import EnvelopeFault, Wire
 
 
 class Document(Wire):

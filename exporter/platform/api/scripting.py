@@ -6,7 +6,8 @@ from typing import ClassVar
 
 from pydantic import SecretStr, TypeAdapter
 
-from exporter.platform.operation import Integer, Moment, Number, Operation, Parameter, PascalWire
+from exporter.platform.operation import Operation, Parameter
+from exporter.platform.wire import Integer, Moment, Number, PascalWire
 
 SCRIPT_TYPE: Mapping[int, str] = {0: "dns", 1: "cdn", 2: "middleware"}
 

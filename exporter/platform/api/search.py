@@ -7,18 +7,8 @@ from typing import NamedTuple
 from pydantic import Field, TypeAdapter
 
 from exporter.platform.errors import PlatformError, Rejected
-from exporter.platform.operation import (
-    Answer,
-    Caller,
-    Each,
-    Identity,
-    Integer,
-    Operation,
-    Parameter,
-    PascalWire,
-    Request,
-    usable,
-)
+from exporter.platform.operation import Answer, Caller, Operation, Parameter, Request
+from exporter.platform.wire import Each, Identity, Integer, PascalWire, usable
 
 PAGE_SIZE = 1000
 DEFAULT_PAGE_SIZE = 20

@@ -7,17 +7,8 @@ from typing import TypeVar, cast
 from pydantic import TypeAdapter
 
 from exporter.platform.api import shield_models as models
-from exporter.platform.operation import (
-    WHOLE_LIMIT,
-    Answer,
-    Caller,
-    Each,
-    Envelope,
-    Operation,
-    Parameter,
-    Request,
-    Unusable,
-)
+from exporter.platform.operation import WHOLE_LIMIT, Answer, Caller, Operation, Parameter, Request
+from exporter.platform.wire import Each, Envelope, Unusable
 
 T = TypeVar("T")
 

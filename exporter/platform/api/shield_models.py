@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from exporter.metric import as_count
-from exporter.platform.operation import (
+from exporter.platform.wire import (
     CamelWire,
     Each,
     Envelope,

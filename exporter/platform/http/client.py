@@ -29,8 +29,8 @@ from exporter.platform.operation import (
     address_of,
     content_of,
     headers_of,
-    unexpected_in,
 )
+from exporter.platform.wire import unexpected_in
 
 T = TypeVar("T")
 

@@ -10,7 +10,8 @@ from pydantic import TypeAdapter, ValidationError
 from exporter.platform import errors
 from exporter.platform.errors import PlatformError, error_for_status, one_line
 from exporter.platform.http.mask import body_without_secrets
-from exporter.platform.operation import Envelope, Operation, Wire, describe, validated
+from exporter.platform.operation import Operation
+from exporter.platform.wire import Envelope, Wire, describe, validated
 
 if TYPE_CHECKING:
     import httpx

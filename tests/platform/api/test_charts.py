@@ -4,7 +4,7 @@ from datetime import date
 from pathlib import Path
 
 from exporter.platform.api.dns import Buckets, record_type
-from exporter.platform.operation import bucket_time, calendar_day
+from exporter.platform.wire import bucket_time, calendar_day
 from tests.golden import assert_golden
 
 MOMENTS = (

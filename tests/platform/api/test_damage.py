@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from exporter.platform.api.catalogue import OPERATIONS
 from exporter.platform.errors import PlatformError
 from exporter.platform.http.responses import failure_in, payload, status_error
-from exporter.platform.operation import Operation, unexpected_in
+from exporter.platform.operation import Operation
+from exporter.platform.wire import unexpected_in
 from tests.platform.damage import damaged
 from tests.platform.payloads import GOOD
 

@@ -13,7 +13,8 @@ from exporter.platform.api import containers, dns, scripting, search, shield
 from exporter.platform.api.catalogue import OPERATIONS
 from exporter.platform.errors import WrongShape
 from exporter.platform.http.responses import payload
-from exporter.platform.operation import Operation, Unusable, unexpected_in
+from exporter.platform.operation import Operation
+from exporter.platform.wire import Unusable, unexpected_in
 from tests.golden import assert_golden
 from tests.platform.payloads import GOOD
 

@@ -1,0 +1,306 @@
+"""The base of the models of the answers' JSON, and how it is validated.
+
+A wire model is tolerant. Unknown fields are ignored, missing and null fields are None, integers may arrive as `28.0`,
+dates with seven digits of fraction or without a zone (which then means UTC). A number or a date that cannot be read is
+None, too (`validated`). A value of another type fails the whole answer, except in a list of resources (`Each`), whose
+items are validated one by one.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from functools import lru_cache
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
+from pydantic.alias_generators import to_camel, to_pascal
+from pydantic_core import PydanticCustomError
+
+from exporter.metric import as_count
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+T = TypeVar("T")
+
+DATE = re.compile(r"\d{4}-\d\d-\d\d($|[T ]\d\d:\d\d)", re.ASCII)
+_DAY_FIRST = re.compile(r"(\d\d)-(\d\d)-(\d{4})", re.ASCII)
+# The platform writes fractions with seven digits; Python reads six.
+_LONG_FRACTION = re.compile(r"(\.\d{6})\d+")
+UNKNOWN = "unknown"
+# For adapters of types without their own configuration: built at the first use.
+DEFERRED = ConfigDict(defer_build=True)
+_SHARED = ConfigDict(
+    frozen=True,
+    extra="ignore",
+    allow_inf_nan=False,
+    coerce_numbers_to_str=True,
+    hide_input_in_errors=True,
+    validate_by_alias=True,
+    defer_build=True,
+)
+
+
+class Wire(BaseModel):
+    """A documented JSON object."""
+
+    model_config = _SHARED
+
+    # Field name → its known values.
+    enums: ClassVar[Mapping[str, Mapping[int, str]]] = {}
+    # The fields that are counts; a negative one is left out.
+    counts: ClassVar[tuple[str, ...]] = ()
+    # The fields with objects that have such fields, too.
+    parts: ClassVar[tuple[str, ...]] = ()
+
+    def failure(self) -> "EnvelopeFault | None":
+        """Return the failure that this payload reports; None if its shape cannot report one."""
+        return None
+
+    def unexpected(self) -> Iterator[str]:
+        """Return the wire names of fields that hold an unknown value, or a number that is no count."""
+        for name in (*self.enums, *self.counts):
+            value = getattr(self, name)
+            is_known = as_count(value) is not None if name in self.counts else value in self.enums[name]
+            if value is not None and not is_known:
+                yield type(self).model_fields[name].alias or name
+        for name in self.parts:
+            for inner in unexpected_in(getattr(self, name)):
+                yield f"{type(self).model_fields[name].alias}.{inner}"
+
+
+def unexpected_in(value: object) -> Iterator[str]:
+    """Return the wire names of fields in a payload that hold an unknown value."""
+    for item in value if isinstance(value, list) else [value]:
+        if isinstance(item, Wire):
+            yield from item.unexpected()
+
+
+class PascalWire(Wire):
+    """An object whose fields are written `LikeThis`."""
+
+    model_config = ConfigDict(alias_generator=to_pascal)
+
+
+class CamelWire(Wire):
+    """An object whose fields are written `likeThis`."""
+
+    model_config = ConfigDict(alias_generator=to_camel)
+
+
+def _as_utc(moment: datetime) -> datetime | None:
+    aware = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+    # Some platforms write "never" as year 1.
+    return aware if aware.year > 1 else None
+
+
+def _no_boolean(value: object) -> object:
+    if isinstance(value, bool):
+        raise PydanticCustomError("int_type", "Input should be a valid integer")
+    return value
+
+
+# An integer of the interface: 64 bits, so that later conversions cannot overflow.
+Int64 = Annotated[int, Field(ge=-(2**63), le=2**63 - 1), BeforeValidator(_no_boolean)]
+Integer = Int64 | None
+# The id of a resource in a list. A platform sends 0 for a missing id.
+Identity = Annotated[Int64, Field(ge=1)]
+# A number of the interface: an integer is a number, `true` is not.
+Number = Annotated[float, Field(strict=True)]
+
+# A date-time of the interface; without a zone it means UTC. An empty text counts as null.
+Moment = Annotated[
+    Annotated[datetime, AfterValidator(_as_utc)] | None, BeforeValidator(lambda value: None if value == "" else value)
+]
+
+
+@lru_cache(maxsize=8192)
+def bucket_time(key: str) -> datetime | None:
+    """Return the time at which a chart's bucket begins, in UTC; None if the key is not a date.
+
+    Accepts `2026-02-08`, `2026-02-08T00:00:00`, with `Z` or an offset, with up to nine digits of fraction. Results are
+    cached because all zones send the same keys.
+    """
+    if DATE.match(key) is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(_LONG_FRACTION.sub(r"\1", key))
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+@lru_cache(maxsize=1024)
+def calendar_day(key: str) -> int | None:
+    """Return the ordinal of the UTC day of a bucket's key, which may be `08-02-2026`, too; None if it is not a date."""
+    matched = _DAY_FIRST.fullmatch(key)
+    try:
+        if matched is not None:
+            return date(int(matched[3]), int(matched[2]), int(matched[1])).toordinal()
+    except ValueError:
+        return None
+    moment = bucket_time(key)
+    return None if moment is None else moment.date().toordinal()
+
+
+def timestamp(moment: datetime | None) -> float | None:
+    """Convert to unix seconds; None stays None."""
+    return None if moment is None else moment.timestamp()
+
+
+def known(value: int | None, names: Mapping[int, str]) -> str | None:
+    """Return the name of an enum value: `unknown` for an unknown value, None for None."""
+    return None if value is None else names.get(value, UNKNOWN)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unusable:
+    """Replaces a list's item that is not valid; `fault` says why, `raw` is the item as received."""
+
+    fault: str
+    raw: Any = field(repr=False)
+
+    def identity(self, field: str) -> int | None:
+        """Return a field of the raw item, if it is an object with the id of a resource in that field."""
+        value = self.raw.get(field) if isinstance(self.raw, dict) else None
+        return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+
+
+# The beginnings of pydantic's words for a number and for a date that cannot be read.
+_OF_NUMBERS = ("int_", "float_", "finite_number", "greater_than_equal", "less_than_equal")
+_OF_DATES = "datetime_"
+# A text in the place of a number that is none is of another type, unless it is like a number.
+_LIKE_A_NUMBER = re.compile(r"\d|^\s*[+-]?(nan|inf(inity)?)\s*$", re.ASCII | re.IGNORECASE)
+
+
+def validated(validate: Callable[[Any], T], value: Any, unreadable: set[str]) -> T:  # noqa: ANN401 - JSON
+    """Validate parsed JSON, in which each number or date that cannot be read becomes null.
+
+    Args:
+        validate: validates the value.
+        value: the JSON, which is changed in place.
+        unreadable: receives the names of the fields with such a number or date.
+
+    Raises:
+        ValidationError: there is a value of another type, or a field that may not be null cannot be read.
+    """
+    try:
+        return validate(value)
+    except ValidationError as error:
+        faults = error.errors(include_url=False, include_input=False, include_context=False)
+        found = [
+            (place, _field_of(fault["loc"])) for fault in faults if (place := _unreadable(value, fault)) is not None
+        ]
+        if not found:
+            raise
+    for (holder, key), name in found:
+        holder[key] = None
+        unreadable.add(name)
+    return validate(value)
+
+
+def _unreadable(value: Any, fault: "ErrorDetails") -> tuple[dict[Any, Any], str | int] | None:  # noqa: ANN401 - JSON
+    """Return the object and the key of a number or a date, or of the list with it, that cannot be read.
+
+    Returns None for any other fault: the value is of another type.
+    """
+    place = None
+    for step in fault["loc"]:
+        # Steps that are in no object or list are the names of a union's members.
+        if isinstance(value, dict) and step in value:
+            place, value = (value, step), value[step]
+        elif isinstance(value, list) and isinstance(step, int):
+            value = value[step]
+    if not fault["type"].startswith((*_OF_NUMBERS, _OF_DATES)) or isinstance(value, bool):
+        return None
+    if isinstance(value, str):
+        return place if fault["type"].startswith(_OF_DATES) or _LIKE_A_NUMBER.search(value) else None
+    return place if isinstance(value, int | float) else None
+
+
+def _field_of(path: Sequence[str | int]) -> str:
+    """Return the name of the outermost field of a path, inside an envelope's `data`; keys of charts are not names."""
+    return next((step for step in path if isinstance(step, str) and step != "data"), "data")
+
+
+def _one_by_one(value: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:  # noqa: ANN401
+    try:
+        return validated(handler, value, set() if info.context is None else info.context)
+    except ValidationError as error:
+        return Unusable(describe(error), value)
+
+
+def describe(error: ValidationError) -> str:
+    """Write pydantic's findings in one line: the place and what was expected, never the value found there."""
+    found = error.errors(include_url=False, include_input=False, include_context=False)
+    parts = [f"{'.'.join(str(step) for step in fault['loc']) or 'body'}: {fault['msg']}" for fault in found[:3]]
+    return "; ".join(parts) + (f" (and {len(found) - 3} more)" if len(found) > 3 else "")  # noqa: PLR2004
+
+
+# An item of a list that is validated separately: `list[Each[Zone]]`.
+Each = Annotated[T, WrapValidator(_one_by_one)]
+
+
+def usable(items: list[T] | None) -> list[T]:
+    """Return the valid items."""
+    return [item for item in items or () if not isinstance(item, Unusable)]
+
+
+class EnvelopeFault(CamelWire):
+    """The `error` object of an envelope (interface document, Shield envelope)."""
+
+    success: bool | None = None
+    message: str | None = None
+    error_key: str | None = None
+    status_code: Integer = None
+
+    def is_failure(self) -> bool:
+        """Return whether it reports a failure; an object of defaults next to a good payload does not."""
+        return self.success is not True and bool(self.message or self.error_key)
+
+
+class Envelope(CamelWire, Generic[T]):
+    """`{data, error}`, around most shield payloads; the status-only error has `statusCode` instead."""
+
+    data: T | None = None
+    error: EnvelopeFault | None = None
+    status_code: Integer = None
+
+    @classmethod
+    def model_rebuild(cls, **options: Any) -> bool | None:  # noqa: ANN401 - pydantic's
+        """Build the validator, except for an envelope of `Any`, which is never used for reading.
+
+        Pydantic asks for it at import, for each envelope of something, and loads its plugins for it.
+        """
+        return None if cls is Envelope else super().model_rebuild(**options)
+
+    def failure(self) -> EnvelopeFault | None:
+        """Return the reported failure; a status alone reports one only without a payload."""
+        if self.error is not None and self.error.is_failure():
+            return self.error
+        reported = self.status_code or (self.error.status_code if self.error is not None else 0) or 0
+        is_failure = self.data is None and reported >= 400  # noqa: PLR2004
+        return EnvelopeFault.model_construct(status_code=reported) if is_failure else None
+
+    def unexpected(self) -> Iterator[str]:
+        """Return the names of fields with an unknown value in the payload or its items."""
+        return unexpected_in(self.data)
+
+    def is_empty(self) -> bool:
+        """Return whether the absence of a payload is valid, which only a list can report."""
+        return False
+
+    def payload(self) -> Any:  # noqa: ANN401
+        """Return what is inside; a page of a list returns itself."""
+        return self.data
