@@ -4,6 +4,7 @@ import math
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from exporter.metric import Count, Family, FamilyInfo, LabelValues, Metric, Sample, Source, label_value
@@ -214,7 +215,7 @@ def measure(
     counts: list[Count] = []
     for info, metric in zip(infos, metrics, strict=True):
         try:
-            samples = tuple(_samples(labels, metric, payload))
+            samples = _samples(labels, metric, payload)
             counted = metric.counted(payload) if metric.counted is not None else None
             if counted is not None:
                 sources = counted.items() if isinstance(counted, Mapping) else [((), counted)]
@@ -230,20 +231,23 @@ def measure(
     return tuple(families), tuple(counts)
 
 
+@lru_cache(maxsize=4096)
 def _values(key: str | LabelValues) -> LabelValues:
     return (label_value(key),) if isinstance(key, str) else tuple(label_value(part) for part in key)
 
 
-def _samples(labels: LabelValues, metric: Metric[P], payload: P) -> Iterable[Sample]:
+def _samples(labels: LabelValues, metric: Metric[P], payload: P) -> tuple[Sample, ...]:
     value = metric.value(payload) if metric.value is not None else None
-    seen: set[LabelValues] = set()
-    for key, number in value.items() if isinstance(value, Mapping) else [((), value)]:
-        values, sample = _values(key), None if number is None else finite(number)
+    if not isinstance(value, Mapping):
+        number = None if value is None else finite(value)
+        return () if number is None else (Sample(labels, number),)
+    found: dict[LabelValues, float] = {}
+    for key, one in value.items():
+        number = None if one is None else finite(one)
         # Cutting long label values can make two of them equal. Only the first is kept, because a series must be unique.
-        if sample is None or values in seen:
-            continue
-        seen.add(values)
-        yield Sample(labels + values, sample)
+        if number is not None:
+            found.setdefault(_values(key), number)
+    return tuple(Sample(labels + values, number) for values, number in found.items())
 
 
 def finite(number: float) -> float | None:
