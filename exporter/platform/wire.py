@@ -7,11 +7,11 @@ items are validated one by one.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -26,8 +26,6 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel, to_pascal
 from pydantic_core import PydanticCustomError
-
-from exporter.metric import as_count
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -57,27 +55,19 @@ class Wire(BaseModel):
 
     model_config = _SHARED
 
-    # Field name → its known values.
-    enums: ClassVar[Mapping[str, Mapping[int, str]]] = {}
-    # The fields that are counts; a negative one is left out.
-    counts: ClassVar[tuple[str, ...]] = ()
-    # The fields with objects that have such fields, too.
-    parts: ClassVar[tuple[str, ...]] = ()
-
     def failure(self) -> "EnvelopeFault | None":
         """Return the failure that this payload reports; None if its shape cannot report one."""
         return None
 
     def unexpected(self) -> Iterator[str]:
         """Return the wire names of fields that hold an unknown value, or a number that is no count."""
-        for name in (*self.enums, *self.counts):
-            value = getattr(self, name)
-            is_known = as_count(value) is not None if name in self.counts else value in self.enums[name]
-            if value is not None and not is_known:
-                yield type(self).model_fields[name].alias or name
-        for name in self.parts:
-            for inner in unexpected_in(getattr(self, name)):
-                yield f"{type(self).model_fields[name].alias}.{inner}"
+        for name, declared in type(self).model_fields.items():
+            value, wire_name = getattr(self, name), declared.alias or name
+            known = next((one.values for one in declared.metadata if isinstance(one, Known)), None)
+            if value is not None and known is not None and value not in known:
+                yield wire_name
+            for inner in unexpected_in(value):
+                yield f"{wire_name}.{inner}"
 
 
 def unexpected_in(value: object) -> Iterator[str]:
@@ -114,6 +104,16 @@ def _no_boolean(value: object) -> object:
 # An integer of the interface: 64 bits, so that later conversions cannot overflow.
 Int64 = Annotated[int, Field(ge=-(2**63), le=2**63 - 1), BeforeValidator(_no_boolean)]
 Integer = Int64 | None
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Marks a field with its known values, such as `Annotated[Integer, Known(NAMES)]`; others are `unexpected`."""
+
+    values: Collection[int]
+
+
+Count = Annotated[Integer, Known(range(2**63))]
 # The id of a resource in a list. A platform sends 0 for a missing id.
 Identity = Annotated[Int64, Field(ge=1)]
 # A number of the interface: an integer is a number, `true` is not.

@@ -7,14 +7,14 @@ from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime, timedelta
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import ClassVar, NamedTuple, TypeGuard, cast
+from typing import Annotated, NamedTuple, TypeGuard, cast
 
 from pydantic import TypeAdapter
 
 from exporter.metric import as_count, is_count
 from exporter.platform.errors import WrongShape
 from exporter.platform.operation import Answer, Caller, Operation, Parameter, Request
-from exporter.platform.wire import Integer, Moment, Number, PascalWire, bucket_time
+from exporter.platform.wire import Count, Integer, Known, Moment, Number, PascalWire, bucket_time
 
 SCAN_STATUS: Mapping[int, str] = {0: "pending", 1: "in_progress", 2: "completed", 3: "failed"}
 
@@ -144,9 +144,7 @@ def _width(moments: list[datetime]) -> float:
 class DnsZoneStatistics(PascalWire):
     """The answer of `GET /dnszone/{id}/statistics`; the charts' keys are not converted."""
 
-    counts: ClassVar[tuple[str, ...]] = ("total_queries_served",)
-
-    total_queries_served: Integer = None
+    total_queries_served: Count = None
     queries_served_chart: Chart = None
     normal_queries_served_chart: Chart = None
     smart_queries_served_chart: Chart = None
@@ -186,10 +184,8 @@ class DnsZoneStatistics(PascalWire):
 class ScanRecord(PascalWire):
     """A record that a scan found."""
 
-    enums: ClassVar[Mapping[str, Mapping[int, str]]] = {"type": SCAN_RECORD_TYPE}
-
     name: str | None = None
-    type: Integer = None
+    type: Annotated[Integer, Known(SCAN_RECORD_TYPE)] = None
     ttl: Integer = None
     value: str | None = None
     priority: Integer = None
@@ -201,14 +197,11 @@ class ScanRecord(PascalWire):
 class DnsRecordScanJob(PascalWire):
     """The answer of `GET /dnszone/{zoneId}/records/scan`: the latest scan."""
 
-    enums: ClassVar[Mapping[str, Mapping[int, str]]] = {"status": SCAN_STATUS}
-    parts: ClassVar[tuple[str, ...]] = ("records",)
-
     job_id: str | None = None
     zone_id: Integer = None
     domain: str | None = None
     account_id: str | None = None
-    status: Integer = None
+    status: Annotated[Integer, Known(SCAN_STATUS)] = None
     created_at: Moment = None
     completed_at: Moment = None
     records: list[ScanRecord] | None = None

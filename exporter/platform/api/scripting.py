@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import ClassVar
+from typing import Annotated
 
 from pydantic import SecretStr, TypeAdapter
 
 from exporter.platform.operation import Operation, Parameter
-from exporter.platform.wire import Integer, Moment, Number, PascalWire
+from exporter.platform.wire import Integer, Known, Moment, Number, PascalWire
 
 SCRIPT_TYPE: Mapping[int, str] = {0: "dns", 1: "cdn", 2: "middleware"}
 
@@ -59,12 +59,10 @@ class Integration(PascalWire):
 class EdgeScript(PascalWire):
     """A script with its values of the month to date: dollars, requests, milliseconds of CPU."""
 
-    enums: ClassVar[Mapping[str, Mapping[int, str]]] = {"script_type": SCRIPT_TYPE}
-
     id: Integer = None
     name: str | None = None
     last_modified: Moment = None
-    script_type: Integer = None
+    script_type: Annotated[Integer, Known(SCRIPT_TYPE)] = None
     current_release_id: Integer = None
     edge_script_variables: list[Variable] | None = None
     deleted: bool | None = None

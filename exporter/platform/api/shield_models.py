@@ -1,18 +1,20 @@
 """The wire models of shield resources (interface document, Resources and their fields)."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from typing import Annotated, Any
 
 from pydantic import Field
 
 from exporter.metric import as_count
 from exporter.platform.wire import (
     CamelWire,
+    Count,
     Each,
     Envelope,
     EnvelopeFault,
     Identity,
     Integer,
+    Known,
     Moment,
     Number,
     Wire,
@@ -43,21 +45,12 @@ class WafEngineSetting(CamelWire):
 class ShieldZone(CamelWire):
     """An item of the shield-zone list."""
 
-    enums: ClassVar[Mapping[str, Mapping[int, str]]] = {
-        "plan_type": PLAN,
-        "waf_execution_mode": EXECUTION_MODE,
-        "ddos_execution_mode": EXECUTION_MODE,
-        "ddos_shield_sensitivity": DDOS_SENSITIVITY,
-        "waf_request_body_limit_action": BODY_LIMIT_ACTION,
-        "waf_response_body_limit_action": BODY_LIMIT_ACTION,
-    }
-
     shield_zone_id: Identity
     pull_zone_id: Integer = None
     learning_mode: bool | None = None
     learning_mode_until: Moment = None
     waf_enabled: bool | None = None
-    waf_execution_mode: Integer = None
+    waf_execution_mode: Annotated[Integer, Known(EXECUTION_MODE)] = None
     waf_disabled_rules: list[str] | None = None
     waf_log_only_rules: list[str] | None = None
     waf_custom_rule_order: list[int] | None = None
@@ -67,13 +60,13 @@ class ShieldZone(CamelWire):
     waf_realtime_threat_intelligence_enabled: bool | None = None
     waf_profile_id: Integer = None
     waf_engine_config: list[WafEngineSetting] | None = None
-    waf_request_body_limit_action: Integer = None
-    waf_response_body_limit_action: Integer = None
+    waf_request_body_limit_action: Annotated[Integer, Known(BODY_LIMIT_ACTION)] = None
+    waf_response_body_limit_action: Annotated[Integer, Known(BODY_LIMIT_ACTION)] = None
     rate_limit_rules_limit: Integer = None
     custom_waf_rules_limit: Integer = None
-    plan_type: Integer = None
-    ddos_shield_sensitivity: Integer = Field(None, alias="dDoSShieldSensitivity")
-    ddos_execution_mode: Integer = Field(None, alias="dDoSExecutionMode")
+    plan_type: Annotated[Integer, Known(PLAN)] = None
+    ddos_shield_sensitivity: Annotated[Integer, Known(DDOS_SENSITIVITY)] = Field(None, alias="dDoSShieldSensitivity")
+    ddos_execution_mode: Annotated[Integer, Known(EXECUTION_MODE)] = Field(None, alias="dDoSExecutionMode")
     ddos_challenge_window: Integer = Field(None, alias="dDoSChallengeWindow")
     whitelabel_response_pages: bool | None = None
 
@@ -105,12 +98,10 @@ class ShieldZonePage(Envelope[list[Each[ShieldZone]]]):
 class BreachCounts(CamelWire):
     """Numbers of breaches by action."""
 
-    counts: ClassVar[tuple[str, ...]] = ("total_breaches", "logged_breaches", "challenged_breaches", "blocked_breaches")
-
-    total_breaches: Integer = None
-    logged_breaches: Integer = None
-    challenged_breaches: Integer = None
-    blocked_breaches: Integer = None
+    total_breaches: Count = None
+    logged_breaches: Count = None
+    challenged_breaches: Count = None
+    blocked_breaches: Count = None
 
 
 class RateLimitMetrics(CamelWire):
@@ -215,33 +206,26 @@ class ApiGuardian(CamelWire):
 class BotSignal(CamelWire):
     """One of the signals of bot detection."""
 
-    enums: ClassVar[Mapping[str, Mapping[int, str]]] = {"sensitivity": BOT_SENSITIVITY, "aggression": BOT_AGGRESSION}
-
-    sensitivity: Integer = None
-    aggression: Integer = None
+    sensitivity: Annotated[Integer, Known(BOT_SENSITIVITY)] = None
+    aggression: Annotated[Integer, Known(BOT_AGGRESSION)] = None
     complex_enabled: bool | None = None
 
 
 class BotDetectionConfiguration(CamelWire):
     """Bot detection of a shield zone."""
 
-    enums: ClassVar[Mapping[str, Mapping[int, str]]] = {"execution_mode": BOT_EXECUTION_MODE}
-    parts: ClassVar[tuple[str, ...]] = ("request_integrity", "ip_address", "browser_fingerprint")
-
     request_integrity: BotSignal | None = None
     ip_address: BotSignal | None = None
     browser_fingerprint: BotSignal | None = None
-    execution_mode: Integer = None
+    execution_mode: Annotated[Integer, Known(BOT_EXECUTION_MODE)] = None
     shield_zone_id: Integer = None
 
 
 class BotCategoryAction(CamelWire):
     """The action for a category of bots."""
 
-    enums: ClassVar[Mapping[str, Mapping[int, str]]] = {"category": BOT_CATEGORY, "action": BOT_ACTION}
-
-    category: Integer = None
-    action: Integer = None
+    category: Annotated[Integer, Known(BOT_CATEGORY)] = None
+    action: Annotated[Integer, Known(BOT_ACTION)] = None
 
 
 class Condition(CamelWire):
