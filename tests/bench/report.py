@@ -3,15 +3,13 @@
 import os
 import platform
 import re
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rich import box
-from rich.console import Console
-from rich.table import Table as Printed
+from tabulate import tabulate
 
 Cell = str | float | int | None
-WIDTH = 240
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +26,8 @@ class Table:
 
     def show(self) -> None:
         """Print it as Markdown."""
-        printed = Printed(*self.columns, box=box.MARKDOWN)
-        for row in self.rows:
-            printed.add_row(*map(_text, row))
-        console = Console(width=WIDTH, markup=False, highlight=False, emoji=False)
-        console.print(f"### {self.title}", printed, sep="\n")
+        rows = [list(map(_text, row)) for row in self.rows]
+        sys.stdout.write(f"### {self.title}\n\n{tabulate(rows, self.columns, 'github', disable_numparse=True)}\n\n")
 
 
 def _text(cell: Cell) -> str:

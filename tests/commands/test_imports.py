@@ -14,7 +14,7 @@ HEAVY = frozenset(
     {
         "aiohttp", "apscheduler", "asyncio", "bcrypt", "fastapi", "httpx", "importlib.metadata", "isal", "jinja2",
         "jmespath", "msgpack", "prometheus_client", "psycopg", "pydantic", "pydantic_settings",
-        "rich.console", "sqlite3", "ssl", "starlette", "structlog", "uvicorn", "yaml",
+        "sqlite3", "ssl", "starlette", "structlog", "tabulate", "uvicorn", "yaml",
     }
 )  # fmt: skip
 # Runs each line of commands with its environment, and notes whether it prints, and which modules are loaded then.
@@ -43,10 +43,9 @@ MODELS = {"pydantic"}
 SETTINGS = MODELS | {"jmespath"}
 # Pydantic looks for plugins when it builds the first validator; pydantic-settings imports asyncio.
 READ = SETTINGS | {"asyncio", "importlib.metadata", "pydantic_settings", "ssl", "yaml"}
-# httpx imports rich for a command line of its own.
-CALLS = READ | {"aiohttp", "httpx", "isal", "rich.console", "structlog"}
+CALLS = READ | {"aiohttp", "httpx", "isal", "structlog", "tabulate"}
 # The library that carries calls is imported with the first call, and the pages' with the first page.
-SERVES = HEAVY - {"aiohttp", "fastapi", "jinja2", "psycopg"}
+SERVES = HEAVY - {"aiohttp", "fastapi", "jinja2", "psycopg", "tabulate"}
 
 HELPED = ("", "check", "backfill", "call", "config", "demo", "sandbox")
 # The commands of one process each: every one may import what is allowed for those before it.
@@ -63,7 +62,7 @@ PROCESSES: list[list[tuple[str, set[str]]]] = [
         ("--version", {"importlib.metadata"}),
         ("explain --help", READ - {"jmespath", "yaml", "pydantic_settings"}),
     ],
-    [("call --list", MODELS | {"rich.console"})],
+    [("call --list", MODELS | {"importlib.metadata", "tabulate"})],
     [("call dns_zone --account ?", MODELS | {"yaml"})],
 ]
 

@@ -15,7 +15,7 @@ import click
 from exporter.commands.configuration import read_configuration
 from exporter.commands.loading import loading
 from exporter.commands.output.printing import FAULT, complain, counted, terminal_width
-from exporter.commands.output.progress import progress_bars
+from exporter.commands.output.progress import progress_bar
 from exporter.commands.output.table import lay_out
 from exporter.foreign.terminal import escape
 from exporter.platform.errors import MESSAGE_LIMIT, one_line
@@ -64,7 +64,7 @@ def _poll_all(settings: Settings) -> "Sequence[AccountResult]":
         from exporter.clock import SYSTEM  # noqa: PLC0415 - what contacts the platform; not for --offline
         from exporter.commands.check.polling import check_all  # noqa: PLC0415
         from exporter.commands.output import interruptible  # noqa: PLC0415
-    with progress_bars() if sys.stderr.isatty() else nullcontext(lambda *_: None) as progressed:
+    with progress_bar() if sys.stderr.isatty() else nullcontext(lambda *_: None) as progressed:
         return interruptible.run(check_all(settings, SYSTEM, progressed))
 
 

@@ -1,8 +1,9 @@
-"""Formats tables with rich: as wide as the terminal, or as wide as needed where a program reads them."""
+"""Formats tables: as wide as the terminal, or as wide as needed where a program reads them."""
 
-import io
 import os
 from collections.abc import Iterable, Mapping, Sequence
+
+import click
 
 from exporter.foreign.terminal import escape
 
@@ -29,37 +30,34 @@ def lay_out(
         folded: columns whose cells may be broken into lines if the width does not suffice; the others are never broken.
         colours: a cell's text → its colour; for terminals.
     """
-    # Rich takes longer to import than most commands take; completion and `call` with an operation print no table.
-    from rich.cells import cell_len  # noqa: PLC0415
-    from rich.console import Console  # noqa: PLC0415
-    from rich.padding import Padding  # noqa: PLC0415
-    from rich.table import Table  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
+    from wcwidth import wcswidth  # noqa: PLC0415 - only for commands that print a table
 
     shown = colours if colours and os.environ.get("TERM") != "dumb" and not os.environ.get("NO_COLOR") else {}
-    cells = [[Text(escape(cell, keep="\n"), style=shown.get(cell, "")) for cell in row] for row in rows]
-    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
-    natural = least = -_GAP
-    for place, column in enumerate(columns):
-        lines = [column, *(line for row in cells for line in row[place].plain.split("\n"))]
-        size = max(map(cell_len, lines))
-        natural += size + _GAP
-        least += (min(size, _LEAST_FOLDED) if column in folded else size) + _GAP
-        table.add_column(column, no_wrap=column not in folded, overflow="fold")
-    console = Console(
-        file=io.StringIO(),
-        width=width or natural,
-        height=25,
-        force_terminal=bool(shown),
-        color_system="standard" if shown else None,
-    )
-    with console.capture() as capture:
-        if width is None or least <= width:
-            for row in cells:
-                table.add_row(*row)
-            console.print(table)
-        else:
-            for row in cells:
-                for place, cell in enumerate(row):
-                    console.print(Padding(cell, (0, 0, 0, _GAP if place else 0), expand=False))
-    return "\n".join(line.rstrip() for line in capture.get().splitlines())
+    plain = [[escape(cell, keep="\n") for cell in row] for row in rows]
+    cells = [[click.style(cell, fg=shown[cell]) if cell in shown else cell for cell in row] for row in plain]
+    headings = [click.style(column, bold=True) for column in columns] if shown else list(columns)
+    sizes = [
+        max(wcswidth(line) for cell in column for line in cell.split("\n"))
+        for column in zip(columns, *plain, strict=True)
+    ]
+    excess = 0 if width is None else sum(sizes) + _GAP * (len(sizes) - 1) - width
+    widest: dict[int, int] = {}
+    for place in sorted((columns.index(name) for name in folded), key=lambda place: -sizes[place]):
+        spare = max(0, min(excess, sizes[place] - _LEAST_FOLDED))
+        widest[place], excess = sizes[place] - spare, excess - spare
+    if excess <= 0:
+        return _table([headings, *cells], [widest.get(place) for place in range(len(columns))])
+    paragraphs = []
+    for row in cells:
+        for place, cell in enumerate(row):
+            indent = " " * (_GAP if place else 0)
+            paragraphs += [indent + line for line in _table([[cell]], [(width or 0) - len(indent)]).split("\n") if line]
+    return "\n".join(paragraphs)
+
+
+def _table(rows: Sequence[Sequence[str]], widest: Sequence[int | None]) -> str:
+    from tabulate import tabulate  # noqa: PLC0415 - as above
+
+    # Headings of its own would be two characters wider than their text.
+    made = tabulate(rows, tablefmt="plain", disable_numparse=True, maxcolwidths=widest)
+    return "\n".join(line.rstrip() for line in made.split("\n"))
