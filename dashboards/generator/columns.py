@@ -1,7 +1,8 @@
 """Defines the columns that tables of several pages use."""
 
 from dashboards.generator import links
-from dashboards.generator.page import Column, Query, warn_then_red
+from dashboards.generator.colours import warn_then_red
+from dashboards.generator.page import Column, Query
 from dashboards.generator.promql import milliseconds
 
 ACCOUNT = Column("Account", label="account", link=links.to(links.EXPORTER, account="Account"))

@@ -10,9 +10,11 @@ from pathlib import Path
 import click
 
 from dashboards.generator import variables
+from dashboards.generator.colours import NEUTRAL
 from dashboards.generator.grafana import generate
-from dashboards.generator.page import NEUTRAL, Lines, Page, Panel, Query, Row, Table
-from dashboards.generator.promql import ACCOUNT, gauge, highest, rate, top
+from dashboards.generator.page import Lines, Page, Panel, Query, Row, Table
+from dashboards.generator.promql import highest, top
+from dashboards.generator.selectors import ACCOUNT, gauge, rate
 from exporter.collectors.collector import Collector
 from exporter.metric import FamilyInfo, Kind
 from exporter.settings.loading import load

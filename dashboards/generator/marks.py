@@ -1,8 +1,9 @@
 """Defines the annotations of every page."""
 
 from dashboards.generator.page import Marks, Query
-from dashboards.generator.promql import highest, series
+from dashboards.generator.promql import highest
 from dashboards.generator.queries import alerts
+from dashboards.generator.selectors import series
 
 CRITICAL_ALERTS = Marks(
     name="Critical alerts",

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass, replace
 
-from dashboards.generator.page import Column, Numbers, Panel, Query, Row, Steps, Table, View, red_from
+from dashboards.generator.colours import Steps, red_from
+from dashboards.generator.page import Column, Numbers, Panel, Query, Row, Table, View
 from dashboards.generator.queries import truth
 
 _RED_FROM_ONE = red_from(1)

@@ -4,8 +4,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from dashboards.generator import intervals, promql
-from dashboards.generator.page import NEUTRAL, Lines, Page, Panel, Query, Row
+from dashboards.generator import intervals
+from dashboards.generator.colours import NEUTRAL
+from dashboards.generator.page import Lines, Page, Panel, Query, Row
+from dashboards.generator.promql import among, highest, top
+from dashboards.generator.selectors import AT_END, gauge, rate
 from exporter.collectors.catalogue import CATALOGUE
 from exporter.collectors.collector import Collector
 from exporter.metric import FamilyInfo, Kind
@@ -61,17 +64,17 @@ def _panels(page: Page, missing: Sequence[tuple[Collector, FamilyInfo]]) -> Iter
 def _query(page: Page, collector: Collector, info: FamilyInfo) -> Query:
     """Return a query for the series with the highest values at the end, with the choices of the page."""
     chosen = [f'{choice.value}=~"${choice.name}"' for choice in page.variables if choice.value in info.labels]
-    expr, at_end = (_value(info, chosen, at) for at in ("", promql.AT_END))
+    expr, at_end = (_value(info, chosen, at) for at in ("", AT_END))
     if info.labels:
-        ranking = promql.top(promql.highest(at_end, *info.labels), MOST_SERIES)
-        expr = promql.among(promql.highest(expr, *info.labels), ranking, *info.labels)
+        ranking = top(highest(at_end, *info.labels), MOST_SERIES)
+        expr = among(highest(expr, *info.labels), ranking, *info.labels)
     legend = " ".join(f"{{{{{label}}}}}" for label in info.labels if label != "account") or "{{account}}"
     return Query(expr, legend if info.labels else "", intervals.written(collector.interval))
 
 
 def _value(info: FamilyInfo, chosen: Sequence[str], at: str) -> str:
     if info.kind is Kind.COUNTER:
-        return promql.rate(info.name, *chosen, at=at)
+        return rate(info.name, *chosen, at=at)
     if info.name.endswith("_timestamp_seconds"):
-        return f"(time() - {promql.gauge(info.name, *chosen, at=at)})"
-    return promql.gauge(info.name, *chosen, at=at)
+        return f"(time() - {gauge(info.name, *chosen, at=at)})"
+    return gauge(info.name, *chosen, at=at)

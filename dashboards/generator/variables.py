@@ -1,8 +1,8 @@
 """Defines the choices at the top of the pages; All is the expression `.*`."""
 
-from dashboards.generator import promql
 from dashboards.generator.page import Variable
-from dashboards.generator.promql import ACCOUNT
+from dashboards.generator.promql import highest
+from dashboards.generator.selectors import ACCOUNT, gauge, series
 
 JOB = Variable(
     name="job",
@@ -15,21 +15,21 @@ INSTANCE = Variable(
     name="instance",
     title="Instance",
     about="One process of the exporter: a replica or a shard.",
-    expr=promql.series("edge_exporter_build_info"),
+    expr=series("edge_exporter_build_info"),
     value="instance",
 )
 ACCOUNTS = Variable(
     name="account",
     title="Account",
     about="An account of the configuration.",
-    expr=promql.series("edge_up"),
+    expr=series("edge_up"),
     value="account",
 )
 ZONES = Variable(
     name="zone",
     title="DNS zone",
     about="A DNS zone: shown by its domain, chosen by its id.",
-    expr=promql.highest(promql.gauge("edge_dns_window_queries", ACCOUNT), "domain", "zone_id"),
+    expr=highest(gauge("edge_dns_window_queries", ACCOUNT), "domain", "zone_id"),
     value="zone_id",
     text="domain",
 )
@@ -37,7 +37,7 @@ SCRIPTS = Variable(
     name="script",
     title="Script",
     about="An edge script: shown by its name, chosen by its id.",
-    expr=promql.highest(promql.gauge("edge_script_info", ACCOUNT), "script", "script_id"),
+    expr=highest(gauge("edge_script_info", ACCOUNT), "script", "script_id"),
     value="script_id",
     text="script",
 )
@@ -45,7 +45,7 @@ SHIELD_ZONES = Variable(
     name="shield_zone",
     title="Shield zone",
     about="A shield zone: shown by its pull zone's name where that is known, chosen by its id.",
-    expr=promql.highest(promql.gauge("edge_shield_zone_info", ACCOUNT), "pull_zone", "shield_zone_id"),
+    expr=highest(gauge("edge_shield_zone_info", ACCOUNT), "pull_zone", "shield_zone_id"),
     value="shield_zone_id",
     text="pull_zone",
 )
@@ -53,6 +53,6 @@ DATABASES = Variable(
     name="database",
     title="Database",
     about="A database of the configuration.",
-    expr=promql.series("edge_database_up"),
+    expr=series("edge_database_up"),
     value="database",
 )

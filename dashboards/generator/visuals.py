@@ -2,7 +2,8 @@
 
 from string import ascii_uppercase
 
-from dashboards.generator.page import Bars, Colour, Column, Lines, Numbers, Panel, Steps, Table, Timeline, Word
+from dashboards.generator.colours import Colour, Steps, Word
+from dashboards.generator.page import Bars, Column, Lines, Numbers, Panel, Table, Timeline
 
 JSON = dict[str, object]
 

@@ -12,9 +12,10 @@ import pytest
 from click.testing import CliRunner
 
 from dashboards.generator.__main__ import main
+from dashboards.generator.colours import Colour
 from dashboards.generator.grafana import GRID, generate
 from dashboards.generator.inventory import PAGES
-from dashboards.generator.page import Colour, Numbers, Page, Panel, Table
+from dashboards.generator.page import Numbers, Page, Panel, Table
 from dashboards.generator.queries import subject, truth
 from tests.for_each import for_each
 from tests.rules.rule_files import RULES, load_alerts

@@ -1,35 +1,11 @@
 """Database and containers: whether databases answer, what queries of your own measure, and watched image tags."""
 
 from dashboards.generator import columns, links, marks, variables
-from dashboards.generator.page import (
-    UP_OR_DOWN,
-    Colour,
-    Column,
-    Lines,
-    Numbers,
-    Page,
-    Query,
-    Table,
-    Timeline,
-    Word,
-    red_from,
-    warn_then_red,
-)
+from dashboards.generator.colours import UP_OR_DOWN, Colour, Word, red_from, warn_then_red
+from dashboards.generator.page import Column, Lines, Numbers, Page, Query, Table, Timeline
 from dashboards.generator.panels import panel, row
-from dashboards.generator.promql import (
-    ACCOUNT,
-    AT_END,
-    DATABASE,
-    JOB,
-    TOP,
-    among,
-    bottom,
-    gauge,
-    highest,
-    lowest,
-    top,
-    total,
-)
+from dashboards.generator.promql import TOP, among, bottom, highest, lowest, top, total
+from dashboards.generator.selectors import ACCOUNT, AT_END, DATABASE, JOB, gauge
 
 _UP = gauge("edge_database_up", DATABASE)
 _DURATION = gauge("edge_database_query_duration_seconds", DATABASE)

@@ -1,24 +1,13 @@
 """DNS: queries of zones, and scans of their records."""
 
 from dashboards.generator import columns, links, marks, variables
+from dashboards.generator.colours import PLAIN, Colour, Steps, red_from
 from dashboards.generator.intervals import DAY, HISTORY
-from dashboards.generator.page import (
-    PLAIN,
-    QUERIES,
-    Bars,
-    Colour,
-    Column,
-    Lines,
-    Numbers,
-    Page,
-    Query,
-    Steps,
-    Table,
-    red_from,
-)
+from dashboards.generator.page import QUERIES, Bars, Column, Lines, Numbers, Page, Query, Table
 from dashboards.generator.pages.dns_scans import SCANS, SCANS_FAILED, TABLE_ROWS, ZONES
 from dashboards.generator.panels import panel, row
-from dashboards.generator.promql import AT_END, age, increase, top, total
+from dashboards.generator.promql import top, total
+from dashboards.generator.selectors import AT_END, age, increase
 
 _DAY = ZONES.gauge("edge_dns_day_queries")
 _WINDOW = ZONES.gauge("edge_dns_window_queries")

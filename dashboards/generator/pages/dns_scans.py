@@ -1,9 +1,12 @@
 """The DNS page's row of record scans."""
 
 from dashboards.generator import columns
-from dashboards.generator.page import Colour, Column, Query, Table, Word, warn_then_red
+from dashboards.generator.colours import Colour, Word, warn_then_red
+from dashboards.generator.page import Column, Query, Table
 from dashboards.generator.panels import panel, row
-from dashboards.generator.promql import ACCOUNT, ZONE, Things, age, top, total
+from dashboards.generator.promql import top, total
+from dashboards.generator.selectors import ACCOUNT, ZONE, age
+from dashboards.generator.things import Things
 
 ZONES = Things((ACCOUNT, ZONE), ("account", "zone_id"), ("account", "zone_id", "domain"))
 TABLE_ROWS = 100

@@ -3,37 +3,13 @@
 from dataclasses import replace
 
 from dashboards.generator import links, marks, variables
+from dashboards.generator.colours import Colour, Word, red_below, red_from, warn_from, warn_then_red
 from dashboards.generator.columns import moment
-from dashboards.generator.page import (
-    Colour,
-    Column,
-    Lines,
-    Marks,
-    Numbers,
-    Page,
-    Query,
-    Table,
-    Word,
-    red_below,
-    red_from,
-    warn_from,
-    warn_then_red,
-)
+from dashboards.generator.page import Column, Lines, Marks, Numbers, Page, Query, Table
 from dashboards.generator.pages.exporter_api import BUDGET, HAPPENED
 from dashboards.generator.panels import panel, row
-from dashboards.generator.promql import (
-    ACCOUNT,
-    INSTANCE,
-    age,
-    among,
-    count,
-    highest,
-    lowest,
-    own_rate,
-    series,
-    top,
-    total,
-)
+from dashboards.generator.promql import among, count, highest, lowest, top, total
+from dashboards.generator.selectors import ACCOUNT, INSTANCE, age, own_rate, series
 
 _BUILD = series("edge_exporter_build_info", INSTANCE)
 _LATELY = f"last_over_time({_BUILD}[1d])"

@@ -1,8 +1,10 @@
 """The Exporter page's row of calls to the platform."""
 
-from dashboards.generator.page import Column, Lines, Query, Table, red_from, warn_from
+from dashboards.generator.colours import red_from, warn_from
+from dashboards.generator.page import Column, Lines, Query, Table
 from dashboards.generator.panels import panel, row
-from dashboards.generator.promql import ACCOUNT, AT_END, INSTANCE, among, own_rate, series, top, total
+from dashboards.generator.promql import among, top, total
+from dashboards.generator.selectors import ACCOUNT, AT_END, INSTANCE, own_rate, series
 
 _API = (ACCOUNT, INSTANCE)
 

@@ -1,39 +1,15 @@
 """Overview: is anything wrong, and where to look."""
 
 from dashboards.generator import columns, links, marks, variables
+from dashboards.generator.colours import ACTION_PAINT, UP_OR_DOWN, Colour, Word, red_from, warn_from, warn_then_red
 from dashboards.generator.intervals import OWN_METRICS
-from dashboards.generator.page import (
-    ACTION_PAINT,
-    QUERIES,
-    UP_OR_DOWN,
-    Colour,
-    Column,
-    Lines,
-    Page,
-    Query,
-    Table,
-    Word,
-    red_from,
-    warn_from,
-    warn_then_red,
-)
+from dashboards.generator.page import QUERIES, Column, Lines, Page, Query, Table
 from dashboards.generator.pages.wrong import WRONG
 from dashboards.generator.panels import Tile, panel, row
-from dashboards.generator.promql import (
-    ACCOUNT,
-    age,
-    among_all,
-    count,
-    gauge,
-    highest,
-    lowest,
-    own_rate,
-    series,
-    top,
-    total,
-)
+from dashboards.generator.promql import among_all, count, highest, lowest, top, total
 from dashboards.generator.queries import alerts, findings, truth
 from dashboards.generator.queries.truth import staleness
+from dashboards.generator.selectors import ACCOUNT, age, gauge, own_rate, series
 
 # An account is down if one shard is refused.
 _UP = lowest(series("edge_up", ACCOUNT), "account")

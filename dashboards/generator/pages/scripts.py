@@ -3,22 +3,13 @@
 from dataclasses import replace
 
 from dashboards.generator import columns, links, marks, variables
+from dashboards.generator.colours import YES_OR_NO, red_from, warn_then_red
 from dashboards.generator.intervals import step_of
-from dashboards.generator.page import (
-    YES_OR_NO,
-    Bars,
-    Column,
-    Lines,
-    Marks,
-    Numbers,
-    Page,
-    Query,
-    Table,
-    red_from,
-    warn_then_red,
-)
+from dashboards.generator.page import Bars, Column, Lines, Marks, Numbers, Page, Query, Table
 from dashboards.generator.panels import panel, row
-from dashboards.generator.promql import ACCOUNT, AT_END, SCRIPT, Things, lowest, series, top, total
+from dashboards.generator.promql import lowest, top, total
+from dashboards.generator.selectors import ACCOUNT, AT_END, SCRIPT, series
+from dashboards.generator.things import Things
 
 _SCRIPTS = Things((ACCOUNT, SCRIPT), ("account", "script_id"), ("account", "script_id", "script"))
 _LEGEND = "{{script}} ({{script_id}})"

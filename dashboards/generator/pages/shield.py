@@ -3,23 +3,9 @@
 from dataclasses import replace
 
 from dashboards.generator import columns, links, marks, variables
+from dashboards.generator.colours import ACTION_PAINT, MODE_WORDS, ON_OR_OFF, Colour, Word, red_then_warn, warn_from
 from dashboards.generator.intervals import step_of
-from dashboards.generator.page import (
-    ACTION_PAINT,
-    MODE_WORDS,
-    ON_OR_OFF,
-    Colour,
-    Column,
-    Lines,
-    Marks,
-    Numbers,
-    Page,
-    Query,
-    Table,
-    Word,
-    red_then_warn,
-    warn_from,
-)
+from dashboards.generator.page import Column, Lines, Marks, Numbers, Page, Query, Table
 from dashboards.generator.pages.shield_rules import (
     GUARDIANS,
     INFO,
@@ -31,20 +17,9 @@ from dashboards.generator.pages.shield_rules import (
     with_pull_zone,
 )
 from dashboards.generator.panels import Tile, panel, row
-from dashboards.generator.promql import (
-    ACCOUNT,
-    AT_END,
-    SHIELD_ZONE,
-    among_all,
-    bottom,
-    count,
-    gauge,
-    highest,
-    increase,
-    top,
-    total,
-)
+from dashboards.generator.promql import among_all, bottom, count, highest, top, total
 from dashboards.generator.queries import findings
+from dashboards.generator.selectors import ACCOUNT, AT_END, SHIELD_ZONE, gauge, increase
 
 _WAF = ZONES.gauge("edge_shield_zone_waf_enabled")
 _BREACH_RATE = ZONES.rate("edge_shield_rate_limit_breaches_total")

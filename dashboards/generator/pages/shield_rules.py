@@ -3,9 +3,12 @@
 from dataclasses import replace
 
 from dashboards.generator import columns
-from dashboards.generator.page import MODE_WORDS, YES_OR_NO, Column, Query, Table
+from dashboards.generator.colours import MODE_WORDS, YES_OR_NO
+from dashboards.generator.page import Column, Query, Table
 from dashboards.generator.panels import panel, row
-from dashboards.generator.promql import ACCOUNT, SHIELD_ZONE, Things, gauge, highest, top, total, with_label
+from dashboards.generator.promql import highest, top, total, with_label
+from dashboards.generator.selectors import ACCOUNT, SHIELD_ZONE, gauge
+from dashboards.generator.things import Things
 
 _CHOSEN, _ONE = (ACCOUNT, SHIELD_ZONE), ("account", "shield_zone_id")
 ZONES = Things(_CHOSEN, _ONE, _ONE)

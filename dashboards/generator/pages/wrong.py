@@ -1,7 +1,8 @@
 """The Overview page's row of what is wrong now: what stands out in the newest values, and the alerts."""
 
 from dashboards.generator import columns, links
-from dashboards.generator.page import Colour, Column, Table, Word
+from dashboards.generator.colours import Colour, Word
+from dashboards.generator.page import Column, Table
 from dashboards.generator.panels import panel, row
 from dashboards.generator.queries import alerts, findings, subject
 

@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 from dashboards.generator import columns, links, marks, variables
-from dashboards.generator.page import QUERIES, UP_OR_DOWN, Column, Lines, Numbers, Page, Panel, Query, Table, Timeline
+from dashboards.generator.colours import UP_OR_DOWN
+from dashboards.generator.page import QUERIES, Column, Lines, Numbers, Page, Panel, Query, Table, Timeline
 from dashboards.generator.pages import dns
 from dashboards.generator.pages.dns import OUT_OF_LINE, RATE, RECORD_TYPES, TODAY, USUAL_BY_NOW
 from dashboards.generator.pages.dns_scans import (
@@ -16,9 +17,10 @@ from dashboards.generator.pages.dns_scans import (
     ZONES,
 )
 from dashboards.generator.panels import Tile, panel, row
-from dashboards.generator.promql import ACCOUNT, ZONE, bottom, gauge, highest, lowest, top, total
+from dashboards.generator.promql import bottom, highest, lowest, top, total
 from dashboards.generator.queries import findings, truth
 from dashboards.generator.queries.truth import SILENT, measured, old, staleness
+from dashboards.generator.selectors import ACCOUNT, ZONE, gauge
 
 # Targets are named by kind and id; a choice of several zones is a regular expression.
 _TARGET = 'target=~"dns_zone/($zone)"'

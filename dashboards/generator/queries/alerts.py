@@ -10,7 +10,8 @@ from pathlib import Path
 
 import yaml
 
-from dashboards.generator.page import Colour, Query, Word
+from dashboards.generator.colours import Colour, Word
+from dashboards.generator.page import Query
 from dashboards.generator.queries.subject import about
 from dashboards.generator.queries.truth import NO_RULES, RULES, SILENT, known
 

@@ -5,8 +5,9 @@ A tile counts what is wrong, so its figures are 0 or more. Values below 0 are re
 
 from dataclasses import dataclass
 
-from dashboards.generator.page import Colour, Word, warn_then_red
-from dashboards.generator.promql import ACCOUNT, age, gauge, highest, series
+from dashboards.generator.colours import Colour, Word, warn_then_red
+from dashboards.generator.promql import highest
+from dashboards.generator.selectors import ACCOUNT, age, gauge, series
 
 # The values of a collector are old if an account had no successful poll for this many of its intervals.
 OLD_AFTER = 2
