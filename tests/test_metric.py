@@ -1,31 +1,10 @@
 import math
-from collections.abc import Callable
 
 import pytest
 
 from exporter.collectors.collector import measure
 from exporter.metric import FamilyInfo, Kind, Metric, declaration, is_count, label_value
 from exporter.platform.errors import WrongShape
-
-TARGET = ("main", "102")
-Value = Callable[[object], object]
-
-
-def gauge(value: object, *labels: str) -> list[tuple[tuple[str, ...], float]]:
-    """Return the samples of a gauge whose payload gives this value."""
-    metric: Metric[object] = Metric("edge_a", "A.", value=lambda _: value, labels=labels)  # type: ignore[arg-type,return-value]
-    info = FamilyInfo(metric.name, metric.help, metric.kind, metric.unit, ("account", "zone_id", *labels))
-    families, _ = measure(TARGET, (info,), (metric,), object())
-    return [(sample.values, sample.value) for family in families for sample in family.samples]
-
-
-def test_keys_that_meet_in_one_label_value_are_one_series() -> None:
-    assert gauge({"a\0": 1, "a\ufffd": 2}, "kind") == [((*TARGET, "a\ufffd"), 1.0)]
-
-
-@pytest.mark.parametrize("number", [math.inf, -math.inf, math.nan, 10**400])
-def test_a_value_that_is_no_finite_number_is_an_absent_sample(number: float) -> None:
-    assert (gauge(number), gauge({"a": 1, "b": number}, "kind")) == ([], [((*TARGET, "a"), 1.0)])
 
 
 def test_what_a_payload_cannot_give_fails_the_poll_whole() -> None:

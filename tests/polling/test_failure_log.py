@@ -50,11 +50,3 @@ def test_the_next_window_names_again_after_it_has_told_of_the_last_and_nothing_i
         *[("target recovered", "main", None)] * MOST_NAMED,
         ("more targets recovered", "main", 1),
     ]
-
-
-def test_a_list_for_another_shard_is_named_each_time_that_it_begins_to_fail() -> None:
-    failure_log = FailureLog(TurnedClock(0.0))
-    with capture_logs() as logs:
-        for failure in (None, ("timeout", "no"), ("timeout", "no"), None, ("forbidden", "403")):
-            failure_log.lists("discovery", "main", failure)
-    assert [line["reason"] for line in logs] == ["timeout", "forbidden"]

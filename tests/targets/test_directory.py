@@ -54,16 +54,6 @@ def test_every_shard_knows_all_targets_and_so_does_the_next_start(
     assert (made.is_known_whole(*PLACE), after.is_known_whole(*PLACE)) == (whole, whole)
 
 
-def test_what_is_restored_leaves_by_the_same_rule() -> None:
-    before = registry(DISCOVERING)
-    before.apply("main", zones("a", "b"))
-    after = restored(before)
-    assert list(after.targets("dns_zone")) == []
-    for known in ("ab", "a"):
-        after.apply("main", zones("a"))
-        assert names(after) == known
-
-
 def test_a_damaged_list_of_the_state_is_ignored() -> None:
     made = registry(DISCOVERING)
     later = zlib.compress(b'[2, true]\n["101", "a"]')
