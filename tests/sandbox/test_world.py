@@ -81,13 +81,3 @@ def test_what_counts_grows_with_the_clock(
     assert all(
         before < after for earlier, later in pairwise(seen) for before, after in zip(earlier, later, strict=True)
     )
-
-
-def test_no_action_ever_falls_within_a_day(world: World, clock: WorldClock) -> None:
-    for limit_id in world.rate_limits.limits:
-        seen = []
-        for _ in range(200):
-            seen.append(world.rate_limits.true_breaches(limit_id, TODAY))
-            clock.advance(37)
-        assert all(before <= after for pair in pairwise(seen) for before, after in zip(*pair, strict=True))
-        clock.advance(-200 * 37)
