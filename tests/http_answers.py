@@ -15,15 +15,12 @@ class _Server(ThreadingHTTPServer):
 
 
 @contextmanager
-def answering(
-    answer: Answer, tls: ssl.SSLContext | None = None, ended: Callable[[bytes, bool], None] = lambda *_: None
-) -> Iterator[str]:
+def answering(answer: Answer, tls: ssl.SSLContext | None = None) -> Iterator[str]:
     """Serve GET and POST on a free port until the block ends; yield the address.
 
     Args:
         answer: returns the status and the body of each answer.
         tls: the certificate, for HTTPS.
-        ended: called with the body of each answer, and whether the client took all of it.
     """
 
     class Handler(BaseHTTPRequestHandler):
@@ -39,7 +36,6 @@ def answering(
                 self.wfile.write(body)
             except ConnectionError:
                 self.close_connection = True
-            ended(body, not self.close_connection)
 
         do_GET = do_POST = respond  # noqa: N815 - the names that the library calls
 
