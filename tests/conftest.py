@@ -38,8 +38,6 @@ LONGEST: Final = tuple(
         "commands/call/test_call.py",
         "demo/test_demo.py",
         "test_daemon.py",
-        "hostile/test_loop.py",
-        "polling/test_faults_of_time.py",
     )
 )
 

