@@ -25,14 +25,14 @@ from docs import home
 from docs.man_page import man_page
 from exporter.cli import command as command_line
 from exporter.collectors.catalogue import CATALOGUE
-from exporter.commands.call.operations import CALLABLE
+from exporter.commands.call.callable_operations import CALLABLE
 from exporter.commands.metrics import as_markdown
 from exporter.commands.options import SettingsCommand
-from exporter.platform.api.catalogue import OPERATIONS
+from exporter.platform.api.operations import OPERATIONS
 from exporter.settings.flag import ACCOUNT_VARIABLES, CONFIG_VARIABLE, DATABASE_VARIABLES, FIRST_ACCOUNT, Flag
 from exporter.settings.flags import flags
 from exporter.settings.model import Settings
-from exporter.validation.faults import KeyPath
+from exporter.validation.configuration_errors import KeyPath
 from exporter.validation.section import Section
 from exporter.validation.types import Metavar, format_duration
 

@@ -5,9 +5,9 @@ from importlib import import_module
 import click
 from click.shell_completion import CompletionItem
 
-from exporter.commands.loading import loading
+from exporter.commands.lazy_imports import loading
 from exporter.commands.output.printing import complain
-from exporter.validation.faults import ConfigurationError, suggestion
+from exporter.validation.configuration_errors import ConfigurationError, suggestion
 
 INTERRUPTED = 130
 

@@ -8,7 +8,7 @@ import click
 import pytest
 
 from exporter.cli import COMMANDS, command
-from exporter.commands.call.operations import CALLABLE
+from exporter.commands.call.callable_operations import CALLABLE
 from exporter.commands.call.parameters import options_of
 
 ROOT = Path(__file__).parents[1]

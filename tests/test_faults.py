@@ -7,8 +7,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from exporter.polling.first_discovery import FIRST_RETRY_SECONDS
-from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.world import World
+from exporter.sandbox.world_clock import WorldClock
 from tests.exporter_parts import START, ExporterParts, exporter_parts, only
 
 WELL = "101"

@@ -2,8 +2,8 @@
 
 import re
 
-from exporter.commands.call.operations import CALLABLE
-from exporter.platform.api.catalogue import OPERATIONS
+from exporter.commands.call.callable_operations import CALLABLE
+from exporter.platform.api.operations import OPERATIONS
 from exporter.platform.operation import Operation
 from exporter.sandbox.management_api import OPERATIONS as SERVED
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from exporter.foreign.regular_file import unreadable
 from exporter.settings.loading import load
 from exporter.settings.model import Settings
-from exporter.validation.faults import ConfigurationError, Fault
+from exporter.validation.configuration_errors import ConfigurationError, Fault
 
 
 def read_configuration(config: Path | None, flags: Mapping[str, str], environ: Mapping[str, str]) -> Settings:

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from exporter.commands.loading import loading
+from exporter.commands.lazy_imports import loading
 from exporter.commands.options import port_option
 
 LEVELS = ("debug", "info", "warning", "error")

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from exporter.commands.loading import loading
+from exporter.commands.lazy_imports import loading
 from exporter.settings.flag import ACCOUNT_FLAGS, Flag
 
 C = TypeVar("C", bound=Callable[..., Any])

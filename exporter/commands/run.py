@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from exporter.commands.loading import loading
+from exporter.commands.lazy_imports import loading
 from exporter.commands.options import SettingsCommand, config_option
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from exporter.commands.loading import loading
+from exporter.commands.lazy_imports import loading
 from exporter.commands.options import port_option
 
 COUNT = click.IntRange(0, 200_000)

@@ -36,7 +36,7 @@ from exporter.settings.warnings import exposed
 from exporter.targets.sharding import Shard
 from exporter.targets.target import PollKey
 from exporter.telemetry import Telemetry
-from exporter.validation.faults import ConfigurationError, KeyPath, written
+from exporter.validation.configuration_errors import ConfigurationError, KeyPath, written
 from exporter.web.app import create_app
 from exporter.web.status import LedgerView, View
 from exporter.wiring import from_settings

@@ -1,7 +1,7 @@
 """An HTTP server inside a running event loop: uvicorn, made safe against slow and numerous clients.
 
-`server.py` starts and stops it, `connections.py` keeps the open connections within a limit, `protocol.py` limits the
-time and the size of a request.
+`loop_server.py` starts and stops it, `connections.py` keeps the open connections within a limit, `protocol.py` limits
+the time and the size of a request.
 
 In: an ASGI application and a bound socket. Out: its answers. The exporter and the sandbox are served by it.
 """

@@ -5,10 +5,10 @@ from datetime import date
 from functools import reduce
 from typing import Any, Final, NamedTuple
 
-from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.noise import Noise
 from exporter.sandbox.seed import seed
 from exporter.sandbox.timestamps import DAY, date_of, day_number, number_of
+from exporter.sandbox.world_clock import WorldClock
 
 WINDOW_DAYS: Final = 28
 _SLOTS: Final = 4

@@ -13,7 +13,6 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from exporter.sandbox.answers import payload
-from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.faults import KINDS, Fault, Faults
 from exporter.sandbox.keys import DatabaseTokens
 from exporter.sandbox.protection import CONFIGURATIONS
@@ -22,6 +21,7 @@ from exporter.sandbox.resource_ids import ResourceIds
 from exporter.sandbox.scenarios import catalogue, trigger
 from exporter.sandbox.seed import seed
 from exporter.sandbox.world import DATABASES, World
+from exporter.sandbox.world_clock import WorldClock
 
 _SHOWN: Final = 1_000
 _INDEX: Final = files(__package__).joinpath("index.txt").read_text("utf-8")

@@ -4,12 +4,12 @@ import math
 from collections import defaultdict
 from typing import Any, Final, NamedTuple
 
-from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.keys import DEPLOYMENT_KEY_PREFIX
 from exporter.sandbox.noise import Noise
 from exporter.sandbox.resource_ids import ResourceIds
 from exporter.sandbox.seed import recorded, seed
 from exporter.sandbox.timestamps import DAY, iso_long, iso_naive, month_start
+from exporter.sandbox.world_clock import WorldClock
 
 FIRST_SCRIPT_ID: Final = 7
 _RATE, _CPU, _MODIFIED = range(1, 4)

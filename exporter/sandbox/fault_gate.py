@@ -7,9 +7,9 @@ from typing import Final
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.exchange import Exchange
 from exporter.sandbox.faults import Faults
+from exporter.sandbox.world_clock import WorldClock
 
 _EXEMPT: Final = re.compile(r"/|/openapi\.json|/sandbox(/.*)?", re.DOTALL)
 

@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.seed import seed
 from exporter.sandbox.timestamps import date_of, day_number
+from exporter.sandbox.world_clock import WorldClock
 
 _NIGHTLY_BUILDS: Final = 14
 

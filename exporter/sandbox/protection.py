@@ -4,10 +4,10 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.noise import Noise
 from exporter.sandbox.seed import recorded, seed
 from exporter.sandbox.timestamps import DAY, day_number, iso_long, iso_naive
+from exporter.sandbox.world_clock import WorldClock
 
 CONFIGURATIONS: Final = 100
 """The id of a list's configuration is by so much larger than the list's own."""

@@ -3,7 +3,7 @@
 from starlette.applications import Starlette
 
 from exporter.http_server.connections import Connections, file_limit
-from exporter.http_server.server import LoopServer, bind
+from exporter.http_server.loop_server import LoopServer, bind
 
 # The exporter may run in the same process, and needs the greater part of the files.
 LEAST_CONNECTIONS, MOST_CONNECTIONS, SHARE_OF_FILES = 16, 512, 4

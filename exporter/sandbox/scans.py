@@ -4,11 +4,11 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any, Final
 
-from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.noise import Noise
 from exporter.sandbox.resource_ids import ResourceIds
 from exporter.sandbox.seed import recorded, seed
 from exporter.sandbox.timestamps import iso_long, iso_naive
+from exporter.sandbox.world_clock import WorldClock
 
 _PERIOD, _OFFSET, _PENDING, _WORKING, _FAILS, _COUNT, _, _ACCOUNT = range(1, 9)
 _VARIETY: Final = 12

@@ -7,12 +7,12 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple
 
 from exporter.sandbox import hrana
-from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.hrana import ProtocolError
 from exporter.sandbox.keys import TokenKind
 from exporter.sandbox.noise import Noise
 from exporter.sandbox.orders import Orders
 from exporter.sandbox.sql import Session, SqlError, connect, split
+from exporter.sandbox.world_clock import WorldClock
 
 _BATON_SECONDS: Final = 10.0
 _REQUEST_SECONDS: Final = 2.0

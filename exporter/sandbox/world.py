@@ -3,8 +3,7 @@
 from typing import Final
 
 from exporter.sandbox.breaches import RateLimits
-from exporter.sandbox.clock import WorldClock
-from exporter.sandbox.dns import DnsZones
+from exporter.sandbox.dns_zones import DnsZones
 from exporter.sandbox.edge_scripts import Scripts
 from exporter.sandbox.images import Images
 from exporter.sandbox.keys import DatabaseTokens, sandbox_keys
@@ -13,8 +12,9 @@ from exporter.sandbox.protection import AccessLists, custom_rules
 from exporter.sandbox.resource_ids import ResourceIds
 from exporter.sandbox.scans import RecordScans
 from exporter.sandbox.seed import seed as seeded
-from exporter.sandbox.shield import ShieldZones
+from exporter.sandbox.shield_zones import ShieldZones
 from exporter.sandbox.streams import Database
+from exporter.sandbox.world_clock import WorldClock
 
 DATABASES: Final = ("orders", "billing")
 

@@ -13,7 +13,7 @@ from exporter.collectors.database import SqlQuery
 from exporter.foreign.regular_file import Stamp, read_regular, stamp, unreadable
 from exporter.settings.flag import API_KEY_FILE, AUTH, BASE_URL
 from exporter.targets.target import DATABASE_PREFIX
-from exporter.validation.faults import Place
+from exporter.validation.configuration_errors import Place
 from exporter.validation.secrets import Secret, SecretFile, one_of, stored_secret
 from exporter.validation.section import Conflict, Section, duplicates, expected, refused
 from exporter.validation.types import (

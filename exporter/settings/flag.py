@@ -5,7 +5,7 @@ Imports neither the settings' models nor pydantic, so that help texts are fast.
 
 from dataclasses import dataclass
 
-from exporter.validation.faults import KeyPath
+from exporter.validation.configuration_errors import KeyPath
 
 PREFIX = "EDGE_EXPORTER_"
 DELIMITER = "__"

@@ -9,7 +9,7 @@ from pydantic.fields import FieldInfo
 
 from exporter.settings.flag import ACCOUNT_FLAGS, Flag
 from exporter.settings.model import Settings
-from exporter.validation.faults import KeyPath
+from exporter.validation.configuration_errors import KeyPath
 from exporter.validation.section import Section
 from exporter.validation.types import Metavar, format_duration
 

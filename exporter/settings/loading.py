@@ -13,7 +13,7 @@ from exporter.settings.model import Settings
 from exporter.settings.removed import REMOVED
 from exporter.settings.service import ShardOrdinalError
 from exporter.settings.sources import Overlay
-from exporter.validation.faults import ConfigurationError, KeyPath, Place, suggestion
+from exporter.validation.configuration_errors import ConfigurationError, KeyPath, Place, suggestion
 from exporter.validation.section import faults_of
 from exporter.validation.yaml_file import MarkedFile, read_marked
 

@@ -20,7 +20,7 @@ from exporter.settings.service import (
     stale_too_early,
 )
 from exporter.targets.sharding import Shard
-from exporter.validation.faults import Fault, KeyPath, suggestion
+from exporter.validation.configuration_errors import Fault, KeyPath, suggestion
 from exporter.validation.section import Conflict, Section, duplicates, named
 from exporter.validation.types import Text
 from exporter.validation.yaml_file import Data, MarkedFile

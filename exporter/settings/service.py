@@ -12,7 +12,7 @@ from pydantic_core import MultiHostUrl
 from exporter.collectors.catalogue import CATALOGUE
 from exporter.collectors.endpoints.endpoint import Endpoint
 from exporter.targets.sharding import Shard
-from exporter.validation.faults import KeyPath
+from exporter.validation.configuration_errors import KeyPath
 from exporter.validation.secrets import Secret, SecretFile, SecretFileError, stored_secret
 from exporter.validation.section import Conflict, Section, expected
 from exporter.validation.types import (

@@ -11,7 +11,7 @@ from exporter.settings.flag import (
     PREFIX,
     Flag,
 )
-from exporter.validation.faults import Fault, KeyPath, Place, suggestion
+from exporter.validation.configuration_errors import Fault, KeyPath, Place, suggestion
 from exporter.validation.yaml_file import NULL, Data
 
 # Path of a value → the value, and the flag or variable that sets it; empty for the file.

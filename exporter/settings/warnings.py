@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from exporter.foreign.regular_file import may_be_read_by_others
 from exporter.settings.model import Settings
-from exporter.validation.faults import KeyPath
+from exporter.validation.configuration_errors import KeyPath
 
 
 def exposed(settings: Settings) -> Iterator[tuple[KeyPath, str]]:

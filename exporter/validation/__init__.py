@@ -2,7 +2,7 @@
 
 - `yaml_file.py`: reads YAML as text, with the line of each value.
 - `section.py`: the base of every section, which words and reports its faults; `types.py`, `secrets.py`: the values.
-- `faults.py`: a fault and its place. No message contains a secret.
+- `configuration_errors.py`: a fault and its place. No message contains a secret.
 
 The settings and the web configuration file are validated in the same way; a room that a section configures declares it.
 """

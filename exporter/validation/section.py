@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, SecretStr
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
-from exporter.validation.faults import Fault, KeyPath, Place, suggestion, written
+from exporter.validation.configuration_errors import Fault, KeyPath, Place, suggestion, written
 
 # Where a section breaks a rule between its keys, as a path below it, and the message.
 Conflict = tuple[KeyPath, str]

@@ -12,7 +12,7 @@ from pathlib import Path
 import yaml
 
 from exporter.foreign.regular_file import read_regular, unreadable
-from exporter.validation.faults import Fault, KeyPath, Place, written
+from exporter.validation.configuration_errors import Fault, KeyPath, Place, written
 
 # Mappings of mappings, lists, texts and None.
 Data = dict[str, object]

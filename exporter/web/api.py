@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from exporter.metric import label_value
-from exporter.validation.faults import suggestion
+from exporter.validation.configuration_errors import suggestion
 from exporter.web.status import Json, View
 from exporter.web.target_query import MOST_ROWS, SORTS, QueryError, State, TargetQuery, parse_query, read_fields
 

@@ -6,7 +6,7 @@ from starlette.types import ASGIApp
 
 from exporter.blocking import Executors, blocking, one_thread
 from exporter.http_server.connections import Connections, file_limit
-from exporter.http_server.server import LoopServer, bind
+from exporter.http_server.loop_server import LoopServer, bind
 from exporter.log import logger
 from exporter.web.auth.access import AccessControl
 from exporter.web.auth.tls import ServerTls

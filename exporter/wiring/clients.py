@@ -13,7 +13,7 @@ from exporter.platform.http.rate_limiter import RateLimiter, Retry
 from exporter.platform.http.transport import Connector, connector
 from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.key_file import KeyFile
-from exporter.validation.faults import ConfigurationError, Fault
+from exporter.validation.configuration_errors import ConfigurationError, Fault
 
 CONNECT_SHARE = 0.5
 

@@ -13,7 +13,7 @@ from exporter.counters.state_file import FileStorage
 from exporter.counters.storage import MemoryStorage, Storage, StorageError
 from exporter.settings.model import Settings
 from exporter.settings.service import StateSettings
-from exporter.validation.faults import ConfigurationError, Fault
+from exporter.validation.configuration_errors import ConfigurationError, Fault
 from exporter.validation.secrets import SecretFileError
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from exporter.counters.storage import StorageError
 from exporter.daemon.daemon import Daemon
 from exporter.sandbox import keys
-from exporter.sandbox.dns import Chart, Shape
+from exporter.sandbox.dns_zones import Chart, Shape
 from exporter.settings.model import Settings
 from exporter.settings.service import StateSettings
 from exporter.wiring.stored_rows import stored_rows

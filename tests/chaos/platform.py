@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from exporter.sandbox.app import create_app
 from exporter.sandbox.faults import Faults
+from exporter.sandbox.sandbox_app import create_app
 from tests.exporter_parts import served, still
 
 # Two days before the end of a month.

@@ -9,7 +9,7 @@ from exporter.collectors.catalogue import CATALOGUE, families
 from exporter.collectors.collector import Collector
 from exporter.exposition.exposition import Format
 from exporter.metric import Kind
-from exporter.platform.api.catalogue import OPERATIONS
+from exporter.platform.api.operations import OPERATIONS
 from tests.collectors.polls import EXPOSITIONS, assert_as_in_file, context_of, exposed
 from tests.collectors.targets import TARGETS, collectors
 from tests.platform.callers import ScriptedCaller

@@ -6,7 +6,7 @@ import pytest
 import trustme
 
 from exporter.commands.configuration import read_configuration
-from exporter.validation.faults import ConfigurationError
+from exporter.validation.configuration_errors import ConfigurationError
 from tests.commands.shell import Ended, invoke
 
 ENOUGH = {"EDGE_EXPORTER_BASE_URL": "https://api.example.net", "EDGE_EXPORTER_API_KEY": "hunter2"}

@@ -9,9 +9,9 @@ from typing import Any
 from exporter.collectors import dns_statistics, scripts, shield_rate_limits
 from exporter.collectors.collector import TargetCollector
 from exporter.metric import LabelValues
-from exporter.sandbox.clock import WorldClock
-from exporter.sandbox.dns import Chart, KeyFormat, Shape
+from exporter.sandbox.dns_zones import Chart, KeyFormat, Shape
 from exporter.sandbox.world import World
+from exporter.sandbox.world_clock import WorldClock
 from exporter.targets.target import Target
 from tests.counters.reference import Days, Month, Shapes, days_counter, month_counter, shapes_counter
 

@@ -48,11 +48,11 @@ from exporter.platform.errors import NotFound
 from exporter.platform.http.client import Client, Credential
 from exporter.platform.http.rate_limiter import RateLimiter, Retry
 from exporter.platform.operation import ADDRESS, spelt_alike
-from exporter.sandbox.app import create_app
-from exporter.sandbox.clock import WorldClock
-from exporter.sandbox.dns import Chart, KeyFormat, Shape
+from exporter.sandbox.dns_zones import Chart, KeyFormat, Shape
 from exporter.sandbox.faults import Faults
 from exporter.sandbox.keys import API_KEY
+from exporter.sandbox.sandbox_app import create_app
+from exporter.sandbox.world_clock import WorldClock
 from exporter.targets.target import PollKey
 from tests.counters.known_world import BREACHES, KnownWorld, Poll, Watched
 from tests.counters.ledger_driver import LedgerEvents

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.world import World
+from exporter.sandbox.world_clock import WorldClock
 from tests.endpoints.platform import platform
 from tests.endpoints.test_engine import BUSY, OFF
 from tests.exporter_parts import ExporterParts, exporter_parts

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 import pytest
 
 from exporter.commands.local_platform import demo_settings
-from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.scans import ScanStatus
 from exporter.sandbox.world import World
+from exporter.sandbox.world_clock import WorldClock
 from tests.rules.rule_files import load_alerts
 
 WELL = {ScanStatus.PENDING, ScanStatus.IN_PROGRESS, ScanStatus.COMPLETED}

@@ -15,8 +15,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from structlog.testing import capture_logs
 
 from exporter.http_server.connections import Connections, ListenError
+from exporter.http_server.loop_server import STEP, LoopServer, bind
 from exporter.http_server.protocol import LARGEST_HEAD, REQUEST_SECONDS, TimeLimitedProtocol
-from exporter.http_server.server import STEP, LoopServer, bind
 from tests.waiting import PATIENCE, until
 
 PIECE = bytes(1024 * 1024)
@@ -163,7 +163,7 @@ async def test_a_broken_application_is_logged(caplog: pytest.LogCaptureFixture) 
 async def test_an_idle_connection_is_closed_for_a_new_one_and_not_one_that_is_being_answered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("exporter.http_server.server.KEEPALIVE_SECONDS", 2 * PATIENCE)
+    monkeypatch.setattr("exporter.http_server.loop_server.KEEPALIVE_SECONDS", 2 * PATIENCE)
     begun, release = asyncio.Event(), asyncio.Event()
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:

@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator, Iterator
 import httpx
 import pytest
 
-from exporter.sandbox.app import create_app
-from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.keys import API_KEY
+from exporter.sandbox.sandbox_app import create_app
 from exporter.sandbox.sandbox_server import SandboxServer
 from exporter.sandbox.world import World
+from exporter.sandbox.world_clock import WorldClock
 
 NOON = 1_770_379_200.0  # 2026-02-06T12:00:00Z, a Friday
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import httpx
 
 from exporter.sandbox import keys
-from exporter.sandbox.app import create_app
-from exporter.sandbox.clock import WorldClock
+from exporter.sandbox.sandbox_app import create_app
 from exporter.sandbox.world import World
+from exporter.sandbox.world_clock import WorldClock
 from tests.golden import assert_golden
 
 GOLDEN = Path(__file__).with_name("answers.txt")

@@ -5,8 +5,8 @@ from typing import Any
 import httpx
 import pytest
 
-from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.keys import DATABASE_TOKEN_FULL, DATABASE_TOKEN_READ_ONLY
+from exporter.sandbox.world_clock import WorldClock
 from tests.sandbox.conftest import NOON
 from tests.sandbox.pipelines import AUTOCOMMIT, CLOSE, Request, execute, sequence, store, stored
 

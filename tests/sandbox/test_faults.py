@@ -7,8 +7,8 @@ from typing import Any
 import httpx
 import pytest
 
-from exporter.sandbox.app import create_app
 from exporter.sandbox.keys import API_KEY
+from exporter.sandbox.sandbox_app import create_app
 from exporter.sandbox.sandbox_server import SandboxServer
 from exporter.sandbox.world import World
 from tests.waiting import END_SECONDS, PATIENCE, until

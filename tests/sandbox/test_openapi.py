@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.sandbox.app import create_app
-from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.keys import API_KEY, DATABASE_TOKEN_FULL, POWERLESS_KEY
 from exporter.sandbox.management_api import OPERATIONS
 from exporter.sandbox.route import Operation
+from exporter.sandbox.sandbox_app import create_app
 from exporter.sandbox.world import World
+from exporter.sandbox.world_clock import WorldClock
 
 NOON = 1_770_379_200.0
 

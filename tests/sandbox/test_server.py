@@ -7,8 +7,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from exporter.sandbox.app import create_app
 from exporter.sandbox.keys import API_KEY, DATABASE_TOKEN_FULL
+from exporter.sandbox.sandbox_app import create_app
 from exporter.sandbox.sandbox_server import SandboxServer
 from exporter.sandbox.world import World
 

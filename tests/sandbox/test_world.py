@@ -8,10 +8,10 @@ from typing import Any
 import httpx
 import pytest
 
-from exporter.sandbox.app import create_app
-from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.keys import API_KEY
+from exporter.sandbox.sandbox_app import create_app
 from exporter.sandbox.world import World
+from exporter.sandbox.world_clock import WorldClock
 
 TODAY = date(2026, 2, 6)
 

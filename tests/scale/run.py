@@ -16,7 +16,7 @@ from pathlib import Path
 
 import click
 
-from exporter.sandbox.dns import FIRST_ZONE_ID
+from exporter.sandbox.dns_zones import FIRST_ZONE_ID
 from tests.bench.load import Scraper
 from tests.bench.process import cpu_seconds, get, memory, own, polling_zones, started, sum_of, wait
 from tests.bench.report import Cell, Table

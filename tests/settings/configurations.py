@@ -6,7 +6,7 @@ from textwrap import dedent
 
 from exporter.settings.loading import load
 from exporter.settings.model import Settings
-from exporter.validation.faults import ConfigurationError, Fault
+from exporter.validation.configuration_errors import ConfigurationError, Fault
 
 Texts = Mapping[str, str] | None
 ENOUGH = {"EDGE_EXPORTER_BASE_URL": "https://api.example.net", "EDGE_EXPORTER_API_KEY": "hunter2"}

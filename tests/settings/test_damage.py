@@ -12,7 +12,7 @@ from exporter.settings.flags import flags
 from exporter.settings.loading import load
 from exporter.settings.model import Settings
 from exporter.settings.service import CollectorSettings, CollectorsSettings
-from exporter.validation.faults import ConfigurationError, Fault
+from exporter.validation.configuration_errors import ConfigurationError, Fault
 
 NOT_OURS = ("Input should", "should have", "Value error", "validation error", "Traceback")
 SECRET = "S3CRET-0f3c9a7e"

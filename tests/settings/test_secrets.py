@@ -11,7 +11,7 @@ import pytest
 from exporter.settings import service
 from exporter.settings.loading import load
 from exporter.settings.model import Settings
-from exporter.validation.faults import ConfigurationError
+from exporter.validation.configuration_errors import ConfigurationError
 from exporter.validation.secrets import SecretFileError
 from tests.settings.configurations import ACCOUNT, load_text, refusal, write
 

@@ -11,7 +11,7 @@ from exporter.collectors.catalogue import CATALOGUE
 from exporter.collectors.collector import Label
 from exporter.collectors.endpoints.expression import Expression, ExpressionError, compile_expression
 from exporter.collectors.endpoints.path import Path, parse_path
-from exporter.platform.api.catalogue import OPERATIONS
+from exporter.platform.api.operations import OPERATIONS
 from exporter.platform.http.mask import is_secret_name
 from exporter.validation.section import Conflict, Section, broken, duplicates, expected, items, named, refused
 from exporter.validation.types import Interval, Text, parse_label_name, parse_text

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from exporter.collectors.catalogue import CATALOGUE
 from exporter.collectors.endpoints.endpoint import KIND_LABELS, Endpoint
 from exporter.collectors.endpoints.listing import LIST_SUFFIX
-from exporter.validation.faults import KeyPath, suggestion
+from exporter.validation.configuration_errors import KeyPath, suggestion
 from exporter.validation.section import Conflict, duplicates
 
 # Prefixes that belong to the exporter's own metrics, its process, users' queries and Prometheus.

@@ -25,7 +25,7 @@ from exporter.platform.http.client import Observer
 from exporter.settings.model import Settings
 from exporter.targets.registry import Registry
 from exporter.targets.sharding import Shard
-from exporter.validation.faults import ConfigurationError
+from exporter.validation.configuration_errors import ConfigurationError
 from exporter.wiring import from_settings
 from exporter.wiring.clients import client_of
 from exporter.wiring.stored_rows import stored_rows

@@ -9,15 +9,15 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from exporter.commands.loading import loading
+from exporter.commands.lazy_imports import loading
 from exporter.commands.options import AccountCommand, config_option
 from exporter.commands.output.printing import terminal_width
 
 
 def _complete_operation(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    from exporter.commands.call import operations  # noqa: PLC0415 - the platform's models; not for the help
+    from exporter.commands.call import callable_operations  # noqa: PLC0415 - the platform's models; not for the help
 
-    found = (one for name, one in operations.CALLABLE.items() if name.startswith(incomplete))
+    found = (one for name, one in callable_operations.CALLABLE.items() if name.startswith(incomplete))
     return [CompletionItem(one.name, help=one.help) for one in found]
 
 
@@ -33,11 +33,11 @@ class _OperationCommand(AccountCommand):
         self.params, self.help = self._shared
         if args and not args[0].startswith("-"):
             with loading():
-                from exporter.commands.call import operations, parameters  # noqa: PLC0415 - see above
-            if args[0] in operations.CALLABLE or not ctx.resilient_parsing:
-                ctx.obj = operations.find(args[0])
+                from exporter.commands.call import callable_operations, parameters  # noqa: PLC0415 - see above
+            if args[0] in callable_operations.CALLABLE or not ctx.resilient_parsing:
+                ctx.obj = callable_operations.find(args[0])
                 self.params = [*parameters.options_of(ctx.obj), *self.params]
-                self.help = f"{operations.describe(ctx.obj)}\n\n\b\n{ctx.obj.method} {ctx.obj.path}"
+                self.help = f"{callable_operations.describe(ctx.obj)}\n\n\b\n{ctx.obj.method} {ctx.obj.path}"
         return super().parse_args(ctx, args)
 
 
@@ -76,8 +76,8 @@ def command(context: click.Context, /, operation: str | None, *, lists: bool, **
     """  # noqa: D301 - click reads the \b
     if lists:
         with loading():
-            from exporter.commands.call import operations  # noqa: PLC0415 - see above
-        click.echo(operations.listing(terminal_width()))
+            from exporter.commands.call import callable_operations  # noqa: PLC0415 - see above
+        click.echo(callable_operations.listing(terminal_width()))
         return
     if operation is None:
         raise click.UsageError("Missing argument 'OPERATION'; 'edge-exporter call --list' lists them.")

@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from exporter.collectors.database import is_single, leads_with_reading
-from exporter.commands.call import operations
+from exporter.commands.call import callable_operations
 from exporter.commands.call.parameters import read
 from exporter.commands.output import interruptible
 from exporter.commands.output.printing import FAULT, MISUSE, complain, complaining, echo
@@ -30,7 +30,7 @@ from exporter.platform.operation import Operation, Request, address_of
 from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.loading import load
 from exporter.settings.model import Settings
-from exporter.validation.faults import ConfigurationError
+from exporter.validation.configuration_errors import ConfigurationError
 from exporter.validation.secrets import SecretFileError
 from exporter.wiring.clients import client_of
 
@@ -75,7 +75,7 @@ def call(
     **values: Any,  # noqa: ANN401 - the values of the operation's parameters
 ) -> None:
     """Carry out one operation, as the options of `call` say, and print what it answers."""
-    task = _sql(operation, statements) if operation is operations.SQL else _task(operation, statements, values)
+    task = _sql(operation, statements) if operation is callable_operations.SQL else _task(operation, statements, values)
     with complaining(ConfigurationError, code=MISUSE):
         settings = load(config, flags, os.environ)
     callee = _callee(settings, task, account, database)

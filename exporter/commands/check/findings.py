@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from exporter.commands.configuration import read_configuration
-from exporter.commands.loading import loading
+from exporter.commands.lazy_imports import loading
 from exporter.commands.output.printing import FAULT, complain, counted, terminal_width
 from exporter.commands.output.progress import progress_bar
 from exporter.commands.output.table import lay_out
@@ -21,10 +21,10 @@ from exporter.foreign.terminal import escape
 from exporter.platform.errors import MESSAGE_LIMIT, one_line
 from exporter.settings.model import Settings
 from exporter.settings.warnings import exposed
-from exporter.validation.faults import ConfigurationError, Fault
+from exporter.validation.configuration_errors import ConfigurationError, Fault
 
 if TYPE_CHECKING:
-    from exporter.commands.check.polling import AccountResult, Row  # it contacts the platform; not for --offline
+    from exporter.commands.check.first_round import AccountResult, Row  # it contacts the platform; not for --offline
 
 _COLUMNS = ("COLLECTOR", "TARGET", "RESULT", "DETAIL")
 _COLOURS = {"ok": "green", "failing": "red"}
@@ -62,7 +62,7 @@ def check(config: Path | None, flags: Mapping[str, str], *, offline: bool, is_js
 def _poll_all(settings: Settings) -> "Sequence[AccountResult]":
     with loading():
         from exporter.clock import SYSTEM  # noqa: PLC0415 - what contacts the platform; not for --offline
-        from exporter.commands.check.polling import check_all  # noqa: PLC0415
+        from exporter.commands.check.first_round import check_all  # noqa: PLC0415
         from exporter.commands.output import interruptible  # noqa: PLC0415
     with progress_bar() if sys.stderr.isatty() else nullcontext(lambda *_: None) as progressed:
         return interruptible.run(check_all(settings, SYSTEM, progressed))

@@ -15,7 +15,7 @@ from exporter.foreign.patterns import Pattern
 from exporter.foreign.terminal import escape
 from exporter.platform.http.mask import MASK
 from exporter.settings.loading import load
-from exporter.validation.faults import KeyPath, written
+from exporter.validation.configuration_errors import KeyPath, written
 from exporter.validation.section import Section
 from exporter.validation.types import Metavar, format_duration
 

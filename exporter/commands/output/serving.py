@@ -12,7 +12,7 @@ from exporter.commands.output.printing import complaining
 from exporter.counters.storage import StateLockedError
 from exporter.http_server.connections import ListenError, raise_file_limit
 from exporter.log import logger
-from exporter.validation.faults import ConfigurationError
+from exporter.validation.configuration_errors import ConfigurationError
 
 SIGNALS = frozenset({signal.SIGTERM, signal.SIGINT})
 SECONDS = 4.75

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field, SecretStr, ValidationError
 
-from exporter.validation.faults import ConfigurationError
+from exporter.validation.configuration_errors import ConfigurationError
 from exporter.validation.section import Conflict, Section, faults_of, refused
 from exporter.validation.yaml_file import read_marked
 from exporter.web.auth.tls import TlsFileError, TlsSettings, server_context

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.commands.call.operations import CALLABLE
+from exporter.commands.call.callable_operations import CALLABLE
 from tests.commands.shell import Ended, invoke
 from tests.golden import assert_golden
 

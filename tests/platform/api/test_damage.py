@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.platform.api.catalogue import OPERATIONS
+from exporter.platform.api.operations import OPERATIONS
 from exporter.platform.errors import PlatformError
 from exporter.platform.http.responses import failure_in, payload, status_error
 from exporter.platform.operation import Operation

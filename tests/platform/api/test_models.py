@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel, SecretStr
 
 from exporter.platform.api import containers, dns, scripting, search, shield
-from exporter.platform.api.catalogue import OPERATIONS
+from exporter.platform.api.operations import OPERATIONS
 from exporter.platform.errors import WrongShape
 from exporter.platform.http.responses import payload
 from exporter.platform.operation import Operation

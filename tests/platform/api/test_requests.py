@@ -13,8 +13,8 @@ from pydantic import TypeAdapter
 
 from exporter.collectors.endpoints.path import parse_path
 from exporter.platform.api import containers, database, dns, search
-from exporter.platform.api.catalogue import OPERATIONS
 from exporter.platform.api.document import Document
+from exporter.platform.api.operations import OPERATIONS
 from exporter.platform.errors import PlatformError
 from exporter.platform.http.client import Calls
 from exporter.platform.operation import ADDRESS, Operation, Request

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from exporter.platform.api import containers, dns, scripting, shield
-from exporter.platform.api.catalogue import OPERATIONS
+from exporter.platform.api.operations import OPERATIONS
 from exporter.platform.errors import PlatformError, error_for_status
 from exporter.platform.http.responses import failure_in, payload, status_error
 from exporter.platform.operation import Operation

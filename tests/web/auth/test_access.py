@@ -14,7 +14,7 @@ from starlette.routing import Route
 from structlog.testing import capture_logs
 
 from exporter.blocking import one_thread
-from exporter.validation.faults import ConfigurationError
+from exporter.validation.configuration_errors import ConfigurationError
 from exporter.web.auth.access import AccessControl
 from exporter.web.auth.web_config import WebConfig
 from exporter.web.server import WebServer

@@ -6,7 +6,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from exporter.validation.faults import ConfigurationError
+from exporter.validation.configuration_errors import ConfigurationError
 from exporter.web.auth.tls import TlsSettings
 from exporter.web.auth.web_config import HttpServerConfig, WebConfig, load_web_config
 from tests.settings.test_damage import NOT_OURS, SECRET, damaged

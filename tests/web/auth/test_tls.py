@@ -21,7 +21,7 @@ from structlog.testing import capture_logs
 
 from exporter.blocking import one_thread
 from exporter.http_server.connections import Acceptor, Connections
-from exporter.http_server.server import LoopServer, bind
+from exporter.http_server.loop_server import LoopServer, bind
 from exporter.web.auth.tls import ServerTls, TlsFileError, TlsSettings, server_context
 from tests.waiting import END_SECONDS, PATIENCE, until
 from tests.web.certificates import Authority

@@ -3,7 +3,7 @@ from textwrap import dedent
 
 import pytest
 
-from exporter.validation.faults import ConfigurationError
+from exporter.validation.configuration_errors import ConfigurationError
 from exporter.web.auth.tls import server_context
 from exporter.web.auth.web_config import load_web_config
 from tests.golden import assert_golden

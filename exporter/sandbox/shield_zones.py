@@ -2,10 +2,10 @@
 
 from typing import Any, Final
 
-from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.resource_ids import ResourceIds
 from exporter.sandbox.seed import recorded, seed
 from exporter.sandbox.timestamps import DAY, day_number, iso_long
+from exporter.sandbox.world_clock import WorldClock
 
 FIRST_PULL_ZONE_ID: Final = 201
 

@@ -7,11 +7,11 @@ from datetime import date
 from enum import StrEnum
 from typing import Any, Final
 
-from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.noise import Noise
 from exporter.sandbox.resource_ids import ResourceIds
 from exporter.sandbox.seed import seed
 from exporter.sandbox.timestamps import DAY, date_of, day_number, number_of
+from exporter.sandbox.world_clock import WorldClock
 
 FIRST_ZONE_ID: Final = 101
 _HISTORY_DAYS: Final = 1_000

@@ -7,9 +7,9 @@ from typing import Any
 from exporter.commands.output.printing import MISUSE, complain
 from exporter.commands.output.table import lay_out
 from exporter.platform.api import database, scripting
-from exporter.platform.api.catalogue import OPERATIONS
+from exporter.platform.api.operations import OPERATIONS
 from exporter.platform.operation import Operation
-from exporter.validation.faults import suggestion
+from exporter.validation.configuration_errors import suggestion
 
 # Several statements in one pipeline request, in place of its own parameter.
 SQL = replace(
