@@ -14,10 +14,10 @@ from exporter.collectors.collector import Collector, Context, Polled
 from exporter.counters.ledger import Counters, Entry
 from exporter.explain.cause import Cause
 from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, FIRST_TRIES
-from exporter.sandbox.world_clock import WorldClock
 from exporter.sandbox.faults import Scripted
 from exporter.sandbox.keys import API_KEY, DATABASE_TOKEN_FULL
 from exporter.sandbox.world import World
+from exporter.sandbox.world_clock import WorldClock
 from exporter.targets.target import PollKey, Target
 from tests.exporter_parts import START, ExporterParts, exporter_parts, only, poll_now
 from tests.polling.platform import Platform, running
