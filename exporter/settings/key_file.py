@@ -42,39 +42,41 @@ class KeyFile:
         self._executor = executor
         self._found = _Found(f"{path} has not been read yet")
         self._began = -math.inf
-        self._reading: asyncio.Task[None] | None = None
+        self._looking: asyncio.Task[None] | None = None
         self._is_stuck = False
 
     def __call__(self) -> str:
-        """Return the key that was read last; raises CredentialError if there is none."""
+        """Return the key that was read last, and look at the file if that was some time ago; raises CredentialError."""
+        self._look()  # also while no call is made, because the platform refused the key
         if self._found.problem:
             raise CredentialError(f"the key cannot be read: {self._found.problem}")
         return self._found.secret
 
     async def refresh(self) -> None:
         """Read the file if that was some time ago; waits for at most `PATIENCE` seconds."""
-        since, reading = self._monotonic() - self._began, self._reading
-        if reading is None:
-            if since < CHECK_SECONDS:
-                return
-            self._began = self._monotonic()
-            self._reading = reading = asyncio.create_task(self._take(), name="key file")
-        elif since > PATIENCE:
+        looking = self._look()
+        if looking is None or self._monotonic() - self._began > PATIENCE:
             return
-        await asyncio.wait({reading}, timeout=PATIENCE)
-        if not reading.done() and not self._is_stuck:
+        await asyncio.wait({looking}, timeout=PATIENCE)
+        if not looking.done() and not self._is_stuck:
             self._is_stuck = True
             logger().warning("key file cannot be read now, its file system does not respond", file=str(self._path))
             if not self._found.secret:
                 self._found = _Found(f"{self._path} cannot be read: its file system does not answer")
 
+    def _look(self) -> "asyncio.Task[None] | None":
+        if self._looking is None and self._monotonic() - self._began >= CHECK_SECONDS:
+            self._began = self._monotonic()
+            self._looking = asyncio.create_task(self._take(), name="key file")
+        return self._looking
+
     async def _take(self) -> None:
         try:
             self._found = await blocking(self._executor, self._read)
         except RuntimeError as error:
-            # The next call tries again.
+            # The next look tries again.
             self._found = self._found if self._found.secret else _Found(f"{self._path} cannot be read: {error}")
-        self._reading, self._is_stuck = None, False
+        self._looking, self._is_stuck = None, False
 
     def _read(self) -> _Found:
         try:

@@ -29,6 +29,9 @@ async def test_a_key_is_read_and_a_new_one_is_found(tmp_path: Path) -> None:
     clock.now += CHECK_SECONDS
     await key.refresh()
     assert key() == "another"
+    path.write_text("a third\n")
+    clock.now += CHECK_SECONDS
+    await until(lambda: key() == "a third", "a use looks at the file, too")
 
 
 @pytest.mark.parametrize(("content", "says"), [(None, "does not exist"), ("", "is empty"), ("|", "is a pipe")])
