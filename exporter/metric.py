@@ -136,8 +136,19 @@ class Family(NamedTuple):
     samples: tuple[Sample, ...]
 
 
-# For each gauge of a target: its name, and the label values that have a place, the oldest first.
-Places = tuple[tuple[str, tuple[LabelValues, ...]], ...]
+def bounded(families: Iterable[Family], limit: int) -> tuple[tuple[Family, ...], dict[str, int]]:
+    """Return the gauges of a target with at most `limit` label values each, those first by name; and what is left out.
+
+    The second result is family → how many of its label values are left out. The ledger bounds counters itself.
+    """
+    within, left_out = list[Family](), dict[str, int]()
+    for info, samples in families:
+        kept = samples
+        if info.own and len(samples) > limit:
+            left_out[info.name] = len(samples) - limit
+            kept = tuple(sorted(samples)[:limit])
+        within.append(Family(info, kept))
+    return tuple(within), left_out
 
 
 def admitted(kept: Iterable[LabelValues], offered: Iterable[LabelValues], limit: int) -> tuple[LabelValues, ...]:

@@ -15,7 +15,7 @@ from exporter.counters.series import Poll
 from exporter.counters.storage import ShardTakenError, StateLockedError, Storage, StorageError, report
 from exporter.counters.upgrade import upgraded
 from exporter.log import logger
-from exporter.metric import Count, Family, Places
+from exporter.metric import Count, Family
 from exporter.targets.target import PollKey
 
 LINGER_SECONDS = 0.2
@@ -55,7 +55,6 @@ class Entry(NamedTuple):
         now: the platform's time.
         address: the base address of the platform that answered.
         max_label_values: the most label values of a counter.
-        places: the places of the target's gauges, to be kept in its row: of those that have no free place.
     """
 
     key: PollKey
@@ -65,7 +64,6 @@ class Entry(NamedTuple):
     now: datetime
     address: str = ""
     max_label_values: int = 1000
-    places: Places = ()
 
 
 # The counters of a target as they were last committed.
@@ -406,7 +404,7 @@ class Ledger:
             self.left_out[entry.key] = outside
         else:
             self.left_out.pop(entry.key, None)
-        row = StateRow(entry.name, entry.success, pack(families, entry.places))
+        row = StateRow(entry.name, entry.success, pack(families))
         self._unsaved[entry.key] = row
         return families
 

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import astuple, replace
 from datetime import date
 from functools import cache, lru_cache
@@ -14,7 +13,6 @@ import msgpack
 from exporter.counters.counting import CountedFamily, Families, Series
 from exporter.counters.months import MonthSeries
 from exporter.counters.series import DaySeries
-from exporter.metric import Places
 from exporter.targets.target import PollKey
 
 _NO_NUMBER = "a series of the state holds a value that is not a number"
@@ -72,13 +70,13 @@ def lists(rows: Mapping[PollKey, StateRow]) -> dict[tuple[str, str], bytes]:
 # What a family of a row may lack at its end: its absent label values, whether it started again, and whether it was
 # bounded.
 _REST_OF_FAMILY: tuple[Any, ...] = ((), 0, 0)
-# A gauge of a row has its name and its places.
+# What an earlier version stored of a gauge: its name and the label values that it had.
 _PARTS_OF_GAUGE = 2
 
 
-def pack(families: Families, places: Places = ()) -> bytes:
-    """Convert counted families, and the places of gauges, to the bytes that are stored."""
-    plain: list[object] = list(places)
+def pack(families: Families) -> bytes:
+    """Convert counted families to the bytes that are stored."""
+    plain: list[object] = []
     for name, family in families.items():
         series = [[labels, to_plain(state)] for labels, state in family.series.items()]
         is_plain = not (family.absent or family.is_anew or family.is_bounded)
@@ -95,22 +93,10 @@ def unpack(packed: bytes) -> Families:
         ValueError: they have another form.
     """
     try:
-        return dict(_family(plain) for plain in _parts(packed) if len(plain) != _PARTS_OF_GAUGE)
+        parts: tuple[Sequence[Any], ...] = msgpack.unpackb(packed, use_list=False)
+        return dict(_family(plain) for plain in parts if len(plain) != _PARTS_OF_GAUGE)
     except (TypeError, ValueError, OverflowError, msgpack.UnpackException) as error:
         raise ValueError("a row of the state does not have the form that this version writes") from error
-
-
-def unpack_places(packed: bytes) -> Places:
-    """Convert stored bytes to the places of gauges; none if they have another form."""
-    with suppress(TypeError, ValueError, msgpack.UnpackException):
-        gauges = (plain for plain in _parts(packed) if len(plain) == _PARTS_OF_GAUGE)
-        return tuple((str(name), tuple(tuple(map(str, values)) for values in places)) for name, places in gauges)
-    return ()
-
-
-def _parts(packed: bytes) -> tuple[Sequence[Any], ...]:
-    parts: tuple[Sequence[Any], ...] = msgpack.unpackb(packed, use_list=False)
-    return parts
 
 
 def _family(plain: Sequence[Any]) -> tuple[str, CountedFamily]:

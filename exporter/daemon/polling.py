@@ -5,10 +5,9 @@ from collections.abc import Callable, Mapping
 from exporter.clock import Clocks
 from exporter.collectors import discovery
 from exporter.counters.ledger import Ledger
-from exporter.counters.rows import lists, unpack_places
+from exporter.counters.rows import lists
 from exporter.daemon.accounts import Accounts, MakeClient
 from exporter.exposition.store import Store
-from exporter.metric import Places
 from exporter.platform.operation import spelt_alike
 from exporter.polling.failure_log import FailureLog
 from exporter.polling.pace import Account, Plan
@@ -144,6 +143,6 @@ class Polling:
             self.poller.forget_removed()
         self.budgets.targets_changed()
 
-    def _remembered(self, collector: str, target: Target) -> tuple[float, Places]:
+    def _remembered(self, collector: str, target: Target) -> float:
         row = self._ledger.remembered().get(PollKey(target.key, collector))
-        return (row.success, unpack_places(row.data)) if row is not None else (0.0, ())
+        return row.success if row is not None else 0.0

@@ -12,9 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from exporter.collectors.bound import Bounded
 from exporter.collectors.collector import Outcome
-from exporter.metric import Family, FamilyInfo, Kind, Places, Sample, label_value
+from exporter.metric import Family, FamilyInfo, Kind, Sample, label_value
 from exporter.targets.target import PollKey, Target
 
 _HEALTH_LABELS = ("account", "collector", "target", "name")
@@ -56,8 +55,7 @@ class Status:
         believed: when the served values were polled, on the monotonic clock.
         expires: when they are removed if no poll succeeds until then, on the same clock.
         is_final: whether a poll has failed since; a longer interval then no longer moves `expires`.
-        places: the label values of its gauges that have a place, as `bound` returns them.
-        left_out: family → how many label values of its last good answer have no place.
+        left_out: family → how many label values of its last good answer are left out.
         key: the target and its collector; it never changes.
     """
 
@@ -76,7 +74,6 @@ class Status:
     believed: float = 0.0
     expires: float = 0.0
     is_final: bool = False
-    places: Places = ()
     left_out: Mapping[str, int] = field(default_factory=lambda: NOTHING_LEFT_OUT)
     key: PollKey = field(init=False)
 
@@ -117,8 +114,7 @@ class Store:
         wall: returns unix seconds.
         monotonic: a clock in seconds that never jumps.
         lifetime: collector, target → seconds for which values are valid, by the current intervals.
-        remembered: collector, target → unix seconds of the last success in an earlier run, 0 if there was none, and the
-            places of its gauges that the state has.
+        remembered: collector, target → unix seconds of the last success in an earlier run; 0 if there was none.
         has_changed: set while there are changes that nobody has taken.
         earliest: nothing expires before this time, on the monotonic clock.
     """
@@ -126,7 +122,7 @@ class Store:
     wall: Callable[[], float]
     monotonic: Callable[[], float]
     lifetime: Callable[[str, Target], float] = lambda _collector, _target: 0.0
-    remembered: Callable[[str, Target], tuple[float, Places]] = lambda _collector, _target: (0.0, ())
+    remembered: Callable[[str, Target], float] = lambda _collector, _target: 0.0
     has_changed: asyncio.Event = field(default_factory=asyncio.Event)
     earliest: float = math.inf
     _statuses: dict[PollKey, Status] = field(default_factory=dict)
@@ -140,37 +136,32 @@ class Store:
         self,
         collector: str,
         outcome: Outcome,
-        counters: tuple[Family, ...],
         lifetime: float,
         *,
         duration: float,
         note: str = "",
-        bounded: Bounded | None = None,
+        left_out: Mapping[str, int] = NOTHING_LEFT_OUT,
     ) -> None:
         """Record a poll that succeeded: its families replace all platform families of the target.
 
         Args:
             collector: the collector's name.
-            outcome: the result of the poll.
-            counters: the families that the ledger has counted.
+            outcome: the result of the poll, with the families that the ledger has counted.
             lifetime: seconds for which the values are valid.
             duration: seconds that the poll took.
             note: why a target that is up has no series.
-            bounded: the outcome's families within the bound of label values; None if it has none.
+            left_out: family → how many label values the bound leaves out.
         """
         status = self._status(collector, outcome.target)
-        families = (*(outcome.families if bounded is None else bounded.families), *counters)
-        status.left_out = NOTHING_LEFT_OUT
-        if bounded is not None:
-            status.places, status.left_out = bounded.places, bounded.left_out or NOTHING_LEFT_OUT
+        status.left_out = left_out or NOTHING_LEFT_OUT
         now = self.wall()
-        self._note_families(status, families)
+        self._note_families(status, outcome.families)
         status.since = 0.0
         status.up, status.reason, status.message = True, "", note
         status.success, status.polled, status.duration = now, now, duration
         status.chart = array("d", outcome.chart) if outcome.chart else ()
         self._believe(status, lifetime)
-        self._change(status.key, families)
+        self._change(status.key, outcome.families)
 
     def _note_families(self, status: Status, families: tuple[Family, ...]) -> None:
         # Targets of a kind mostly have the same families, and share one set of names.
@@ -225,11 +216,6 @@ class Store:
             self._ordered = sorted(self._statuses.items(), key=lambda item: item[0])
         return iter(self._ordered)
 
-    def places(self, collector: str, target: Target) -> Places:
-        """Return the label values of a target's gauges that have a place."""
-        status = self.find(PollKey(target.key, collector))
-        return self.remembered(collector, target)[1] if status is None else status.places
-
     def left_out(self) -> Mapping[str, int]:
         """Return for each family how many series of all targets the bound of label values leaves out now."""
         total: Counter[str] = Counter()
@@ -241,8 +227,7 @@ class Store:
     def _status(self, collector: str, target: Target) -> Status:
         status = self._statuses.get(PollKey(target.key, collector))
         if status is None:
-            success, places = self.remembered(collector, target)
-            status = Status(target, collector, success=success, places=places)
+            status = Status(target, collector, success=self.remembered(collector, target))
             self._statuses[status.key] = status
             self._collectors.add(collector)
             self._ordered = None

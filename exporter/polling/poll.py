@@ -8,11 +8,11 @@ from functools import partial
 from structlog.typing import FilteringBoundLogger
 
 from exporter.clock import Clocks
-from exporter.collectors.bound import bound
 from exporter.collectors.collector import Collector, Context, Outcome, Polled, failed
 from exporter.counters.ledger import Entry, Ledger
 from exporter.exposition.store import GONE, Store
 from exporter.log import logger
+from exporter.metric import bounded
 from exporter.platform.errors import NotAvailable, NotFound, PlatformError
 from exporter.polling.failure_log import FailureLog
 from exporter.polling.schedule import DuePoll, Schedule
@@ -111,25 +111,25 @@ class Poller:
             return
         if collector.owns_target:
             self.schedule.gone.discard(target)
-        bounded = bound(outcome.families, self.store.places(collector.name, target), limit)
-        places = tuple((family, values) for family, values in bounded.places if len(values) == limit)
         key, address = PollKey(target.key, collector.name), due.account.client.base_url
-        entry = Entry(key, target.name, self.clocks.wall(), outcome.counts, now, address, limit, places)
+        entry = Entry(key, target.name, self.clocks.wall(), outcome.counts, now, address, limit)
         counters = await self.ledger.record(entry)
         if not self._is_in_force(due, target):
             return
-        bounded = bounded._replace(left_out={**bounded.left_out, **self.ledger.left_out.get(key, {})})
+        gauges, left_out = bounded(outcome.families, limit)
+        left_out |= self.ledger.left_out.get(key, {})
         lifetime = self.schedule.lifetime(collector.name, target)
         self.schedule.succeeded(key)
         if target in self.schedule.gone and not collector.owns_target:
             # Another collector's call has shown that this resource no longer exists: nothing is published.
-            self.store.publish(collector.name, Outcome(target), (), lifetime, duration=seconds, note=GONE)
+            self.store.publish(collector.name, Outcome(target), lifetime, duration=seconds, note=GONE)
             return
         status = self.store.find(key)
         if status is not None and not status.up:
             self.failures.recovers(_facts(collector.name, target))
         self.unavailable.discard(key)
-        self.store.publish(collector.name, outcome, counters, lifetime, duration=seconds, bounded=bounded)
+        outcome = outcome._replace(families=(*gauges, *counters))
+        self.store.publish(collector.name, outcome, lifetime, duration=seconds, left_out=left_out)
 
     def _is_in_force(self, due: DuePoll, target: Target) -> bool:
         """Return whether what a poll began with is still in use, and the target still polled in the same way."""
@@ -156,7 +156,7 @@ class Poller:
             if key not in self.unavailable:
                 self.unavailable.add(key)
                 self._log.info("not available", **facts, error_key=error.error_key)
-            self.store.publish(name, Outcome(target), (), lifetime, duration=seconds, note=str(error))
+            self.store.publish(name, Outcome(target), lifetime, duration=seconds, note=str(error))
             return
         self.schedule.failed(collector, target, error)
         status = self.store.find(key)

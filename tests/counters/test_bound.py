@@ -9,7 +9,7 @@ import pytest
 
 from exporter.counters.counting import Families, count_poll, left_out, served
 from exporter.counters.ledger import Entry
-from exporter.counters.rows import pack, unpack, unpack_places
+from exporter.counters.rows import pack, unpack
 from exporter.counters.series import Poll
 from exporter.metric import Count, DayBuckets, FamilyInfo, Kind, MonthToDate, Source
 from tests.counters.ledger_driver import FIRST_SIGHT, LedgerDriver, key_of
@@ -76,25 +76,16 @@ def test_a_lower_limit_keeps_the_oldest(target: Target) -> None:
     assert target.poll(a=1, b=5, c=5) == {"a": 0, "b": 0, "c": 0}
 
 
-def test_the_places_of_gauges_stand_in_the_row_beside_the_counters(target: Target) -> None:
-    target.poll(a=1)
-    places = (("edge_parts", (("x",), ("y",))), ("edge_others", ()))
-    row = pack(unpack(target.row), places)
-    assert (unpack_places(row), unpack(row)) == (places, unpack(target.row))
-    assert unpack_places(b"\xc1") == ()
-
-
-def test_places_and_what_is_left_out_go_through_the_ledger(tmp_path: Path) -> None:
-    key, places = key_of("102"), (("edge_parts", (("x",), ("y",))),)
+def test_what_is_left_out_goes_through_the_ledger(tmp_path: Path) -> None:
+    key = key_of("102")
     count = Count(THINGS, ("1",), tuple(((part,), DayBuckets({TODAY: 1.0})) for part in "abc"))
     with LedgerDriver(tmp_path / "state.db") as driver:
-        entry = Entry(key, "x", FIRST_SIGHT.timestamp(), (count,), FIRST_SIGHT, max_label_values=2, places=places)
+        entry = Entry(key, "x", FIRST_SIGHT.timestamp(), (count,), FIRST_SIGHT, max_label_values=2)
         ((family,),) = driver.record(entry)
         assert [sample.values for sample in family.samples] == [("1", "a"), ("1", "b")]
         assert driver.ledger.left_out == {key: {THINGS.name: 1}}
         driver.record(entry._replace(counts=(count._replace(sources=count.sources[:2]),)))
         assert driver.ledger.left_out == {}
     with LedgerDriver(tmp_path / "state.db") as driver:
-        assert unpack_places(driver.ledger.remembered()[key].data) == places
         ((family,),) = driver.record(entry._replace(counts=(count._replace(sources=count.sources[::-1]),)))
         assert {sample.values for sample in family.samples} == {("1", "a"), ("1", "b")}

@@ -14,7 +14,6 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.parser import text_string_to_metric_families
 
 from exporter.blocking import one_thread
-from exporter.collectors.bound import Bounded
 from exporter.collectors.collector import Outcome
 from exporter.exposition.exposition import Exposition, Filter, Format
 from exporter.exposition.renderer import EAGER_SECONDS, LONGEST_SILENCE, SHORTEST_GAP, Renderer
@@ -55,7 +54,7 @@ class RendererSetup:
         families = tuple(
             Family(info, tuple(Sample((target.id, str(part)), float(turn)) for part in range(parts))) for info in INFOS
         )
-        self.store.publish(COLLECTOR, Outcome(target, families), (), lifetime, duration=0.1)
+        self.store.publish(COLLECTOR, Outcome(target, families), lifetime, duration=0.1)
 
     def text(self) -> str:
         """Return the text of the current generation."""
@@ -137,8 +136,7 @@ async def test_its_own_metrics_say_how_long_it_took_and_how_many_series_there_ar
         target = Target("main", "dns_zone", "101")
         setup.publish(101, 1, parts=4)
         outcome = Outcome(target, (Family(INFOS[0], (Sample(("101", "a"), 1.0),)),))
-        bounded = Bounded(outcome.families, (), {"edge_poll_0": 3})
-        setup.store.publish("dns_statistics", outcome, (), 900.0, duration=0.1, bounded=bounded)
+        setup.store.publish("dns_statistics", outcome, 900.0, duration=0.1, left_out={"edge_poll_0": 3})
         setup.clock.step = 1.5
         await setup.renderer.render()
         setup.clock.step = 0.0

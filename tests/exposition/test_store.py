@@ -25,7 +25,7 @@ class StoreSetup:
 
     def _succeed(self, target: Target, lifetime: float, values: tuple[float, ...] = (5.0,)) -> None:
         outcome = Outcome(target, tuple(Family(QUERIES, (Sample((target.id,), value),)) for value in values))
-        self.store.publish("dns_statistics", outcome, (), lifetime, duration=0.1)
+        self.store.publish("dns_statistics", outcome, lifetime, duration=0.1)
 
     def _fail(self, families: tuple[Family, ...] = ()) -> None:
         lifetime = self.lifetime or 900.0

@@ -56,8 +56,8 @@ def publish_poll(setup: ViewSetup, number: int, parts: int, total: float) -> Non
     labels = ("main", str(number), "")
     samples = tuple(Sample((*labels, str(part)), number * 7919.0 + part) for part in range(parts))
     counter = Family(TOTAL, (Sample(labels, total),))
-    outcome = Outcome(zone(number), (Family(PARTS, samples),))
-    setup.store.publish(STATISTICS, outcome, (counter,), 900.0, duration=0.1)
+    outcome = Outcome(zone(number), (Family(PARTS, samples), counter))
+    setup.store.publish(STATISTICS, outcome, 900.0, duration=0.1)
 
 
 @asynccontextmanager

@@ -143,7 +143,7 @@ class ViewSetup:
     ) -> None:
         """Record a successful poll, with a chart or a note."""
         outcome = Outcome(target)._replace(chart=tuple(chart))
-        self.store.publish(collector, outcome, (), 60.0, duration=took, note=note)
+        self.store.publish(collector, outcome, 60.0, duration=took, note=note)
 
     def fail(self, target: Target, collector: str = STATISTICS, reason: str = "server_error", **more: str) -> None:
         """Record a failed poll."""
