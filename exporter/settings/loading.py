@@ -8,11 +8,10 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from exporter.settings.flag import ACCOUNT_VARIABLES, CONFIG_VARIABLE, DATABASE_VARIABLES
-from exporter.settings.flags import flags as every_flag
 from exporter.settings.model import Settings
 from exporter.settings.removed import REMOVED
 from exporter.settings.service import ShardOrdinalError
-from exporter.settings.sources import Overlay
+from exporter.settings.sources import laid_over
 from exporter.validation.configuration_errors import ConfigurationError, KeyPath, Place, suggestion
 from exporter.validation.section import faults_of
 from exporter.validation.yaml_file import MarkedFile, read_marked
@@ -48,15 +47,12 @@ def load(
     file = config if isinstance(config, MarkedFile) else MarkedFile("", {})
     if not isinstance(config, MarkedFile) and (path := configuration_file(config, environ)) is not None:
         file = read_marked(path, example="accounts:")
-    file = _with_endpoint_files(file)
-    overlay = Overlay(every_flag(), flags or {}, environ)
-    lowest = overlay.over(file.data or {})
-    file = replace(file, places={**file.places, **overlay.places})
-    faults = [*file.faults, *overlay.faults]
+    above, file = laid_over(_with_endpoint_files(file), flags or {}, environ)
+    faults = list(file.faults)
     settings = None
     if file.data is not None:
         try:
-            settings = Settings(overlay.sections(), **lowest)
+            settings = Settings(above, **file.data)
             settings.own_shard(host_name or socket.gethostname())
         except ValidationError as error:
             faults.extend(faults_of(error, lambda path: _settable(path, file), REMOVED))
