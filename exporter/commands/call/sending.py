@@ -38,11 +38,12 @@ Callee = AccountSettings | DatabaseSettings
 
 # Fields of the interface that hold secrets (interface document, EdgeScript).
 _SECRET_FIELDS = frozenset({"DeploymentKey", "DefaultValue", "Secret"})
+_NOT_AUTHORISED = 4
 _NOT_FOUND = 5
 _EXIT_CODES = (
     (errors.TransportError, 3),
-    ((errors.Unauthorized, errors.Forbidden, errors.CredentialError), 4),
-    (errors.NotFound, 5),
+    ((errors.Unauthorized, errors.Forbidden, errors.CredentialError), _NOT_AUTHORISED),
+    (errors.NotFound, _NOT_FOUND),
     (errors.RateLimited, 6),
 )
 _NOT_FOUND_STATUS = 404
@@ -141,12 +142,11 @@ def _callee(settings: Settings, task: Task, account: str | None, database: str |
 
 def _carry_out(task: Task, callee: Callee) -> None:
     try:
-        try:
-            secrets = (callee.credential().get_secret_value(), *task.secrets)
-        except SecretFileError as error:
-            raise errors.CredentialError(f"the key cannot be read: {error}") from None
+        secrets = (callee.credential().get_secret_value(), *task.secrets)
         with complaining(ConfigurationError, code=MISUSE):
             value, faults = interruptible.run(_send(task, callee))
+    except SecretFileError as error:
+        complain(f"the key cannot be read: {error}", _NOT_AUTHORISED)
     except PlatformError as error:
         complain(str(error), exit_code(error))
     click.echo(_as_text(value, secrets))

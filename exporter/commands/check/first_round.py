@@ -45,6 +45,14 @@ class Row(NamedTuple):
     detail: str
 
 
+class _Outcome(NamedTuple):
+    """What a collector's poll gave for a target, and what the poll discovered, in words."""
+
+    collector: str
+    outcome: Outcome
+    found: str
+
+
 @dataclass(slots=True)
 class AccountResult:
     """The results of an account or a database.
@@ -91,7 +99,7 @@ class _AccountCheck:
     clocks: Clocks
     progressed: Progress
     polled: set[tuple[str, TargetKey]] = field(default_factory=set)
-    outcomes: list[tuple[str, Outcome, str]] = field(default_factory=list)
+    outcomes: list[_Outcome] = field(default_factory=list)
     account: Account = field(init=False)
 
     async def make(self) -> AccountResult:
@@ -101,11 +109,13 @@ class _AccountCheck:
         for plan, target in self._targets():
             first.setdefault(plan.collector.name, (plan, target))
         await self._poll_all(list(first.values()))
-        firsts = [outcome for _, outcome, _ in self.outcomes]
+        firsts = [one.outcome for one in self.outcomes]
         if firsts and firsts[0].error is not None and all(map(_concerns_the_account, firsts)):
             return AccountResult(self.name, [self._whole(firsts[0].error)], len(self.polled))
         # A poll may have found further targets.
-        while rest := [one for one in self._targets() if (one[0].collector.name, one[1].key) not in self.polled]:
+        while rest := [
+            (plan, target) for plan, target in self._targets() if (plan.collector.name, target.key) not in self.polled
+        ]:
             await self._poll_all(rest)
         return self._result()
 
@@ -142,7 +152,7 @@ class _AccountCheck:
             # An answer may contain targets that this configuration or another shard polls, or none.
             is_other = outcome.target != target and self.registry.admits(outcome.target)
             if outcome.target.key in self.registry.by_key or is_other:
-                self.outcomes.append((name, outcome, found))
+                self.outcomes.append(_Outcome(name, outcome, found))
 
     def _result(self) -> AccountResult:
         pace = self.account.pace
@@ -150,14 +160,15 @@ class _AccountCheck:
             pace.note_targets(plan, [target for other, target in self._targets() if other is plan])
         collectors = sorted((plan.collector for plan in self.plans), key=lambda collector: not collector.discovers)
         order, owners = [one.name for one in collectors], {one.name for one in collectors if one.owns_target}
-        self.outcomes.sort(key=lambda one: (order.index(one[0]), one[1].target.kind, _number(one[1].target)))
+        self.outcomes.sort(
+            key=lambda one: (order.index(one.collector), one.outcome.target.kind, _number(one.outcome.target))
+        )
         # No other collector's answer says anything of a target that does not exist.
-        gone = {
-            one.target for name, one, _ in self.outcomes if name in owners and isinstance(one.error, errors.NotFound)
-        }
+        missing = (one for one in self.outcomes if isinstance(one.outcome.error, errors.NotFound))
+        gone = {one.outcome.target for one in missing if one.collector in owners}
         return AccountResult(
             self.name,
-            [self._row(*one) for one in self.outcomes if one[0] in owners or one[1].target not in gone],
+            [self._row(*one) for one in self.outcomes if one.collector in owners or one.outcome.target not in gone],
             len(self.polled),
             pace.demand,
             pace.rate,
