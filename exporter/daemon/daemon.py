@@ -268,12 +268,16 @@ class Daemon:
         await self.polling.start()
         await self.renderer.render()
         explainer = self._explainer()
+
+        async def show_absent() -> None:
+            telemetry.show_absent(await explainer.counts())
+
         rounds: dict[str, tuple[float, Callable[[], Awaitable[object] | None]]] = {
             "cleaning": (CLEANED_EVERY_SECONDS, self.polling.forget_removed),
             "failures": (FAILURES_EVERY_SECONDS, self.polling.failures.sum_up),
             "budgets": (BUDGETS_EVERY_SECONDS, self.polling.budgets.show),
             "lists": (SAVED_EVERY_SECONDS, self.polling.save_lists),
-            "absences": (ABSENCES_EVERY_SECONDS, lambda: telemetry.show_absent(explainer.counts())),
+            "absences": (ABSENCES_EVERY_SECONDS, show_absent),
         }
         for name, (seconds, work) in rounds.items():
             self._begin_task(self._repeated(name, partial(asyncio.sleep, seconds), work), name, self._works)

@@ -195,7 +195,7 @@ async def test_the_cause_of_every_family_is_the_scripted_one(
 
 async def test_a_family_that_has_series_is_never_absent_and_one_without_always_is() -> None:
     async with exporter_parts() as parts:
-        counts = parts.explainer().counts()
+        counts = await parts.explainer().counts()
         absent = {
             (target.key.label, family)
             for absence in parts.explainer().absences()
