@@ -64,12 +64,10 @@ def test_only_the_daemons_machine_has_clocks_randomness_and_threads() -> None:
 
 
 @for_each("module", MODULES, name=lambda module: module.name)
-def test_a_module_has_a_purpose_and_absolute_imports(module: Module) -> None:
-    assert (ast.get_docstring(module.tree) or "").split("\n")[0].strip()
+def test_a_module_is_named_for_what_it_is(module: Module) -> None:
     assert not {"utils", "util", "helpers", "helper", "manager", "common", "base", "misc"} & set(
         module.name.split(".")[-1].split("_")
     )
-    assert not [node for node in module.nodes if isinstance(node, ast.ImportFrom) and node.level > 0]
 
 
 def handlers(kind: str) -> list[tuple[str, ast.ExceptHandler]]:
@@ -88,22 +86,6 @@ def test_a_poll_an_entry_of_the_ledger_and_a_round_are_the_boundaries_at_which_a
     # A poll has two: of its calls, and of each target in its answer.
     rooms = ["exporter.counters.ledger", "exporter.daemon.daemon", "exporter.polling.poll", "exporter.polling.poll"]
     assert [name for name, _ in handlers("Exception")] == rooms
-
-
-def test_nothing_waits_with_what_loses_a_cancellation_on_python_3_11() -> None:
-    calls = [(module.name, node) for module in MODULES for node in module.nodes if isinstance(node, ast.Call)]
-    assert [name for name, call in calls if ast.unparse(call.func) == "asyncio.wait_for"] == []
-
-
-def test_whoever_catches_everything_passes_it_on() -> None:
-    kept = [name for name, handler in handlers("BaseException") if not isinstance(handler.body[-1], ast.Raise)]
-    bare = [
-        module.name
-        for module in MODULES
-        for node in module.nodes
-        if isinstance(node, ast.ExceptHandler) and node.type is None
-    ]
-    assert (kept, bare) == ([], [])
 
 
 def mutable_names(module: Module) -> set[str]:

@@ -84,8 +84,3 @@ def test_another_home_replaces_the_address_in_every_file() -> None:
     assert left == []
     assert 'Source = "https://git.example.net/a/b/edge-exporter"' in moved[ROOT / "pyproject.toml"]
     assert "site_url: https://docs.example.net/\n" in moved[ROOT / "properdocs.yml"]
-
-
-def test_pre_commit_runs_what_make_check_runs() -> None:
-    (repository,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"]
-    assert [hook["entry"] for hook in repository["hooks"]] == ["make check"]

@@ -141,19 +141,6 @@ async def test_a_chart_that_is_null_has_no_history(tmp_path: Path) -> None:
         assert names == {ROUTED}
 
 
-async def test_a_zone_that_cannot_be_read_spoils_no_other(tmp_path: Path) -> None:
-    async with backfill_setup(tmp_path, dns_zones={"ids": [999]}) as where:
-        where.faults.add({"kind": "status", "status": 500, "path_regex": "/dnszone/103/.*"})
-        failures = await where.backfill(ago(29), ago(1))
-        assert [failure.partition(" (")[0] for failure in sorted(failures)] == [
-            "main: dns_zone/103",
-            "main: dns_zone/999",
-        ]
-        history = [parsed(where.output)]
-        total = queries(where, days(ago(29), ago(1)))
-        assert [growth(history, QUERIES, zone_id=zone) for zone in ("102", "103")] == [total[102], 0]
-
-
 def test_a_state_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "state.db").write_text("no database " * 100)
     with pytest.raises(StorageError, match=r"state\.db cannot be read: file is not a database"):

@@ -78,18 +78,6 @@ async def test_a_search_finds_among_ten_thousand_zones_while_one_types(browser: 
             await seen.until_found("1 to 100 of 20,000 targets")
 
 
-async def test_a_choice_of_collector_narrows_the_search(browser: Browser) -> None:
-    async with view_setup() as setup:
-        some(setup)
-        async with window(browser, setup, "/?search=shop") as seen:
-            await seen.page.locator("#collector").select_option(SCANS)
-            await seen.until_found("1 target")
-            assert await seen.texts("#targets tbody td:nth-child(4)") == [SCANS]
-            await seen.page.go_back()
-            await seen.until_found("3 targets")
-            assert await seen.page.locator("#collector").input_value() == ""
-
-
 async def test_heads_sort_by_click_and_by_key_and_keep_the_focus(browser: Browser) -> None:
     async with view_setup() as setup:
         many(setup)
@@ -104,18 +92,6 @@ async def test_heads_sort_by_click_and_by_key_and_keep_the_focus(browser: Browse
             assert (await seen.names())[0] == "zone-00000.example"
             await seen.page.go_back()
             await expect(head).to_have_attribute("aria-sort", "descending")
-
-
-async def test_what_fails_is_a_click_away(browser: Browser) -> None:
-    async with view_setup() as setup:
-        some(setup)
-        async with window(browser, setup) as seen:
-            assert await seen.page.title() == "1 failing · edge-exporter"
-            await seen.page.locator("#collectors a.failing").click()
-            await seen.until_found("1 target")
-            assert await seen.names() == ["prod-api.example"]
-            await expect(seen.page.locator("#targets-title")).to_be_in_viewport()
-            assert await seen.page.locator("#collector").input_value() == STATISTICS
 
 
 @pytest.mark.parametrize("path", ["/", "/explain", "/runbooks/EdgeTargetFailing"])

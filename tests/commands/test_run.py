@@ -18,7 +18,6 @@ from tests.commands.conftest import Configure, UnusedAddress
 from tests.commands.platform import Platform
 from tests.commands.shell import PROGRAM, Ended, clean, invoke, process
 from tests.waiting import END_SECONDS, wait_until
-from tests.web.certificates import Authority
 
 ACCOUNT = """\
 accounts: [{name: main, base_url: '{url}', api_key: sandbox-api-key}]
@@ -76,21 +75,6 @@ def test_a_signal_that_comes_before_the_start_has_ended_is_kept(
             daemon.read_log("configuration loaded")
             daemon.send(signal.SIGTERM)
         assert daemon.wait().code == 0
-
-
-def test_a_reload_reads_certificates_and_the_web_configuration_again(
-    platform: Platform, configure: Configure, tmp_path: Path
-) -> None:
-    authorities, web = Authority(tmp_path).file, tmp_path / "web.yml"
-    web.write_text("{}")
-    path = configure(ACCOUNT.replace("api_key:", f"ca_file: {authorities}, api_key:"), url=platform.url)
-    words = ("run", "--config", path, "--web.config-file", web, "--log.format", "json")
-    with process(*words, cwd=tmp_path) as daemon:
-        url = daemon.read_log("serving")["url"]
-        web.write_text("http_server_config: {headers: {X-Frame-Options: sameorigin}}\n")
-        daemon.send(signal.SIGHUP)
-        daemon.read_log("configuration loaded")
-        assert httpx.get(url).headers["x-frame-options"] == "sameorigin"
 
 
 WRONG = ACCOUNT.replace("sandbox-api-key", "k, timeuot: 3, budget: {max_in_flight: none}")

@@ -3,7 +3,7 @@
 import json
 import re
 import socket
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -12,13 +12,11 @@ import pytest
 from pydantic import TypeAdapter
 
 from exporter.collectors.endpoints.path import parse_path
-from exporter.platform.api import containers, database, dns, search
+from exporter.platform.api import dns
 from exporter.platform.api.document import Document
 from exporter.platform.api.operations import OPERATIONS
 from exporter.platform.errors import PlatformError
-from exporter.platform.http.client import Calls
-from exporter.platform.operation import ADDRESS, Operation, Request
-from tests.golden import assert_golden
+from exporter.platform.operation import Operation, Request
 from tests.platform.clients import NOW, answered, client_of, good
 from tests.platform.raw_server import raw_server, reply, saying
 
@@ -71,27 +69,6 @@ async def test_a_path_without_its_parameter_is_not_sent() -> None:
         with pytest.raises(KeyError, match="zoneId"):
             await kit.calls.call(Request(dns.RECORD_SCAN))
     assert platform.sent == []
-
-
-REFUSED = '{"type": "error", "error": {"message": "no"}}'
-FUNCTIONS: dict[str, tuple[Callable[[Calls], Awaitable[object]], str]] = {
-    "statistics": (lambda it: dns.statistics(it, 7), '{"TotalQueriesServed": 1}'),
-    "tags": (lambda it: containers.tags(it, "dockerhub", "library", "nginx"), "[]"),
-    "count": (lambda it: search.count(it, "prod"), '{"Total": 3}'),
-    "execute": (
-        lambda it: database.execute(it, ["SELECT 1", "SELECT 'é'"]),
-        f'{{"results": [{REFUSED}, {REFUSED}]}}',
-    ),
-}
-
-
-async def test_a_function_sends_what_its_arguments_say() -> None:
-    lines = []
-    for words, (function, answer) in FUNCTIONS.items():
-        async with answered(good(answer)) as (kit, platform):
-            await function(kit.calls)
-        lines += [f"{words}: {one.extensions[ADDRESS]} {one.read().decode()}\n" for one in platform.sent]
-    assert_golden("".join(lines), GOLDEN.with_name("functions.txt"))
 
 
 async def test_a_rotated_key_is_used_from_the_next_call_on_and_one_that_is_no_header_is_not_sent() -> None:

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from exporter.platform.api import containers, dns, scripting, shield
 from exporter.platform.api.operations import OPERATIONS
@@ -13,6 +15,8 @@ from exporter.platform.errors import PlatformError, error_for_status
 from exporter.platform.http.responses import failure_in, payload, status_error
 from exporter.platform.operation import Operation
 from tests.golden import assert_golden
+from tests.platform.damage import damaged
+from tests.platform.payloads import GOOD
 
 OVERVIEW = {"totalBreaches": 1, "loggedBreaches": 1, "challengedBreaches": 0, "blockedBreaches": 0}
 
@@ -157,3 +161,11 @@ def test_odd_text_spoils_one_name_and_not_the_answer(text: bytes) -> None:
 
 def test_a_number_that_is_none_in_a_field_that_is_not_read_is_ignored() -> None:
     assert payload(scripting.READ, b'{"Id": 7, "Extra": NaN}', 200).id == 7
+
+
+@given(raw=st.sampled_from(list(GOOD)).flatmap(damaged) | st.binary(max_size=200))
+def test_any_body_of_an_error_status_is_understood(raw: bytes) -> None:
+    failure = failure_in(raw)
+    assert len(failure.message) <= 300
+    error = status_error(422, raw, None)
+    assert [type(text) for field in error.fields for text in field] == [str] * 2 * len(error.fields)
