@@ -23,7 +23,6 @@ TESTS: Final = Path(__file__).parent
 LONGEST: Final = tuple(
     TESTS / name
     for name in (
-        "demo/test_restart.py",
         "test_new_collector.py",
         "browser/test_status_page.py",
         "chaos/test_chaos.py",

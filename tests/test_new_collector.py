@@ -1,20 +1,14 @@
 """A new collector is one file and its line in the catalogue: the example of CONTRIBUTING.md, tried in a copy."""
 
-import json
 import re
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
-import httpx
 import pytest
 
 from tests.commands.shell import clean
-from tests.http_answers import answering
-from tests.ports import free_port
-from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[1]
 GUIDE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -59,30 +53,6 @@ def python(checkout: Path, *words: str, **environ: str) -> subprocess.CompletedP
     )
 
 
-def configured(folder: Path, base_url: str) -> str:
-    """Write a configuration file that sets the new collector; return its path."""
-    file = folder / "edge.yml"
-    file.write_text(
-        json.dumps(
-            {
-                "accounts": [
-                    {
-                        "name": "main",
-                        "base_url": base_url,
-                        "api_key": "a-key",
-                        "dns_zones": {"discover": False, "ids": [102]},
-                        "scripts": {"discover": False},
-                        "shield_zones": {"discover": False},
-                    }
-                ],
-                "collectors": {NAME: {"interval": "7s", "stale_after": "1m"}},
-                "state": {"path": None},
-            }
-        )
-    )
-    return str(file)
-
-
 def test_what_the_guide_writes_is_all_that_the_tests_need(checkout: Path) -> None:
     """The guide's commands succeed the first time; then nothing else is to be changed by hand."""
     commands = GUIDE.partition("## A new collector")[2].replace("\\\n", "")
@@ -96,41 +66,3 @@ def test_what_the_guide_writes_is_all_that_the_tests_need(checkout: Path) -> Non
     done += [python(checkout, *words.split()) for words in generated]
     done += [python(checkout, "-m", "pytest", *alone, "-m", "not hypothesis", *AFFECTED)]
     assert [(ended.args[1:], ended.stdout[-5000:] + ended.stderr[-1000:]) for ended in done if ended.returncode] == []
-
-
-def test_the_daemon_serves_its_family(checkout: Path, tmp_path: Path) -> None:
-    port = free_port()
-    with answering(lambda *_: (200, b'{"TotalQueriesServed": 7}')) as base_url:
-        file = configured(tmp_path, base_url)
-        process = subprocess.Popen(
-            [sys.executable, "-m", "exporter", "run", "--config", file, "--web.listen", f"127.0.0.1:{port}"],
-            cwd=checkout,
-            env=clean({"PYTHONPATH": str(checkout)}),
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        try:
-            served = until_served(process, f"http://127.0.0.1:{port}/metrics", "edge_dns_zone_active{")
-        finally:
-            process.terminate()
-            process.communicate(timeout=PATIENCE)
-    assert re.findall(r"^edge_dns_zone_active\{.*", served, re.MULTILINE) == [
-        'edge_dns_zone_active{account="main",domain="",zone_id="102"} 1.0'
-    ]
-    assert f'edge_exporter_collector_interval_seconds{{collector="{NAME}"}} 7.0' in served
-
-
-def until_served(process: subprocess.Popen[str], url: str, text: str) -> str:
-    """Repeat a request until the answer contains a text, the process has ended, or the time is over."""
-    answered = ""
-    deadline = time.monotonic() + PATIENCE
-    while process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.1)
-        try:
-            answer = httpx.get(url, timeout=PATIENCE)
-        except httpx.TransportError:
-            continue
-        answered = answer.text
-        if text in answered:
-            return answered
-    raise AssertionError(f"no {text!r} in {answered}")

@@ -16,7 +16,6 @@ from exporter.platform.operation import Caller
 from exporter.targets.registry import Registry
 from exporter.targets.sharding import Shard
 from exporter.targets.target import ResourceList, Target, TargetKey
-from tests.golden import assert_golden
 from tests.platform.callers import ScriptedCaller
 
 NOW = datetime(2026, 2, 8, 12, 0, tzinfo=UTC)
@@ -64,11 +63,6 @@ def _counted(one: Count, counters: dict[LabelValues, Families], now: datetime) -
     # A count that cannot be read begins no family.
     series = counted[one.info.name].series if one.info.name in counted else {}
     return Family(one.info, tuple(Sample(one.labels + values, state.value) for values, state in series.items()))
-
-
-def assert_as_in_file(exposition: str, name: str, folder: Path = EXPOSITIONS) -> None:
-    """Compare the exposition of a collector's whole payload with its golden file."""
-    assert_golden(exposition, folder / f"{name}.prom")
 
 
 def samples(exposition: str, family: str) -> list[str]:

@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-import pytest
-
 from exporter.collectors import (
     container_tags,
     dns_record_scans,
@@ -26,7 +24,7 @@ from exporter.collectors import (
 from exporter.collectors.collector import Collector
 from exporter.platform.errors import NotFound, Rejected
 from exporter.targets.target import Target
-from tests.collectors.polls import EXPOSITIONS, Body, assert_as_in_file, exposed, poll, samples, told
+from tests.collectors.polls import EXPOSITIONS, Body, exposed, poll, samples, told
 from tests.collectors.targets import TARGETS
 from tests.golden import assert_golden
 from tests.platform.payloads import GOOD
@@ -101,11 +99,13 @@ ANSWERS: list[tuple[Collector, Mapping[str, Body]]] = [
         **{f"status {status}": json.dumps({"Status": status}) for status in STATES},
         "all fields null": json.dumps(nulls("dns_record_scan")),
         "no records": '{"Records": []}',
+        "never scanned": None,
     }),
     (scripts.COLLECTOR, {
         "an unknown type, and a new name": '{"ScriptType": 3, "Name": "router"}',
         "secrets": '{"DeploymentKey": "d3pl0y", "EdgeScriptVariables": [{"Required": true, "DefaultValue": "v4lue"}]}',
         "a credit": '{"MonthlyCost": -2.0}',
+        "all fields null": json.dumps({"Id": 7, **nulls("script")}),
         **{f"wrong{more}": f'{{"Id": [], "MonthlyCost": [], "Name": []{more}}}' for more in ("", ', "Deleted": 7')},
         "a cost without end": '{"MonthlyCost": 1e999}',
         "hostile names": json.dumps(
@@ -117,6 +117,7 @@ ANSWERS: list[tuple[Collector, Mapping[str, Body]]] = [
         "an empty map": limit({}),
         "no map": limit(None),
         "a negative count": limit({"08-02-2026": breaches(4, -3, 2)}, breaches(4, -9, 2)),
+        "plain days": limit({"08-02-2026": 6, "07-02-2026": 0}, breaches(1, 2, 3)),
         "a negative plain day": limit({"08-02-2026": -3, "07-02-2026": 4}),
         "a null of today": limit({"08-02-2026": breaches(4, None, 2)}),
         "today is null": limit({"08-02-2026": None, "07-02-2026": breaches(1, 1, 1)}),
@@ -170,49 +171,6 @@ async def test_answers_give_their_series() -> None:
     assert_golden(text, EXPOSITIONS / "answers.txt")
 
 
-DNS_POLLS = [
-    """{"TotalQueriesServed": 6010,
-  "QueriesServedChart": {"2026-02-06T00:00:00Z": 2000, "2026-02-07T00:00:00Z": 3000.0, "2026-02-08T00:00:00Z": 1010},
-  "NormalQueriesServedChart": {"2026-02-07T00:00:00Z": 2500, "2026-02-08T00:00:00Z": 910},
-  "SmartQueriesServedChart": {},
-  "QueriesByTypeChart": {"1": 5000, "28": 1000, "65534": 10, "CAA": null}}""",
-    """{"TotalQueriesServed": 6110.0,
-  "QueriesServedChart": {"2026-02-06T00:00:00Z": 2000, "2026-02-07T00:00:00Z": 3000, "2026-02-08T00:00:00Z": 1110},
-  "NormalQueriesServedChart": {"2026-02-07T00:00:00Z": 2500, "2026-02-08T00:00:00Z": 1000},
-  "SmartQueriesServedChart": {"2026-02-08T00:00:00Z": 10},
-  "QueriesByTypeChart": {"1": 5090, "28": 1000, "65534": 10, "CAA": 10}}""",
-]
-SCRIPT_ANSWER = """{"Id": 7, "Name": "router", "LastModified": "2026-02-06T09:27:36.7357793Z", "ScriptType": 1,
-  "CurrentReleaseId": 4002, "Deleted": false,
-  "EdgeScriptVariables": [{"Required": true}, {"Required": false}, {"Required": null}],
-  "LinkedPullZones": [{"Id": 9, "PullZoneName": "shop", "DefaultHostname": "shop.edge.example"}],
-  "Integration": {"RepositorySettings": {"Name": "acme/router"}, "DeployConfiguration": {"Branch": "main"}},
-  "DefaultHostname": "router.edge.example", "SystemHostname": "router.sys.example",
-  "MonthlyCost": %s, "MonthlyRequestCount": %s, "MonthlyCpuTime": %s}"""
-LIMIT_DAYS = {"07-02-2026": breaches(5, 0, 1), "08-02-2026": breaches(4, 3, 2)}
-LIMIT_POLLS = [
-    limit(LIMIT_DAYS, breaches(9, 3, 3)),
-    limit(LIMIT_DAYS | {"08-02-2026": breaches(6, 3, 7)}, breaches(11, 3, 8)),
-]
-SCRIPT_POLLS = [SCRIPT_ANSWER % figures for figures in ((1.25, 120000, 5300), (1.5, 150000, 6300))]
-PLAIN_DAYS = [limit({"08-02-2026": 6, "07-02-2026": 0}, breaches(1, 2, 3))]
-
-
-@pytest.mark.parametrize(
-    ("name", "collector", "answers"),
-    [
-        ("dns_statistics_two_polls", dns_statistics.COLLECTOR, DNS_POLLS),
-        ("dns_record_scans_never_scanned", dns_record_scans.COLLECTOR, [None]),
-        ("scripts_two_polls", scripts.COLLECTOR, SCRIPT_POLLS),
-        ("scripts_of_nulls", scripts.COLLECTOR, [json.dumps({"Id": 7, **nulls("script")})]),
-        ("shield_rate_limits_two_polls", shield_rate_limits.COLLECTOR, LIMIT_POLLS),
-        ("shield_rate_limits_of_plain_days", shield_rate_limits.COLLECTOR, PLAIN_DAYS),
-    ],
-)
-async def test_polls_give_their_exposition(name: str, collector: Collector, answers: list[str | None]) -> None:
-    assert_as_in_file(exposed(collector, *[await poll(collector, OF[collector.polls], one) for one in answers]), name)
-
-
 async def test_a_script_is_read_by_update_where_the_configuration_says_so() -> None:
     by_update = Target("main", "script", "7", attributes={"read": "update"})
     said = await told(scripts.COLLECTOR, ['{"Id": 7}'], by_update)
@@ -228,7 +186,8 @@ async def test_today_is_the_platforms_day() -> None:
 
 
 async def test_a_credit_is_not_counted_and_the_next_number_goes_on() -> None:
-    polls = [await poll(scripts.COLLECTOR, SCRIPT, SCRIPT_ANSWER % (cost, 1, 2)) for cost in (1.5, -2.0, 2.0)]
+    answers = (f'{{"Id": 7, "Name": "router", "MonthlyCost": {cost}}}' for cost in (1.5, -2.0, 2.0))
+    polls = [await poll(scripts.COLLECTOR, SCRIPT, answer) for answer in answers]
     totals = [exposed(scripts.COLLECTOR, *polls[:count]) for count in (1, 2, 3)]
     lines = [samples(total, "edge_script_cost_dollars_total")[0] for total in totals]
     assert [line.rpartition(" ")[2] for line in lines] == ["0.0", "0.0", "0.5"]

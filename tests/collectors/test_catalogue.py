@@ -10,8 +10,9 @@ from exporter.collectors.collector import Collector
 from exporter.exposition.exposition import Format
 from exporter.metric import Kind
 from exporter.platform.api.operations import OPERATIONS
-from tests.collectors.polls import EXPOSITIONS, assert_as_in_file, context_of, exposed
+from tests.collectors.polls import EXPOSITIONS, context_of, exposed
 from tests.collectors.targets import TARGETS, collectors
+from tests.golden import assert_golden
 from tests.platform.callers import ScriptedCaller
 from tests.platform.payloads import GOOD
 from tests.real_parts import find
@@ -81,4 +82,4 @@ def test_promtool_finds_nothing_in_any_exposition() -> None:
 
 @pytest.mark.parametrize("collector", collectors(), ids=lambda collector: collector.name)
 async def test_a_good_answer_gives_the_exposition_of_its_collectors_file(collector: Collector) -> None:
-    assert_as_in_file(await good(collector), collector.name)
+    assert_golden(await good(collector), EXPOSITIONS / f"{collector.name}.prom")

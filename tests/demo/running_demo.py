@@ -11,15 +11,13 @@ from typing import Any
 import httpx
 
 from tests.commands.shell import process
-from tests.real_parts import Prometheus, Release, prometheus_reading
+from tests.real_parts import Prometheus, prometheus_reading
 from tests.waiting import PATIENCE, wait_until
 
 REPOSITORY = Path(__file__).parents[2]
 SHIPPED = REPOSITORY / "deploy"
 # Families of collectors whose first round ends late.
 LAST = ("edge_script_info", "edge_shield_bot_detection_sensitivity", "edge_resources", "edge_database_orders_open")
-# The port of discard, on which nothing listens.
-NOWHERE = "http://127.0.0.1:9"
 
 
 @dataclass(frozen=True)
@@ -36,10 +34,6 @@ class Served:
         """Send a JSON object, which must be accepted."""
         answer = httpx.post(self.url + path, json=body, timeout=PATIENCE, trust_env=False)
         assert answer.is_success, answer.text
-
-    def happen(self, event: str, **fields: Any) -> None:
-        """Make an event happen in the world of a sandbox."""
-        self.post("/sandbox/world", event=event, **fields)
 
     def wait(self, path: str, status: int = 200) -> None:
         """Wait until a path answers with a status."""
@@ -78,21 +72,13 @@ def demo_running() -> Iterator[Demo]:
 
 
 @contextmanager
-def prometheus_beside(
-    demo: Served,
-    folder: Path,
-    rules: tuple[tuple[str, str], ...] = (),
-    alertmanager: str = NOWHERE,
-    release: Release = Release.INSTALLED,
-) -> Iterator[Prometheus]:
+def prometheus_beside(demo: Served, folder: Path, rules: tuple[tuple[str, str], ...] = ()) -> Iterator[Prometheus]:
     """Run a Prometheus with the shipped configuration and rules; only addresses and intervals are changed.
 
     Args:
         demo: the demo that it scrapes.
         folder: the folder for its files.
         rules: the replacements in the test's copy of the rules.
-        alertmanager: the address for its alerts.
-        release: the release of Prometheus.
     """
     shutil.copytree(SHIPPED / "prometheus", folder / "prometheus")
     config = folder / "prometheus" / "prometheus.yml"
@@ -102,14 +88,15 @@ def prometheus_beside(
         ("scrape_interval: 30s", "scrape_interval: 1s"),
         ("scrape_timeout: 10s", "scrape_timeout: 1s"),
         ("evaluation_interval: 30s", "evaluation_interval: 1s"),
-        ("127.0.0.1:9093", alertmanager.removeprefix("http://")),
+        # The port of discard, on which nothing listens.
+        ("127.0.0.1:9093", "127.0.0.1:9"),
     )
     texts = "".join(path.read_text() for path in (folder / "prometheus" / "rules").glob("*.yml"))
     assert [shipped for shipped, _ in rules if shipped not in texts] == []
     for path in (folder / "prometheus" / "rules").glob("*.yml"):
         for shipped, ours in rules:
             path.write_text(path.read_text().replace(shipped, ours))
-    with prometheus_reading(config, folder / "data", release) as running:
+    with prometheus_reading(config, folder / "data") as running:
         yield running
 
 

@@ -52,34 +52,6 @@ def test_an_example_is_valid_and_what_the_exporter_takes(helm: Helm, tmp_path: P
     check_objects(_objects(helm, "--values", str(example)), tmp_path, golden, "monitoring/edge-edge-exporter")
 
 
-def _pod_and_access(objects: list[Document]) -> Document:
-    """Return what the chart and the manifests have to agree on: the pod without its files and variables, and access."""
-    pod = dict(workload_of(objects)["spec"]["template"]["spec"])
-    (container,) = pod["containers"]
-    for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
-        container[probe]["httpGet"].setdefault("scheme", "HTTP")
-    for spread in pod.get("topologySpreadConstraints", ()):
-        del spread["labelSelector"]
-    return {
-        "pod": {key: value for key, value in pod.items() if key not in ("containers", "volumes", "serviceAccountName")},
-        "container": {
-            key: value for key, value in container.items() if key not in ("env", "volumeMounts", "imagePullPolicy")
-        },
-        "endpoints": of_kind(objects, "PodMonitor")["spec"]["podMetricsEndpoints"],
-        "egress": of_kind(objects, "NetworkPolicy")["spec"]["egress"],
-    }
-
-
-@pytest.mark.real
-def test_the_chart_says_of_a_pod_what_the_manifests_say(helm: Helm, kustomize: Callable[..., list[Document]]) -> None:
-    enabled = ("--set", "monitor.enabled=true", "--set", "networkPolicy.enabled=true")
-    database = ("--set", "shards=2", "--set", "spares=1", "--set", "state.existingSecret=x")
-    for overlay, more in (("plain", ()), ("spare", database)):
-        assert _pod_and_access(_objects(helm, *ACCOUNT, *enabled, *more)) == _pod_and_access(
-            kustomize(f"overlays/{overlay}")
-        )
-
-
 @pytest.mark.real
 def test_the_test_of_a_release_asks_every_pod_and_counts_them(helm: Helm, tmp_path: Path) -> None:
     objects = _objects(helm, "--values", str(CHART / "ci" / "spare-values.yaml"))

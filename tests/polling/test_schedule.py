@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -90,16 +89,6 @@ async def test_a_poll_that_has_not_ended_is_not_begun_again_and_the_missed_run_i
         await parts.schedule.tick()
         await parts.renderer.render()
         assert parts.value(MISSED, collector="dns_statistics") == before + 1
-
-
-async def test_a_zone_that_was_shown_without_a_name_keeps_having_none_until_the_platform_renames_it() -> None:
-    small = world()
-    async with exporter_parts(account={**DNS_ONLY, "dns_zones": {"ids": [101]}}, world=small) as first:
-        assert set(first.samples("edge_dns_window_queries", zone_id="101")) == {("main", "prod-shop.example")}
-        small.dns.rename_zone(101, "renamed.example")
-        await first.turn(700)
-        await first.turn(700)
-        assert set(first.samples("edge_dns_window_queries", zone_id="101")) == {("main", "renamed.example")}
 
 
 async def test_zones_do_not_wait_for_a_shield_zone_list_that_stalls_at_first_sight() -> None:
@@ -247,21 +236,6 @@ async def test_a_key_that_is_put_right_brings_names_before_anything_that_carries
         assert names == {"main", "prod-shop-web", "staging-shop-web", "prod-api-gateway"}
 
 
-async def test_a_zone_is_removed_when_two_complete_listings_do_not_name_it() -> None:
-    small = world()
-    async with exporter_parts(account=DNS_ONLY, collectors={"discovery": {"interval": 60}}, world=small) as parts:
-        small.dns.remove_zone(103)
-        parts.faults.add({"kind": "status", "status": 500, "path_regex": "/dnszone/.*"})
-        # A slot comes within one and a half intervals.
-        await parts.turn(90)
-        assert parts.value("edge_dns_window_queries", zone_id="103") is not None
-        with capture_logs() as logs:
-            await parts.turn(90)
-        assert parts.value("edge_dns_window_queries", zone_id="103") is None
-        assert parts.samples("edge_target_up", target="dns_zone/103") == {}
-        assert [line["target"] for line in logs if line["event"] == "target removed"] == ["dns_zone/103"]
-
-
 async def test_a_new_zone_is_polled_while_rate_limits_are_still_being_listed() -> None:
     small = world()
     # The listing stalls for longer than anything else here takes.
@@ -351,18 +325,6 @@ async def test_intervals_stretch_when_the_budget_does_not_carry_them() -> None:
         assert pace.interval(plan, zone) == 300 * 20
         assert pace.interval(parts.schedule.plans["discovery"], Target("main", "account", "main")) == 1800
         assert parts.schedule.slowest("discovery") == 1800
-
-
-async def test_of_many_failing_targets_the_number_is_logged_when_a_minute_has_passed() -> None:
-    async with exporter_parts(account=DNS_ONLY, collectors=STATISTICS, world=world(zones=30)) as parts:
-        parts.faults.add({"kind": "status", "status": 400, "path_regex": "/dnszone/.*"})
-        await poll_now(parts.schedule, "dns_statistics")
-        with capture_logs() as logs:
-            await parts.turn(0)
-            assert Counter(line["event"] for line in logs) == {"target fails": 20}
-            await parts.turn(60)
-            parts.polling.failures.sum_up()
-        assert [line["targets"] for line in logs if line["event"] == "more targets fail"] == [10]
 
 
 HOURLY = {**STATISTICS, "dns_statistics": {"interval": "1h"}}

@@ -2,14 +2,13 @@
 
 import json
 import re
-from typing import Any
 
 import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.sandbox.keys import API_KEY, DATABASE_TOKEN_FULL, POWERLESS_KEY
+from exporter.sandbox.keys import API_KEY, POWERLESS_KEY
 from exporter.sandbox.management_api import OPERATIONS
 from exporter.sandbox.route import Operation
 from exporter.sandbox.sandbox_app import create_app
@@ -90,27 +89,3 @@ async def test_an_operation_answers_any_request(operation: Operation, data: st.D
 def quote(segment: str) -> str:
     """Quote every byte of a path segment."""
     return "".join(f"%{byte:02X}" for byte in segment.encode("utf-8", "replace"))
-
-
-KINDS = ("execute", "batch", "sequence", "describe", "store_sql", "close_sql", "close", "x")
-SQL = st.text(max_size=20)
-STREAM_REQUESTS = st.fixed_dictionaries(
-    {"type": st.sampled_from(KINDS)},
-    optional={
-        "sql": SQL | st.sampled_from(["SELECT 1", "SELECT ?", "DELETE FROM orders", "BEGIN"]),
-        "sql_id": st.integers(0, 2),
-        "stmt": st.fixed_dictionaries({"sql": SQL}, optional={"args": JSON}),
-        "batch": st.fixed_dictionaries({"steps": JSON}),
-    },
-)
-
-
-@given(requests=st.lists(STREAM_REQUESTS | JSON, max_size=5))
-async def test_the_pipeline_answers_any_request(requests: list[Any]) -> None:
-    world = World(clock=WorldClock(NOON, speed=0.0))
-    asgi = httpx.ASGITransport(create_app(world), raise_app_exceptions=False)
-    async with httpx.AsyncClient(transport=asgi, base_url="http://sandbox") as client:
-        headers = {"Authorization": f"Bearer {DATABASE_TOKEN_FULL}"}
-        content = json.dumps({"requests": requests})
-        check(await client.post("/v2/pipeline", content=content, headers=headers))
-    world.close()

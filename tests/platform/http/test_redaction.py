@@ -48,6 +48,10 @@ ECHOES: dict[str, tuple[Request[Any], Reply, str]] = {
     "at the end of what is read": (STATISTICS, Reply(401, "\n" * 1190 + KEY), KEY),
     "escapes of JSON": (STATISTICS, Reply(401, json.dumps({"detail": KEY}).replace("-", "\\u002d")), KEY),
     "a secret that was sent": (ADD_SECRET, Reply(400, json.dumps({"Message": f"TOKEN: no '{SECRET}'"})), KEY),
+    "a secret that contains another": (
+        Request(scripting.ADD_SECRET, path={"id": 7}, body={"Name": "TOKEN", "Secret": f"{KEY}-more"}),
+        *(Reply(400, json.dumps({"Message": f"TOKEN: no '{KEY}-more', {KEY}"})), KEY),
+    ),
     "a proxy's password": (STATISTICS, Reply(407, f"no {PASSWORD}, Basic {SENT.decode()}"), KEY),
     "a short key": (
         *(STATISTICS, Reply(400, json.dumps({"ErrorKey": "s3cret", "Field": "s3cret", "Message": "not s3cret"}))),
@@ -66,6 +70,12 @@ async def test_a_secret_that_the_platform_echoes_is_in_no_error() -> None:
         assert [part for part in (KEY, KEY[:8], SECRET, "s3cret") if part in texts_of(error)] == []
         lines.append(f"{words}: {error}; {error.error_key!r} {error.fields}\n")
     assert_golden("".join(lines), Path(__file__).parent / "echoes.txt")
+
+
+async def test_a_key_that_is_too_short_to_be_one_is_masked_in_no_good_answer() -> None:
+    async with answered(good('{"Domain": "short.example"}'), read=lambda: "short") as (kit, _):
+        got = await kit.calls.call(SCAN)
+    assert getattr(got.value, "domain", "") == "short.example"
 
 
 @pytest.mark.parametrize("rows", [0, 200, 4000])
