@@ -154,6 +154,11 @@ class Telemetry:
         "edge_exporter_ledger_corrections_total{family}",
         "Values of days or months that fell on the platform after they were counted; the counters do not fall.",
     )
+    target_removed = _gauge(
+        "edge_target_removed_timestamp_seconds{account, target, name}",
+        "When the target was seen to be gone from its list on the platform, for a week or state.retention; none that "
+        "the configuration leaves out.",
+    )
     script_budget = _gauge(
         "edge_script_monthly_budget_dollars{account, script_id, script}", "The configured monthly budget of the script."
     )
@@ -242,6 +247,12 @@ class Telemetry:
         self.absent.clear()
         for (collector, cause), number in counts.items():
             self.absent.labels(collector, cause).set(number)
+
+    def show_removed(self, removed: Mapping[tuple[str, str, str], float]) -> None:
+        """Expose when targets left the platform, by account, target and name, in place of the former ones."""
+        self.target_removed.clear()
+        for labels, at in removed.items():
+            self.target_removed.labels(*labels).set(at)
 
     def wrote(self, fault: str) -> None:
         """Note whether the counters' state can be written: there is no fault."""

@@ -301,7 +301,7 @@ class TargetCollector(Collector, Generic[P]):
         if self.tells_name is not None:
             target = context.registry.learn(target, self.tells_name(answer.value) or "")
         if self.tells_facts is not None:
-            context.registry.directory.note(target.key, self.tells_facts(answer.value))
+            context.registry.resources.note(target.key, self.tells_facts(answer.value))
         values = tuple(label_value(label.value(target, answer.value)) for label in self.labels)
         families, counts = measure(values, self.families, self.metrics, answer.value)
         days = self.chart(answer.value) if self.chart is not None else None

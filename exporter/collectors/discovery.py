@@ -133,7 +133,7 @@ async def _read_strange(context: Context, account: str, rest: Inventory) -> Inve
         answer = await _tried(scripts.fetch(context, script), faults)
         if answer is None and not isinstance(faults[0], NotFound):
             break
-        context.registry.directory.note(script.key, {} if answer is None else scripts.hostnames(answer.value))
+        context.registry.resources.note(script.key, {} if answer is None else scripts.hostnames(answer.value))
     return rest
 
 

@@ -52,6 +52,8 @@ CLEANED_EVERY_SECONDS = 3600.0
 SAVED_EVERY_SECONDS = 5.0
 ABSENCES_EVERY_SECONDS = 15.0
 FAILURES_EVERY_SECONDS = 15.0
+# Those that are forgotten end, and those that came back.
+REMOVED_EVERY_SECONDS = 15.0
 # A script's name comes with its first poll, and can change with any poll.
 BUDGETS_EVERY_SECONDS = 10.0
 # How often a spare looks for a free shard, at most.
@@ -278,6 +280,7 @@ class Daemon:
             "budgets": (BUDGETS_EVERY_SECONDS, self.polling.budgets.show),
             "lists": (SAVED_EVERY_SECONDS, self.polling.save_lists),
             "absences": (ABSENCES_EVERY_SECONDS, show_absent),
+            "removed targets": (REMOVED_EVERY_SECONDS, self.polling.show_removed),
         }
         for name, (seconds, work) in rounds.items():
             self._begin_task(self._repeated(name, partial(asyncio.sleep, seconds), work), name, self._works)

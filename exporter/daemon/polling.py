@@ -1,6 +1,6 @@
 """Polls the targets of the settings in force and of the shard that this process has."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from exporter.clock import Clocks
 from exporter.collectors import discovery
@@ -8,6 +8,7 @@ from exporter.counters.ledger import Ledger
 from exporter.counters.rows import lists
 from exporter.daemon.accounts import Accounts, MakeClient
 from exporter.exposition.store import Store
+from exporter.metric import label_value
 from exporter.platform.operation import spelt_alike
 from exporter.polling.failure_log import FailureLog
 from exporter.polling.pace import Account, Plan
@@ -15,7 +16,8 @@ from exporter.polling.poll import Poller
 from exporter.polling.schedule import Schedule
 from exporter.polling.script_budgets import ConfiguredBudgets, ScriptBudgets
 from exporter.settings.model import Settings
-from exporter.targets.registry import Change, Registry
+from exporter.targets.known_resources import MOVES_LAST, Move
+from exporter.targets.registry import Registry
 from exporter.targets.sharding import Shard
 from exporter.targets.target import PollKey, Target
 from exporter.telemetry import Telemetry
@@ -56,7 +58,7 @@ class Polling:
         make_client: MakeClient,
     ) -> None:
         self._ledger = ledger
-        self.registry = Registry(shard)
+        self.registry = Registry(shard, clocks.wall)
         self._telemetry = telemetry
         self._clocks = clocks
         self.schedule = Schedule(self.registry, telemetry, clocks, random, self._targets_changed)
@@ -78,7 +80,7 @@ class Polling:
         names = {key.target: row.name for key, row in rows.items() if row.name}
         self.registry.remember(names)
         for place, packed in lists(rows).items():
-            self.registry.directory.restore(place, packed)
+            self.registry.resources.restore(place, packed)
 
     async def start(self) -> None:
         """Begin to poll."""
@@ -109,11 +111,11 @@ class Polling:
             account.name: ConfiguredBudgets(account.scripts.monthly_budget_dollars, account.scripts.discover)
             for account in settings.accounts
         }
-        change = self.registry.configure(from_settings.selections(settings))
+        removed = self.registry.configure(from_settings.selections(settings), from_settings.addresses(settings))
         self.accounts.use(settings, accounts, plans)
         self.poller.max_label_values = settings.series.max_label_values
         schedule.use(plans, accounts, moved)
-        self._targets_changed(change)
+        self._targets_changed(removed)
         for key, status in list(self.store.statuses()):
             plan, target = plans.get(key.collector), self.registry.by_key.get(key.target, status.target)
             # An account whose discovery is off now is still a target, but not of each collector.
@@ -124,10 +126,20 @@ class Polling:
 
     def save_lists(self) -> None:
         """Store the lists of resources that have changed: they are served after a restart, too."""
-        directory = self.registry.directory
-        while directory.unsaved:
-            place = directory.unsaved.pop()
-            self._ledger.keep(*place, directory.pack(place))
+        resources = self.registry.resources
+        while resources.unsaved:
+            place = resources.unsaved.pop()
+            self._ledger.keep(*place, resources.pack(place))
+
+    def moves(self) -> list[Move]:
+        """Return the targets that left the platform, or are new there, the newest first; the oldest are forgotten."""
+        return self.registry.moves(self._clocks.wall() - min(MOVES_LAST, self._retention))
+
+    def show_removed(self) -> None:
+        """Serve when targets left the platform."""
+        gone = [move for move in self.moves() if move.is_gone]
+        removed = {(move.key.account, move.key.label, label_value(move.name)): move.at for move in gone}
+        self._telemetry.show_removed(removed)
 
     def forget_removed(self) -> None:
         """Delete the counters of targets that have not been polled for longer than their retention."""
@@ -136,12 +148,13 @@ class Polling:
         rows = list(self._ledger.remembered().items())
         self._ledger.forget([key for key, row in rows if row.success < limit and key not in polled])
 
-    def _targets_changed(self, change: Change) -> None:
-        for target in change.removed:
+    def _targets_changed(self, removed: Collection[Target]) -> None:
+        for target in removed:
             self.store.remove(target)
-        if change.removed:
+        if removed:
             self.poller.forget_removed()
-        self.budgets.targets_changed()
+        self.budgets.show()
+        self.show_removed()
 
     def _remembered(self, collector: str, target: Target) -> float:
         row = self._ledger.remembered().get(PollKey(target.key, collector))

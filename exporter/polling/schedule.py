@@ -26,7 +26,7 @@ from exporter.polling import ticks
 from exporter.polling.due_times import DueTimes
 from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, FirstDiscovery, tells_names, waits_for_names
 from exporter.polling.pace import STALE_INTERVALS, Account, Plan
-from exporter.targets.registry import Change, Registry
+from exporter.targets.registry import Registry
 from exporter.targets.target import DATABASE_PREFIX, Inventory, PollKey, Target, TargetKey
 from exporter.telemetry import Telemetry
 
@@ -67,7 +67,7 @@ class Schedule:
         registry: the targets.
         clocks: the clocks.
         random: returns a number in [0, 1).
-        changed: called when the targets have changed.
+        changed: called with the targets that are removed when a discovery has ended.
 
     Attributes:
         plans: collector → how it is run.
@@ -84,7 +84,7 @@ class Schedule:
         telemetry: Telemetry,
         clocks: Clocks,
         random: Callable[[], float],
-        changed: Callable[[Change], None],
+        changed: Callable[[Collection[Target]], None],
     ) -> None:
         self.plans: Mapping[str, Plan] = {}
         self.accounts: Mapping[str, Account] = {}
@@ -329,11 +329,11 @@ class Schedule:
 
     async def found(self, account: str, found: Inventory) -> None:
         """Update the registry with what a discovery has found, and poll new targets."""
-        change = self._registry.apply(account, found)
+        removed = self._registry.apply(account, found)
         self._first_discovery.found(account, found)
-        for target in change.removed:
+        for target in removed:
             self._log.info("target removed", account=target.account, target=target.key.label, name=target.name)
-        self._changed(change)
+        self._changed(removed)
         await asyncio.sleep(0)
         await self.tick()
 

@@ -37,13 +37,6 @@ class ScriptBudgets:
     registry: Registry
     configured: Mapping[str, ConfiguredBudgets] = field(default_factory=dict)
     unmatched: tuple[tuple[str, str], ...] = ()
-    # Accounts whose scripts have been listed completely.
-    _listed: set[str] = field(default_factory=set)
-
-    def targets_changed(self) -> None:
-        """Serve the budgets of the scripts that are polled now."""
-        self._listed |= {account for account in self.configured if self.registry.is_listed_whole(account, "script")}
-        self.show()
 
     def show(self) -> None:
         """Assign the budgets again, serve them, and log the names that match no script."""
@@ -62,7 +55,7 @@ class ScriptBudgets:
         unmatched: list[tuple[str, str]] = []
         for account, budgets in self.configured.items():
             # All scripts are known: listed completely, or each named by the configuration.
-            if account in unnamed or (budgets.discover and account not in self._listed):
+            if account in unnamed or (budgets.discover and not self.registry.is_listed_whole(account, "script")):
                 continue
             for pair in ((account, name) for name in budgets.dollars):
                 self.telemetry.script_budget_unmatched.labels(*pair).set(pair not in matched)

@@ -1,17 +1,16 @@
 """The configured and the discovered targets, their names, and which of them this process polls."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import islice
 
 from exporter.foreign.patterns import Pattern
-from exporter.targets.directory import Directory, Known
+from exporter.targets.known_resources import MOST_MOVES, Known, KnownResources, Move
 from exporter.targets.sharding import Shard
 from exporter.targets.target import NAMED_BY_SEARCH, Inventory, Resource, ResourceList, Target, TargetKey
 
-# A resource is removed when this many complete listings in a row do not contain it.
-LISTINGS_UNTIL_GONE = 2
 # The names of configured ids are looked up again after this time.
 NAMES_LAST = timedelta(days=1)
 # How many scripts of other shards one discovery reads.
@@ -50,54 +49,44 @@ class Selection:
         return next((("exclude", place) for place in excluding), None)
 
 
-@dataclass(slots=True)
-class _Listed:
-    resource: Resource
-    shard: int
-    absences: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """The targets that an inventory or a new configuration added and removed."""
-
-    added: tuple[Target, ...] = ()
-    removed: tuple[Target, ...] = ()
-
-
 class Registry:
     """The targets by account and kind.
 
     Names are stable, because a new name would start new series: a known name stays until the platform reports another.
 
+    Args:
+        shard: the shard that this process polls.
+        wall: returns unix seconds.
+
     Attributes:
         version: grows whenever the targets change.
         by_key: the targets that are polled, as they are polled now, with names that were learnt since.
         shard: the shard that this process polls.
-        directory: what is known of resources that are not polled here.
+        resources: what is known of all resources, polled here or not.
     """
 
-    def __init__(self, shard: Shard) -> None:
+    def __init__(self, shard: Shard, wall: Callable[[], float] = float) -> None:
         self.version = 0
         self.by_key: dict[TargetKey, Target] = {}
         self.shard = shard
         self._known: dict[TargetKey, str] = {}
         self._selections: dict[tuple[str, str], Selection] = {}
         self._accounts: list[str] = []
-        self._listed: dict[tuple[str, str], dict[str, _Listed]] = {}
+        # The listed resources of this shard.
+        self._listed: dict[tuple[str, str], dict[str, Resource]] = {}
         self._targets: dict[tuple[str, str], dict[str, Target]] = {}
         self._fixed: dict[tuple[str, str], dict[str, Target]] = {}
-        # Whether the last list of a kind in an account was complete.
-        self._complete: dict[tuple[str, str], bool] = {}
-        self.directory = Directory()
+        # The kinds in an account of which a list of this run was complete.
+        self._complete: set[tuple[str, str]] = set()
+        self.resources = KnownResources(wall)
         # Accounts of which a whole search has not contained the configured ids that have no name.
         self._searched: set[str] = set()
         # Account → when the names of its configured ids were last looked up.
         self._named: dict[str, datetime] = {}
 
-    def owns(self, key: TargetKey) -> bool:
-        """Return whether this process polls a resource; of a rate limit, by its configured shield zone."""
-        return self._owner_of(key) == self.shard.index
+    def owns(self, key: TargetKey, parent: str = "") -> bool:
+        """Return whether this process polls a resource; of a rate limit, by its configured or known shield zone."""
+        return self._owner_of(key, parent) == self.shard.index
 
     def _owner_of(self, key: TargetKey, parent: str = "") -> int:
         if key.kind == "rate_limit":
@@ -109,9 +98,8 @@ class Registry:
 
     def shard_of(self, key: TargetKey) -> int | None:
         """Return the shard of a target, None for a rate limit of an unknown shield zone; any thread may call this."""
-        listed = self._listed.get((key.account, key.kind), {}).get(key.id)
-        if listed is not None:
-            return listed.shard
+        if key.id in self._listed.get((key.account, key.kind), {}):
+            return self.shard.index
         if key.kind == "rate_limit" and key.id not in self._fixed.get((key.account, key.kind), {}):
             return None
         return self._owner_of(key)
@@ -130,8 +118,12 @@ class Registry:
         is_found = key.kind == "rate_limit" and key.id not in self._fixed.get((key.account, key.kind), {})
         return bool(key.id) and not is_found and not self.owns(key)
 
-    def configure(self, selections: Iterable[Selection]) -> Change:
-        """Apply a configuration: targets that it no longer selects are removed, all others are kept."""
+    def configure(self, selections: Iterable[Selection], addresses: Mapping[str, str] | None = None) -> list[Target]:
+        """Apply a configuration, and return the targets that it no longer selects; all others are kept.
+
+        `addresses` are those of the accounts' platforms.
+        """
+        self.resources.addresses = addresses or {}
         former, self._selections = self._selections, {(one.account, one.kind): one for one in selections}
         self._named.clear()
         if self._selections != former:
@@ -142,91 +134,83 @@ class Registry:
         }
         return self._rebuild(set(self._selections) | set(self._targets))
 
-    def apply(self, account: str, inventory: Inventory) -> Change:
-        """Apply what a discovery found in an account; return what changed.
+    def apply(self, account: str, inventory: Inventory) -> list[Target]:
+        """Apply what a discovery found in an account; return the targets that are removed.
 
         A resource is removed when two complete listings in a row do not contain it; an incomplete listing removes
         nothing.
         """
         changed: set[tuple[str, str]] = set()
         for kind, resource_list in inventory.lists.items():
-            if self._apply_list(account, kind, resource_list):
+            if kind == "cdn":
+                # No shard polls pull zones; their names are used.
+                for resource in resource_list.resources:
+                    self._rename(TargetKey.of(account, kind, resource.id), resource.name)
+            elif self._apply_list(account, kind, resource_list):
                 changed.add((account, kind))
-        self._complete |= {(account, kind): False for kind in inventory.failed if (account, kind) in self._complete}
-        change = self._rebuild(changed) if changed else Change()
+        removed = self._rebuild(changed) if changed else []
         for kind, names in (inventory.names or {}).items():
-            for target in list(self.polled(account, kind).values()):
-                if not target.name or kind != "script":
-                    self.learn(target, names.get(target.id, ""))
-            looked_up = [target.key for target in self._named_by_search(account, kind)]
-            for key in looked_up:
-                self._rename(key, names.get(key.id, ""))
-            found = {key.id: names[key.id] for key in looked_up if key.id in names}
-            if found:
-                self.directory.merge((account, kind), found, complete=False)
+            self._apply_names(account, kind, names)
         if inventory.named is not None:
             self._named[account] = inventory.named
         if inventory.is_whole:
             self._searched.add(account)
-        return change
+        return removed
+
+    def _apply_names(self, account: str, kind: str, names: Mapping[str, str]) -> None:
+        """Apply names that were looked up for configured ids."""
+        for target in list(self.polled(account, kind).values()):
+            if not target.name or kind != "script":
+                self.learn(target, names.get(target.id, ""))
+        looked_up = [target.key for target in self._named_by_search(account, kind)]
+        for key in looked_up:
+            self._rename(key, names.get(key.id, ""))
+        found = [Resource(key.id, names[key.id]) for key in looked_up if key.id in names]
+        if found:
+            self.resources.merge((account, kind), found, complete=False)
 
     def _apply_list(self, account: str, kind: str, resource_list: ResourceList) -> bool:
         """Apply a listing; returns whether it changed anything."""
-        listed = self._listed.setdefault((account, kind), {})
-        self._complete[account, kind] = resource_list.complete
+        listed, fixed = self._listed.setdefault((account, kind), {}), self._fixed.get((account, kind), {})
         changed = False
-        named: set[str] = set()
-        fixed = self._fixed.get((account, kind), {})
         for resource in resource_list.resources:
-            # Of resources of other shards only the directory keeps something. Pull zones ("cdn") are kept here, because
-            # their names are used and no shard polls them.
-            key = TargetKey.of(account, kind, resource.id)
-            shard = self._owner_of(key, resource.parent)
-            if kind != "cdn" and shard != self.shard.index:
-                if resource.id in fixed:
-                    self._rename(key, resource.name)
-                continue
-            named.add(resource.id)
-            entry = listed.get(resource.id)
-            # A name that is left out stays.
-            if entry is not None and resource in (entry.resource, replace(entry.resource, name="")):
-                entry.absences = 0
-                continue
-            changed = True
-            listed[resource.id] = _Listed(resource, shard)
-            self._rename(key, resource.name)
-        if kind != "cdn":
-            self.directory.merge((account, kind), resource_list.names(), complete=resource_list.complete)
-        if not resource_list.complete:
-            return changed
-        for resource_id in [known for known in listed if known not in named]:
-            listed[resource_id].absences += 1
-            if listed[resource_id].absences >= LISTINGS_UNTIL_GONE:
+            key, known = TargetKey.of(account, kind, resource.id), listed.get(resource.id)
+            is_own = self.owns(key, resource.parent)
+            if is_own or resource.id in fixed:
+                self._rename(key, resource.name)
+            if is_own:
+                # A name that is left out stays.
+                same = known is not None and resource in (known, replace(known, name=""))
+                changed = changed or not same
+                listed[resource.id] = known if known is not None and same else resource
+            elif known is not None:
                 changed = True
-                del listed[resource_id]
-                if resource_id not in fixed:
-                    self._known.pop(TargetKey.of(account, kind, resource_id), None)
+                del listed[resource.id]
+        if resource_list.complete:
+            self._complete.add((account, kind))
+        for gone in self.resources.merge((account, kind), resource_list.resources, complete=resource_list.complete):
+            if listed.pop(gone, None) is not None:
+                changed = True
+                if gone not in fixed:
+                    self._known.pop(TargetKey.of(account, kind, gone), None)
         return changed
 
     def _rename(self, key: TargetKey, name: str) -> None:
         if name:
             self._known[key] = name
 
-    def _rebuild(self, keys: set[tuple[str, str]]) -> Change:
-        added: list[Target] = []
+    def _rebuild(self, keys: set[tuple[str, str]]) -> list[Target]:
+        """Select the targets of these kinds in an account anew; return those that are removed."""
         removed: list[Target] = []
         for key in sorted(keys):
             before = self._targets.get(key, {})
-            after = {target.id: target for target in self._selected(key, before)}
-            added.extend(target for target_id, target in after.items() if target_id not in before)
-            gone = [target for target_id, target in before.items() if target_id not in after]
-            removed.extend(gone)
-            self._targets[key] = after
-            for target in gone:
-                del self.by_key[target.key]
+            after = self._targets[key] = {target.id: target for target in self._selected(key, before)}
+            removed.extend(target for target_id, target in before.items() if target_id not in after)
             self.by_key.update((target.key, target) for target in after.values())
+        for target in removed:
+            del self.by_key[target.key]
         self.version += 1
-        return Change(tuple(added), tuple(removed))
+        return removed
 
     def _selected(self, key: tuple[str, str], before: Mapping[str, Target]) -> Iterator[Target]:
         """Yield the targets of a kind in an account; one that has not changed stays the same object."""
@@ -240,10 +224,9 @@ class Registry:
                 known = before.get(target.id)
                 is_equal = known is not None and known.name == name and known.is_polled_as(target)
                 yield known if known is not None and is_equal else replace(target, name=name)
-        for resource_id, entry in self._listed.get(key, {}).items():
-            is_own = resource_id not in fixed and entry.shard == self.shard.index
-            if is_own and selection.rejection(entry.resource.name) is None:
-                zone = {"shield_zone_id": entry.resource.parent} if entry.resource.parent else {}
+        for resource_id, resource in self._listed.get(key, {}).items():
+            if resource_id not in fixed and selection.rejection(resource.name) is None:
+                zone = {"shield_zone_id": resource.parent} if resource.parent else {}
                 name, attributes = self.name_of(TargetKey.of(*key, resource_id)), {**selection.attributes, **zone}
                 known = before.get(resource_id)
                 if known is None or known.name != name or known.attributes != attributes:
@@ -317,9 +300,8 @@ class Registry:
         return self._targets.get((account, kind), {})
 
     def listed(self, account: str, kind: str) -> list[Resource]:
-        """Return the listed resources of a kind in an account that belong to this process's shards, polled or not."""
-        listed = self._listed.get((account, kind), {}).values()
-        return [entry.resource for entry in listed if entry.shard == self.shard.index]
+        """Return the listed resources of a kind in an account that belong to this process's shard, polled or not."""
+        return list(self._listed.get((account, kind), {}).values())
 
     def selected(self, account: str, kind: str) -> Iterator[Known]:
         """Yield each selected resource, whichever shard polls it: those that are configured, listed or remembered.
@@ -335,12 +317,12 @@ class Registry:
 
     def _every(self, account: str, kind: str) -> Iterator[Known]:
         fixed = dict(self._fixed.get((account, kind), {}))
-        for known in self.directory.resources((account, kind)):
+        for known in self.resources.resources((account, kind)):
             target = fixed.pop(known.key.id, None)
             name = (target.name if target is not None else "") or known.name or self.name_of(known.key)
             yield known if name == known.name else known._replace(name=name)
         for target in fixed.values():
-            yield Known(target.key, target.name or self.name_of(target.key), self.directory.facts.get(target.key))
+            yield Known(target.key, target.name or self.name_of(target.key), self.resources.facts.get(target.key))
 
     def unread(self, account: str) -> list[Target]:
         """Return some scripts of other shards whose own answer is not known; any shard shows their host names."""
@@ -354,16 +336,35 @@ class Registry:
     def is_known_whole(self, account: str, kind: str) -> bool:
         """Return whether every selected resource of a kind is known, or was at the last complete list."""
         selection = self._selections.get((account, kind))
-        return selection is None or not selection.discover or (account, kind) in self.directory.whole
+        return selection is None or not selection.discover or (account, kind) in self.resources.whole
 
     def listed_kinds(self) -> list[str]:
         """Return the kinds that are named by search, and those of configured lists."""
         listed = {kind for (_, kind), one in self._selections.items() if one.discover and kind != "rate_limit"}
         return sorted(NAMED_BY_SEARCH | listed)
 
-    def is_listed_whole(self, account: str, kind: str) -> bool | None:
-        """Return whether the last list of a kind in an account was complete; None before the first list."""
-        return self._complete.get((account, kind))
+    def is_listed_whole(self, account: str, kind: str) -> bool:
+        """Return whether a list of a kind in an account was complete since the start."""
+        return (account, kind) in self._complete
+
+    def moves(self, since: float) -> list[Move]:
+        """Return what left the platform since a moment, or is new there, the newest first.
+
+        Only what this process would poll or polls, and the configuration does not leave out; at most `MOST_MOVES` of an
+        account that left, and as many that came.
+        """
+        found = [move for moves in self.resources.moves.values() for move in moves.values() if move.at >= since]
+        counts: Counter[tuple[str, bool]] = Counter()
+        newest = []
+        for move in sorted(found, key=lambda move: -move.at):
+            selection = self._selections.get((move.key.account, move.key.kind))
+            is_polled = move.key in self.by_key
+            is_wanted = selection is not None and selection.rejection(move.name) is None
+            if is_wanted and is_polled != move.is_gone and self.owns(move.key, move.parent):
+                counts[move.key.account, move.is_gone] += 1
+                if counts[move.key.account, move.is_gone] <= MOST_MOVES:
+                    newest.append(move)
+        return newest
 
     def find(self, label: str) -> list[Target]:
         """Return the targets with a label such as `dns_zone/102`, in any account."""

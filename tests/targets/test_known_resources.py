@@ -29,13 +29,13 @@ LISTINGS = {
 
 def names(made: Registry) -> str:
     """Return the names of the zones that an exporter knows, in the order of their ids."""
-    return "".join(name for _, name, _ in sorted(made.selected(*PLACE)))
+    return "".join(one.name for one in sorted(made.selected(*PLACE)))
 
 
 def restored(made: Registry) -> Registry:
     """Return the registry of the next start."""
     after = registry(DISCOVERING, Shard(0, 1))
-    after.directory.restore(PLACE, made.directory.pack(PLACE))
+    after.resources.restore(PLACE, made.resources.pack(PLACE))
     return after
 
 
@@ -57,8 +57,8 @@ def test_every_shard_knows_all_targets_and_so_does_the_next_start(
 def test_a_damaged_list_of_the_state_is_ignored() -> None:
     made = registry(DISCOVERING)
     later = zlib.compress(b'[2, true]\n["101", "a"]')
-    for damaged in (b"", b"x", later, zlib.compress(b"true"), made.directory.pack(PLACE)[:-4]):
-        made.directory.restore(PLACE, damaged)
+    for damaged in (b"", b"x", later, zlib.compress(b"true"), made.resources.pack(PLACE)[:-4]):
+        made.resources.restore(PLACE, damaged)
     assert (names(made), made.is_known_whole(*PLACE)) == ("", False)
 
 
@@ -80,6 +80,6 @@ def test_a_script_of_another_shard_is_to_be_read_until_its_host_names_are_known(
     while unread := made.unread("main"):
         assert len(unread) <= 100
         for script in unread:
-            made.directory.note(script.key, {})
+            made.resources.note(script.key, {})
             read.append(script.key)
     assert len(read) == len(set(read)) == 300 - len(list(made.targets("script")))
