@@ -154,6 +154,11 @@ class Telemetry:
         "edge_exporter_ledger_corrections_total{family}",
         "Values of days or months that fell on the platform after they were counted; the counters do not fall.",
     )
+    targets = _gauge(
+        "edge_targets{account, state}",
+        "Targets, once for each collector, by state: up, failing, or pending, which is not polled yet since the start; "
+        "counted every 5 seconds.",
+    )
     target_removed = _gauge(
         "edge_target_removed_timestamp_seconds{account, target, name}",
         "When the target was seen to be gone from its list on the platform, for a week or state.retention; none that "
@@ -170,6 +175,7 @@ class Telemetry:
     def __init__(self, registry: CollectorRegistry, version: str) -> None:
         self.registry = registry
         self.set_aside_at: float | None = None
+        self._removed: set[tuple[str, str, str]] = set()
         for attribute, declared in vars(Telemetry).items():
             if isinstance(declared, partial):
                 setattr(self, attribute, declared(registry=registry))
@@ -248,11 +254,18 @@ class Telemetry:
         for (collector, cause), number in counts.items():
             self.absent.labels(collector, cause).set(number)
 
+    def show_targets(self, counts: Mapping[tuple[str, str], int]) -> None:
+        """Expose the numbers of targets by account and state."""
+        for labels, number in counts.items():
+            self.targets.labels(*labels).set(number)
+
     def show_removed(self, removed: Mapping[tuple[str, str, str], float]) -> None:
         """Expose when targets left the platform, by account, target and name, in place of the former ones."""
-        self.target_removed.clear()
+        for labels in self._removed - removed.keys():
+            self.target_removed.remove(*labels)
         for labels, at in removed.items():
             self.target_removed.labels(*labels).set(at)
+        self._removed = set(removed)
 
     def wrote(self, fault: str) -> None:
         """Note whether the counters' state can be written: there is no fault."""

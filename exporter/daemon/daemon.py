@@ -38,7 +38,7 @@ from exporter.targets.target import PollKey
 from exporter.telemetry import Telemetry
 from exporter.validation.configuration_errors import ConfigurationError, KeyPath, written
 from exporter.web.app import create_app
-from exporter.web.status import LedgerView, View
+from exporter.web.status import View
 from exporter.wiring import from_settings
 from exporter.wiring.clients import client_of
 from exporter.wiring.state_storage import database_storage
@@ -52,8 +52,7 @@ CLEANED_EVERY_SECONDS = 3600.0
 SAVED_EVERY_SECONDS = 5.0
 ABSENCES_EVERY_SECONDS = 15.0
 FAILURES_EVERY_SECONDS = 15.0
-# Those that are forgotten end, and those that came back.
-REMOVED_EVERY_SECONDS = 15.0
+TARGETS_EVERY_SECONDS = 5.0
 # A script's name comes with its first poll, and can change with any poll.
 BUDGETS_EVERY_SECONDS = 10.0
 # How often a spare looks for a free shard, at most.
@@ -76,6 +75,9 @@ class Daemon:
         ledger: counts polls, and stores the counters.
         polling: polls the targets.
         renderer: renders the exposition.
+        started: when the process began, in unix seconds.
+        config_loaded: when the configuration in force was loaded, in unix seconds.
+        config_faults: the faults of a later one that was refused.
     """
 
     settings: Settings
@@ -85,6 +87,9 @@ class Daemon:
     server: Server
     grown: Callable[[], None]
     database: "DatabaseStorage | None" = None
+    started: float = field(init=False)
+    config_loaded: float = 0.0
+    config_faults: tuple[str, ...] = ()
     shard: Shard = field(init=False)
     storage: Storage = field(init=False)
     ledger: Ledger = field(init=False)
@@ -99,14 +104,13 @@ class Daemon:
     _answers: Executor = field(init=False)
     _configuration: Executor = field(init=False)
     _pages: Executor = field(init=False)
-    _config_loaded: float = 0.0
-    _config_faults: tuple[str, ...] = ()
     # Why the state database could not be asked for a shard; empty if it could.
     _database_fault: str = ""
     _is_proven: bool = False
     _log: FilteringBoundLogger = field(default_factory=logger)
 
     def __post_init__(self) -> None:
+        self.started = self.machine.clocks.wall()
         executors = self.machine.executors
         self._answers, self._configuration, self._pages = map(executors, ("answers", "configuration", "pages"))
 
@@ -151,6 +155,11 @@ class Daemon:
     def schedule(self) -> Schedule:
         """Decides when each target is polled."""
         return self.polling.schedule
+
+    @property
+    def is_durable(self) -> bool:
+        """Whether the counters are kept in a file or a database."""
+        return self.settings.state.is_durable
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._app(scope, receive, send)
@@ -226,7 +235,8 @@ class Daemon:
             return f"spare: the state database cannot be used: {self._database_fault}"
         return f"spare: {self.database.obstacle or 'former exporters may come back first'}"
 
-    def _unproven(self) -> str:
+    def unproven(self) -> str:
+        """Return what a spare waits for before it is ready; empty if it could take a shard."""
         if self.database is not None and not self.database.has_answered:
             return "the state's database has not answered"
         return "" if self._is_proven else "no authenticated answer has come"
@@ -270,6 +280,8 @@ class Daemon:
         await self.polling.start()
         await self.renderer.render()
         explainer = self._explainer()
+        view = View(self, self.polling, self.ledger, self.renderer, explainer, clocks)
+        telemetry.show_targets(view.counts())
 
         async def show_absent() -> None:
             telemetry.show_absent(await explainer.counts())
@@ -280,7 +292,8 @@ class Daemon:
             "budgets": (BUDGETS_EVERY_SECONDS, self.polling.budgets.show),
             "lists": (SAVED_EVERY_SECONDS, self.polling.save_lists),
             "absences": (ABSENCES_EVERY_SECONDS, show_absent),
-            "removed targets": (REMOVED_EVERY_SECONDS, self.polling.show_removed),
+            "removed targets": (TARGETS_EVERY_SECONDS, self.polling.show_removed),
+            "targets": (TARGETS_EVERY_SECONDS, lambda: telemetry.show_targets(view.counts())),
         }
         for name, (seconds, work) in rounds.items():
             self._begin_task(self._repeated(name, partial(asyncio.sleep, seconds), work), name, self._works)
@@ -291,9 +304,7 @@ class Daemon:
         if shard.index is None:
             self._begin_task(self._prove(), "proof", self._works)
         prefix = settings.web.route_prefix
-        self._app = create_app(
-            self._view(explainer), self.renderer, self.reload, self._pages, self.ledger.session, route_prefix=prefix
-        )
+        self._app = create_app(view, self.reload, self._pages, self.ledger.session, route_prefix=prefix)
 
     async def _repeated(
         self, name: str, wait: Callable[[], Awaitable[object]], work: Callable[[], Awaitable[object] | None]
@@ -384,7 +395,7 @@ class Daemon:
                 raise
             # A scrape after the answer to a reload must show its result.
             await self.renderer.render()
-            return self._config_faults
+            return self.config_faults
 
     async def _take_over(self, settings: Settings, accounts: Mapping[str, Account]) -> None:
         former = self.schedule.accounts
@@ -408,15 +419,15 @@ class Daemon:
         self.server.leave_room(sum(one.client.rate_limiter.max_in_flight for one in self.schedule.accounts.values()))
 
     def _note_loaded(self) -> None:
-        self._config_loaded = self.machine.clocks.wall()
-        self._config_faults = ()
+        self.config_loaded = self.machine.clocks.wall()
+        self.config_faults = ()
         self.telemetry.reload_successful.set(1)
-        self.telemetry.reload_success_time.set(self._config_loaded)
+        self.telemetry.reload_success_time.set(self.config_loaded)
 
     def _refuse(self, faults: Iterable[str]) -> None:
-        self._config_faults = tuple(faults)
+        self.config_faults = tuple(faults)
         self.telemetry.reload_successful.set(0)
-        self._log.error("configuration refused, the old one stays in force", faults=list(self._config_faults))
+        self._log.error("configuration refused, the old one stays in force", faults=list(self.config_faults))
 
     def _warn(self, shown: Iterable[tuple[KeyPath, str]]) -> None:
         for path, message in shown:
@@ -429,32 +440,6 @@ class Daemon:
             registry=self.polling.registry,
             store=self.polling.store,
             ledger_fault=lambda: self.ledger.fault,
-        )
-
-    def _view(self, explainer: Explainer) -> View:
-        telemetry = self.telemetry
-        return View(
-            store=self.polling.store,
-            registry=self.polling.registry,
-            schedule=lambda: self.schedule,
-            account_up=self.polling.accounts.up,
-            is_authenticated=self.polling.accounts.is_authenticated,
-            ledger=lambda: LedgerView(
-                self.settings.state.is_durable, not self.ledger.fault, self.ledger.fault, telemetry.set_aside_at
-            ),
-            explainer=explainer,
-            ledger_alive=self.ledger.is_alive,
-            renderer_alive=self.renderer.is_alive,
-            series=lambda: self.renderer.current.series,
-            config=lambda: (self._config_loaded, self._config_faults),
-            unmatched_budgets=lambda: self.polling.budgets.unmatched,
-            clocks=self.machine.clocks,
-            version=__version__,
-            spare=self.spare,
-            unproven=self._unproven,
-            withholds=self.ledger.withholds,
-            started=self._config_loaded,
-            clock_offset=lambda account: self.ledger.platform_time(account).offset,
         )
 
 

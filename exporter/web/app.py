@@ -17,7 +17,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from exporter.assets.shipped import AssetError
 from exporter.blocking import blocking
-from exporter.exposition.renderer import Renderer
 from exporter.web.api import ENDPOINTS, Endpoint, encode, explain
 from exporter.web.discovery import INCOMPLETE, discover, groups
 from exporter.web.headers import PAGE_POLICY, accepts_gzip, with_headers
@@ -61,7 +60,7 @@ class _Endpoints:
     async def ready(self, _request: Request) -> Response:
         """`/-/ready`: 200 once discovery has ended, a call was authenticated and counts were saved; 503 before."""
         waits_for = self._view.waits_for()
-        spare = self._view.spare()
+        spare = self._view.process.spare()
         # A roll-out that replaces the exporters for which this one waits must go on.
         ready = f"ready, {spare}\n" if spare else "ready\n"
         return PlainTextResponse(f"not ready: {waits_for}\n" if waits_for else ready, 503 if waits_for else 200)
@@ -78,7 +77,7 @@ class _Endpoints:
         """`/`: the status page."""
         known = self._view.known()
         query = parse_query(request.query_params.multi_items(), known, ON_PAGE)
-        pairs = list(self._view.store.statuses())
+        pairs = self._view.pairs()
         status, (found, census) = self._view.status(pairs), self._view.targets(query, pairs)
         return await self._page(request, "status.html", status_values(status, found, census, query, known))
 
@@ -156,7 +155,6 @@ async def _refusal(_request: Request, error: Exception) -> Response:
 
 def create_app(
     view: View,
-    renderer: Renderer,
     reload: Reload,
     executor: Executor,
     session: Callable[[], int] = lambda: 1,
@@ -168,7 +166,7 @@ def create_app(
     `executor` loads and compresses pages; `session` is that of `MetricsEndpoint`.
     """
     endpoints = _Endpoints(view, reload, executor)
-    metrics = MetricsEndpoint(renderer, lambda: view.known().collectors, view.is_target, session)
+    metrics = MetricsEndpoint(view.renderer, lambda: view.known().collectors, view.is_target, session)
     routes: list[BaseRoute] = [
         Route("/metrics", metrics, methods=["GET"]),
         Route("/-/healthy", endpoints.healthy),

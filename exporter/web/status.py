@@ -5,41 +5,33 @@ are counted once for each collector, and an unknown value is null.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from operator import itemgetter
+from typing import Any, Protocol
 
+from exporter import __version__
 from exporter.clock import Clocks
+from exporter.collectors import discovery
+from exporter.counters.ledger import Ledger
 from exporter.explain.explainer import Explainer
-from exporter.exposition.store import Store
+from exporter.exposition.renderer import Renderer
+from exporter.exposition.store import Status, Store
 from exporter.metric import label_value
 from exporter.polling.schedule import Schedule
+from exporter.polling.script_budgets import ScriptBudgets
+from exporter.targets.known_resources import Move
 from exporter.targets.registry import Registry
-from exporter.targets.target import Target, TargetKey
+from exporter.targets.target import PollKey, Target, TargetKey
+from exporter.telemetry import Telemetry
 from exporter.web.target_query import UNWELL, FilterValues, Pair, State, TargetQuery, state_of
 
 SLOWEST_TICK = 30.0
 MOST_FAILURES = 50
+MOST_MOVES = 50
 MOST_REFUSALS = 3
 
 Json = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class LedgerView:
-    """The durable counters.
-
-    Attributes:
-        durable: whether they are kept in a file or a database; otherwise they start at 0 with the process.
-        saves: whether the last write succeeded.
-        fault: why it failed; empty if it succeeded.
-        set_aside: unix seconds at which damaged state was last found in this run; None if that never happened.
-    """
-
-    durable: bool
-    saves: bool
-    fault: str
-    set_aside: float | None
 
 
 class Census:
@@ -69,52 +61,78 @@ class Census:
         )
 
 
-@dataclass(slots=True)
-class View:
-    """Reads the state of the running parts; no method causes a platform call.
+class Accounts(Protocol):
+    """The accounts and databases that are polled."""
 
-    Attributes:
-        account_up: account → whether it answers; without databases.
-        is_authenticated: whether an authenticated answer has ever come.
-        ledger_alive: whether polls are still counted and published.
-        renderer_alive: whether generations of the exposition are still made.
-        config: when the configuration in force was loaded, and the faults of a later one that was refused.
-        unmatched_budgets: account and configured name of the monthly budgets that belong to no script.
-        spare: returns why this exporter polls nothing, such as "spare: 4 of 4 shards are held"; empty if it polls.
-        withholds: returns why no counter is served yet; empty if any is, or none is due.
-        unproven: returns what a spare waits for before it is ready; empty if it could take a shard.
-        ledger: the state of the durable counters; None if unknown.
-        clock_offset: an account → the seconds by which its platform's clock is ahead; None if unknown.
-    """
+    def up(self) -> Mapping[str, bool]:
+        """Return for each account whether it answers; without databases."""
+
+    def is_authenticated(self) -> bool:
+        """Return whether an authenticated answer has ever come."""
+
+
+class Polling(Protocol):
+    """What polls, for the shard of this process."""
 
     store: Store
     registry: Registry
-    schedule: Callable[[], Schedule]
-    account_up: Callable[[], Mapping[str, bool]]
-    is_authenticated: Callable[[], bool]
-    ledger_alive: Callable[[], bool]
-    renderer_alive: Callable[[], bool]
-    series: Callable[[], int]
-    config: Callable[[], tuple[float, tuple[str, ...]]]
-    unmatched_budgets: Callable[[], tuple[tuple[str, str], ...]]
-    clocks: Clocks
-    version: str
+    schedule: Schedule
+    budgets: ScriptBudgets
+
+    @property
+    def accounts(self) -> Accounts:
+        """The accounts and databases."""
+
+    def moves(self) -> Sequence[Move]:
+        """Return the targets that left the platform, or are new there, the newest first."""
+
+
+class Process(Protocol):
+    """What outlasts a change of the shard.
+
+    Attributes:
+        started: when the process began, in unix seconds.
+        config_loaded: when the configuration in force was loaded, in unix seconds.
+        config_faults: the faults of a later one that was refused.
+    """
+
+    telemetry: Telemetry
     started: float
+    config_loaded: float
+    config_faults: tuple[str, ...]
+
+    @property
+    def is_durable(self) -> bool:
+        """Whether the counters are kept in a file or a database; otherwise they start at 0 with the process."""
+
+    def spare(self) -> str:
+        """Return why this exporter polls nothing, such as "spare: 4 of 4 shards are held"; empty if it polls."""
+
+    def unproven(self) -> str:
+        """Return what a spare waits for before it is ready; empty if it could take a shard."""
+
+
+@dataclass(slots=True)
+class View:
+    """Reads the state of the running parts; no method causes a platform call."""
+
+    process: Process
+    polling: Polling
+    ledger: Ledger
+    renderer: Renderer
     explainer: Explainer
-    spare: Callable[[], str] = str
-    unproven: Callable[[], str] = str
-    withholds: Callable[[], str] = str
-    ledger: Callable[[], LedgerView | None] = lambda: None
-    clock_offset: Callable[[str], float | None] = lambda _account: None
+    clocks: Clocks
+    _: KW_ONLY
+    version: str = __version__
     _was_ready: bool = False
 
     def ailment(self) -> str:
         """Return which part has stalled; empty if none. The event loop runs, or there would be no answer."""
-        if self.clocks.monotonic() - self.schedule().last_tick >= SLOWEST_TICK:
+        if self.clocks.monotonic() - self.polling.schedule.last_tick >= SLOWEST_TICK:
             return "the scheduler has stalled"
-        if not self.ledger_alive():
+        if not self.ledger.is_alive():
             return "the ledger has stalled"
-        return "" if self.renderer_alive() else "the exposition has stalled"
+        return "" if self.renderer.is_alive() else "the exposition has stalled"
 
     def waits_for(self) -> str:
         """Return what readiness waits for; empty for good once it waits for nothing.
@@ -125,27 +143,28 @@ class View:
         """
         if self._was_ready:
             return ""
-        if self.registry.shard.index is None and (unproven := self.unproven()):
+        if self.polling.registry.shard.index is None and (unproven := self.process.unproven()):
             return self._refusal() or unproven
-        silent = [name for name, is_up in self.account_up().items() if not is_up]
-        if not self.schedule().all_discovered(silent):
+        silent = [name for name, is_up in self.polling.accounts.up().items() if not is_up]
+        if not self.polling.schedule.all_discovered(silent):
             return self._refusal() or "discovery has not ended"
-        if not self.is_authenticated():
+        if not self.polling.accounts.is_authenticated():
             return self._refusal() or "no authenticated answer has come"
-        if reason := self.withholds():
+        if reason := self.ledger.withholds():
             return f"no counter is served: {reason}"
         self._was_ready = True
         return ""
 
     def _refusal(self) -> str:
         """Return the credentials that are refused, or could not be read or sent, in words; empty if none."""
-        accounts, known = self.schedule().accounts, self.account_up()
+        accounts, known = self.polling.schedule.accounts, self.polling.accounts.up()
         refused = [
             name for name in (known or accounts) if name in accounts and accounts[name].client.credential.is_refused()
         ]
         words = []
         for name in refused[:MOST_REFUSALS]:
-            reasons = (status.reason for _, status in self.store.statuses() if status.target.client_name == name)
+            statuses = (status for _, status in self.polling.store.statuses() if status.target.client_name == name)
+            reasons = (status.reason for status in statuses)
             reason = next((reason for reason in reasons if reason in ("unauthorized", "credential")), "unauthorized")
             why = "is not accepted" if reason == "unauthorized" else "cannot be used"
             words.append(f"the {credential_of(label_value(name))} {why}")
@@ -155,16 +174,42 @@ class View:
 
     def known(self) -> FilterValues:
         """Return the collectors and accounts that a query may name."""
-        schedule = self.schedule()
+        schedule = self.polling.schedule
         return FilterValues(tuple(schedule.plans), tuple(schedule.accounts))
 
     def is_target(self, key: str) -> bool:
         """Return whether a target of this key is polled."""
-        return bool(self.registry.find(key)) or any(known.target.label == key for known, _ in self.store.statuses())
+        return bool(self.polling.registry.find(key)) or any(
+            known.target.label == key for known, _ in self.polling.store.statuses()
+        )
+
+    def pairs(self) -> list[Pair]:
+        """Return every target, once for each collector; one that was not polled yet has a status without a poll."""
+        registry, schedule, store = self.polling.registry, self.polling.schedule, self.polling.store
+        polled = list(store.statuses())
+        pending = [
+            (key, Status(target, name))
+            for name, plan in schedule.plans.items()
+            for target in registry.targets(plan.collector.polls)
+            if store.find(key := PollKey(target.key, name)) is None
+            # Where discovery is off, it may look up names, which has no status.
+            and plan.collector.wants(discovery.without_names(target))
+        ]
+        return sorted([*polled, *pending], key=itemgetter(0)) if pending else polled
+
+    def counts(self) -> Mapping[tuple[str, str], int]:
+        """Return the number of targets that are up, failing and pending, of each account and database."""
+        census = Census(self.pairs())
+        states = {"up": (State.OK,), "failing": UNWELL, "pending": (State.PENDING,)}
+        return {
+            (account, name): census.count(*those, account=account)
+            for account in self.polling.schedule.accounts
+            for name, those in states.items()
+        }
 
     def targets(self, query: TargetQuery, pairs: Sequence[Pair] = ()) -> tuple[Json, Census]:
         """Return the targets that a query finds, of these or of all, and their counts in every state."""
-        pairs = pairs or list(self.store.statuses())
+        pairs = pairs or self.pairs()
         admitted = [pair for pair in pairs if query.admits(pair)]
         found = [pair for pair in admitted if not query.state or state_of(pair[1]) in query.state]
         page = query.arrange(found)[query.offset : query.offset + query.limit]
@@ -202,34 +247,48 @@ class View:
         """Return the name of the shield zone to which a target belongs, or its label; empty if it belongs to none."""
         zone_id = target.attributes.get("shield_zone_id", "")
         key = TargetKey.of(target.account, "shield_zone", zone_id)
-        return label_value(self.registry.name_of(key) or key.label) if zone_id else ""
+        return label_value(self.polling.registry.name_of(key) or key.label) if zone_id else ""
 
     def status(self, pairs: Sequence[Pair] = ()) -> Json:
         """Return the state of the whole exporter; `pairs` are all targets, if they are known already."""
-        census, schedule = Census(pairs or self.store.statuses()), self.schedule()
+        census, schedule, process = Census(pairs or self.pairs()), self.polling.schedule, self.process
         failures = self._failures(census)
-        (loaded, faults), ledger = self.config(), self.ledger()
         waits_for, ailment = self.waits_for(), self.ailment()
         return {
             "version": self.version,
-            "started": self.started,
+            "started": process.started,
             "now": self.clocks.wall(),
             "ready": not waits_for,
             "waits_for": waits_for,
-            "spare": self.spare(),
+            "spare": process.spare(),
             "healthy": not ailment,
             "ailment": ailment,
-            "shard": self.registry.shard.index,
-            "shards": self.registry.shard.total,
-            "series": self.series(),
-            "config_loaded": loaded,
-            "config_faults": faults,
-            "unmatched_budgets": self.unmatched_budgets(),
-            "ledger": None if ledger is None else asdict(ledger),
+            "shard": self.polling.registry.shard.index,
+            "shards": self.polling.registry.shard.total,
+            "series": self.renderer.current.series,
+            "config_loaded": process.config_loaded,
+            "config_faults": process.config_faults,
+            "unmatched_budgets": self.polling.budgets.unmatched,
+            "ledger": {
+                "durable": process.is_durable,
+                "saves": not self.ledger.fault,
+                "fault": self.ledger.fault,
+                "set_aside": process.telemetry.set_aside_at,
+            },
             "targets": {state: census.count(state) for state in State},
             "accounts": [self._account(name, schedule, census, failures) for name in schedule.accounts],
             "collectors": [self._collector(name, schedule, census) for name in schedule.plans],
             "failures": failures,
+            "moves": [
+                {
+                    "account": label_value(move.key.account),
+                    "target": label_value(move.key.label),
+                    "name": label_value(move.name),
+                    "gone": move.is_gone,
+                    "at": move.at,
+                }
+                for move in self.polling.moves()[:MOST_MOVES]
+            ],
         }
 
     def _failures(self, census: Census) -> list[Json]:
@@ -248,7 +307,7 @@ class View:
         account, budget = schedule.accounts[name], schedule.accounts[name].client.rate_limiter
         failing = census.count(*UNWELL, account=name)
         # A database's last answer is not kept; it is up if one of its targets is up.
-        is_up = self.account_up().get(name, not failing or census.count(State.OK, account=name) > 0)
+        is_up = self.polling.accounts.up().get(name, not failing or census.count(State.OK, account=name) > 0)
         reason = "" if is_up else next((one["reason"] for one in failures if one["account"] == name), "")
         return {
             "account": name,
@@ -261,7 +320,7 @@ class View:
             "max_in_flight": budget.max_in_flight,
             "targets": census.count(account=name),
             "failing": failing,
-            "clock_offset": self.clock_offset(name),
+            "clock_offset": self.ledger.platform_time(name).offset,
         }
 
     def _collector(self, name: str, schedule: Schedule, census: Census) -> Json:

@@ -93,7 +93,7 @@ VALUES: Mapping[str, tuple[str, ...]] = {
     "shard": ("0",),
     "shards": ("2",),
     "signal": ("ip_address", "browser_fingerprint"),
-    "state": ("custom", "disabled", "log_only"),
+    "state": ("custom", "disabled", "log_only", "up", "failing", "pending"),
     "status": ("completed", "pending", "in_progress", "failed", "unknown"),
 }
 ONE_HOT = {
@@ -115,7 +115,7 @@ TROUBLES = {"ALERTS", "ALERTS_FOR_STATE", "edge_api_unexpected_values_total", "e
 DAILY = {
     *("edge_dns_day_queries", "edge_dns_day_start_timestamp_seconds", "edge_dns_window_queries"),
     *("edge_dns_queries_total", "edge_dns_routed_queries_total", "edge_script_monthly_cost_dollars"),
-    "zone:edge_dns_queries:rate1h",
+    *("edge_target_up", "zone:edge_dns_queries:rate1h"),
 }
 
 
@@ -127,7 +127,8 @@ def sample(family: str, labels: Labels, moment: datetime) -> float | None:
     # Statistics are as old as the last poll, so just after midnight they are those of the old day.
     polled = at - 120 - (at - 120) % 300
     midnight = polled - polled % 86400
-    if family in TROUBLES and not trouble:
+    appears = family == "edge_target_up" and labels["target"] == "dns_zone/201"
+    if (family in TROUBLES and not trouble) or (appears and moment < BEGIN):
         return None
     if family in COUNTED_TROUBLES:
         return max(0.0, at - HEALTHY_UNTIL.timestamp()) / 60
@@ -153,6 +154,8 @@ def sample(family: str, labels: Labels, moment: datetime) -> float | None:
         "edge_shield_rate_limit_window_breaches_overall": 28 * 96 * 45.0,
         "edge_target_up": float(not (trouble and labels.get("target") == "dns_zone/101")),
         "edge_target_last_success_timestamp_seconds": at - 60,
+        "edge_target_removed_timestamp_seconds": at - 3600 if trouble else None,
+        "edge_targets": {"up": 2.0, "failing": float(trouble), "pending": float(trouble)}.get(labels.get("state", "")),
         "edge_exporter_clock_offset_seconds": -0.4,
         "edge_exporter_ledger_set_aside_timestamp_seconds": midnight if trouble else 0.0,
         "edge_exporter_config_last_reload_success_timestamp_seconds": restarted.timestamp(),

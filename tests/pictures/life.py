@@ -119,6 +119,8 @@ _SERIES: dict[str, float | Value] = {
     "edge_exporter_render_duration_seconds": _about(0.003),
     "edge_exporter_script_budget_unmatched": 0.0,
     "edge_exporter_series": 1312.0,
+    "edge_target_removed_timestamp_seconds": lambda _of, _at: None,
+    "edge_targets": 0.0,
     "edge_target_last_success_timestamp_seconds": lambda of, at: (
         at - (at + share(of["target"], 0, 900)) % INTERVALS[of["collector"]]
     ),

@@ -85,7 +85,9 @@ async def test_it_is_healthy_until_the_scheduler_the_ledger_or_the_renderer_stal
         setup.schedule.last_tick = setup.clock()
         setup.is_ledger_alive = False
         assert await health() == (503, "the ledger has stalled\n")
-        setup.is_ledger_alive, setup.is_renderer_alive = True, False
+        setup.is_ledger_alive = True
+        setup.turn(30)
+        setup.schedule.last_tick = setup.clock()
         assert await health() == (503, "the exposition has stalled\n")
 
 
@@ -108,7 +110,7 @@ async def test_the_answer_after_an_internal_error_reveals_nothing() -> None:
         async def broken() -> tuple[str, ...]:
             raise RuntimeError("/home/somebody/secret")
 
-        app = create_app(setup.view(), setup.renderer, broken, one_thread("pages"))
+        app = create_app(setup.view(), broken, one_thread("pages"))
         transport = httpx.ASGITransport(app, raise_app_exceptions=False)
         async with httpx.AsyncClient(transport=transport, base_url="http://exporter:9877") as client:
             response = await client.post("/-/reload")

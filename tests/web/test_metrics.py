@@ -13,6 +13,7 @@ from exporter.collectors.catalogue import families
 from exporter.collectors.collector import Outcome
 from exporter.exposition.exposition import Format
 from exporter.metric import Family, Sample
+from exporter.targets.registry import Selection
 from exporter.targets.target import PollKey
 from exporter.web.metrics import MOST_VALUES, STRETCH_BYTES
 from tests.web.view_setup import STATISTICS, ViewSetup, view_setup, zone
@@ -64,6 +65,7 @@ def publish_poll(setup: ViewSetup, number: int, parts: int, total: float) -> Non
 async def site(zones: int = 3, parts: int = 2, session: Callable[[], int] = lambda: 1) -> AsyncIterator[Site]:
     """The endpoints with some zones."""
     async with view_setup() as setup:
+        setup.registry.configure([Selection("main", "dns_zone", (zone(101),))])
         for number in range(1, zones + 1):
             publish_poll(setup, number, parts, 1.0)
         await setup.renderer.render()

@@ -56,10 +56,10 @@ async def test_a_database_s_token_is_waited_for_only_where_there_is_no_account()
 async def test_a_spare_is_ready_when_it_could_take_a_shard() -> None:
     async with view_setup() as setup:
         setup.registry.shard = Shard(None, 2)
-        view, unproven = setup.view(), "the state's database has not answered"
-        view.unproven, view.spare = lambda: unproven, lambda: "spare: 2 of 2 shards are held"
+        setup.unproven, setup.spare = "the state's database has not answered", "spare: 2 of 2 shards are held"
+        view = setup.view()
         waits_for = [view.waits_for()]
-        unproven = ""
+        setup.unproven = ""
         waits_for.append(view.waits_for())
         status = view.status()
     assert waits_for == ["the state's database has not answered", ""]

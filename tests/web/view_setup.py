@@ -3,7 +3,8 @@
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import cast
+from types import SimpleNamespace
+from typing import Any
 
 import httpx
 from prometheus_client import CollectorRegistry
@@ -19,15 +20,15 @@ from exporter.exposition.exposition import Exposition
 from exporter.exposition.renderer import Renderer
 from exporter.exposition.store import HEALTH, Store
 from exporter.polling.pace import Account, Plan
-from exporter.polling.schedule import Schedule
 from exporter.settings.model import Settings
-from exporter.targets.registry import Registry, Selection
+from exporter.targets.known_resources import MOVES_LAST
+from exporter.targets.registry import Registry
 from exporter.targets.sharding import Shard
 from exporter.targets.target import Target
 from exporter.telemetry import Telemetry
 from exporter.web.app import create_app
 from exporter.web.server import WebServer
-from exporter.web.status import LedgerView, View
+from exporter.web.status import View
 from exporter.wiring.clients import client_of
 from tests.exporter_parts import START, at_once
 from tests.turned_clock import TurnedClock
@@ -83,31 +84,46 @@ class ViewSetup:
     up: dict[str, bool] = field(default_factory=dict)
     is_authenticated: bool = True
     is_ledger_alive: bool = True
-    is_renderer_alive: bool = True
     faults: tuple[str, ...] = ()
     unmatched_budgets: tuple[tuple[str, str], ...] = ()
-    ledger: LedgerView | None = None
+    is_durable: bool = True
+    ledger_fault: str = ""
+    set_aside: float | None = None
+    spare: str = ""
+    unproven: str = ""
     reloads: int = 0
 
     def view(self) -> View:
         """Return the view of these parts."""
-        return View(
+
+        def own(**parts: object) -> Any:
+            return SimpleNamespace(**parts)
+
+        process = own(
+            is_durable=self.is_durable,
+            telemetry=own(set_aside_at=self.set_aside),
+            started=START - 7200,
+            config_loaded=START - 600,
+            config_faults=self.faults,
+            spare=lambda: self.spare,
+            unproven=lambda: self.unproven,
+        )
+        polling = own(
             store=self.store,
             registry=self.registry,
-            schedule=lambda: cast("Schedule", self.schedule),
-            account_up=lambda: self.up,
-            is_authenticated=lambda: self.is_authenticated,
-            ledger_alive=lambda: self.is_ledger_alive,
-            renderer_alive=lambda: self.is_renderer_alive,
-            series=lambda: 4321,
-            config=lambda: (START - 600, self.faults),
-            unmatched_budgets=lambda: self.unmatched_budgets,
-            clocks=Clocks(self.wall, self.clock),
-            version="1.2.3",
-            started=START - 7200,
-            explainer=self.explainer(),
-            ledger=lambda: self.ledger,
+            schedule=self.schedule,
+            budgets=own(unmatched=self.unmatched_budgets),
+            accounts=own(up=lambda: self.up, is_authenticated=lambda: self.is_authenticated),
+            moves=lambda: self.registry.moves(self.wall() - MOVES_LAST),
         )
+        ledger = own(
+            is_alive=lambda: self.is_ledger_alive,
+            fault=self.ledger_fault,
+            withholds=str,
+            platform_time=lambda _: own(offset=None),
+        )
+        clocks = Clocks(self.wall, self.clock)
+        return View(process, polling, ledger, self.renderer, self.explainer(), clocks, version="1.2.3")
 
     def explainer(self) -> Explainer:
         """Return an explainer of the store's absent families."""
@@ -123,9 +139,7 @@ class ViewSetup:
 
     def app(self, prefix: str = "/", view: View | None = None, session: Callable[[], int] = lambda: 1) -> ASGIApp:
         """Return the application that serves the endpoints."""
-        return create_app(
-            view or self.view(), self.renderer, self.reload, one_thread("pages"), session, route_prefix=prefix
-        )
+        return create_app(view or self.view(), self.reload, one_thread("pages"), session, route_prefix=prefix)
 
     async def reload(self) -> tuple[str, ...]:
         """Implements `exporter.web.app.Reload`."""
@@ -172,10 +186,10 @@ async def view_setup(*accounts: str) -> AsyncIterator[ViewSetup]:
     exposition = Exposition(telemetry.exposed())
     exposition.declare([*families(), *HEALTH])
     renderer = Renderer(exposition, store, telemetry, clock, one_thread("renderer"))
-    registry = Registry(Shard())
-    registry.configure([Selection("main", "dns_zone", (zone(101), zone(102)))])
+    registry = Registry(Shard(), wall)
     plans = {collector.name: Plan(collector, collector.interval) for collector in CATALOGUE}
     schedule = FixedSchedule(plans, entries, clock())
+    await renderer.render()
     try:
         yield ViewSetup(clock, wall, store, registry, schedule, renderer, dict.fromkeys(entries, True))
     finally:
@@ -197,6 +211,7 @@ async def serving(app: ASGIApp, prefix: str = "/") -> AsyncIterator[WebServer]:
 @asynccontextmanager
 async def endpoints_client(setup: ViewSetup, prefix: str = "/") -> AsyncIterator[httpx.AsyncClient]:
     """Yield a client of the endpoints, without a server between them."""
+    await setup.renderer.render()
     transport = httpx.ASGITransport(setup.app(prefix))
     async with httpx.AsyncClient(transport=transport, base_url="http://exporter:9877") as client:
         yield client

@@ -6,7 +6,7 @@ from dashboards.generator.intervals import OWN_METRICS
 from dashboards.generator.page import QUERIES, Column, Lines, Page, Query, Table
 from dashboards.generator.pages.wrong import WRONG
 from dashboards.generator.panels import Tile, panel, row
-from dashboards.generator.promql import among_all, count, highest, lowest, top, total
+from dashboards.generator.promql import among_all, count, highest, lowest, milliseconds, top, total
 from dashboards.generator.queries import alerts, findings, truth
 from dashboards.generator.queries.truth import staleness
 from dashboards.generator.selectors import ACCOUNT, age, gauge, own_rate, series
@@ -149,6 +149,35 @@ _NOW = row(
     ),
 )
 
+_REMOVED = gauge("edge_target_removed_timestamp_seconds", ACCOUNT)
+_UP_A_DAY_AGO = gauge("edge_target_up", ACCOUNT, at=" offset 1d")
+# While nothing is known of yesterday, nothing is new.
+_APPEARED = (
+    f"group by (account, target, name) ({_TARGET_UP} unless on (account, target) {_UP_A_DAY_AGO})"
+    f" and on () group({_UP_A_DAY_AGO})"
+)
+_MOVES = row(
+    "What came and went",
+    (24,),
+    panel(
+        "What appeared and disappeared",
+        "Targets that left the platform within a week, and those that are polled and were not a day ago; at most 50 of"
+        " each. What the configuration leaves out has not disappeared.",
+        "If nobody meant to delete it, restore it at the platform. The runbook of EdgeTargetRemoved says how to"
+        " recognise a wanted removal.",
+        Table(height=5, sort="Disappeared", none="Nothing appeared or disappeared."),
+        columns.ACCOUNT,
+        Column("Target", label="target"),
+        Column("Name", label="name"),
+        Column(
+            "Disappeared",
+            Query(milliseconds(top(highest(_REMOVED, "account", "target", "name"), 50)), quiet="a target disappears"),
+            unit="dateTimeFromNow",
+        ),
+        Column("Appeared", top(_APPEARED, 50), words=(Word("1", "within a day", Colour.INFO),)),
+    ),
+)
+
 _FAILURES = row(
     "What is failing",
     (12, 6, 6),
@@ -210,6 +239,7 @@ _ACCOUNTS = row(
         Column("State", Query(_accounts(_UP), "{{account}}"), words=UP_OR_DOWN, width=80),
         Column("Targets", _accounts(count(_OF_ACCOUNTS, "account"))),
         Column("Failing", _accounts(total(f"{_OF_ACCOUNTS} == bool 0", "account")), steps=red_from(1), width=95),
+        Column("Pending", _accounts(total(series("edge_targets", ACCOUNT, 'state="pending"'), "account")), width=95),
         Column("Calls", _accounts(total(own_rate("edge_api_requests_total", ACCOUNT), "account")), unit="reqps"),
         Column(
             "Failed calls",
@@ -263,7 +293,7 @@ PAGE = Page(
     title="Edge platform / Overview",
     about="Is anything wrong, and where to look: what stands out, alerts, failing targets, the platform at a glance.",
     variables=(variables.JOB, variables.ACCOUNTS),
-    rows=(_NOW, WRONG, _FAILURES, _GLANCE, _ACCOUNTS),
+    rows=(_NOW, WRONG, _FAILURES, _MOVES, _GLANCE, _ACCOUNTS),
     alerts=True,
     marks=marks.ON_EVERY_PAGE,
 )

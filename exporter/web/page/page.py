@@ -56,12 +56,14 @@ def verdict(status: Json) -> tuple[str, str]:
     fail = ("is stale" if stale else "fails") if unwell == 1 else "fail"
     if stale and unwell > 1:
         fail += f", {count(stale) if failing else 'all'} of them stale"
+    waiting = f"{'waits' if pending == 1 else 'wait'} for the first poll"
+    also = f"; {count(pending)} {waiting}" if pending else ""
     worst_first = (
         (status["ailment"], "bad", f"Unhealthy: {status['ailment']}."),
-        (unwell, "bad", f"{count(unwell)} of {total} {fail}."),
-        (status["waits_for"], "warn", f"Not ready: {status['waits_for']}."),
+        (unwell, "bad", f"{count(unwell)} of {total} {fail}{also}."),
+        (status["waits_for"], "warn", f"Not ready: {status['waits_for']}{also}."),
         (status["spare"], "warn", f"{status['spare']}.".capitalize()),
-        (pending, "warn", f"{count(pending)} of {total} {'waits' if pending == 1 else 'wait'} for the first poll."),
+        (pending, "warn", f"{count(pending)} of {total} {waiting}."),
         (not ok, "warn", "There is nothing to poll."),
         (ok == 1, "ok", "The one target answered its last poll."),
         (True, "ok", f"All {total} answered their last poll."),

@@ -1,8 +1,9 @@
-"""When targets left the platform: until they are back, are excluded, or a week has passed, whatever runs meanwhile."""
+"""The states of targets: which wait for their first poll, and which left the platform, whatever runs meanwhile."""
 
 from pathlib import Path
 
 from tests.counters.sandboxed_daemons import RunningDaemon, sandboxed_daemons
+from tests.waiting import until
 
 REMOVED = "edge_target_removed_timestamp_seconds"
 DAY = 86400.0
@@ -61,3 +62,27 @@ async def test_another_address_of_the_platform_removes_nothing_from_it(tmp_path:
             assert [await gone(running) for _ in range(3)] == [set()] * 3
             sandboxed.world.dns.remove_zone(102)
             assert [await gone(running) for _ in range(2)] == [set(), {"102"}]
+
+
+async def test_what_was_not_polled_yet_is_pending_in_the_metric_the_api_and_the_sentence(tmp_path: Path) -> None:
+    async with sandboxed_daemons(tmp_path) as sandboxed:
+        sandboxed.account = {"dns_zones": {"ids": [101, 102], "discover": False}}
+        sandboxed.faults.add({"kind": "stall", "point": "start", "path_regex": "/dnszone/.*"})
+        async with sandboxed.daemon(first_round=False) as running:
+
+            def pending() -> float | None:
+                return running.daemon.telemetry.registry.get_sample_value(
+                    "edge_targets", {"account": "main", "state": "pending"}
+                )
+
+            await until(lambda: pending() == 4)
+            status = (await running.client.get("/api/v1/status")).json()
+            assert (status["targets"]["pending"], status["targets"]["failing"]) == (4, 0)
+            total = sum(status["targets"].values())
+            assert f">4 of {total} targets wait for the first poll." in (await running.client.get("/")).text
+            sandboxed.faults.clear()
+            await until(lambda: pending() == 0)
+            assert "wait for the first poll" not in (await running.client.get("/")).text
+            await running.settle()
+            states = await running.samples("edge_targets", "state")
+            assert states == {"up": total, "failing": 0, "pending": 0}
