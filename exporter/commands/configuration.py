@@ -6,7 +6,7 @@ from pathlib import Path
 from exporter.foreign.regular_file import unreadable
 from exporter.settings.loading import load
 from exporter.settings.model import Settings
-from exporter.validation.configuration_errors import ConfigurationError, Fault
+from exporter.validation.configuration_errors import ConfigurationError, ConfigurationFault
 
 
 def read_configuration(config: Path | None, flags: Mapping[str, str], environ: Mapping[str, str]) -> Settings:
@@ -31,7 +31,7 @@ def read_configuration(config: Path | None, flags: Mapping[str, str], environ: M
     return settings
 
 
-def _untrustworthy(settings: Settings) -> Iterator[Fault]:
+def _untrustworthy(settings: Settings) -> Iterator[ConfigurationFault]:
     """Yield the files of certificates that cannot be used; the settings check only that they exist."""
     for number, account in enumerate(settings.accounts):
         if account.ca_file is None:

@@ -20,7 +20,7 @@ from exporter.settings.service import (
     stale_too_early,
 )
 from exporter.targets.sharding import Shard
-from exporter.validation.configuration_errors import Fault, KeyPath, suggestion
+from exporter.validation.configuration_errors import ConfigurationFault, KeyPath, suggestion
 from exporter.validation.section import Conflict, Section, duplicates, named
 from exporter.validation.types import Text
 from exporter.validation.yaml_file import Data, MarkedFile
@@ -99,7 +99,7 @@ class Settings(BaseSettings, Section):
         """Return what set a value: a line, a variable or a flag; `default` if nothing did."""
         return str(self._file.places.get(path, "default"))
 
-    def fault(self, path: KeyPath, message: str) -> Fault:
+    def fault(self, path: KeyPath, message: str) -> ConfigurationFault:
         """Return what is wrong with a value, with its place: `edge-exporter.yml:12: series.deny[0]: …`."""
         return self._file.fault(path, message)
 

@@ -12,7 +12,7 @@ from exporter.settings.flag import (
     PREFIX,
 )
 from exporter.settings.flags import flags as every_flag
-from exporter.validation.configuration_errors import Fault, KeyPath, Place, suggestion
+from exporter.validation.configuration_errors import ConfigurationFault, KeyPath, Place, suggestion
 from exporter.validation.yaml_file import NULL, Data, MarkedFile
 
 # Path of a value → the value, and the place of the flag or variable that sets it; None for the file.
@@ -57,7 +57,7 @@ def laid_over(file: MarkedFile, flags: Mapping[str, str], environ: Mapping[str, 
             continue
         if len(listed) > 1:
             problem = f"there are {len(listed)} {kind}; set it in the file for one of them"
-            faults += (Fault(*place, "", problem) for _, place in upper.values() if place is not None)
+            faults += (ConfigurationFault(*place, "", problem) for _, place in upper.values() if place is not None)
         elif isinstance(item := listed[0], Mapping):
             own: Given = {(kind, 0, key): (value, None) for key, value in item.items() if value is not None}
             has_token = "authToken=" in str(item.get("url"))
@@ -80,13 +80,13 @@ def _is_ours(variable: str) -> bool:
     return is_ours and not _SERVICE_LINK.fullmatch(variable)
 
 
-def _unknown(texts: Mapping[str, str], paths: Mapping[str, KeyPath], kind: str) -> Iterator[Fault]:
+def _unknown(texts: Mapping[str, str], paths: Mapping[str, KeyPath], kind: str) -> Iterator[ConfigurationFault]:
     """Yield a fault for each flag or variable that does not exist."""
     hint = "; only the configuration file sets lists" if kind == "variable" else ""
     for name in texts.keys() - paths.keys():
         # All variables have the prefix in common.
         near = suggestion(name, (*paths, CONFIG_VARIABLE), similarity=0.8)
-        yield Fault(name, None, "", f"unknown {kind}{near or hint}")
+        yield ConfigurationFault(name, None, "", f"unknown {kind}{near or hint}")
 
 
 def _given(texts: Mapping[str, str], paths: Mapping[str, KeyPath]) -> Given:

@@ -25,7 +25,7 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class ConfigurationFault:
     """One fault, in words for the person who corrects it.
 
     Attributes:
@@ -50,7 +50,7 @@ class Fault:
 class ConfigurationError(Exception):
     """A configuration is refused; `faults` has every reason once: of files by line, then of flags and variables."""
 
-    def __init__(self, faults: Iterable[Fault]) -> None:
+    def __init__(self, faults: Iterable[ConfigurationFault]) -> None:
         once = dict.fromkeys(faults)
         self.faults = tuple(sorted(once, key=lambda fault: (fault.line is None, fault.source, fault.line or 0)))
         super().__init__("\n".join(map(str, self.faults)))

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, SecretStr
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
-from exporter.validation.configuration_errors import Fault, KeyPath, Place, suggestion, written
+from exporter.validation.configuration_errors import ConfigurationFault, KeyPath, Place, suggestion, written
 
 # Where a section breaks a rule between its keys, as a path below it, and the message.
 Conflict = tuple[KeyPath, str]
@@ -122,7 +122,7 @@ def duplicates(entries: Iterable[tuple[KeyPath, object]], key: str = "") -> Iter
 
 def faults_of(
     error: ValidationError, locate: Callable[[KeyPath], Place], removed: Mapping[str, str] | None = None
-) -> Iterator[Fault]:
+) -> Iterator[ConfigurationFault]:
     """Yield a fault for each error of validating a whole configuration.
 
     Args:
@@ -134,7 +134,7 @@ def faults_of(
         path: KeyPath = tuple(step for step in details["loc"] if step != "[key]")
         place: Place = details.get("ctx", {}).get("place") or locate(path)
         instead = (removed or {}).get(".".join(step for step in path if isinstance(step, str)))
-        yield Fault(*place, written(path), f"removed; {instead}" if instead else details["msg"])
+        yield ConfigurationFault(*place, written(path), f"removed; {instead}" if instead else details["msg"])
 
 
 def _worded(details: ErrorDetails, section: type[BaseModel]) -> InitErrorDetails:

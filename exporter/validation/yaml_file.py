@@ -12,7 +12,7 @@ from pathlib import Path
 import yaml
 
 from exporter.foreign.regular_file import read_regular, unreadable
-from exporter.validation.configuration_errors import Fault, KeyPath, Place, written
+from exporter.validation.configuration_errors import ConfigurationFault, KeyPath, Place, written
 
 # Mappings of mappings, lists, texts and None.
 Data = dict[str, object]
@@ -54,7 +54,7 @@ class MarkedFile:
 
     source: str = field(compare=False)
     data: Data | None = field(compare=False)
-    faults: tuple[Fault, ...] = field(default=(), compare=False)
+    faults: tuple[ConfigurationFault, ...] = field(default=(), compare=False)
     places: Mapping[KeyPath, Place] = field(default_factory=dict, compare=False)
 
     def locate(self, path: KeyPath) -> Place:
@@ -62,9 +62,9 @@ class MarkedFile:
         around = (path[:end] for end in range(len(path), 0, -1))
         return next((self.places[one] for one in around if one in self.places), Place(self.source))
 
-    def fault(self, path: KeyPath, message: str) -> Fault:
+    def fault(self, path: KeyPath, message: str) -> ConfigurationFault:
         """Return what is wrong with the value at the path."""
-        return Fault(*self.locate(path), written(path), message)
+        return ConfigurationFault(*self.locate(path), written(path), message)
 
 
 def read_marked(path: Path, *, example: str, may_be_empty: bool = False) -> MarkedFile:
@@ -117,7 +117,7 @@ def parse_marked(text: str, source: str, *, example: str, may_be_empty: bool = F
 
 
 def _refused(source: str, message: str, line: int | None = None) -> MarkedFile:
-    return MarkedFile(source, None, (Fault(source, line, "", message),))
+    return MarkedFile(source, None, (ConfigurationFault(source, line, "", message),))
 
 
 def _syntax(error: yaml.MarkedYAMLError) -> tuple[str, int | None]:
@@ -133,7 +133,7 @@ class _Reader:
     """Converts nodes to data, with places and faults."""
 
     def __init__(self, source: str) -> None:
-        self.faults: list[Fault] = []
+        self.faults: list[ConfigurationFault] = []
         self.places: dict[KeyPath, Place] = {}
         self._source = source
         self._folder = Path(source).parent
@@ -184,7 +184,7 @@ class _Reader:
             raise yaml.MarkedYAMLError(problem=_TOO_MANY, problem_mark=begin)
 
     def _fault(self, node: yaml.Node, path: KeyPath, message: str) -> None:
-        self.faults.append(Fault(self._source, _line(node), written(path), message))
+        self.faults.append(ConfigurationFault(self._source, _line(node), written(path), message))
 
 
 def _is_file_name(path: KeyPath) -> bool:

@@ -13,7 +13,7 @@ from exporter.platform.http.rate_limiter import RateLimiter, Retry
 from exporter.platform.http.transport import Connector, connector
 from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.key_file import KeyFile
-from exporter.validation.configuration_errors import ConfigurationError, Fault
+from exporter.validation.configuration_errors import ConfigurationError, ConfigurationFault
 
 CONNECT_SHARE = 0.5
 
@@ -57,7 +57,7 @@ def client_of(
         )
         secrets = proxy_secrets(url, proxy)
     except ProxyFault as error:
-        raise ConfigurationError([Fault("", None, "", str(error))]) from None
+        raise ConfigurationError([ConfigurationFault("", None, "", str(error))]) from None
     return Client(
         base_url=url,
         credential=credential,

@@ -13,7 +13,7 @@ from exporter.counters.state_file import FileStorage
 from exporter.counters.storage import MemoryStorage, Storage, StorageError
 from exporter.settings.model import Settings
 from exporter.settings.service import StateSettings
-from exporter.validation.configuration_errors import ConfigurationError, Fault
+from exporter.validation.configuration_errors import ConfigurationError, ConfigurationFault
 from exporter.validation.secrets import SecretFileError
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def own_storage(
         return OnThread(FileStorage(state.path, clocks.wall, set_aside), executor)
     except FileNotFoundError:
         message = f"'{state.path}' is relative to the working directory, which was removed; expected an absolute path"
-        raise ConfigurationError([Fault("", None, "state.path", message)]) from None
+        raise ConfigurationError([ConfigurationFault("", None, "state.path", message)]) from None
 
 
 def database_storage(settings: Settings, seen: Callable[[Collection[int] | None], None]) -> "DatabaseStorage":

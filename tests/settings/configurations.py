@@ -6,7 +6,7 @@ from textwrap import dedent
 
 from exporter.settings.loading import load
 from exporter.settings.model import Settings
-from exporter.validation.configuration_errors import ConfigurationError, Fault
+from exporter.validation.configuration_errors import ConfigurationError, ConfigurationFault
 
 Texts = Mapping[str, str] | None
 ENOUGH = {"EDGE_EXPORTER_BASE_URL": "https://api.example.net", "EDGE_EXPORTER_API_KEY": "hunter2"}
@@ -35,7 +35,7 @@ def refusal(
 ) -> list[str]:
     """Return the printed faults of a file with this text, without its folder; empty if it is accepted."""
     path = None if text is None else write(folder, text)
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[ConfigurationFault, ...] = ()
     try:
         load(path, flags, environ or {}, host_name=host_name)
     except ConfigurationError as error:

@@ -12,7 +12,7 @@ from exporter.settings.flags import flags
 from exporter.settings.loading import load
 from exporter.settings.model import Settings
 from exporter.settings.service import CollectorSettings, CollectorsSettings
-from exporter.validation.configuration_errors import ConfigurationError, Fault
+from exporter.validation.configuration_errors import ConfigurationError, ConfigurationFault
 
 NOT_OURS = ("Input should", "should have", "Value error", "validation error", "Traceback")
 SECRET = "S3CRET-0f3c9a7e"
@@ -41,7 +41,7 @@ DAMAGE = damaged(KEYS)
 
 def outcome(config: Path | None, values: dict[str, str], environ: dict[str, str]) -> str:
     """Load the settings, and return them or the faults as text."""
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[ConfigurationFault, ...] = ()
     try:
         return repr(load(config, values, environ, host_name="pod-0"))
     except ConfigurationError as error:

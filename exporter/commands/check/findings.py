@@ -21,7 +21,7 @@ from exporter.foreign.terminal import escape
 from exporter.platform.errors import MESSAGE_LIMIT, one_line
 from exporter.settings.model import Settings
 from exporter.settings.warnings import exposed
-from exporter.validation.configuration_errors import ConfigurationError, Fault
+from exporter.validation.configuration_errors import ConfigurationError, ConfigurationFault
 
 if TYPE_CHECKING:
     from exporter.commands.check.first_round import AccountResult, Row  # it contacts the platform; not for --offline
@@ -79,7 +79,7 @@ def _warnings(settings: Settings) -> list[str]:
     return [one_line(str(settings.fault(path, message))) for path, message in exposed(settings)]
 
 
-def _state_faults(settings: Settings) -> Iterator[Fault]:
+def _state_faults(settings: Settings) -> Iterator[ConfigurationFault]:
     """Return why the state database cannot be used, if it cannot."""
     if not settings.state.is_shared:
         return
@@ -139,7 +139,9 @@ def _number(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0") if value >= 1 else f"{value:.2g}"
 
 
-def _as_json(results: "Iterable[AccountResult]", configuration: Iterable[Fault], warnings: Iterable[str]) -> str:
+def _as_json(
+    results: "Iterable[AccountResult]", configuration: Iterable[ConfigurationFault], warnings: Iterable[str]
+) -> str:
     """Return `ok`, the faults of the configuration, the accounts, every result, and the warnings."""
     wrong, accounts = [asdict(fault) for fault in configuration], list(results)
     found = {
