@@ -4,7 +4,6 @@ import ast
 
 import pytest
 
-from tests.for_each import for_each
 from tests.rooms import LAYERS, MODULES, Module, layer_of, unit_of
 
 MUTABLE = {"list", "dict", "set", "defaultdict", "deque", "Counter", "bytearray", "OrderedDict"}
@@ -19,7 +18,7 @@ def test_every_part_of_the_package_has_its_layer() -> None:
     assert sorted(parts - frozenset().union(*LAYERS)) == []
 
 
-@for_each("module", MODULES, name=lambda module: module.name)
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.name)
 def test_a_module_imports_downward_only(module: Module) -> None:
     used = {unit_of(name) for name in module.imports() if name.split(".")[0] == "exporter"} - {"", module.unit}
     upward = sorted(unit for unit in used if module.unit == "" or layer_of(unit) >= layer_of(module.unit))
@@ -63,7 +62,7 @@ def test_only_the_daemons_machine_has_clocks_randomness_and_threads() -> None:
     assert found | called == set()
 
 
-@for_each("module", MODULES, name=lambda module: module.name)
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.name)
 def test_a_module_is_named_for_what_it_is(module: Module) -> None:
     assert not {"utils", "util", "helpers", "helper", "manager", "common", "base", "misc"} & set(
         module.name.split(".")[-1].split("_")

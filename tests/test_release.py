@@ -9,7 +9,6 @@ import pytest
 import yaml
 
 from docs import home
-from tests.for_each import for_each
 
 ROOT = Path(__file__).parents[1]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -42,7 +41,7 @@ def test_the_notes_of_a_release_are_its_section_of_the_changelog(
     assert notes(tmp_path, version) == expected
 
 
-@for_each("workflow", WORKFLOWS, name=lambda path: path.stem)
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.stem)
 def test_a_workflow_runs_what_there_is(workflow: Path) -> None:
     jobs = yaml.safe_load(workflow.read_text(encoding="utf-8"))["jobs"].values()
     ran = "\n".join(step.get("run", "") for job in jobs for step in job.get("steps", []))
@@ -53,7 +52,7 @@ def test_a_workflow_runs_what_there_is(workflow: Path) -> None:
     assert targets <= set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
 
 
-@for_each("workflow", WORKFLOWS, name=lambda path: path.stem)
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.stem)
 def test_every_action_is_pinned_by_digest_with_its_version_beside_it(workflow: Path) -> None:
     used = re.findall(r"uses: (?!\./)(.*)", workflow.read_text(encoding="utf-8"))
     assert used

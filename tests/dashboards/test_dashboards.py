@@ -17,7 +17,6 @@ from dashboards.generator.grafana import GRID, generate
 from dashboards.generator.inventory import PAGES
 from dashboards.generator.page import Numbers, Page, Panel, Table
 from dashboards.generator.queries import subject, truth
-from tests.for_each import for_each
 from tests.rules.rule_files import RULES, load_alerts
 
 with warnings.catch_warnings():
@@ -39,7 +38,9 @@ UNITS = {
 UIDS = ("edge-overview", "edge-dns", "edge-zone", "edge-scripts", "edge-shield", "edge-database", "edge-exporter")
 
 every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.uid)
-every_panel = for_each("panel", [panel for page in PAGES for panel in page.panels], name=lambda panel: panel.title)
+every_panel = pytest.mark.parametrize(
+    "panel", [panel for page in PAGES for panel in page.panels], ids=lambda panel: panel.title
+)
 
 
 def loaded(page: Page) -> dict[str, Any]:

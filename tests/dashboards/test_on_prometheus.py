@@ -12,13 +12,12 @@ import pytest
 from dashboards.generator.inventory import PAGES, Kind, Use, filled_in, queries
 from dashboards.generator.page import Page, Panel, Table
 from tests.dashboards import world
-from tests.for_each import for_each
 from tests.real_parts import Prometheus, create_blocks, prometheus_running
 
 pytestmark = pytest.mark.real("prometheus")
 
 USES = queries()
-every_query = for_each("use", USES, name=lambda use: f"{use.page} {use.kind.value}: {use.place}")
+every_query = pytest.mark.parametrize("use", USES, ids=lambda use: f"{use.page} {use.kind.value}: {use.place}")
 
 # Comparisons with the past have results when there is a past, also without problems.
 OF_HISTORY = "Prometheus has held the counters"
@@ -88,7 +87,9 @@ def test_finds_something_in_trouble(month: Month, use: Use) -> None:
     assert month.ask(use, world.END)
 
 
-@for_each("shown", [(page, panel) for page in PAGES for panel in page.panels], name=lambda shown: shown[1].title)
+@pytest.mark.parametrize(
+    "shown", [(page, panel) for page in PAGES for panel in page.panels], ids=lambda shown: shown[1].title
+)
 def test_answers_carry_the_labels_that_are_shown(month: Month, shown: tuple[Page, Panel]) -> None:
     page, panel = shown
     answers = [month.ask(use, world.END) for use in uses_of(page.uid, panel.title)]

@@ -3,17 +3,17 @@
 import re
 from datetime import timedelta
 
+import pytest
 from promql_parser import AggModifierType, AggregateExpr, MatchOp
 
 from dashboards.generator.inventory import PAGES, Kind, Use, queries
 from tests.dashboards.expressions import RANGE, RATE_INTERVAL, labels_kept, parse, seconds, selected, walk
 from tests.dashboards.families import OTHERS, SCRAPE_LABELS, USERS_FAMILY, family_of, known_families, reasons
-from tests.for_each import for_each
 
 USES = queries()
 KNOWN = known_families()
 
-every_query = for_each("use", USES, name=lambda use: f"{use.page} {use.kind.value}: {use.place}")
+every_query = pytest.mark.parametrize("use", USES, ids=lambda use: f"{use.page} {use.kind.value}: {use.place}")
 
 
 @every_query

@@ -11,7 +11,6 @@ import pytest
 from exporter.sandbox import keys
 from tests.commands.shell import clean
 from tests.demo.running_demo import Demo
-from tests.for_each import for_each
 from tests.real_parts import Prometheus, find
 from tests.rules.rule_files import load_case, run
 from tests.rules.test_runbooks import PAGES, queries
@@ -63,7 +62,7 @@ def test_every_query_is_answered(prometheus: Prometheus) -> None:
 
 
 @pytest.mark.real
-@for_each("page", [page for page in PAGES if commands(page)], name=lambda page: page.stem)
+@pytest.mark.parametrize("page", [page for page in PAGES if commands(page)], ids=lambda page: page.stem)
 def test_a_command_runs_with_the_labels_of_its_alert(demo: Demo, environ: Mapping[str, str], page: Path) -> None:
     find("curl")
     address = demo.url.removeprefix("http://")

@@ -212,21 +212,3 @@ def test_a_family_that_cannot_be_rendered_takes_nothing_else_with_it() -> None:
     assert [(log["event"], log["family"], log["target"]) for log in logs] == [
         ("family cannot be rendered", "edge_window_queries", "dns_zone/9")
     ]
-
-
-def test_only_segments_that_changed_are_joined_again_and_both_formats_share_them() -> None:
-    with (
-        patch("exporter.exposition.segments.SEGMENT_BYTES", 1000),
-        patch("exporter.exposition.segments.SMALL_BYTES", 250),
-    ):
-        made = exposition()
-        bodies = []
-        for value in (1.0, 1.0, 2.0):
-            made.take({key(number): Update((family(WINDOW, str(number), 1.0),)) for number in range(100)})
-            made.take({key(50): Update((family(WINDOW, "50", value),))})
-            bodies.append(made.build().bodies)
-    # Smaller pieces hold the headers.
-    segments = [{id(piece) for piece in each[Format.TEXT].pieces if len(piece) >= 250} for each in bodies]
-    assert len(segments[0]) > 3
-    assert segments[0] <= {id(piece) for piece in bodies[0][Format.OPENMETRICS].pieces}
-    assert (len(segments[1] - segments[0]), len(segments[2] - segments[1])) == (0, 1)

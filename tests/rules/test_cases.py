@@ -1,14 +1,15 @@
 import re
 from typing import Any
 
+import pytest
+
 from dashboards.generator.queries.subject import PARTS
 from tests.dashboards.expressions import seconds, selected
 from tests.dashboards.families import family_of
-from tests.for_each import for_each
 from tests.rules.rule_files import CASES, load_alerts, load_case, load_recordings
 
 NAMES = list(dict.fromkeys(alert.name for alert in load_alerts()))
-BY_NAME = for_each("name", NAMES, name=str)
+BY_NAME = pytest.mark.parametrize("name", NAMES, ids=str)
 
 
 def timeline(test: dict[str, Any]) -> str:
@@ -27,7 +28,7 @@ def series(name: str) -> list[str]:
     return [one["series"] for test in load_case(name)["tests"] for one in test["input_series"]]
 
 
-@for_each("name", [name for name in NAMES if name != "EdgeWatchdog"], name=str)
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "EdgeWatchdog"], ids=str)
 def test_a_case_shows_an_alert_quiet_then_firing_then_resolved(name: str) -> None:
     assert any(re.search(r"-\++-", timeline(test)) for test in load_case(name)["tests"])
 

@@ -5,7 +5,6 @@ import pytest
 
 from tests.dashboards.expressions import seconds, selected
 from tests.dashboards.families import SCRAPE_LABELS, family_of, known_families
-from tests.for_each import for_each
 from tests.rules.rule_files import (
     CASES,
     DEPLOY,
@@ -22,14 +21,14 @@ from tests.rules.rule_files import (
 BASE_URL = "https://github.com/edge-exporter/edge-exporter/blob/main/deploy/runbooks"
 ALERTS = load_alerts()
 RECORDINGS = load_recordings()
-BY_ALERT = for_each("alert", ALERTS, name=lambda alert: alert.name)
+BY_ALERT = pytest.mark.parametrize("alert", ALERTS, ids=lambda alert: alert.name)
 # The first round of polls of 10,000 zones at 10 requests a second takes 35 minutes; metrics of a database, and the
 # exporter's own, are back sooner.
 OF_ACCOUNT = re.compile(r"edge_(dns|script|shield|container)_|target:|account_collector:")
 FIRST_ROUND, RESTART = 35 * 60, 10 * 60
 # Prometheus makes its series itself, or it always fires.
 NOT_HELD = {"EdgeExporterDown", "EdgeWatchdog"}
-BY_RULE = for_each("rule", load_rules(), name=lambda rule: rule.name)
+BY_RULE = pytest.mark.parametrize("rule", load_rules(), ids=lambda rule: rule.name)
 
 
 @BY_ALERT
@@ -69,7 +68,9 @@ def test_an_alert_says_what_it_is_how_grave_and_where_to_read_on(alert: Rule) ->
     assert alert.annotations["description"].endswith(".")
 
 
-@for_each("alert", [alert for alert in ALERTS if alert.name not in NOT_HELD], name=lambda alert: alert.name)
+@pytest.mark.parametrize(
+    "alert", [alert for alert in ALERTS if alert.name not in NOT_HELD], ids=lambda alert: alert.name
+)
 def test_an_alert_is_held_while_a_restart_leaves_no_series(alert: Rule) -> None:
     held = [part.range.total_seconds() for part in selected(alert.expr) if part.call == "last_over_time" and part.range]
     held += [seconds(alert.keep_firing_for)] if alert.keep_firing_for else []

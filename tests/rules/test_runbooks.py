@@ -6,12 +6,11 @@ import pytest
 
 from tests.dashboards.expressions import selected
 from tests.dashboards.families import SCRAPE_LABELS, family_of, known_families, reasons
-from tests.for_each import for_each
 from tests.rules.rule_files import RUNBOOKS, Rule, load_alerts, load_recordings, run
 
 ALERTS = load_alerts()
 PAGES = sorted(path for path in RUNBOOKS.glob("*.md") if path.name != "README.md")
-BY_PAGE = for_each("page", PAGES, name=lambda path: path.stem)
+BY_PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
 
 
 def queries(page: Path) -> list[str]:
@@ -49,13 +48,13 @@ def test_a_page_names_what_exists_only(page: Path) -> None:
     assert named <= set(families)
 
 
-@for_each("page", [*PAGES, RUNBOOKS / "README.md"], name=lambda path: path.stem)
+@pytest.mark.parametrize("page", [*PAGES, RUNBOOKS / "README.md"], ids=lambda path: path.stem)
 def test_a_page_links_what_exists(page: Path) -> None:
     links = re.findall(r"\]\(([^)]+)\)", page.read_text())
     assert [link for link in links if not (RUNBOOKS / link.partition("#")[0]).exists()] == []
 
 
-@for_each("alert", ALERTS, name=lambda alert: alert.name)
+@pytest.mark.parametrize("alert", ALERTS, ids=lambda alert: alert.name)
 def test_the_index_has_the_alert_with_its_severities(alert: Rule) -> None:
     severities = ", ".join(other.labels["severity"] for other in ALERTS if other.name == alert.name)
     row = f"| [{alert.name}]({alert.name}.md) | {severities} |"

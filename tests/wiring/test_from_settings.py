@@ -39,12 +39,6 @@ def test_what_is_off_or_never_served_is_not_polled_for(settings: dict[str, objec
     assert EVERYTHING - run(**settings) == gone
 
 
-def test_each_collector_is_polled_as_often_as_it_is_told() -> None:
-    settings = configured(collectors={"scripts": {"interval": "7m", "stale_after": "1h"}})
-    plan = from_settings.plans(settings)["scripts"]
-    assert (plan.interval, plan.stale_after) == (420.0, 3600.0)
-
-
 @pytest.mark.parametrize(("interval", "listed"), [("10m", 3600.0), ("3h", 10_800.0)])
 def test_a_list_of_an_endpoint_is_read_at_most_as_often_as_discovery_runs(interval: str, listed: float) -> None:
     endpoint = {
@@ -57,15 +51,6 @@ def test_a_list_of_an_endpoint_is_read_at_most_as_often_as_discovery_runs(interv
     }
     settings = configured(endpoints=[endpoint], collectors={"discovery": {"interval": "1h"}})
     assert from_settings.plans(settings)["pull_zones_list"].interval == listed
-
-
-def test_an_account_of_which_nothing_is_discovered_has_the_targets_that_it_names() -> None:
-    off = {key: {"discover": False} for key in ("dns_zones", "scripts", "shield_zones")}
-    limits = [{"id": 3}, {"id": 4, "shield_zone_id": 7}]
-    settings = configured(accounts=[ACCOUNT | off | {"rate_limits": limits}])
-    found = {one.kind: one.fixed for one in from_settings.selections(settings)}
-    assert [limit.attributes for limit in found["rate_limit"]] == [{}, {"shield_zone_id": "7"}]
-    assert found["account"][0].watched == ()
 
 
 async def test_shards_divide_the_budget_of_an_account_and_not_that_of_a_database() -> None:

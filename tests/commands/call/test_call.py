@@ -7,9 +7,6 @@ from typing import Any
 
 import pytest
 
-from exporter.commands.call.sending import exit_code
-from exporter.platform import errors
-from exporter.platform.errors import PlatformError
 from exporter.sandbox import keys
 from tests.commands.conftest import Configure, UnusedAddress
 from tests.commands.platform import Platform
@@ -301,19 +298,6 @@ def test_a_platform_that_never_answers_is_given_up(unused_address: UnusedAddress
     )
     ended = invoke("call", "search", "--config", path)
     assert ended == Ended("", f"no answer within 1 s (127.0.0.1:{unused_address.port})\n", 3)
-
-
-@pytest.mark.parametrize(
-    ("error", "code"),
-    [
-        (errors.CredentialError("no"), 4),
-        (errors.EnvelopeError("no", error_key="not_found.ratelimit_shieldzone", status=200), 5),
-        (errors.EnvelopeError("no", status=404), 5),
-        (errors.EnvelopeError("no", error_key="internal.failure", status=202), 1),
-    ],
-)
-def test_each_error_has_its_exit_code(error: PlatformError, code: int) -> None:
-    assert exit_code(error) == code
 
 
 def test_where_there_are_several_accounts_one_must_be_named(platform: Platform, configure: Configure) -> None:

@@ -21,7 +21,6 @@ from exporter.platform.api import dns
 from exporter.platform.errors import ProxyFault
 from exporter.platform.http.aiohttp_session import CAUGHT, translate
 from exporter.platform.http.transport import connector, fault_of
-from tests.for_each import for_each
 from tests.platform.clients import KEY, client_of
 from tests.platform.raw_server import Line, listening, raw_server, reply, saying
 
@@ -70,7 +69,7 @@ RAISED = [
 ]
 
 
-@for_each("kind", RAISED, name=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", RAISED, ids=lambda kind: kind.__name__)
 def test_every_exception_of_aiohttp_and_the_sockets_is_caught_and_named_without_secrets(
     kind: type[BaseException],
 ) -> None:
