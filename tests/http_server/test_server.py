@@ -14,7 +14,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 from structlog.testing import capture_logs
 
-from exporter.http_server.connections import Connections, ListenError
+from exporter.http_server.connections import Connections
 from exporter.http_server.loop_server import STEP, LoopServer, bind
 from exporter.http_server.protocol import LARGEST_HEAD, REQUEST_SECONDS, TimeLimitedProtocol
 from tests.waiting import PATIENCE, until
@@ -119,45 +119,6 @@ async def test_a_stop_waits_for_a_client_that_reads_late_though_the_application_
         writer.close()
         await stop
     assert (len(body) == len(PIECE) * 16) == is_whole
-
-
-async def test_a_client_that_reads_gets_the_whole_answer_and_one_that_does_not_is_closed_for_it() -> None:
-    begun = asyncio.Event()
-
-    async def app(_scope: Scope, _receive: Receive, send: Send) -> None:
-        begun.set()
-        await unread(send)
-
-    async with serving(app, limit=1) as (_, port), asyncio.timeout(PATIENCE):
-        stuck = await sent(port, REQUEST)
-        await begun.wait()
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        writer.write(asking())
-        assert len(await reader.read()) > 64 * len(PIECE)
-        for client in (stuck, writer):
-            client.close()
-
-
-async def test_of_two_servers_that_bind_an_address_at_once_the_second_cannot_start() -> None:
-    first = bind("127.0.0.1", 0)
-    with bind(*first.getsockname()) as second:
-        servers = [LoopServer(named, Connections(1)) for _ in range(2)]
-        await servers[0].start(first)
-        with pytest.raises(ListenError, match="in use"):
-            await servers[1].start(second)
-        await servers[0].stop()
-
-
-async def test_a_broken_application_is_logged(caplog: pytest.LogCaptureFixture) -> None:
-    async def broken(_scope: Scope, _receive: Receive, _send: Send) -> None:
-        raise ValueError("it broke")
-
-    async with serving(broken) as (_, port):
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        writer.write(REQUEST)
-        assert (await reader.readline()).startswith(b"HTTP/1.1 500 ")
-        writer.close()
-    assert "it broke" in caplog.text
 
 
 async def test_an_idle_connection_is_closed_for_a_new_one_and_not_one_that_is_being_answered(
