@@ -3,11 +3,11 @@
 The charts of the statistics are read by UTC day.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import Annotated, NamedTuple, TypeGuard, cast
+from typing import Annotated, NamedTuple
 
 from pydantic import TypeAdapter
 
@@ -66,36 +66,6 @@ def record_type(key: str) -> str:
     return MNEMONICS.get(int(key), OTHER_TYPE) if is_code else OTHER_TYPE
 
 
-class _Keys(NamedTuple):
-    """The information that a chart's keys give about its buckets."""
-
-    days: tuple[int | None, ...]  # the ordinal of each bucket's UTC day; None if the key is not a date
-    single_days: tuple[int, ...]  # the same, if every key is a date and no two have the same day; else empty
-    width: float  # the distance of the buckets in days, if it is regularly more than one; else 0
-
-
-@lru_cache(maxsize=256)
-def _read_keys(keys: tuple[str, ...]) -> _Keys:
-    """Read the keys of a chart. Most zones have equal keys, so that this cache makes a poll 3 % faster."""
-    moments = [bucket_time(key) for key in keys]
-    dates = [moment for moment in moments if moment is not None]
-    days = dict.fromkeys(moment.toordinal() for moment in dates)
-    return _Keys(
-        tuple(None if moment is None else moment.toordinal() for moment in moments),
-        tuple(days) if len(days) == len(keys) else (),
-        _width(dates),
-    )
-
-
-def _are_counts(values: Collection[float | None]) -> TypeGuard[Collection[float]]:
-    """Return whether there are values, all of them counts."""
-    numbers = cast("Collection[float]", values)
-    try:
-        return is_count(min(numbers)) and is_count(max(numbers))
-    except (TypeError, ValueError):  # a null cannot be compared, and of no values there is no least one
-        return False
-
-
 class Buckets(NamedTuple):
     """The buckets of a chart, summed by UTC day.
 
@@ -116,17 +86,19 @@ class Buckets(NamedTuple):
         """Read a chart."""
         if not chart:
             return cls(None if chart is None else {})
-        keys, values = _read_keys(tuple(chart)), chart.values()
-        if keys.single_days and _are_counts(values):
-            return cls(dict(zip(keys.single_days, values, strict=True)), 0, keys.width)
         days: dict[int, float] = {}
+        moments: list[datetime] = []
         unusable = 0
-        for day, value in zip(keys.days, values, strict=True):
-            if day is None or not (value is None or is_count(value)):
+        for key, value in chart.items():
+            moment = bucket_time(key)
+            if moment is not None:
+                moments.append(moment)
+            if moment is None or not (value is None or is_count(value)):
                 unusable += 1
             elif value is not None:
-                days[day] = days.get(day, 0.0) + value
-        return cls(days or None, unusable, keys.width)
+                day = moment.toordinal()
+                days[day] = days.get(day, 0) + value
+        return cls(days or None, unusable, _width(moments))
 
 
 def _width(moments: list[datetime]) -> float:
