@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from dashboards.generator.page import Page, Query
 from dashboards.generator.pages import database, dns, exporter, overview, scripts, shield, zone
-from dashboards.generator.remaining import with_remaining
+from dashboards.generator.without_panel import with_remaining
 
 WRITTEN: tuple[Page, ...] = (
     overview.PAGE,

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from dashboards.generator.colours import Steps, red_from
 from dashboards.generator.page import Column, Numbers, Panel, Query, Row, Table, View
-from dashboards.generator.queries import truth
+from dashboards.generator.queries import figures
 
 _RED_FROM_ONE = red_from(1)
 _UNKNOWN = (
@@ -41,10 +41,10 @@ def panel(title: str, shows: str, act: str, view: View, *content: Query | Column
         view = replace(view, columns=columns)
     if isinstance(view, Numbers) and view.of is not None:
         (query,) = queries
-        reasons = (truth.SILENT, truth.old(*view.of)) if view.of else (truth.SILENT,)
-        queries = (replace(query, expr=truth.known(query.expr, *reasons)),)
+        reasons = (figures.SILENT, figures.old(*view.of)) if view.of else (figures.SILENT,)
+        queries = (replace(query, expr=figures.known(query.expr, *reasons)),)
     if isinstance(view, Tile) or (isinstance(view, Numbers) and view.of is not None):
-        view = replace(view, words=(*view.words, *truth.WORDS))
+        view = replace(view, words=(*view.words, *figures.WORDS))
     if isinstance(view, Tile):
         act += _UNKNOWN
         view = replace(view, since=_LATELY if view.trend else "")

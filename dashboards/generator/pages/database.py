@@ -1,6 +1,6 @@
 """Database and containers: whether databases answer, what queries of your own measure, and watched image tags."""
 
-from dashboards.generator import columns, links, marks, variables
+from dashboards.generator import annotations, columns, links, variables
 from dashboards.generator.colours import UP_OR_DOWN, Colour, Word, red_from, warn_then_red
 from dashboards.generator.page import Column, Lines, Numbers, Page, Query, Table, Timeline
 from dashboards.generator.panels import panel, row
@@ -125,5 +125,5 @@ PAGE = Page(
     variables=(variables.JOB, variables.ACCOUNTS, variables.DATABASES),
     rows=(_DATABASES, _CONTAINERS),
     ranked=True,
-    marks=marks.ON_EVERY_PAGE,
+    marks=annotations.ON_EVERY_PAGE,
 )

@@ -1,6 +1,6 @@
 """DNS: queries of zones, and scans of their records."""
 
-from dashboards.generator import columns, links, marks, variables
+from dashboards.generator import annotations, columns, links, variables
 from dashboards.generator.colours import PLAIN, Colour, Steps, red_from
 from dashboards.generator.intervals import DAY, HISTORY
 from dashboards.generator.page import QUERIES, Bars, Column, Lines, Numbers, Page, Query, Table
@@ -209,5 +209,5 @@ PAGE = Page(
     variables=(variables.JOB, variables.ACCOUNTS, variables.ZONES),
     rows=(_NOW, _QUERIES, SCANS),
     ranked=True,
-    marks=marks.ON_EVERY_PAGE,
+    marks=annotations.ON_EVERY_PAGE,
 )

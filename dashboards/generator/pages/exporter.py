@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from dashboards.generator import links, marks, variables
+from dashboards.generator import annotations, links, variables
 from dashboards.generator.colours import Colour, Word, red_below, red_from, warn_from, warn_then_red
 from dashboards.generator.columns import moment
 from dashboards.generator.page import Column, Lines, Marks, Numbers, Page, Query, Table
@@ -243,7 +243,7 @@ PAGE = Page(
     since="now-6h",
     ranked=True,
     marks=(
-        *marks.ON_EVERY_PAGE,
+        *annotations.ON_EVERY_PAGE,
         Marks(
             name="Starts",
             query=Query(

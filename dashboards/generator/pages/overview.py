@@ -1,14 +1,14 @@
 """Overview: is anything wrong, and where to look."""
 
-from dashboards.generator import columns, links, marks, variables
+from dashboards.generator import annotations, columns, links, variables
 from dashboards.generator.colours import ACTION_PAINT, UP_OR_DOWN, Colour, Word, red_from, warn_from, warn_then_red
 from dashboards.generator.intervals import OWN_METRICS
 from dashboards.generator.page import QUERIES, Column, Lines, Page, Query, Table
 from dashboards.generator.pages.wrong import WRONG
 from dashboards.generator.panels import Tile, panel, row
 from dashboards.generator.promql import among_all, count, highest, lowest, milliseconds, top, total
-from dashboards.generator.queries import alerts, findings, truth
-from dashboards.generator.queries.truth import staleness
+from dashboards.generator.queries import alerts, figures, findings
+from dashboards.generator.queries.figures import staleness
 from dashboards.generator.selectors import ACCOUNT, age, gauge, own_rate, series
 
 # An account is down if one shard is refused.
@@ -81,7 +81,7 @@ _NOW = row(
         "The time since the last success of the target that has waited longest, in intervals of its collector.",
         "After three intervals a target's series end, so its graphs are empty and its alerts cannot fire. Find"
         " it in the table of failing targets.",
-        Tile(trend=False, unit="suffix: intervals", decimals=1, steps=truth.STALE),
+        Tile(trend=False, unit="suffix: intervals", decimals=1, steps=figures.STALE),
         Query(highest(staleness()), "oldest"),
     ),
     panel(
@@ -295,5 +295,5 @@ PAGE = Page(
     variables=(variables.JOB, variables.ACCOUNTS),
     rows=(_NOW, WRONG, _FAILURES, _MOVES, _GLANCE, _ACCOUNTS),
     alerts=True,
-    marks=marks.ON_EVERY_PAGE,
+    marks=annotations.ON_EVERY_PAGE,
 )

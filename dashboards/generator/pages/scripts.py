@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from dashboards.generator import columns, links, marks, variables
+from dashboards.generator import annotations, columns, links, variables
 from dashboards.generator.colours import YES_OR_NO, red_from, warn_then_red
 from dashboards.generator.intervals import step_of
 from dashboards.generator.page import Bars, Column, Lines, Marks, Numbers, Page, Query, Table
@@ -224,7 +224,7 @@ PAGE = Page(
     since="now-2d",
     ranked=True,
     marks=(
-        *marks.ON_EVERY_PAGE,
+        *annotations.ON_EVERY_PAGE,
         Marks(
             name="Releases",
             query=Query(

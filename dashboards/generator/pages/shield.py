@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from dashboards.generator import columns, links, marks, variables
+from dashboards.generator import annotations, columns, links, variables
 from dashboards.generator.colours import ACTION_PAINT, MODE_WORDS, ON_OR_OFF, Colour, Word, red_then_warn, warn_from
 from dashboards.generator.intervals import step_of
 from dashboards.generator.page import Column, Lines, Marks, Numbers, Page, Query, Table
@@ -250,7 +250,7 @@ PAGE = Page(
     rows=(_NOW, _BREACHES, _ZONES, RULES, GUARDIANS),
     ranked=True,
     marks=(
-        *marks.ON_EVERY_PAGE,
+        *annotations.ON_EVERY_PAGE,
         Marks(
             name="Access lists",
             query=Query(

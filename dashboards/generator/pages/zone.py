@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from dashboards.generator import columns, links, marks, variables
+from dashboards.generator import annotations, columns, links, variables
 from dashboards.generator.colours import UP_OR_DOWN
 from dashboards.generator.page import QUERIES, Column, Lines, Numbers, Page, Panel, Query, Table, Timeline
 from dashboards.generator.pages import dns
@@ -18,8 +18,8 @@ from dashboards.generator.pages.dns_scans import (
 )
 from dashboards.generator.panels import Tile, panel, row
 from dashboards.generator.promql import bottom, highest, lowest, top, total
-from dashboards.generator.queries import findings, truth
-from dashboards.generator.queries.truth import SILENT, measured, old, staleness
+from dashboards.generator.queries import figures, findings
+from dashboards.generator.queries.figures import SILENT, measured, old, staleness
 from dashboards.generator.selectors import ACCOUNT, ZONE, gauge
 
 # Targets are named by kind and id; a choice of several zones is a regular expression.
@@ -58,7 +58,7 @@ _NOW = row(
         "Oldest values",
         "The time since the last success for this zone, in intervals of its collector.",
         "After three intervals the zone's series end.",
-        Tile(unit="suffix: intervals", decimals=1, steps=truth.STALE, trend=False),
+        Tile(unit="suffix: intervals", decimals=1, steps=figures.STALE, trend=False),
         Query(highest(staleness(_TARGET)), "oldest"),
     ),
 )
@@ -132,6 +132,6 @@ PAGE = Page(
     about="One DNS zone: its queries against its own past, record types, routing, scans and polls. Choose it above.",
     variables=(variables.JOB, variables.ACCOUNTS, replace(variables.ZONES, single=True)),
     rows=(_NOW, _QUERIES, _RECORDS),
-    marks=marks.ON_EVERY_PAGE,
+    marks=annotations.ON_EVERY_PAGE,
     ranked=True,
 )

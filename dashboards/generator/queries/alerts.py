@@ -12,8 +12,8 @@ import yaml
 
 from dashboards.generator.colours import Colour, Word
 from dashboards.generator.page import Query
+from dashboards.generator.queries.figures import NO_RULES, RULES, SILENT, known
 from dashboards.generator.queries.subject import about
-from dashboards.generator.queries.truth import NO_RULES, RULES, SILENT, known
 
 _CONFIG = Path(__file__).parents[3] / "deploy" / "alertmanager" / "alertmanager.yml"
 _NAMES = ('alertname=~"Edge.+"', 'alertname!="EdgeWatchdog"', 'account=~"$account"')

@@ -13,8 +13,8 @@ from dashboards.generator.colours import Colour, Word
 from dashboards.generator.intervals import OWN_METRICS
 from dashboards.generator.page import Query
 from dashboards.generator.promql import among, highest, lowest, top, total
+from dashboards.generator.queries.figures import SILENT
 from dashboards.generator.queries.subject import about
-from dashboards.generator.queries.truth import SILENT
 from dashboards.generator.selectors import ACCOUNT, gauge, increase, lately, series
 
 # The most rows of one kind: more of them have one cause.

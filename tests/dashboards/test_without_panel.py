@@ -5,7 +5,7 @@ from typing import Any
 
 from dashboards.generator.inventory import WRITTEN
 from dashboards.generator.page import Page
-from dashboards.generator.remaining import TITLE, with_remaining
+from dashboards.generator.without_panel import TITLE, with_remaining
 from exporter.collectors import container_tags, scripts
 from exporter.collectors.collector import Collector
 from exporter.metric import Metric
