@@ -1,18 +1,18 @@
 """Defines the annotations of every page."""
 
-from dashboards.generator.page import Marks, Query
+from dashboards.generator.page import Annotation, Query
 from dashboards.generator.promql import highest
 from dashboards.generator.queries import alerts
 from dashboards.generator.selectors import series
 
-CRITICAL_ALERTS = Marks(
+CRITICAL_ALERTS = Annotation(
     name="Critical alerts",
     query=alerts.CRITICAL,
     title="{{alertname}}",
     text="{{alertname}} fired.",
     colour="red",
 )
-RELOADS = Marks(
+RELOADS = Annotation(
     name="Reloads",
     query=Query(
         highest(

@@ -16,7 +16,7 @@ class Colour(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class Thresholds:
     """The colour of a value: that of the last step at or below it, or `base` below all steps."""
 
     base: Colour
@@ -28,33 +28,33 @@ class Steps:
         return frozenset({self.base, *(colour for _, colour in self.steps)})
 
 
-NEUTRAL = Steps(Colour.INFO)
-PLAIN = Steps(Colour.QUIET)
+NEUTRAL = Thresholds(Colour.INFO)
+PLAIN = Thresholds(Colour.QUIET)
 
 
-def red_from(value: float) -> Steps:
+def red_from(value: float) -> Thresholds:
     """Green below a value, red from it on."""
-    return Steps(Colour.GOOD, ((value, Colour.BAD),))
+    return Thresholds(Colour.GOOD, ((value, Colour.BAD),))
 
 
-def red_below(value: float) -> Steps:
+def red_below(value: float) -> Thresholds:
     """Red below a value, green from it on."""
-    return Steps(Colour.BAD, ((value, Colour.GOOD),))
+    return Thresholds(Colour.BAD, ((value, Colour.GOOD),))
 
 
-def warn_from(value: float) -> Steps:
+def warn_from(value: float) -> Thresholds:
     """Green below a value, orange from it on: worth a look, but nothing is broken."""
-    return Steps(Colour.GOOD, ((value, Colour.WARN),))
+    return Thresholds(Colour.GOOD, ((value, Colour.WARN),))
 
 
-def warn_then_red(warn: float, bad: float) -> Steps:
+def warn_then_red(warn: float, bad: float) -> Thresholds:
     """Green, then orange, then red, as the value grows."""
-    return Steps(Colour.GOOD, ((warn, Colour.WARN), (bad, Colour.BAD)))
+    return Thresholds(Colour.GOOD, ((warn, Colour.WARN), (bad, Colour.BAD)))
 
 
-def red_then_warn(bad_below: float, warn_below: float) -> Steps:
+def red_then_warn(bad_below: float, warn_below: float) -> Thresholds:
     """Red, then orange, then green, as the value grows: for remaining time."""
-    return Steps(Colour.BAD, ((bad_below, Colour.WARN), (warn_below, Colour.GOOD)))
+    return Thresholds(Colour.BAD, ((bad_below, Colour.WARN), (warn_below, Colour.GOOD)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import click
 from dashboards.generator import variables
 from dashboards.generator.colours import NEUTRAL
 from dashboards.generator.grafana import generate
-from dashboards.generator.page import Lines, Page, Panel, Query, Row, Table
+from dashboards.generator.page import Page, Panel, Query, Row, Table, TimeSeries
 from dashboards.generator.promql import highest, top
 from dashboards.generator.selectors import ACCOUNT, gauge, rate
 from exporter.collectors.collector import Collector
@@ -73,7 +73,7 @@ def _panel(info: FamilyInfo, collector: Collector) -> Panel:
         title, units = f"{title}, a second", _RATES
     else:
         units = _UNITS
-    view = Lines(unit=units.get(info.unit, "short"), least=None, steps=NEUTRAL)
+    view = TimeSeries(unit=units.get(info.unit, "short"), least=None, steps=NEUTRAL)
     return Panel(title, info.help, _ACT, view, (Query(top(highest(expr, *info.labels)), legend, step),), _HALF)
 
 

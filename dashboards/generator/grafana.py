@@ -7,7 +7,7 @@ import json
 import zlib
 
 from dashboards.generator import links, visuals
-from dashboards.generator.page import Marks, Page, Panel, Row, Variable
+from dashboards.generator.page import Annotation, Page, Panel, Row, Variable
 from dashboards.generator.visuals import JSON, SOURCE
 
 GRID = 24
@@ -54,7 +54,7 @@ def build(page: Page) -> JSON:
         "schemaVersion": 42,
         "links": [menu],
         "templating": {"list": _variables(page)},
-        "annotations": {"list": [_marks(marks) for marks in page.marks]},
+        "annotations": {"list": [_annotation(one) for one in page.annotations]},
         "panels": _panels(page),
     }
 
@@ -121,18 +121,18 @@ def _variable(variable: Variable) -> JSON:
     )
 
 
-def _marks(marks: Marks) -> JSON:
+def _annotation(declared: Annotation) -> JSON:
     return {
-        "name": marks.name,
+        "name": declared.name,
         "datasource": SOURCE,
         "enable": True,
         "hide": False,
         "builtIn": 0,
-        "iconColor": marks.colour,
+        "iconColor": declared.colour,
         "placement": _IN_CONTROLS,
-        "titleFormat": marks.title,
-        "textFormat": marks.text,
-        "target": visuals.query(marks.query.expr, marks.query.step, "Anno", instant=False),
+        "titleFormat": declared.title,
+        "textFormat": declared.text,
+        "target": visuals.query(declared.query.expr, declared.query.step, "Anno", instant=False),
     }
 
 

@@ -26,7 +26,7 @@ class Kind(StrEnum):
 
     PANEL = "panel"
     VARIABLE = "variable"
-    MARKS = "marks"
+    ANNOTATION = "annotation"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Use:
     Attributes:
         page: the uid of the dashboard.
         kind: the kind of use.
-        place: the panel's title, or the name of the variable or of the marks.
+        place: the panel's title, or the name of the variable or of the annotation.
         expr: the expression, with Grafana's variables in it.
         step: the least distance of two points.
         instant: whether only the newest value is requested.
@@ -53,15 +53,15 @@ class Use:
 
 
 def queries(pages: tuple[Page, ...] = PAGES) -> tuple[Use, ...]:
-    """List every query of every panel, variable and mark, in reading order."""
+    """List every query of every panel, variable and annotation, in reading order."""
     return tuple(use for page in pages for use in _of_page(page))
 
 
 def _of_page(page: Page) -> Iterator[Use]:
     for variable in page.variables:
         yield Use(page.uid, Kind.VARIABLE, variable.name, variable.expr, "1m", instant=True, quiet="")
-    for mark in page.marks:
-        yield _use(page, Kind.MARKS, mark.name, mark.query, instant=False)
+    for one in page.annotations:
+        yield _use(page, Kind.ANNOTATION, one.name, one.query, instant=False)
     for panel in page.panels:
         for query in panel.queries:
             yield _use(page, Kind.PANEL, panel.title, query, instant=panel.instant)

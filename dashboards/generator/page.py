@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from dashboards.generator import intervals
-from dashboards.generator.colours import NEUTRAL, Colour, Steps, Word
+from dashboards.generator.colours import NEUTRAL, Colour, Thresholds, Word
 
 # DNS queries a second, with Grafana's own prefixes for thousands and millions.
 QUERIES = "si:queries/s"
@@ -44,7 +44,7 @@ class View:
 
     unit: str = "short"
     decimals: int | None = None
-    steps: Steps | None = None
+    steps: Thresholds | None = None
     words: tuple[Word, ...] = ()
     none: str = ""
     height: int = 8
@@ -52,7 +52,7 @@ class View:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lines(View):
+class TimeSeries(View):
     """A graph of values over time.
 
     Attributes:
@@ -75,7 +75,7 @@ class Lines(View):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Numbers(View):
+class Stat(View):
     """The newest values in large figures.
 
     Attributes:
@@ -84,19 +84,19 @@ class Numbers(View):
             known: when the exporter is silent, or when these collectors had no good poll.
     """
 
-    steps: Steps | None = NEUTRAL
+    steps: Thresholds | None = NEUTRAL
     height: int = 4
     trend: bool = False
     of: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bars(View):
+class BarGauge(View):
     """The newest values of several series as bars."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Timeline(View):
+class StateTimeline(View):
     """States over time, with a row for each series."""
 
 
@@ -118,7 +118,7 @@ class Column:
     label: str = ""
     unit: str = "short"
     decimals: int | None = None
-    steps: Steps | None = None
+    steps: Thresholds | None = None
     words: tuple[Word, ...] = ()
     width: int | None = None
     link: str = ""
@@ -164,7 +164,7 @@ class Panel:
     @property
     def instant(self) -> bool:
         """Whether only the newest values are requested."""
-        return isinstance(self.view, Table | Bars) or (isinstance(self.view, Numbers) and not self.view.trend)
+        return isinstance(self.view, Table | BarGauge) or (isinstance(self.view, Stat) and not self.view.trend)
 
     @property
     def description(self) -> str:
@@ -203,8 +203,8 @@ class Variable:
 
 
 @dataclass(frozen=True, slots=True)
-class Marks:
-    """Annotations: events that every graph of a page marks."""
+class Annotation:
+    """Events that every graph of a page marks."""
 
     name: str
     query: Query
@@ -225,7 +225,7 @@ class Page:
     since: str = "now-24h"
     ranked: bool = False
     alerts: bool = False
-    marks: tuple[Marks, ...] = field(default=())
+    annotations: tuple[Annotation, ...] = field(default=())
 
     @property
     def panels(self) -> tuple[Panel, ...]:

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, replace
 
-from dashboards.generator.colours import Steps, red_from
-from dashboards.generator.page import Column, Numbers, Panel, Query, Row, Table, View
+from dashboards.generator.colours import Thresholds, red_from
+from dashboards.generator.page import Column, Panel, Query, Row, Stat, Table, View
 from dashboards.generator.queries import figures
 
 _RED_FROM_ONE = red_from(1)
@@ -16,13 +16,13 @@ _LATELY = "2h"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tile(Numbers):
+class Tile(Stat):
     """A figure that is green only while it is known.
 
     `none` is what it says where the configuration has nothing of its kind.
     """
 
-    steps: Steps | None = _RED_FROM_ONE
+    steps: Thresholds | None = _RED_FROM_ONE
     none: str = "none polled"
     height: int = 3
     trend: bool = True
@@ -39,11 +39,11 @@ def panel(title: str, shows: str, act: str, view: View, *content: Query | Column
     )
     if isinstance(view, Table):
         view = replace(view, columns=columns)
-    if isinstance(view, Numbers) and view.of is not None:
+    if isinstance(view, Stat) and view.of is not None:
         (query,) = queries
         reasons = (figures.SILENT, figures.old(*view.of)) if view.of else (figures.SILENT,)
         queries = (replace(query, expr=figures.known(query.expr, *reasons)),)
-    if isinstance(view, Tile) or (isinstance(view, Numbers) and view.of is not None):
+    if isinstance(view, Tile) or (isinstance(view, Stat) and view.of is not None):
         view = replace(view, words=(*view.words, *figures.WORDS))
     if isinstance(view, Tile):
         act += _UNKNOWN

@@ -2,8 +2,8 @@
 
 from string import ascii_uppercase
 
-from dashboards.generator.colours import Colour, Steps, Word
-from dashboards.generator.page import Bars, Column, Lines, Numbers, Panel, Table, Timeline
+from dashboards.generator.colours import Colour, Thresholds, Word
+from dashboards.generator.page import BarGauge, Column, Panel, Stat, StateTimeline, Table, TimeSeries
 
 JSON = dict[str, object]
 
@@ -21,13 +21,13 @@ _NO_LEGEND: JSON = {"calcs": [], "displayMode": "list", "placement": "bottom", "
 def panel(declared: Panel) -> JSON:
     """Build a panel without its position on the page."""
     match declared.view:
-        case Lines():
+        case TimeSeries():
             built = _lines(declared, declared.view)
-        case Numbers():
+        case Stat():
             built = _numbers(declared, declared.view)
-        case Bars():
+        case BarGauge():
             built = _bars(declared)
-        case Timeline():
+        case StateTimeline():
             built = _timeline(declared)
         case Table():
             built = _table(declared, declared.view)
@@ -45,7 +45,7 @@ def panel(declared: Panel) -> JSON:
 
 
 def query(expr: str, step: str, letter: str, *, instant: bool) -> JSON:
-    """Build a query of a panel or of marks."""
+    """Build a query of a panel or of an annotation."""
     return {
         "datasource": SOURCE,
         "editorMode": "code",
@@ -66,7 +66,7 @@ def _targets(declared: Panel) -> list[JSON]:
     ]
 
 
-def _lines(declared: Panel, view: Lines) -> JSON:
+def _lines(declared: Panel, view: TimeSeries) -> JSON:
     # Lines that a ranking chose are listed by their newest values.
     wide = declared.width >= _WIDE
     ranked = wide and _is_ranked(declared)
@@ -106,7 +106,7 @@ def _lines(declared: Panel, view: Lines) -> JSON:
     }
 
 
-def _numbers(declared: Panel, view: Numbers) -> JSON:
+def _numbers(declared: Panel, view: Stat) -> JSON:
     # By default Grafana fills the panel with the figure; several figures share one panel.
     large = not _is_ranked(declared) and view.height > _LOW
     return {
@@ -240,7 +240,7 @@ def _fields(declared: Panel, colour: str, overrides: list[JSON] | None = None, *
     return {
         "defaults": {
             "unit": view.unit,
-            "thresholds": _thresholds(view.steps or Steps(Colour.QUIET)),
+            "thresholds": _thresholds(view.steps or Thresholds(Colour.QUIET)),
             "color": {"mode": colour},
             **_given(
                 decimals=view.decimals,
@@ -269,7 +269,7 @@ def _fixed(colour: Colour) -> JSON:
     return {"mode": "fixed", "fixedColor": colour.value}
 
 
-def _thresholds(steps: Steps) -> JSON:
+def _thresholds(steps: Thresholds) -> JSON:
     every = ((None, steps.base), *steps.steps)
     return {"mode": "absolute", "steps": [{"value": value, "color": colour.value} for value, colour in every]}
 

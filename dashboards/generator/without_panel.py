@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from dashboards.generator import intervals
 from dashboards.generator.colours import NEUTRAL
-from dashboards.generator.page import Lines, Page, Panel, Query, Row
+from dashboards.generator.page import Page, Panel, Query, Row, TimeSeries
 from dashboards.generator.promql import among, highest, top
 from dashboards.generator.selectors import AT_END, gauge, rate
 from exporter.collectors.catalogue import CATALOGUE
@@ -57,7 +57,7 @@ def _panels(page: Page, missing: Sequence[tuple[Collector, FamilyInfo]]) -> Iter
     for place, (collector, info) in enumerate(missing):
         beside = min(_COLUMNS, len(missing) - place // _COLUMNS * _COLUMNS)
         unit = "short" if info.kind is Kind.COUNTER else UNITS.get(info.unit, "short")
-        view = Lines(unit=unit, least=None, steps=NEUTRAL)
+        view = TimeSeries(unit=unit, least=None, steps=NEUTRAL)
         yield Panel(info.name, info.help, _ACT, view, (_query(page, collector, info),), _GRID // beside)
 
 

@@ -15,7 +15,7 @@ from dashboards.generator.__main__ import main
 from dashboards.generator.colours import Colour
 from dashboards.generator.grafana import GRID, generate
 from dashboards.generator.inventory import PAGES
-from dashboards.generator.page import Numbers, Page, Panel, Table
+from dashboards.generator.page import Page, Panel, Stat, Table
 from dashboards.generator.queries import figures, subject
 from tests.rules.rule_files import RULES, load_alerts
 
@@ -160,7 +160,7 @@ def test_links_of_rows_lead_to_choices_that_exist(page: Page) -> None:
 
 @every_panel
 def test_no_tile_is_green_while_its_figure_is_not_known(panel: Panel) -> None:
-    if isinstance(panel.view, Numbers) and Colour.GOOD in panel.colours:
+    if isinstance(panel.view, Stat) and Colour.GOOD in panel.colours:
         assert set(figures.WORDS) <= set(panel.view.words)
         assert all("absent(edge_exporter_shard_info" in query.expr for query in panel.queries)
 

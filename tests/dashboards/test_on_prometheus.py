@@ -49,7 +49,7 @@ class Month:
 
 
 def uses_of(page: str, place: str, kind: Kind = Kind.PANEL) -> list[Use]:
-    """Return the queries of a panel, or of a page's marks."""
+    """Return the queries of a panel, or of a page's annotation."""
     return [use for use in USES if (use.page, use.kind, use.place) == (page, kind, place)]
 
 

@@ -110,8 +110,8 @@ def laid_out(month: Month, page: Page) -> dict[str, Any]:
             entry |= {"answers": found, "range": [1000 * (until - span), 1000 * until]}
     marks = [
         {"when": one["values"][0][0], "colour": mark.colour}
-        for mark in page.marks
-        for use in uses_of(page.uid, mark.name, Kind.MARKS)
+        for mark in page.annotations
+        for use in uses_of(page.uid, mark.name, Kind.ANNOTATION)
         for one in asked(month, use, shown(page.since))[1]
     ]
     cell = {"width": (WIDTH - 8) / 24, "height": CELL_HEIGHT}

@@ -2,7 +2,7 @@
 
 from dashboards.generator import annotations, columns, links, variables
 from dashboards.generator.colours import UP_OR_DOWN, Colour, Word, red_from, warn_then_red
-from dashboards.generator.page import Column, Lines, Numbers, Page, Query, Table, Timeline
+from dashboards.generator.page import Column, Page, Query, Stat, StateTimeline, Table, TimeSeries
 from dashboards.generator.panels import panel, row
 from dashboards.generator.promql import TOP, among, bottom, highest, lowest, top, total
 from dashboards.generator.selectors import ACCOUNT, AT_END, DATABASE, JOB, gauge
@@ -32,21 +32,21 @@ _DATABASES = row(
         "Databases that did not answer their last poll.",
         "Regenerating tokens invalidates all old ones: first check whether the token was replaced, then"
         " whether the database still exists.",
-        Numbers(of=("database",), steps=red_from(1), none="No databases", height=8),
+        Stat(of=("database",), steps=red_from(1), none="No databases", height=8),
         Query(total(f"{_UP} == bool 0"), "databases"),
     ),
     panel(
         "Databases answering",
         "When each database answered, and when not.",
         "All at once: the network, or tokens that were regenerated. One alone: that database, or its token.",
-        Timeline(words=UP_OR_DOWN),
+        StateTimeline(words=UP_OR_DOWN),
         Query(lowest(_UP, "database"), "{{database}}"),
     ),
     panel(
         "Query duration",
         "How long the slowest queries took, from the request to the last row.",
         "One query that slows down: its table has grown. All of them: the database, or the way to it.",
-        Lines(unit="s"),
+        TimeSeries(unit="s"),
         Query(among(highest(_DURATION, "database", "query"), _SLOWEST, "database", "query"), "{{database}}: {{query}}"),
     ),
     panel(
@@ -68,7 +68,7 @@ _DATABASES = row(
         "Your own measures",
         "What the configuration's queries measure, the largest; each is the gauge edge_database_NAME.",
         "Only you know what the values mean: write alerts on the gauge itself.",
-        Lines(none="No query has returned a row.", least=None),
+        TimeSeries(none="No query has returned a row.", least=None),
         Query(top(_OWN)),
     ),
     panel(
@@ -99,21 +99,21 @@ _CONTAINERS = row(
         "Tags by image",
         "How many tags each image of the configuration has.",
         "A step down is a clean-up: check that no deployment pulls a removed tag.",
-        Lines(none="No image is configured."),
+        TimeSeries(none="No image is configured."),
         Query(top(highest(gauge("edge_container_image_tags", ACCOUNT), *_IMAGE), TOP), "{{image_namespace}}/{{image}}"),
     ),
     panel(
         "Search results",
         "How many results each search of the configuration has.",
         "A step means that resources with that name were added or removed.",
-        Lines(none="No search is configured."),
+        TimeSeries(none="No search is configured."),
         Query(top(highest(gauge("edge_search_results", ACCOUNT), "account", "query"), TOP), "{{query}} ({{account}})"),
     ),
     panel(
         "Resources over time",
         "What the accounts hold, by type, as discovery's search counts it.",
         "A step down without a change of yours: something was deleted.",
-        Lines(),
+        TimeSeries(),
         Query(total(gauge("edge_resources", ACCOUNT), "resource_type"), "{{resource_type}}"),
     ),
 )
@@ -125,5 +125,5 @@ PAGE = Page(
     variables=(variables.JOB, variables.ACCOUNTS, variables.DATABASES),
     rows=(_DATABASES, _CONTAINERS),
     ranked=True,
-    marks=annotations.ON_EVERY_PAGE,
+    annotations=annotations.ON_EVERY_PAGE,
 )

@@ -1,9 +1,9 @@
 """DNS: queries of zones, and scans of their records."""
 
 from dashboards.generator import annotations, columns, links, variables
-from dashboards.generator.colours import PLAIN, Colour, Steps, red_from
+from dashboards.generator.colours import PLAIN, Colour, Thresholds, red_from
 from dashboards.generator.intervals import DAY, HISTORY
-from dashboards.generator.page import QUERIES, Bars, Column, Lines, Numbers, Page, Query, Table
+from dashboards.generator.page import QUERIES, BarGauge, Column, Page, Query, Stat, Table, TimeSeries
 from dashboards.generator.pages.dns_scans import SCANS, SCANS_FAILED, TABLE_ROWS, ZONES
 from dashboards.generator.panels import panel, row
 from dashboards.generator.promql import top, total
@@ -48,7 +48,7 @@ RECORD_TYPES = Query(top(total(ZONES.gauge("edge_dns_window_record_queries"), "r
 _DISTANCE = top(f"clamp_max(exp(abs(ln({_AGAINST_USUAL}))), 1000)")
 
 # A day is out of line when it runs at less than half or more than double of the usual.
-OUT_OF_LINE = Steps(Colour.BAD, ((0.5, Colour.WARN), (0.7, Colour.GOOD), (1.5, Colour.WARN), (2.0, Colour.BAD)))
+OUT_OF_LINE = Thresholds(Colour.BAD, ((0.5, Colour.WARN), (0.7, Colour.GOOD), (1.5, Colour.WARN), (2.0, Colour.BAD)))
 
 _NOW = row(
     "Now",
@@ -57,21 +57,21 @@ _NOW = row(
         "Queries a second",
         "DNS queries a second of the zones chosen, over the last four polls.",
         "Compare with the same time a day and a week before, below.",
-        Numbers(trend=True, unit=QUERIES),
+        Stat(trend=True, unit=QUERIES),
         RATE,
     ),
     panel(
         "Today so far",
         "Queries of the UTC day that has begun.",
         "Compare with the band of the last 30 days, below.",
-        Numbers(),
+        Stat(),
         TODAY,
     ),
     panel(
         "Last 30 days",
         "TotalQueriesServed of the platform's sliding window: it falls as old days leave.",
         "It changes slowly; a step is a zone that was added or removed.",
-        Numbers(),
+        Stat(),
         Query(total(_WINDOW), "30 days"),
     ),
     panel(
@@ -79,14 +79,14 @@ _NOW = row(
         "Zones whose newest day in the platform's chart is older than yesterday.",
         "The platform no longer updates the statistics of these zones, and their counters do not change."
         " Report it to the platform if it lasts for more than a day.",
-        Numbers(of=("dns_statistics",), steps=red_from(1)),
+        Stat(of=("dns_statistics",), steps=red_from(1)),
         Query(total(f"{age('edge_dns_day_start_timestamp_seconds', *ZONES.chosen)} > bool 2 * 86400"), "zones"),
     ),
     panel(
         "Scans failed",
         "Zones whose latest scan of records ended as Failed.",
         "The table of scans that need a look names them; start the scan again at the platform.",
-        Numbers(of=("dns_record_scans",), steps=red_from(1)),
+        Stat(of=("dns_record_scans",), steps=red_from(1)),
         SCANS_FAILED,
     ),
 )
@@ -101,7 +101,7 @@ _QUERIES = row(
         " platform's charts, where every hour is its day's mean.",
         "A drop of all zones at once is most often upstream: a registrar, an expired delegation, a resolver."
         " A rise of one record type is most often a faulty client.",
-        Lines(unit=QUERIES, dashed=("a day before", "a week before")),
+        TimeSeries(unit=QUERIES, dashed=("a day before", "a week before")),
         RATE,
         Query(
             total(ZONES.rate("edge_dns_queries_total", at=" offset 1d")),
@@ -123,7 +123,7 @@ _QUERIES = row(
         " without any it is the mean that the platform gives.",
         "Far below what is usual by this time: compare zones in the table below. Above the band: look for the"
         " zone that surges, and whether its answers are cached with a TTL that is too short.",
-        Lines(
+        TimeSeries(
             dashed=("usual by this time", "lowest of 30 days", "highest of 30 days", "mean of 30 days"),
             band=("lowest of 30 days", "highest of 30 days"),
         ),
@@ -138,7 +138,7 @@ _QUERIES = row(
         "Top zones",
         "Queries a second of the zones with the most queries today; how many is chosen at the top.",
         "Click a zone in the table next to it to see it alone.",
-        Lines(unit=QUERIES),
+        TimeSeries(unit=QUERIES),
         Query(ZONES.among(ZONES.total(ZONES.rate("edge_dns_queries_total")), _BUSIEST), "{{domain}} ({{zone_id}})"),
     ),
     panel(
@@ -161,14 +161,14 @@ _QUERIES = row(
         "The total of each closed UTC day of the last 30, whatever the time range; each bar is at the day's end.",
         "Days before the exporter's first are brought by `edge-exporter backfill`. A day that is missing later"
         " is one on which Prometheus did not run.",
-        Lines(since="30d", bars=True),
+        TimeSeries(since="30d", bars=True),
         Query(_closed_days("1d"), "queries", step=DAY),
     ),
     panel(
         "Record types, 30 days",
         "Queries of the platform's window by record type, the 15 most asked for.",
         "Much ANY, TXT or unassigned types (TYPE and a number) is most often a scan or an amplification attempt.",
-        Bars(steps=PLAIN),
+        BarGauge(steps=PLAIN),
         RECORD_TYPES,
     ),
     panel(
@@ -209,5 +209,5 @@ PAGE = Page(
     variables=(variables.JOB, variables.ACCOUNTS, variables.ZONES),
     rows=(_NOW, _QUERIES, SCANS),
     ranked=True,
-    marks=annotations.ON_EVERY_PAGE,
+    annotations=annotations.ON_EVERY_PAGE,
 )

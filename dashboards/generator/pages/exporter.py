@@ -5,7 +5,7 @@ from dataclasses import replace
 from dashboards.generator import annotations, links, variables
 from dashboards.generator.colours import Colour, Word, red_below, red_from, warn_from, warn_then_red
 from dashboards.generator.columns import moment
-from dashboards.generator.page import Column, Lines, Marks, Numbers, Page, Query, Table
+from dashboards.generator.page import Annotation, Column, Page, Query, Stat, Table, TimeSeries
 from dashboards.generator.pages.exporter_api import BUDGET, HAPPENED
 from dashboards.generator.panels import panel, row
 from dashboards.generator.promql import among, count, highest, lowest, top, total
@@ -48,7 +48,7 @@ _NOW = row(
         "Exporters that Prometheus scraped within the day and cannot scrape now.",
         "Read the process's last log lines: a wrong configuration is named by its path and line; an exit"
         " without a message is most often the memory limit.",
-        Numbers(of=(), steps=red_from(1)),
+        Stat(of=(), steps=red_from(1)),
         # An exporter that is down has no build information now, but it had within the day.
         Query(total(f"({among(series('up', INSTANCE), _LATELY, 'job', 'instance')}) == bool 0"), "instances"),
     ),
@@ -57,7 +57,7 @@ _NOW = row(
         "Whether the last reload of every instance succeeded; after a refused one the former configuration"
         " stays in force.",
         "`edge-exporter check --config FILE` names each fault by its path and line.",
-        Numbers(of=(), steps=red_below(1), words=_RELOAD_WORDS),
+        Stat(of=(), steps=red_below(1), words=_RELOAD_WORDS),
         Query(lowest(series("edge_exporter_config_last_reload_successful", INSTANCE)), "reload"),
     ),
     panel(
@@ -65,14 +65,14 @@ _NOW = row(
         "Whether counters are written durably on every instance.",
         "A full or read-only disk under state.path is the usual cause. The exporter still serves metrics, and"
         " days in the platform's window are counted when the disk works again.",
-        Numbers(of=(), steps=red_below(1), words=_LEDGER_WORDS),
+        Stat(of=(), steps=red_below(1), words=_LEDGER_WORDS),
         Query(lowest(series("edge_exporter_ledger_up", INSTANCE)), "ledger"),
     ),
     panel(
         "Series",
         "Series that are served, over all instances.",
         "A step up is new targets, or a query of your own with a label of many values.",
-        Numbers(trend=True),
+        Stat(trend=True),
         Query(total(series("edge_exporter_series", INSTANCE)), "series"),
     ),
 )
@@ -85,7 +85,7 @@ _SCHEDULE = row(
         "The time since the last success of each collector's oldest target, in intervals of the collector.",
         "At 3 the target's series end. One collector: a failing target, named on the Overview page. All:"
         " the budget is too small, or the account does not answer.",
-        Lines(unit="none", decimals=1, steps=warn_then_red(2, 3)),
+        TimeSeries(unit="none", decimals=1, steps=warn_then_red(2, 3)),
         Query(f"{highest(_SINCE_SUCCESS, 'collector')} / on (collector) {_INTERVAL}", "{{collector}}"),
     ),
     panel(
@@ -104,7 +104,7 @@ _SCHEDULE = row(
         "Counts lowered by the platform",
         "Days whose count the platform lowered, by family; the counters do not fall.",
         "A few are normal. Many at once: the platform has lowered its counts, and the counters are above its charts.",
-        Lines(unit="ops", none="No count was lowered.", stack=True),
+        TimeSeries(unit="ops", none="No count was lowered.", stack=True),
         Query(
             _happened("edge_exporter_ledger_corrections_total", "family"),
             "{{family}}",
@@ -130,7 +130,7 @@ _COST = row(
         "How long Prometheus took to scrape each instance, and how long the last build of the answer took;"
         " scrapes do not wait for it.",
         "The exporter sends prepared bytes: if this is long, check the network and the CPU limit.",
-        Lines(unit="s", steps=warn_then_red(2, 8)),
+        TimeSeries(unit="s", steps=warn_then_red(2, 8)),
         Query(_of_exporters(series("scrape_duration_seconds", INSTANCE)), "{{instance}}: scrape"),
         Query(series("edge_exporter_render_duration_seconds", INSTANCE), "{{instance}}: build"),
     ),
@@ -177,7 +177,7 @@ _SHARDS = row(
         "Shards present",
         "How many different shards answer, by the number that there should be, and how many are held.",
         "Fewer than its name says: the targets of the missing shard are not polled. Start one exporter more.",
-        Numbers(height=8),
+        Stat(height=8),
         Query(count(count(series("edge_exporter_shard_info"), "shards", "shard"), "shards"), "of {{shards}}"),
         Query(count(f"{highest(series('edge_exporter_shard_held'), 'shard')} == 1"), "held"),
     ),
@@ -191,42 +191,42 @@ _PROCESS = row(
         "Memory",
         "Resident memory of each instance.",
         "It depends on the number of series. Growth without new series is a leak: report it with the version.",
-        Lines(unit="bytes"),
+        TimeSeries(unit="bytes"),
         Query(_of_exporters(series("process_resident_memory_bytes", INSTANCE)), "{{instance}}"),
     ),
     panel(
         "CPU",
         "CPU seconds a second of each instance.",
         "Near 1 the event loop is full: shard the exporter, or lengthen intervals.",
-        Lines(unit="s", steps=warn_then_red(0.7, 0.9), axis="per second"),
+        TimeSeries(unit="s", steps=warn_then_red(0.7, 0.9), axis="per second"),
         Query(_of_exporters(own_rate("process_cpu_seconds_total", INSTANCE)), "{{instance}}"),
     ),
     panel(
         "Open files",
         "Open files and sockets of each instance, as a share of its limit.",
         "Near 100 % new connections fail: raise LimitNOFILE, or lower max_in_flight.",
-        Lines(unit="percentunit", steps=warn_then_red(0.7, 0.9)),
+        TimeSeries(unit="percentunit", steps=warn_then_red(0.7, 0.9)),
         Query(_of_exporters(_FILES), "{{instance}}"),
     ),
     panel(
         "Loop lag",
         "The delay of the event loop of each instance, on average.",
         "If it stays above 0.1 s, answers and polls wait. Use shards, or give the exporter more CPU.",
-        Lines(unit="s", steps=warn_then_red(0.1, 0.5)),
+        TimeSeries(unit="s", steps=warn_then_red(0.1, 0.5)),
         Query(_MEAN_LAG, "{{instance}}"),
     ),
     panel(
         "Clock",
         "The platform's time less that of the exporter's machine, in the last answer of each account.",
         "Beyond a minute a clock is wrong: synchronise this machine's, unless others agree with it.",
-        Lines(unit="s", least=None),
+        TimeSeries(unit="s", least=None),
         Query(series("edge_exporter_clock_offset_seconds", ACCOUNT, INSTANCE), "{{instance}}: {{account}}"),
     ),
     panel(
         "Failed rounds",
         "Rounds of the exporter's own work that failed: its log names the first of each.",
         "Report the error of the log; the next round has tried again.",
-        Lines(unit="ops", none="No round failed."),
+        TimeSeries(unit="ops", none="No round failed."),
         Query(
             _happened("edge_exporter_task_failures_total", "task"), "{{task}}", quiet="the exporter's own work fails"
         ),
@@ -242,9 +242,9 @@ PAGE = Page(
     rows=(_NOW, BUDGET, _SCHEDULE, _COST, _PROCESS, _SHARDS),
     since="now-6h",
     ranked=True,
-    marks=(
+    annotations=(
         *annotations.ON_EVERY_PAGE,
-        Marks(
+        Annotation(
             name="Starts",
             query=Query(
                 _of_exporters(f"(time() - {series('process_start_time_seconds', INSTANCE)}) < 60"),

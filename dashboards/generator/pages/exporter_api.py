@@ -1,7 +1,7 @@
 """The Exporter page's row of calls to the platform."""
 
 from dashboards.generator.colours import red_from, warn_from
-from dashboards.generator.page import Column, Lines, Query, Table
+from dashboards.generator.page import Column, Query, Table, TimeSeries
 from dashboards.generator.panels import panel, row
 from dashboards.generator.promql import among, top, total
 from dashboards.generator.selectors import ACCOUNT, AT_END, INSTANCE, own_rate, series
@@ -47,7 +47,7 @@ BUDGET = row(
         " ask for, and what is made. The accounts that ask for most of their budget.",
         "Asked for above what is allowed: polls come late by as much. requests_per_second: raise it if the platform"
         " bears it. max_in_flight: the platform is slow; raise it, too. Or lengthen intervals, or narrow the targets.",
-        Lines(unit="reqps", dashed=(".+: asked for", ".+: (?:requests_per_second|max_in_flight)")),
+        TimeSeries(unit="reqps", dashed=(".+: asked for", ".+: (?:requests_per_second|max_in_flight)")),
         _of_tightest(_rate("edge_api_requests_total", "account"), "{{account}}: made"),
         _of_tightest(_value(_DEMAND), "{{account}}: asked for"),
         _of_tightest(f"bottomk by (account) (1, {_LIMITS})", "{{account}}: {{limit}}"),
@@ -57,7 +57,7 @@ BUDGET = row(
         "Seconds a second that calls waited for the budget or for the platform's Retry-After, by"
         " account; those that ask for most of their budget.",
         "Above 1 on average a call is always waiting: the budget is too small for what is asked.",
-        Lines(unit="s", axis="per second"),
+        TimeSeries(unit="s", axis="per second"),
         _of_tightest(_rate("edge_api_throttled_seconds_total", "account"), "{{account}}"),
     ),
     panel(
@@ -92,14 +92,14 @@ BUDGET = row(
         "Calls by status",
         "Calls a second by HTTP status.",
         "429 is the platform's own limit: lower the budget below it. 5xx is the platform's trouble.",
-        Lines(unit="reqps", stack=True),
+        TimeSeries(unit="reqps", stack=True),
         Query(_rate("edge_api_requests_total", "code"), "{{code}}"),
     ),
     panel(
         "Latency by share",
         "The time within which a half, 90 % and 99 % of the calls were answered.",
         "99 % near the timeout of the configuration: raise the timeout, or expect failures.",
-        Lines(unit="s"),
+        TimeSeries(unit="s"),
         Query(f"histogram_quantile(0.5, {_LATENCY})", "half of the calls"),
         Query(f"histogram_quantile(0.9, {_LATENCY})", "90 %"),
         Query(f"histogram_quantile(0.99, {_LATENCY})", "99 %"),

@@ -3,7 +3,7 @@
 from dashboards.generator import annotations, columns, links, variables
 from dashboards.generator.colours import ACTION_PAINT, UP_OR_DOWN, Colour, Word, red_from, warn_from, warn_then_red
 from dashboards.generator.intervals import OWN_METRICS
-from dashboards.generator.page import QUERIES, Column, Lines, Page, Query, Table
+from dashboards.generator.page import QUERIES, Column, Page, Query, Table, TimeSeries
 from dashboards.generator.pages.wrong import WRONG
 from dashboards.generator.panels import Tile, panel, row
 from dashboards.generator.promql import among_all, count, highest, lowest, milliseconds, top, total
@@ -204,7 +204,7 @@ _FAILURES = row(
         "Duration of a call",
         "The mean duration of a platform call, by account; the ten slowest.",
         "If it rises on all accounts, the platform or the network is slow. Near the timeout, polls fail.",
-        Lines(unit="s"),
+        TimeSeries(unit="s"),
         # By account, because a slow platform may affect only some accounts.
         Query(
             f"topk(10, {total(own_rate('edge_api_request_duration_seconds_sum', ACCOUNT), 'account')}"
@@ -217,7 +217,7 @@ _FAILURES = row(
         "Platform calls that failed, by reason, over all accounts chosen.",
         "The reason is the cause: `unauthorized`, `forbidden` and `credential` are the key, `rate_limited` the budget,"
         " `timeout`, `refused` and `name` the network, `not_json` and `wrong_shape` an answer that could not be read.",
-        Lines(unit="reqps", none="No call failed.", stack=True),
+        TimeSeries(unit="reqps", none="No call failed.", stack=True),
         Query(
             # These counters begin at 0 with the process; series of events that never happened are left out.
             f"{total(own_rate('edge_api_request_failures_total', ACCOUNT), 'reason')} > 0",
@@ -261,7 +261,7 @@ _GLANCE = row(
         "DNS queries a second of all zones in the hour before, by account, as the shipped rules record them: zones"
         " whose polls failed in that hour are left out.",
         "A line that falls to zero while others go on: open the DNS page for that account.",
-        Lines(unit=QUERIES, none=_NOT_RECORDED, stack=True),
+        TimeSeries(unit=QUERIES, none=_NOT_RECORDED, stack=True),
         Query(top(total(series("zone:edge_dns_queries:rate1h", ACCOUNT), "account"), 20), "{{account}}", step="5m"),
     ),
     panel(
@@ -269,7 +269,7 @@ _GLANCE = row(
         "Breaches of shield rate limits a minute in the 15 minutes before, by what was done about them, as the shipped"
         " rules record them: rate limits whose polls failed then are left out.",
         "A burst of blocked requests is an attack or a limit set too low: open the Shield page.",
-        Lines(unit="suffix: per min", none=_NOT_RECORDED, stack=True, painted=ACTION_PAINT),
+        TimeSeries(unit="suffix: per min", none=_NOT_RECORDED, stack=True, painted=ACTION_PAINT),
         Query(
             f"60 * {total(series('rate_limit_action:edge_shield_rate_limit_breaches:rate15m', ACCOUNT), 'action')}",
             "{{action}}",
@@ -281,7 +281,7 @@ _GLANCE = row(
         "Edge script requests a second in the two hours before, by account, as the shipped rules record them: scripts"
         " whose polls failed then are left out.",
         "A line that falls to zero: a release that broke, or a pull zone that was unlinked. Open Edge scripts.",
-        Lines(unit="reqps", none=_NOT_RECORDED, stack=True),
+        TimeSeries(unit="reqps", none=_NOT_RECORDED, stack=True),
         Query(
             top(total(series("script:edge_script_requests:rate2h", ACCOUNT), "account"), 20), "{{account}}", step="15m"
         ),
@@ -295,5 +295,5 @@ PAGE = Page(
     variables=(variables.JOB, variables.ACCOUNTS),
     rows=(_NOW, WRONG, _FAILURES, _MOVES, _GLANCE, _ACCOUNTS),
     alerts=True,
-    marks=annotations.ON_EVERY_PAGE,
+    annotations=annotations.ON_EVERY_PAGE,
 )

@@ -5,7 +5,7 @@ from dataclasses import replace
 from dashboards.generator import annotations, columns, links, variables
 from dashboards.generator.colours import YES_OR_NO, red_from, warn_then_red
 from dashboards.generator.intervals import step_of
-from dashboards.generator.page import Bars, Column, Lines, Marks, Numbers, Page, Query, Table
+from dashboards.generator.page import Annotation, BarGauge, Column, Page, Query, Stat, Table, TimeSeries
 from dashboards.generator.panels import panel, row
 from dashboards.generator.promql import lowest, top, total
 from dashboards.generator.selectors import ACCOUNT, AT_END, SCRIPT, series
@@ -45,7 +45,7 @@ _MONTH = row(
         "Cost, month to date",
         "What the scripts chosen have cost since the UTC month began.",
         "Read the projection next to it: the sum alone says little before the month ends.",
-        Numbers(unit="currencyUSD"),
+        Stat(unit="currencyUSD"),
         COST,
     ),
     panel(
@@ -53,7 +53,7 @@ _MONTH = row(
         "The month's cost so far, extrapolated linearly to the end of the UTC month. In a month's first hour"
         " nothing is extrapolated.",
         "In the first days a single busy hour counts for much: look again a day later before acting.",
-        Numbers(unit="currencyUSD"),
+        Stat(unit="currencyUSD"),
         PROJECTED,
     ),
     panel(
@@ -61,14 +61,14 @@ _MONTH = row(
         "Scripts whose projected cost exceeds their monthly_budget_dollars of the configuration.",
         "The bars below name them. Find what changed in requests, CPU a request or the release; then raise"
         " the budget or correct the script.",
-        Numbers(of=("scripts",), steps=red_from(1), none="No budgets"),
+        Stat(of=("scripts",), steps=red_from(1), none="No budgets"),
         Query(total(f"{_SCRIPTS.ratio(_PROJECTED, _SCRIPTS.each(_BUDGET))} > bool 1"), "scripts"),
     ),
     panel(
         "Budgets unmatched",
         "Budgets of the configuration whose name or id belongs to no script.",
         "Correct the name under monthly_budget_dollars: a budget without a script has no effect.",
-        Numbers(of=("scripts",), steps=red_from(1), none="No budgets"),
+        Stat(of=("scripts",), steps=red_from(1), none="No budgets"),
         # A budget is unmatched if no shard has a script for it.
         Query(
             total(lowest(series("edge_exporter_script_budget_unmatched", ACCOUNT), "account", "script")),
@@ -79,14 +79,14 @@ _MONTH = row(
         "Spending per hour",
         "Dollars per hour, over the last four polls.",
         "A step up at a release mark is that release.",
-        Numbers(trend=True, unit="currencyUSD"),
+        Stat(trend=True, unit="currencyUSD"),
         Query(f"3600 * {total(_COST_RATE)}", "dollars an hour"),
     ),
     panel(
         "Cost per 1M requests",
         "The month's cost of a million requests, over all scripts chosen.",
         "It rises with the CPU time of a request: look for the script whose CPU a request grew.",
-        Numbers(trend=True, unit="currencyUSD"),
+        Stat(trend=True, unit="currencyUSD"),
         Query(f"1e6 * sum({_COST}) / (sum({_REQUESTS}) > 0)", "a million requests"),
     ),
 )
@@ -98,7 +98,7 @@ _COSTS = row(
         "Month to date and projection",
         "The cost so far, its linear projection, and the sum of all budgets, where there are any.",
         "The projection should become flat during the month. A steady rise is growth; a step is a release or a surge.",
-        Lines(unit="currencyUSD", dashed=("projected", "all budgets")),
+        TimeSeries(unit="currencyUSD", dashed=("projected", "all budgets")),
         COST,
         PROJECTED,
         Query(total(_BUDGET), "all budgets", step=step_of(_COST)),
@@ -107,7 +107,7 @@ _COSTS = row(
         "Projected share of the budget",
         "Each script's projected cost as a share of its budget; the 20 nearest or over.",
         "Above 100 % the budget will not last: correct the script, or raise its monthly_budget_dollars.",
-        Bars(
+        BarGauge(
             unit="percentunit",
             decimals=0,
             steps=warn_then_red(0.8, 1),
@@ -119,14 +119,14 @@ _COSTS = row(
         "Spending by script",
         "Dollars per hour of the most expensive scripts of this month.",
         "Compare with requests and CPU below: cost without requests is CPU.",
-        Lines(unit="currencyUSD", stack=True, axis="per hour"),
+        TimeSeries(unit="currencyUSD", stack=True, axis="per hour"),
         Query(_SCRIPTS.among(f"3600 * {_SCRIPTS.total(_COST_RATE)}", _DEAREST), _LEGEND),
     ),
     panel(
         "Cost of a million requests by script",
         "What a million requests cost at the present rate, for the most expensive scripts of this month.",
         "A step at a release mark: the release made each request more expensive.",
-        Lines(unit="currencyUSD", axis="per million requests"),
+        TimeSeries(unit="currencyUSD", axis="per million requests"),
         Query(
             _SCRIPTS.among(f"1e6 * {_SCRIPTS.total(_COST_RATE)} / ({_SCRIPTS.total(_REQUEST_RATE)} > 0)", _DEAREST),
             _LEGEND,
@@ -142,21 +142,21 @@ _WORK = row(
         "Requests a second of the scripts with the most this month.",
         "A line that falls to zero: a release that broke, or a pull zone that was unlinked. A surge of one"
         " script: look at who calls it.",
-        Lines(unit="reqps", stack=True),
+        TimeSeries(unit="reqps", stack=True),
         Query(_SCRIPTS.among(_SCRIPTS.total(_REQUEST_RATE), _BUSIEST), _LEGEND),
     ),
     panel(
         "CPU by script",
         "CPU seconds a second of the scripts with the most this month.",
         "CPU that grows faster than requests is work that a release added.",
-        Lines(unit="s", stack=True, axis="per second"),
+        TimeSeries(unit="s", stack=True, axis="per second"),
         Query(_SCRIPTS.among(_SCRIPTS.total(_CPU_RATE), _HUNGRIEST), _LEGEND),
     ),
     panel(
         "CPU of a request",
         "CPU seconds by request at the present rate, for the scripts with the most CPU this month.",
         "A step at a release mark: profile that release, or roll it back.",
-        Lines(unit="s", axis="per request"),
+        TimeSeries(unit="s", axis="per request"),
         Query(
             _SCRIPTS.among(f"{_SCRIPTS.total(_CPU_RATE)} / ({_SCRIPTS.total(_REQUEST_RATE)} > 0)", _HUNGRIEST), _LEGEND
         ),
@@ -223,9 +223,9 @@ PAGE = Page(
     rows=(_MONTH, _COSTS, _WORK, _RELEASES),
     since="now-2d",
     ranked=True,
-    marks=(
+    annotations=(
         *annotations.ON_EVERY_PAGE,
-        Marks(
+        Annotation(
             name="Releases",
             query=Query(
                 f"{_SCRIPTS.highest(_INFO, 'release_id')}"

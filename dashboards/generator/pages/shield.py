@@ -5,7 +5,7 @@ from dataclasses import replace
 from dashboards.generator import annotations, columns, links, variables
 from dashboards.generator.colours import ACTION_PAINT, MODE_WORDS, ON_OR_OFF, Colour, Word, red_then_warn, warn_from
 from dashboards.generator.intervals import step_of
-from dashboards.generator.page import Column, Lines, Marks, Numbers, Page, Query, Table
+from dashboards.generator.page import Annotation, Column, Page, Query, Stat, Table, TimeSeries
 from dashboards.generator.pages.shield_rules import (
     GUARDIANS,
     INFO,
@@ -79,7 +79,7 @@ _NOW = row(
         "Breaches a minute",
         "Breaches of rate limits a minute, over the last four polls.",
         "The graph next to it shows the actions, and the one below shows the rate limits.",
-        Numbers(trend=True, unit="suffix: per min", height=3),
+        Stat(trend=True, unit="suffix: per min", height=3),
         # Breaches are rare, so rates are for a minute.
         Query(f"60 * {total(_BREACH_RATE)}", "breaches a minute"),
     ),
@@ -88,7 +88,7 @@ _NOW = row(
         "Requests that rate limits blocked since the UTC day began; and breaches of which the platform does"
         " not say what was done, where there are any.",
         "Read it against the usual day in the table of rate limits.",
-        Numbers(height=3),
+        Stat(height=3),
         Query(
             total(ZONES.gauge("edge_shield_rate_limit_day_breaches", 'action="blocked"'), "action")
             + " or "
@@ -116,14 +116,14 @@ _NOW = row(
         "Learning mode",
         "Shield zones in learning mode: they log what they would block.",
         "Fine for the days of a roll-out; the table of learning zones shows when each ends.",
-        Numbers(of=("shield_zones",), height=3, steps=warn_from(1)),
+        Stat(of=("shield_zones",), height=3, steps=warn_from(1)),
         Query(total(_LEARNING), "zones"),
     ),
     panel(
         "Shield zones",
         "Shield zones that the accounts hold, by the platform's own count.",
         "More than the table of zones shows: the others are not read, or filtered by the configuration.",
-        Numbers(height=3),
+        Stat(height=3),
         Query(total(highest(gauge("edge_shield_zones", ACCOUNT), "account")), "zones"),
     ),
 )
@@ -169,14 +169,14 @@ _BREACHES = row(
         "Breaches a minute by what was done: logged, challenged or blocked.",
         "A short peak of blocked requests is an attack that was stopped. If breaches are logged for a long time, the"
         " limit only logs: consider challenging.",
-        Lines(unit="suffix: per min", stack=True, painted=ACTION_PAINT),
+        TimeSeries(unit="suffix: per min", stack=True, painted=ACTION_PAINT),
         Query(f"60 * {total(_BREACH_RATE, 'action')}", "{{action}}"),
     ),
     panel(
         "Breaches by rate limit",
         "Breaches a minute of the rate limits with the most in 28 days.",
         "One limit: many requests to its path. All limits: many requests to the whole zone.",
-        Lines(unit="suffix: per min"),
+        TimeSeries(unit="suffix: per min"),
         Query(
             with_pull_zone(LIMITS.among(f"60 * {LIMITS.total(_BREACH_RATE)}", _MOST_BREACHED)),
             "{{rate_limit}} ({{pull_zone}} {{shield_zone_id}})",
@@ -249,9 +249,9 @@ PAGE = Page(
     variables=(variables.JOB, variables.ACCOUNTS, variables.SHIELD_ZONES),
     rows=(_NOW, _BREACHES, _ZONES, RULES, GUARDIANS),
     ranked=True,
-    marks=(
+    annotations=(
         *annotations.ON_EVERY_PAGE,
-        Marks(
+        Annotation(
             name="Access lists",
             query=Query(
                 f"{LISTS.highest(LISTS.gauge('edge_shield_access_list_info'), 'checksum')}"

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from dashboards.generator import annotations, columns, links, variables
 from dashboards.generator.colours import UP_OR_DOWN
-from dashboards.generator.page import QUERIES, Column, Lines, Numbers, Page, Panel, Query, Table, Timeline
+from dashboards.generator.page import QUERIES, Column, Page, Panel, Query, Stat, StateTimeline, Table, TimeSeries
 from dashboards.generator.pages import dns
 from dashboards.generator.pages.dns import OUT_OF_LINE, RATE, RECORD_TYPES, TODAY, USUAL_BY_NOW
 from dashboards.generator.pages.dns_scans import (
@@ -34,7 +34,7 @@ _NOW = row(
         "Queries a second",
         "DNS queries a second of the zone, over the last four polls.",
         "Compare with the same time a day and a week before, below.",
-        Numbers(trend=True, unit=QUERIES, height=3),
+        Stat(trend=True, unit=QUERIES, height=3),
         RATE,
     ),
     panel(
@@ -50,7 +50,7 @@ _NOW = row(
         "Today so far",
         "Queries of the UTC day that has begun, and what was there by this time on the days before.",
         "Compare with the band of the last 30 days, below.",
-        Numbers(height=3),
+        Stat(height=3),
         TODAY,
         USUAL_BY_NOW,
     ),
@@ -114,14 +114,14 @@ _RECORDS = row(
         "Whether the last poll of each collector of the zone went well.",
         "One collector: a permission, or that part of the platform. Both: the zone was deleted, or the account"
         " does not answer.",
-        Timeline(height=8, words=UP_OR_DOWN),
+        StateTimeline(height=8, words=UP_OR_DOWN),
         Query(bottom(lowest(_UP, "collector"), 8), "{{collector}}"),
     ),
     panel(
         "Records by type",
         "Records that the latest scan found, by type.",
         "After an unexpected step, compare the zone with its source.",
-        Lines(),
+        TimeSeries(),
         Query(total(ZONES.gauge("edge_dns_record_scan_records"), "record_type"), "{{record_type}}"),
     ),
 )
@@ -132,6 +132,6 @@ PAGE = Page(
     about="One DNS zone: its queries against its own past, record types, routing, scans and polls. Choose it above.",
     variables=(variables.JOB, variables.ACCOUNTS, replace(variables.ZONES, single=True)),
     rows=(_NOW, _QUERIES, _RECORDS),
-    marks=annotations.ON_EVERY_PAGE,
+    annotations=annotations.ON_EVERY_PAGE,
     ranked=True,
 )
