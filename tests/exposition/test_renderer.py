@@ -142,6 +142,8 @@ async def test_its_own_metrics_say_how_long_it_took_and_how_many_series_there_ar
         setup.clock.step = 0.0
         await setup.renderer.render()
         assert setup.value("edge_exporter_render_duration_seconds") == 3.0
+        await setup.renderer.render()
+        assert setup.value("edge_exporter_render_duration_seconds") == 0.0
         assert setup.value("edge_exporter_series") == 1 + 2
         assert 'edge_exporter_series_dropped{family="edge_poll_0"} 3.0\n' in setup.text()
         setup.store.remove(target)

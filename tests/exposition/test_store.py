@@ -65,6 +65,8 @@ class StoreSetup:
         ("fail ok", 5.0, True),
         ("ok take fail", None, False),
         ("ok fail-with-zero", 0.0, True),
+        ("ok take gone", None, True),
+        ("ok take remove", None, True),
         ("ok take remove ok", 5.0, True),
     ],
 )
@@ -102,3 +104,14 @@ def test_series_expire_after_their_lifetime(steps: str, expired: list[list[str]]
 def test_a_failure_lasts_from_its_first_poll_until_one_succeeds(steps: str, since: float) -> None:
     ((_, status),) = StoreSetup().run(steps).store.statuses()
     assert status.since == since
+
+
+def test_statuses_have_the_order_of_account_kind_and_number_also_while_targets_go() -> None:
+    store = StoreSetup().store
+    for key in ("b dns_zone 1", "a script 2", "a dns_zone 10", "a dns_zone 9"):
+        account, kind, number = key.split()
+        store.publish("dns_statistics", Outcome(Target(account, kind, number)), 900.0, duration=0.1)
+    ordered = ["a dns_zone/9", "a dns_zone/10", "a script/2", "b dns_zone/1"]
+    for left in (ordered, ordered[1:]):
+        assert [f"{key.target.account} {key.target.label}" for key, _ in store.statuses()] == left
+        store.remove(Target("a", "dns_zone", "9"))

@@ -2,6 +2,9 @@
 
 import asyncio
 import json
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -18,8 +21,8 @@ from exporter.sandbox.keys import API_KEY, DATABASE_TOKEN_FULL
 from exporter.sandbox.world import World
 from exporter.sandbox.world_clock import WorldClock
 from exporter.targets.target import PollKey, Target
+from tests.endpoints.platform import Query, good, platform
 from tests.exporter_parts import START, ExporterParts, exporter_parts, only, poll_now
-from tests.polling.platform import Platform, running
 from tests.turned_clock import TurnedClock
 from tests.waiting import END_SECONDS, PATIENCE, until
 
@@ -35,21 +38,50 @@ def was_up(parts: ExporterParts, collector: str, target: Target) -> bool | None:
     return status.up if status is not None and status.polled else None
 
 
+class Zones:
+    """The zones of a platform that is not the sandbox, and its answers."""
+
+    def __init__(self, numbers: range) -> None:
+        self.numbers = numbers
+
+    def answer(self, path: str, query: Query) -> tuple[int, bytes]:
+        """Return a page of the search, or the same statistics of each zone."""
+        if path != "/search":
+            return good({"TotalQueriesServed": 7, "QueriesServedChart": {}, "QueriesByTypeChart": {"1": 7}})
+        page = self.numbers[int(query["from"][0]) :][:1000]
+        found = [{"Type": "dns", "Id": number, "Name": f"zone-{number}.example"} for number in page]
+        return good({"Total": len(self.numbers), "SearchResults": found})
+
+
+@asynccontextmanager
+async def polling(
+    zones: Zones, account: Mapping[str, object], collectors: Mapping[str, object]
+) -> AsyncIterator[tuple[Counter[str], ExporterParts]]:
+    """Run the parts of an exporter that polls zones, without waiting for the first round; yield its requests, too."""
+    async with platform(zones.answer) as place:
+        # The fault is one of the sandbox, which is not asked.
+        stall = {"kind": "stall"}
+        async with exporter_parts(account=account, collectors=collectors, url=place.url, fault=stall) as parts:
+            yield place.asked, parts
+
+
+def statistics(asked: Counter[str]) -> int:
+    """Return the number of requests for a zone's statistics."""
+    return sum(times for path, times in asked.items() if path.endswith("/statistics"))
+
+
 def world(zones: int = 3) -> World:
     """A small world whose time stands still."""
     return World(seed=1, clock=WorldClock(START, speed=0), dns_zones=zones)
 
 
 async def test_in_the_first_round_few_targets_do_not_wait_behind_the_many_of_another_collector() -> None:
-    zones = Platform(zones=range(1, 251))
-    with running(zones) as platform:
-        few = {"shield_zones": {"ids": [1, 2, 3]}, "budget": {"requests_per_second": 50, "max_in_flight": 8}}
-        dns = ("discovery", "dns_statistics", "dns_record_scans")
-        only_these = only(*dns, "shield_bot_detection")
-        async with exporter_parts(account=few, collectors=only_these, url=platform.url, fault={"kind": "stall"}) as it:
-            for _ in range(15):
-                await it.turn(1)
-            polled = [path for path in platform.seen if path.startswith(("/dnszone/", "/shield/shield-zone/"))]
+    few = {"shield_zones": {"ids": [1, 2, 3]}, "budget": {"requests_per_second": 50, "max_in_flight": 8}}
+    collectors = only("discovery", "dns_statistics", "dns_record_scans", "shield_bot_detection")
+    async with polling(Zones(range(1, 251)), few, collectors) as (asked, parts):
+        for _ in range(15):
+            await parts.turn(1)
+        polled = [path for path in asked if path.startswith(("/dnszone/", "/shield/shield-zone/"))]
     before = polled[: polled.index("/shield/shield-zone/3/bot-detection")]
     assert len(polled) > 500
     assert sum(path.startswith("/dnszone/") for path in before) <= 100
@@ -60,18 +92,17 @@ async def test_in_the_first_round_few_targets_do_not_wait_behind_the_many_of_ano
 async def test_the_duration_of_a_collector_is_that_of_its_last_poll() -> None:
     clocks: list[TurnedClock] = []
 
-    class Slow(Platform):
-        def answer(self, target: str) -> object:
+    class Slow(Zones):
+        def answer(self, path: str, query: Query) -> tuple[int, bytes]:
             for clock in clocks:
-                clock.now += 2.5 if target.startswith("/dnszone/1/statistics") else 0.0
-            return super().answer(target)
+                clock.now += 2.5 if path == "/dnszone/1/statistics" else 0.0
+            return super().answer(path, query)
 
-    with running(Slow(zones=range(0))) as platform:
-        zone = {"dns_zones": {"ids": [1]}}
-        async with exporter_parts(account=zone, collectors=only("dns_statistics"), url=platform.url) as parts:
-            clocks.append(parts.clock)
-            await parts.turn(450)
-            assert parts.value("edge_exporter_collector_duration_seconds", collector="dns_statistics") == 2.5
+    async with polling(Slow(range(0)), {"dns_zones": {"ids": [1]}}, only("dns_statistics")) as (_, parts):
+        await parts.settle()
+        clocks.append(parts.clock)
+        await parts.turn(450)
+        assert parts.value("edge_exporter_collector_duration_seconds", collector="dns_statistics") == 2.5
 
 
 async def test_a_poll_that_has_not_ended_is_not_begun_again_and_the_missed_run_is_counted() -> None:
@@ -368,15 +399,11 @@ async def test_a_failed_poll_waits_for_its_regular_time_where_the_budget_is_used
 
 
 async def test_the_polls_of_an_account_are_spread_over_the_interval() -> None:
-    with running(Platform(zones=range(1, 121))) as platform:
-        # With a fault the first round is not waited for; this one is the sandbox's, which is not asked.
-        async with exporter_parts(
-            account=DNS_ONLY, collectors=HOURLY, url=platform.url, fault={"kind": "stall"}
-        ) as parts:
-            counts = []
-            for _ in range(30):
-                counts.append(platform.count("/statistics"))
-                await parts.turn(300)
+    counts = []
+    async with polling(Zones(range(1, 121)), DNS_ONLY, HOURLY) as (asked, parts):
+        for _ in range(30):
+            counts.append(statistics(asked))
+            await parts.turn(300)
     assert {after - before for before, after in pairwise(counts[18:])} == {10}
 
 
@@ -455,29 +482,26 @@ async def test_results_that_wait_for_a_stopped_ledger_have_a_bound_and_all_are_p
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("exporter.polling.schedule.MOST_RECORDING", 5)
-    with running(Platform(zones=range(1, 41))) as platform:
-        # With a fault the first round is not waited for; this one is the sandbox's, which is not asked.
-        account = {**DNS_ONLY, "budget": {"requests_per_second": 10000, "max_in_flight": 2}}
-        stall = {"kind": "stall"}
-        async with exporter_parts(account=account, collectors=STATISTICS, url=platform.url, fault=stall) as parts:
-            record, resumed = parts.ledger.record, asyncio.Event()
+    account = {**DNS_ONLY, "budget": {"requests_per_second": 10000, "max_in_flight": 2}}
+    async with polling(Zones(range(1, 41)), account, STATISTICS) as (asked, parts):
+        record, resumed = parts.ledger.record, asyncio.Event()
 
-            async def stopped(entry: Entry) -> Counters:
-                await resumed.wait()
-                return await record(entry)
+        async def stopped(entry: Entry) -> Counters:
+            await resumed.wait()
+            return await record(entry)
 
-            parts.ledger.record = stopped  # type: ignore[method-assign]
-            await until(lambda: len(parts.registry.by_key) > 40)
-            for _ in range(10):
-                parts.clock.now += 300
-                await parts.schedule.tick()
-                await asyncio.sleep(0.01)
-            # One of them may be the account's own.
-            assert len(parts.schedule.running) == 7
-            assert platform.count("/statistics") in {6, 7}
-            resumed.set()
-            await parts.settle()
-            assert len(parts.samples("edge_dns_window_queries")) == 40
+        parts.ledger.record = stopped  # type: ignore[method-assign]
+        await until(lambda: len(parts.registry.by_key) > 40)
+        for _ in range(10):
+            parts.clock.now += 300
+            await parts.schedule.tick()
+            await asyncio.sleep(0.01)
+        # One of them may be the account's own.
+        assert len(parts.schedule.running) == 7
+        assert statistics(asked) in {6, 7}
+        resumed.set()
+        await parts.settle()
+        assert len(parts.samples("edge_dns_window_queries")) == 40
 
 
 async def test_a_failure_after_values_expired_without_a_poll_is_logged_as_a_beginning() -> None:
@@ -509,22 +533,18 @@ async def test_a_list_that_fails_for_the_account_of_another_shard_is_logged_once
 
 async def test_healthy_zones_keep_their_series_while_many_new_ones_are_polled_first() -> None:
     often, budget = {"interval": "10s"}, {"requests_per_second": 25, "max_in_flight": 8}
-    collectors = {**STATISTICS, "dns_statistics": often, "discovery": often}
-    with running(Platform()) as platform:
-        account = {**DNS_ONLY, "budget": budget}
-        async with exporter_parts(
-            account=account, collectors=collectors, url=platform.url, fault={"kind": "stall"}
-        ) as parts:
-            await parts.turn(30)
-            platform.zones, seen = range(1, 751), set[tuple[str, ...]]()
-            while len(seen) < 750:
-                await parts.turn(1)
-                seen = set(parts.samples("edge_dns_window_queries", account="main"))
-                assert seen >= {(f"zone-{zone}.example", str(zone)) for zone in (1, 2, 3)}
-            assert set(parts.samples("edge_target_up", account="main").values()) == {1.0}
-            interval = parts.value("edge_exporter_collector_interval_seconds", collector="dns_statistics")
-            assert interval is not None
-            assert interval > 20
+    zones, collectors = Zones(range(1, 4)), {**STATISTICS, "dns_statistics": often, "discovery": often}
+    async with polling(zones, {**DNS_ONLY, "budget": budget}, collectors) as (_, parts):
+        await parts.turn(30)
+        zones.numbers, seen = range(1, 751), set[tuple[str, ...]]()
+        while len(seen) < 750:
+            await parts.turn(1)
+            seen = set(parts.samples("edge_dns_window_queries", account="main"))
+            assert seen >= {(f"zone-{zone}.example", str(zone)) for zone in (1, 2, 3)}
+        assert set(parts.samples("edge_target_up", account="main").values()) == {1.0}
+        interval = parts.value("edge_exporter_collector_interval_seconds", collector="dns_statistics")
+        assert interval is not None
+        assert interval > 20
 
 
 async def test_a_query_s_duration_is_not_the_wait_for_the_budget() -> None:

@@ -66,7 +66,7 @@ _DESCRIBED = (
     "SELECT * FROM t WHERE id = ? AND n = ?", "SELECT 1, 1 AS a, 2 AS a", "UPDATE t SET v = ?", "DROP TABLE t",
     "SELECT nope", "WITH x AS (SELECT 1 AS a) DELETE FROM t",
 )  # fmt: skip
-_ARGUMENTS = (
+_ARGUMENTS: tuple[Request, ...] = (
     TEXT, value("null"), value("integer", "-42"), value("integer", "9223372036854775808"), value("float", "1"),
     value("blob", "AP8"), value("nope"), {},
 )  # fmt: skip
