@@ -9,8 +9,8 @@ from pydantic import BeforeValidator, Field
 
 from exporter.collectors.collector import Collector, Context, Outcome, Polled, finite
 from exporter.metric import Family, FamilyInfo, Kind, LabelValues, Sample, label_value
-from exporter.platform.api import database
-from exporter.platform.api.database import Cell, Rows
+from exporter.platform.api import sql_over_http
+from exporter.platform.api.sql_over_http import Cell, Rows
 from exporter.platform.errors import BadAnswer, Forbidden, NotFound, PlatformError, Rejected, StatementError, WrongShape
 from exporter.platform.operation import Operation
 from exporter.targets.target import Target
@@ -33,7 +33,7 @@ class DatabaseCollector(Collector):
 
     name = polls = "database"
     interval = 60
-    operations: tuple[Operation[Any], ...] = (database.PIPELINE,)
+    operations: tuple[Operation[Any], ...] = (sql_over_http.PIPELINE,)
     families: tuple[FamilyInfo, ...] = (UP,)
 
     async def poll(self, context: Context, target: Target) -> Polled:
@@ -41,7 +41,7 @@ class DatabaseCollector(Collector):
         fault: PlatformError | None = None
         date = None
         try:
-            answer = await database.execute(context.caller, ["SELECT 1"], 1)
+            answer = await sql_over_http.execute(context.caller, ["SELECT 1"], 1)
             date = answer.date
             fault = next((outcome for outcome in answer.value if isinstance(outcome, StatementError)), None)
         except PlatformError as error:
@@ -161,7 +161,7 @@ class QueryCollector(Collector):
     section = COLLECTOR.section
     polls = "query"
     interval = COLLECTOR.interval
-    operations: tuple[Operation[Any], ...] = (database.PIPELINE,)
+    operations: tuple[Operation[Any], ...] = (sql_over_http.PIPELINE,)
 
     def __init__(self, queries: Iterable[DatabaseQuery]) -> None:
         self._queries = {query.target().id: query for query in queries}
@@ -186,7 +186,7 @@ class QueryCollector(Collector):
             asked = (one.database, query.sql)
             if asked not in self._reading and await _says_reading(context, query):
                 self._reading.add(asked)
-            answer = await database.execute(context.caller, [query.sql], query.max_rows)
+            answer = await sql_over_http.execute(context.caller, [query.sql], query.max_rows)
         except Forbidden as error:
             raise Forbidden(f"the token may not run this query: {error}", status=error.status) from None
         rows = answer.value[0]
@@ -208,7 +208,7 @@ async def _says_reading(context: Context, query: SqlQuery) -> bool:
     if not is_single(query.sql):
         raise StatementError("the query must be a single statement")
     try:
-        reads = await database.is_readonly(context.caller, query.sql)
+        reads = await sql_over_http.is_readonly(context.caller, query.sql)
     except (Rejected, NotFound, StatementError, BadAnswer):
         # Only `execute` is documented; a database without `describe` may refuse it with any error.
         reads = None

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 from exporter.collectors import scripts
 from exporter.collectors.collector import Collector, Context, Outcome, Polled, describe, identity, measure
 from exporter.metric import FamilyInfo, Metric
-from exporter.platform.api import search, shield
-from exporter.platform.api.search import SearchListing
+from exporter.platform.api import global_search, shield
+from exporter.platform.api.global_search import SearchListing
 from exporter.platform.api.shield import ZoneListing
 from exporter.platform.api.shield_models import RateLimitMetrics
 from exporter.platform.errors import (
@@ -64,7 +64,7 @@ class DiscoveryCollector(Collector):
     discovers = every_shard = True
     polls = "account"
     interval = 600
-    operations: tuple[Operation[Any], ...] = (search.SEARCH, shield.ZONES, shield.ZONE_RATE_LIMITS)
+    operations: tuple[Operation[Any], ...] = (global_search.SEARCH, shield.ZONES, shield.ZONE_RATE_LIMITS)
     families: tuple[FamilyInfo, ...] = describe(identity(), (RESOURCES,))
 
     def wants(self, target: Target) -> bool:
@@ -80,7 +80,7 @@ class DiscoveryCollector(Collector):
         outcome = Outcome(target)
         date, zones = None, None
         if SEARCH in target.watched:
-            found = await _tried(search.everything(context.caller), faults)
+            found = await _tried(global_search.everything(context.caller), faults)
             if found is None:
                 failed.update(KINDS.values())
             else:
@@ -141,7 +141,7 @@ async def _names(
     context: Context, lacking: frozenset[str], zones: Answer[ZoneListing] | None, faults: list[PlatformError]
 ) -> tuple[Mapping[str, Mapping[str, str]] | None, bool]:
     """Look up names by search; return kind → id → name, None if there is no answer, and whether they are all."""
-    found = await _tried(search.everything(context.caller), faults)
+    found = await _tried(global_search.everything(context.caller), faults)
     if found is None:
         return None, False
     faults.extend([found.value.fault] if found.value.fault is not None else [])

@@ -2,14 +2,14 @@
 
 from exporter.collectors.collector import TargetCollector, identity
 from exporter.metric import Metric
-from exporter.platform.api import search
+from exporter.platform.api import global_search
 
 COLLECTOR: TargetCollector[int | None] = TargetCollector(
     name="search",
     polls="search",
     interval=600,
-    operations=(search.SEARCH,),
-    fetch=lambda context, target: search.count(context.caller, target.id),
+    operations=(global_search.SEARCH,),
+    fetch=lambda context, target: global_search.count(context.caller, target.id),
     labels=identity("query"),
     metrics=(
         Metric(

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from exporter.clock import PlatformTime
 from exporter.counters.ledger import Ledger
-from exporter.platform.api import database
+from exporter.platform.api import sql_over_http
 from exporter.platform.http.client import Client, Observer
 from exporter.polling.pace import Account, Plan
 from exporter.settings.account import AccountSettings, DatabaseSettings
@@ -174,7 +174,7 @@ class Accounts:
         operations = sorted({operation.name for collector in collectors for operation in collector.operations})
         for name, configured in self._configured.items():
             is_database = isinstance(configured, DatabaseSettings)
-            self.telemetry.declare_calls(name, [database.PIPELINE.name] if is_database else operations)
+            self.telemetry.declare_calls(name, [sql_over_http.PIPELINE.name] if is_database else operations)
         self.telemetry.declare_accounts(self.ups())
 
     def ups(self) -> dict[str, Callable[[], bool] | None]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 
-from exporter.platform.api import search
+from exporter.platform.api import global_search
 from exporter.platform.errors import Forbidden, PlatformError
 from exporter.polling.pace import Account
 from exporter.targets.target import DATABASE_PREFIX
@@ -20,7 +20,7 @@ async def _is_accepted(accounts: Mapping[str, Account]) -> bool:
     own = [account for name, account in accounts.items() if not name.startswith(DATABASE_PREFIX)]
     for account in own:
         try:
-            await search.count(account.client.until(None), "")
+            await global_search.count(account.client.until(None), "")
         except Forbidden:
             # The key was accepted; it may not search.
             return True

@@ -12,7 +12,7 @@ from exporter.sandbox.protection import AccessLists, custom_rules
 from exporter.sandbox.resource_ids import ResourceIds
 from exporter.sandbox.scans import RecordScans
 from exporter.sandbox.seed import seed as seeded
-from exporter.sandbox.shield_zones import ShieldZones
+from exporter.sandbox.shield_zone_list import ShieldZones
 from exporter.sandbox.streams import Database
 from exporter.sandbox.world_clock import WorldClock
 

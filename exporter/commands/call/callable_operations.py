@@ -6,14 +6,14 @@ from typing import Any
 
 from exporter.commands.output.printing import MISUSE, complain
 from exporter.commands.output.table import lay_out
-from exporter.platform.api import database, scripting
+from exporter.platform.api import scripting, sql_over_http
 from exporter.platform.api.operations import OPERATIONS
 from exporter.platform.operation import Operation
 from exporter.validation.configuration_errors import suggestion
 
 # Several statements in one pipeline request, in place of its own parameter.
 SQL = replace(
-    database.PIPELINE,
+    sql_over_http.PIPELINE,
     name="sql",
     help="Executes SQL statements on a database, and gives their rows.",
     parameters=(),
@@ -22,7 +22,7 @@ SQL = replace(
 # The operations that can be called, by name. The update with an empty body is not one: it is `script_update` without a
 # name. What a request of a pipeline does is not known, so it counts as a write.
 CALLABLE: Mapping[str, Operation[Any]] = {
-    one.name: replace(one, writes=True) if one is database.PIPELINE else one
+    one.name: replace(one, writes=True) if one is sql_over_http.PIPELINE else one
     for one in (*OPERATIONS, SQL)
     if one is not scripting.READ_BY_UPDATE
 }

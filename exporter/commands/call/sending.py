@@ -21,8 +21,8 @@ from exporter.commands.output import interruptible
 from exporter.commands.output.printing import FAULT, MISUSE, complain, complaining, echo
 from exporter.foreign.terminal import escape
 from exporter.platform import errors
-from exporter.platform.api import database as database_api
-from exporter.platform.api.database import Rows
+from exporter.platform.api import sql_over_http
+from exporter.platform.api.sql_over_http import Rows
 from exporter.platform.errors import PlatformError
 from exporter.platform.http.client import Observer
 from exporter.platform.http.mask import mask_secrets, without_secrets
@@ -105,7 +105,7 @@ def _sql(operation: Operation[Any], words: Sequence[str]) -> Task:
     texts = [read(word) for word in words]
     if not texts or not all(text.strip() for text in texts):
         raise click.UsageError("A statement is missing or empty; expected SQL, - (standard input) or @FILE.")
-    request = database_api.execution(texts, writes=not all(map(_reads, texts)))
+    request = sql_over_http.execution(texts, writes=not all(map(_reads, texts)))
     return Task(operation.name, request, statements=texts)
 
 
@@ -127,7 +127,7 @@ def _plain(outcome: Rows | errors.StatementError) -> Mapping[str, Any]:
 
 def _callee(settings: Settings, task: Task, account: str | None, database: str | None) -> Callee:
     """Return the account or the database that is called; the command ends if it is not clear which."""
-    is_sql = task.request.operation.name == database_api.PIPELINE.name
+    is_sql = task.request.operation.name == sql_over_http.PIPELINE.name
     what, name, other = ("database", database, account) if is_sql else ("account", account, database)
     if other is not None:
         complain("--database is for sql and database_pipeline, --account for all other operations", MISUSE)
@@ -165,7 +165,7 @@ async def _send(task: Task, callee: Callee) -> tuple[Any, list[str]]:
                 raise errors.NotFound("the platform answered 404: it has none, or there is no such id", status=404)
             return json.loads(answer.raw.decode("utf-8", "replace")), []
         writes = task.request.operation.writes
-        outcomes = (await database_api.execute(caller, task.statements, writes=writes)).value
+        outcomes = (await sql_over_http.execute(caller, task.statements, writes=writes)).value
     failed = [
         f"statement {number}: {outcome}" + (f" ({outcome.error_key})" if outcome.error_key else "")
         for number, outcome in enumerate(outcomes, start=1)

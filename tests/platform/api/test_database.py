@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from exporter.platform.api import database
+from exporter.platform.api import sql_over_http
 from exporter.platform.errors import PlatformError, StatementError
 from tests.golden import assert_golden
 from tests.platform.callers import caller
@@ -71,9 +71,9 @@ async def test_answers_of_a_database_are_read_or_refused() -> None:
         asked = caller(body)
         try:
             if words in DESCRIPTIONS:
-                said = str(await database.is_readonly(asked, "SELECT 1"))
+                said = str(await sql_over_http.is_readonly(asked, "SELECT 1"))
             else:
-                outcomes = (await database.execute(asked, ["SELECT v"] * max(1, len(listed)))).value
+                outcomes = (await sql_over_http.execute(asked, ["SELECT v"] * max(1, len(listed)))).value
                 said = ", ".join(
                     f"{one.reason} {one.error_key}: {one}" if isinstance(one, StatementError) else str(one)
                     for one in outcomes
@@ -89,6 +89,6 @@ async def test_answers_of_a_database_are_read_or_refused() -> None:
 async def test_a_long_answer_is_read_up_to_the_limit_of_its_rows(number: int) -> None:
     body = json.dumps({"results": [table("v", *[[NULL]] * number)]}, indent=1)
     async with answered(good(body)) as (kit, _):
-        (rows,) = (await database.execute(kit.calls, ["SELECT v"], 3000)).value
-    assert isinstance(rows, database.Rows)
+        (rows,) = (await sql_over_http.execute(kit.calls, ["SELECT v"], 3000)).value
+    assert isinstance(rows, sql_over_http.Rows)
     assert (len(rows.rows), rows.is_cut) == (3000, number > 3000)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, SecretStr
 
-from exporter.platform.api import containers, dns, scripting, search, shield
+from exporter.platform.api import containers, dns, global_search, scripting, shield
 from exporter.platform.api.operations import OPERATIONS
 from exporter.platform.errors import WrongShape
 from exporter.platform.http.responses import payload
@@ -107,7 +107,7 @@ def test_values_are_read_in_each_way_to_write_them_and_true_is_no_number() -> No
     lines += [f"integer {text}: " + str(read(scripting.READ, f'{{"Id": {text}}}').id) for text in INTEGERS]
     for tag in read(containers.TAGS, '[{"name": "1.27"}, {"name": null}, {"name": 1.5}, {}, 7]'):
         lines.append(f"tag {'unusable' if isinstance(tag, Unusable) else tag.name}")
-    for one in read(search.SEARCH, f'{{"SearchResults": {FOUND}}}').search_results:
+    for one in read(global_search.SEARCH, f'{{"SearchResults": {FOUND}}}').search_results:
         is_read = not isinstance(one, Unusable)
         lines.append(f"found {(one.type, one.id, one.name) if is_read else (one.fault, one.identity('Id'))}")
     lines += [f"unexpected in {body}: {list(unexpected_in(read(of, body)))}" for of, body in UNEXPECTED]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from exporter.platform.api import search, shield
+from exporter.platform.api import global_search, shield
 from exporter.platform.errors import PlatformError, Rejected, ServerError
 from tests.golden import assert_golden
 from tests.platform.callers import ScriptedCaller, caller
@@ -68,7 +68,7 @@ ZONES: dict[str, list[str | PlatformError]] = {
 
 
 async def searched(asked: ScriptedCaller) -> str:
-    listing = (await search.everything(asked)).value
+    listing = (await global_search.everything(asked)).value
     names = ", ".join(f"{one.type} {one.id} {name}" for one, name in listing.names.items())
     return f"{names or 'none'}; of {listing.total}, complete: {listing.complete}, failed: {listing.fault}"
 
@@ -107,6 +107,6 @@ async def test_both_lists_are_whole_over_the_wire_with_any_page_size(size: int) 
         await line.send(reply(zones(part, len(ids), number + 1 if number * size < len(ids) else None)))
 
     async with raw_server(page) as server, client_of(server.url) as kit:
-        everything, shields = await asyncio.gather(search.everything(kit.calls), shield.zones(kit.calls))
+        everything, shields = await asyncio.gather(global_search.everything(kit.calls), shield.zones(kit.calls))
     assert ([one.id for one in everything.value.names], everything.value.complete) == (ids, True)
     assert (list(shields.value.zones), shields.value.complete) == (ids, True)

@@ -10,7 +10,7 @@ from unittest.mock import patch
 import httpx
 import pytest
 
-from exporter.platform.api import database, dns, shield
+from exporter.platform.api import dns, shield, sql_over_http
 from exporter.platform.errors import BodyTooLarge, NotAvailable, NotFound, PlatformError, RateLimited, ServerError
 from exporter.platform.http.client import LONG_BODY
 from exporter.platform.http.responses import ERROR_BODY_LIMIT
@@ -112,7 +112,7 @@ async def test_the_documented_answers_without_pages_may_be_four_times_as_long() 
         shield.API_GUARDIAN: b'{"data": {"endpoints": []}, "error": null}',
         shield.ACCESS_LIST: b'{"data": {"id": 11}, "error": null}',
         shield.PLAN_SEGMENTATION: b'{"data": [], "error": null}',
-        database.PIPELINE: b'{"results": []}',
+        sql_over_http.PIPELINE: b'{"results": []}',
     }
     for operation, body in answers.items():
         request = Request(operation, {"shieldZoneId": 3, "id": 11})

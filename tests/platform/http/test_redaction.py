@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.platform.api import database, dns, scripting
+from exporter.platform.api import dns, scripting, sql_over_http
 from exporter.platform.errors import PlatformError, StatementError, one_line
 from exporter.platform.operation import Request
 from tests.golden import assert_golden
@@ -95,7 +95,7 @@ async def test_a_token_that_a_database_echoes_in_an_sql_error_is_in_no_error() -
     failed = {"type": "error", "error": {"message": f"near {KEY}: syntax error", "code": f"SQL_{KEY}"}}
     answer = good(json.dumps({"baton": None, "base_url": None, "results": [failed, failed]}))
     async with answered(answer) as (kit, _):
-        outcomes = (await database.execute(kit.calls, ["SELECT 1"])).value
+        outcomes = (await sql_over_http.execute(kit.calls, ["SELECT 1"])).value
     errors = [outcome for outcome in outcomes if isinstance(outcome, StatementError)]
     assert [(str(error), error.error_key) for error in errors] == [("near ***: syntax error", "SQL_***")]
     assert KEY not in texts_of(errors[0])

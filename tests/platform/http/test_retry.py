@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.platform.api import containers, database, dns, scripting
+from exporter.platform.api import containers, dns, scripting, sql_over_http
 from exporter.platform.api.shield import SET_BOT_ACTION, SWITCH_ACCESS_LIST
 from exporter.platform.errors import PlatformError
 from exporter.platform.http.rate_limiter import Retry, http_date, retry_after_seconds
@@ -152,7 +152,7 @@ WRITES: tuple[Request[Any], ...] = (
 READS: tuple[Request[Any], ...] = (
     Request(containers.TAGS, body={"registryId": "dockerhub", "imageName": "nginx", "imageNamespace": "library"}),
     Request(scripting.READ_BY_UPDATE, path={"id": 7}),
-    database.execution(["SELECT 1"]),
+    sql_over_http.execution(["SELECT 1"]),
 )
 
 
