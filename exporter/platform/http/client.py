@@ -36,8 +36,8 @@ T = TypeVar("T")
 
 # A longer body, in bytes, is parsed by the executor; a shorter one takes a few milliseconds.
 LONG_BODY = 512 * 1024
-# A poll may wait this long, in seconds, before a retry. At most half of an account's workers may wait longer, as
-# Retry-After may ask, so that other targets are still polled.
+# A poll may wait this long, in seconds, for a retry or for the end of a pause; its target is polled again otherwise, so
+# that other targets are polled meanwhile.
 SHORT_REST = 2.0
 _PARTIAL = 206
 
@@ -152,8 +152,6 @@ class Client:
     platform_time: Callable[[datetime | None], datetime | None] = lambda date: date
     parsing: Executor | None = None
     secrets: tuple[str, ...] = ()
-    # The number of calls that wait before a retry.
-    _resting: int = field(init=False, default=0)
     _transport: httpx.AsyncBaseTransport = field(init=False, default_factory=httpx.AsyncBaseTransport)
     _is_connected: bool = field(init=False, default=False)
     _connecting: asyncio.Lock = field(init=False, default_factory=asyncio.Lock)
@@ -211,7 +209,7 @@ class Client:
                 wait = max(self.retry.wait(attempt, error.retry_after), self.rate_limiter.pause(operation.name))
                 if isinstance(error, errors.TransportError):
                     sent.extensions[ANEW] = True
-                if wait > self.retry.patience or (until is not None and not self._can_rest(until, wait)):
+                if not self._may_wait(until, wait):
                     raise
             else:
                 self.credential.refused = None
@@ -219,12 +217,8 @@ class Client:
                 return result
             self.observer.retried(operation.name)
             attempt += 1
-            self._resting += 1
             seconds += wait
-            try:
-                await self.clocks.sleep(wait)
-            finally:
-                self._resting -= 1
+            await self.clocks.sleep(wait)
 
     async def _connect(self) -> None:
         """Make the transport before the first attempt, whose time limit is not for the import of aiohttp."""
@@ -232,11 +226,11 @@ class Client:
             if not self._is_connected:
                 self._transport, self._is_connected = await self.connect(), True
 
-    def _can_rest(self, until: float, wait: float) -> bool:
-        """Return whether a poll may wait for a retry: time must be left for it, and calls for other targets."""
-        if self.clocks.monotonic() + wait + self.retry.shortest > until:
-            return False
-        return wait <= SHORT_REST or self._resting < self.rate_limiter.max_in_flight // 2
+    def _may_wait(self, until: float | None, wait: float) -> bool:
+        """Return whether a call may wait for a retry; that of a poll needs time that is left for the retry."""
+        if until is None:
+            return wait <= self.retry.patience
+        return wait <= SHORT_REST and self.clocks.monotonic() + wait + self.retry.shortest <= until
 
     async def _attempt(
         self,

@@ -168,8 +168,7 @@ class Retry:
         attempts: the number of attempts of a read, including the first.
         base: the upper bound of the first wait, in seconds; it doubles with each attempt.
         cap: the upper bound of any wait that the platform did not ask for.
-        patience: the longest wait within a call, in seconds. If the platform asks for a longer one, the call fails with
-            its length, so that the worker can make other calls in the meantime.
+        patience: the longest wait within the call of a command, in seconds.
         shortest: a retry is made only if at least this time, in seconds, is left for it; otherwise it would probably be
             interrupted.
         random: returns a number in [0, 1).

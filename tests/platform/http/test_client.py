@@ -1,8 +1,8 @@
 """What a client returns to its caller and reports to its observer for a successful call."""
 
-import asyncio
 import gzip
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from typing import Any
 from unittest.mock import patch
@@ -15,9 +15,8 @@ from exporter.platform.errors import BodyTooLarge, NotAvailable, NotFound, Platf
 from exporter.platform.http.client import LONG_BODY
 from exporter.platform.http.responses import ERROR_BODY_LIMIT
 from exporter.platform.operation import PAGE_LIMIT, Operation, Request
-from tests.platform.clients import Reply, Script, answered, client_of, good
+from tests.platform.clients import Reply, answered, client_of, good
 from tests.platform.raw_server import Line, RawRequest, raw_server, reply, saying
-from tests.waiting import until
 
 NOON = datetime(2026, 2, 8, 12, 0, 7, tzinfo=UTC)
 GOOD = '{"TotalQueriesServed": 7, "QueriesServedChart": {"yesterday": 1, "2026-02-08": 7, "today": 2}}'
@@ -170,47 +169,12 @@ async def test_a_call_that_cannot_wait_for_the_pause_of_its_operation_fails_with
     assert len(kit.heard.attempts) == 1
 
 
-@pytest.mark.parametrize(("asked", "given_up"), [("20", 2), ("1", 0)])
-async def test_polls_that_are_told_to_wait_long_keep_half_of_the_workers_at_most(asked: str, given_up: int) -> None:
-    rested, together, ended = asyncio.Event(), asyncio.Barrier(4), 0
-
-    async def refuse(_request: httpx.Request) -> Reply:
-        await together.wait()
-        return Reply(503, "", {"Retry-After": asked})
-
-    async def rest(seconds: float) -> None:
-        # A wait for the budget is shorter.
-        if seconds >= 1:
-            end = kit.clock.now + seconds
-            await rested.wait()
-            kit.clock.now = max(kit.clock.now, end)
-
-    async def poll(zone: int) -> None:
-        nonlocal ended
-        try:
-            await dns.statistics(kit.client.until(kit.clock.now + 100), zone)
-        except ServerError as error:
-            assert error.retry_after == float(asked)  # noqa: PT017 - a poll that sits it out is answered
-            ended += 1
-
-    def all_wait() -> bool:
-        return ended + len(kit.heard.retries) == 4
-
-    script: list[Reply | Script] = [*[refuse] * 4, *[good(GOOD)] * (4 - given_up)] * 2
-    async with answered(*script, attempts=2, max_in_flight=4, sleep=rest) as (kit, platform):
-        # In the second round, the places of the first are free again.
-        for _ in range(2):
-            ended = 0
-            kit.heard.retries.clear()
-            polls = [asyncio.create_task(poll(zone)) for zone in range(4)]
-            await until(all_wait)
-            assert (ended, len(kit.heard.retries)) == (given_up, 4 - given_up)
-            rested.set()
-            await asyncio.gather(*polls)
-            rested.clear()
-            assert ended == given_up
-            kit.clock.now += 30
-    assert len(platform.sent) == (8 - given_up) * 2
+@pytest.mark.parametrize(("asked", "calls"), [("20", 1), ("1", 2)])
+async def test_a_poll_does_not_sit_out_a_long_wait(asked: str, calls: int) -> None:
+    async with answered(Reply(503, "", {"Retry-After": asked}), good(GOOD), attempts=2) as (kit, platform):
+        with nullcontext() if calls > 1 else pytest.raises(ServerError):
+            await dns.statistics(kit.client.until(kit.clock.now + 100), 101)
+    assert len(platform.sent) == calls
 
 
 ASKED = {"Retry-After": "9"}
