@@ -96,7 +96,7 @@ class KnownResources:
                 named[one.id] = replace(one, name=known[one.id].name)
         unnamed = {one.id: one for one in known.values() if one.id not in named}
         gone = [one for one in unnamed.values() if complete and one.id in absent]
-        kept = {one.id: one for one in unnamed.values() if one not in gone}
+        kept = {one.id: one for one in unnamed.values() if not (complete and one.id in absent)}
         self._absent[place] = set(kept) if complete else absent & kept.keys()
         address = self.addresses.get(place[0], "")
         if place in self.whole and self._sources.get(place) == address:
