@@ -126,8 +126,8 @@ scale: $(VENV)/.test ## 100,000 zones on one, two, four and eight processes, wit
 	$(BIN)/python -m tests.scale.run --postgres
 
 .PHONY: chaos
-chaos: $(VENV)/.test ## three exporters with two shards on one PostgreSQL, under ten minutes of faults, compared with one without
-	$(BIN)/python -m tests.chaos.scenario
+chaos: $(VENV)/.test ## three exporters with two shards on one PostgreSQL, under ten minutes of faults
+	$(BIN)/python -m tests.counters.chaos
 
 .PHONY: newer-parts
 newer-parts: ## newer releases of Prometheus, and VictoriaMetrics, for the tests: unpacked below ~/.cache

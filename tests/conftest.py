@@ -25,7 +25,6 @@ LONGEST: Final = tuple(
     for name in (
         "test_new_collector.py",
         "browser/test_status_page.py",
-        "chaos/test_chaos.py",
         "demo/test_queries.py",
         "rules/test_rules.py",
         "backfill/test_real.py",

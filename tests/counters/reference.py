@@ -33,25 +33,6 @@ class Month:
     wall: float = 0.0
 
 
-@dataclass(frozen=True)
-class Shapes:
-    """The content of a map of breaches: counts by action or a plain number; the other one is None."""
-
-    now: datetime
-    parts: Mapping[str, Mapping[int, int]] | None
-    whole: Mapping[int, int] | None
-
-
-@dataclass(frozen=True)
-class Dated:
-    """The date of an answer, this machine's clock and the monotonic clock; or the accepted time at a process start."""
-
-    date: datetime | None
-    wall: float
-    monotonic: float
-    restored: float | None = None
-
-
 def days_counter(polls: Sequence[Days]) -> int:
     """Return the value of a counter over days after these polls."""
     first_day = polls[0].now.toordinal()
@@ -74,67 +55,6 @@ def may_be_clipped(day: int, poll: Days, first_day: int) -> bool:
         return False
     # Its newest day may be after the time that is believed.
     return day < first_day or max(poll.now.toordinal(), *poll.shown) - day >= 27
-
-
-def shapes_counter(polls: Sequence[Shapes]) -> int:
-    """Return the sum of the counters of all actions after these polls, whatever shapes the map had.
-
-    For each day, each shape has a highest value: the sum over the actions, or the plain number. A rise in one shape is
-    counted only as far as the other shape has not counted it.
-    """
-    first_day = polls[0].now.toordinal()
-    parts: dict[int, dict[str, int]] = {}
-    whole: dict[int, int] = {}
-    total = 0
-    for poll in polls:
-        shown = _union(poll)
-        is_first = poll is polls[0]
-        for day in shown:
-            if may_be_clipped(day, Days(poll.now, shown), first_day):
-                continue
-            of_parts, of_whole = sum(parts.get(day, {}).values()), whole.get(day, 0)
-            is_history = (day < first_day or is_first) and day not in parts and day not in whole
-            if poll.parts is not None:
-                highs = parts.setdefault(day, {})
-                for action, days in poll.parts.items():
-                    if day in days:
-                        highs[action] = max(highs.get(action, 0), days[day])
-                rise, owed = sum(highs.values()) - of_parts, of_whole - of_parts
-            else:
-                whole[day] = max(of_whole, shown[day])
-                rise, owed = whole[day] - of_whole, of_parts - of_whole
-            total += 0 if is_history else max(0, rise - max(0, owed))
-    return total
-
-
-def _union(poll: Shapes) -> dict[int, int]:
-    if poll.parts is None:
-        return dict(poll.whole or {})
-    days = {day for shown in poll.parts.values() for day in shown}
-    return {day: sum(shown.get(day, 0) for shown in poll.parts.values()) for day in days}
-
-
-def believed_time(answers: Sequence[Dated]) -> datetime:
-    """Return the platform's accepted time at the last of these answers."""
-    believed: tuple[float, float] | None = None
-    run: list[tuple[float, float]] = []
-    time = 0.0
-    for answer in answers:
-        if answer.date is None:
-            believed = None if answer.restored is None else (answer.restored, answer.monotonic)
-            run = []
-            continue
-        date = answer.date.timestamp()
-        carried = None if believed is None else believed[0] + answer.monotonic - believed[1]
-        is_near = abs(date - answer.wall) <= DAY or (carried is not None and abs(date - carried) <= DAY)
-        if run and abs(date - (run[-1][0] + answer.monotonic - run[-1][1])) > DAY:
-            run = []
-        run.append((date, answer.monotonic))
-        if is_near or len(run) == 3:
-            believed, run, time = (date, answer.monotonic), [], date
-        else:
-            time = carried if carried is not None else min(date, answer.wall)
-    return datetime.fromtimestamp(time, UTC)
 
 
 def month_counter(polls: Sequence[Month]) -> Fraction:

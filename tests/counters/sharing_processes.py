@@ -32,9 +32,10 @@ class SharingProcesses:
         lease: str = "5s",
         own: Mapping[str, object] | None = None,
         polls: Sequence[str] = ("dns_statistics",),
+        url: str = "",
         **shard: int | str,
     ) -> AsyncIterator[Exporter]:
-        """Start a process that polls every second; `own` has settings of its account that differ."""
+        """Start a process that polls every second; `own` has other settings of its account, `url` another way."""
         settings = {
             "accounts": [account_at(self.sandboxed.sandbox.url, **(own or {}))],
             "web": {"listen": "127.0.0.1:0"},
@@ -43,7 +44,7 @@ class SharingProcesses:
             "collectors": {collector: {"interval": "1s"} for collector in polls},
             "log": {"format": "json"},
         }
-        exporter = await asyncio.to_thread(Exporter, settings, self._folder / name, database=self.url)
+        exporter = await asyncio.to_thread(Exporter, settings, self._folder / name, database=url or self.url)
         try:
             yield exporter
         finally:

@@ -11,6 +11,7 @@ import httpx
 import psycopg
 import pytest
 
+from tests.counters.chaos import chaos
 from tests.counters.process import Exporter
 from tests.counters.sharing_processes import (
     QUERIES,
@@ -137,3 +138,11 @@ async def test_the_password_is_seen_nowhere_and_a_process_that_ends_leaves_its_s
         assert reported["state"].startswith("postgresql://127.0.0.1:")
     with psycopg.connect(sharing.url) as connection:
         assert connection.execute("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'").fetchone() == (0,)
+
+
+async def test_no_counter_falls_or_loses_a_query_though_holders_are_killed_suspended_and_cut_off(
+    sharing: SharingProcesses, postgres: Postgres
+) -> None:
+    report = await chaos(sharing, postgres, ("kill", "suspend", "hang"))
+    assert report["problems"] == []
+    assert report["answers"] > 100

@@ -6,19 +6,16 @@ import time
 from pathlib import Path
 
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
 from structlog.testing import capture_logs
 
-from exporter.collectors.catalogue import CATALOGUE, families
-from exporter.metric import Kind
-from tests.counters.sandboxed_daemons import RunningDaemon, SandboxedDaemons
+from tests.counters.sandboxed_daemons import SandboxedDaemons
 from tests.waiting import until
 
 QUERIES = "edge_dns_queries_total"
 LAST_SUCCESS = "edge_target_last_success_timestamp_seconds"
 
 
-async def test_names_of_configured_ids_are_kept_through_restarts_and_looked_up_at_starts_and_reloads(
+async def test_names_and_last_successes_outlive_restarts_and_names_are_looked_up_at_starts_and_reloads(
     sandboxed: SandboxedDaemons,
 ) -> None:
     # This fault changes nothing; its hits are the searches.
@@ -29,9 +26,11 @@ async def test_names_of_configured_ids_are_kept_through_restarts_and_looked_up_a
     names = {"prod-shop.example", "blocked-networks"}
     async with sandboxed.daemon() as running:
         assert names <= (await running.samples("edge_target_up", "name")).keys()
+        before = (await running.samples(LAST_SUCCESS, "target"))["dns_zone/101"]
     failing = sandboxed.faults.add({"kind": "status", "status": 500, "path_regex": "/(dnszone|shield)/.*"})
     async with sandboxed.daemon() as running:
         assert dict.fromkeys(names, 0).items() <= (await running.samples("edge_target_up", "name")).items()
+        assert (await running.samples(LAST_SUCCESS, "target"))["dns_zone/101"] == pytest.approx(before, abs=5)
         assert searched.hits == 2
         sandboxed.faults.remove(failing.fault_id)
         sandboxed.account["dns_zones"] = {"discover": False, "ids": [102]}
@@ -47,45 +46,6 @@ async def test_names_of_configured_ids_are_kept_through_restarts_and_looked_up_a
     async with sandboxed.daemon() as running:
         await running.poll("dns_statistics")
         assert set(await running.samples("edge_dns_window_queries", "domain")) == {"again.example"}
-
-
-async def test_names_and_last_successes_are_remembered_where_the_platform_is_down(sandboxed: SandboxedDaemons) -> None:
-    sandboxed.account = {"dns_zones": {"discover": False, "ids": [101]}}
-    async with sandboxed.daemon() as running:
-        before = (await running.samples(LAST_SUCCESS, "target"))["dns_zone/101"]
-        assert before == pytest.approx(time.time(), abs=60)
-    sandboxed.faults.add({"kind": "status", "status": 401})
-    async with sandboxed.daemon(first_round=False) as running:
-        await until(running.daemon.schedule.accounts["main"].client.credential.is_refused)
-        await running.settle()
-        after = await running.samples(LAST_SUCCESS, "target")
-        up = await running.samples("edge_target_up", "target")
-        assert sandboxed.world.dns.zones.name(101) in await running.samples("edge_target_up", "name")
-    assert up["dns_zone/101"] == 0
-    assert after["dns_zone/101"] == pytest.approx(before, abs=5)
-
-
-async def test_every_counter_continues_after_a_reload(sandboxed: SandboxedDaemons) -> None:
-    world, own = sandboxed.world, [info.name for info in families(CATALOGUE) if info.kind is Kind.COUNTER]
-    script, limit = next(iter(world.scripts.scripts)), next(iter(world.rate_limits.limits))
-
-    async def counted(running: RunningDaemon) -> dict[str, float]:
-        """Return the sum of each family, after more was polled."""
-        month = world.scripts.true_month(script)
-        world.dns.add_queries(101, 7)
-        world.rate_limits.add_breaches(limit, logged=1, challenged=2, blocked=4)
-        world.scripts.set_month(script, cost=month.cost + 7, requests=month.requests + 7, cpu_ms=month.cpu_ms + 7000)
-        await running.poll("dns_statistics", "scripts", "shield_rate_limits")
-        metrics = list(text_string_to_metric_families(await running.text()))
-        samples = [sample for metric in metrics for sample in metric.samples]
-        return {name: sum(sample.value for sample in samples if sample.name == name) for name in own}
-
-    async with sandboxed.daemon() as running:
-        before = await counted(running)
-        sandboxed.account = {"timeout": "5s"}
-        assert (await running.client.post("/-/reload")).status_code == 200
-        after = await counted(running)
-    assert {name: after[name] - before[name] for name in own} == pytest.approx(dict.fromkeys(own, 7.0))
 
 
 async def test_a_removed_zone_that_comes_back_goes_on_and_begins_anew_after_its_retention(

@@ -22,7 +22,6 @@ from exporter.counters.rows import unpack
 from exporter.metric import Count, DayBuckets, FamilyInfo, Kind, MonthToDate, Source, declaration
 from tests.counters.ledger_driver import FIRST_SIGHT, LedgerDriver, key_of
 from tests.counters.reference import Days, Month, days_counter, may_be_clipped, month_counter
-from tests.counters.state_locations import FileLocation
 from tests.platform.clients import FakeClock
 
 BYTES = FamilyInfo("edge_thing_bytes_total", "Bytes.", Kind.COUNTER, "", ("account", "thing_id", "region"))
@@ -145,7 +144,7 @@ def sources_of(
     return found
 
 
-def play(location: FileLocation, steps: list[Step], *, is_month: bool) -> None:
+def play(path: Path, steps: list[Step], *, is_month: bool) -> None:
     """Poll as the steps say; compare each answer with the model."""
     model, now, clock = Model(), FIRST_SIGHT, FakeClock()
     grown: dict[str, float] = {}
@@ -156,8 +155,7 @@ def play(location: FileLocation, steps: list[Step], *, is_month: bool) -> None:
             clock.now = now.timestamp()
             if driver is None or step.restarts:
                 life.close()
-                storage = location.storage(lambda: 0.0, lambda _at: None)
-                driver = LedgerDriver(storage, monotonic=clock, retention=RETENTION)
+                driver = LedgerDriver(path, monotonic=clock, retention=RETENTION)
                 life.enter_context(driver)
                 model.zero_since = None
             found = sources_of(step, now, grown, is_month=is_month)
@@ -177,4 +175,4 @@ def play(location: FileLocation, steps: list[Step], *, is_month: bool) -> None:
 @given(steps=st.lists(STEP, min_size=3, max_size=14))
 def test_each_label_value_counts_what_the_plain_model_says(*, is_month: bool, steps: list[Step]) -> None:
     with tempfile.TemporaryDirectory() as folder, capture_logs():
-        play(FileLocation(Path(folder)), steps, is_month=is_month)
+        play(Path(folder) / "state.db", steps, is_month=is_month)

@@ -12,7 +12,7 @@ from exporter.counters.rows import StateRow
 from exporter.counters.session import Locks, Session
 from exporter.counters.storage import ShardTakenError, StorageError
 from exporter.targets.target import PollKey
-from tests.chaos.proxy import Proxy
+from tests.counters.proxy import Proxy
 from tests.postgres import Postgres
 from tests.waiting import PATIENCE
 

@@ -63,7 +63,7 @@ def fuzz(minutes: float, seed: int, paths: Sequence[str]) -> int:
     rounds = code = 0
     while time.monotonic() < ends and not code:
         own = str(chance.randrange(2**32))
-        environ = {**os.environ, ENDS: str(ends), SEED: own, "MODEL_EXAMPLES": str(EXAMPLES)}
+        environ = {**os.environ, ENDS: str(ends), SEED: own}
         # A process a round, whose memory ends with it.
         command = [*PYTEST, f"--hypothesis-seed={own}", *paths]
         code = subprocess.run(command, cwd=REPOSITORY, env=environ, check=False).returncode

@@ -113,7 +113,7 @@ class Year(RuleBasedStateMachine):
     def _pass(self, seconds: float) -> None:
         """Let the daemon run, and scrape it: more often at first, because counters that start again are 0 then."""
         until, pause = self.clock.elapsed + seconds, SLACK
-        while (left := until - self.clock.elapsed) > 0:
+        while (left := until - self.clock.elapsed) > 0.001:
             self.machine.run(asyncio.sleep(min(left, pause)))
             self._scrape()
             pause = 20.0 if self._is_new_address() else min(1800.0, pause * 2)
@@ -170,6 +170,14 @@ class Year(RuleBasedStateMachine):
         else:
             gone[zone] = there.pop(zone)
         self._go_on()
+
+    @rule(back=st.sampled_from([(), (0,), (1, 2), (12, 28), tuple(range(31))]), misdated=st.sampled_from([0, 1, 2]))
+    def hide_days_or_date_answers_wrong(self, back: tuple[int, ...], misdated: int) -> None:
+        """Leave days, or all of them, out of the zones' charts, or show them again; date one or two answers wrong."""
+        today = self.platform.now().toordinal()
+        self.platform.hidden = frozenset(today - days for days in back)
+        self.platform.misdated = misdated
+        self._go_on(2 * INTERVAL)
 
     @rule(left_out=st.sampled_from([0, 1, 3]))
     def list_wrong(self, left_out: int) -> None:

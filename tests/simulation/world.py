@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -87,6 +87,8 @@ class Platform(httpx.AsyncBaseTransport):
         asked: the true time of each call.
         short: how many resources searches leave out, while their total counts them.
         is_empty: whether searches find nothing, and say so.
+        hidden: the days that charts of zones leave out.
+        misdated: how many of the next answers are dated years ahead.
     """
 
     clock: VirtualClock
@@ -100,6 +102,8 @@ class Platform(httpx.AsyncBaseTransport):
     asked: list[float] = field(default_factory=list)
     short: int = 0
     is_empty: bool = False
+    hidden: frozenset[int] = frozenset()
+    misdated: int = 0
 
     def now(self) -> datetime:
         """Return the true time."""
@@ -126,7 +130,9 @@ class Platform(httpx.AsyncBaseTransport):
                 self.shown.setdefault(key, []).append(now)
         if not status:
             raise httpx.ReadError("Connection reset by peer")
-        headers = {**headers, "date": format_datetime(self.now(), usegmt=True)}
+        self.misdated -= 1
+        date = self.now() + timedelta(days=800 if self.misdated >= 0 else 0)
+        headers = {**headers, "date": format_datetime(date, usegmt=True)}
         return httpx.Response(status, headers=headers, stream=httpx.ByteStream(body))
 
     def _answer(self, path: str, query: dict[str, list[str]]) -> tuple[Reply, tuple[tuple[str, str], Any] | None]:
@@ -160,10 +166,11 @@ class Platform(httpx.AsyncBaseTransport):
                 return _json({"Message": "not found"}, 404), None
 
     def _days(self, zone: Resource) -> dict[int, int]:
-        """Return the days of a zone's window, oldest first, with their queries until now."""
+        """Return the days of a zone's window that are shown, oldest first, with their queries until now."""
         now = self.now()
         today, seconds = now.toordinal(), self.clock.true() % DAY
-        shown = range(max(zone.since, today - WINDOW_DAYS + 1), today + 1)
+        window = range(max(zone.since, today - WINDOW_DAYS + 1), today + 1)
+        shown = [day for day in window if day not in self.hidden]
         return {day: max(0, int(zone.rate * (seconds if day == today else DAY)) + zone.extra[day]) for day in shown}
 
     def _search(self, skipped: int, size: int) -> Reply:

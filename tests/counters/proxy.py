@@ -22,7 +22,6 @@ class Proxy:
         self._server: asyncio.Server | None = None
         self._open = asyncio.Event()
         self._open.set()
-        self._markers: tuple[bytes, ...] = ()
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
@@ -42,15 +41,6 @@ class Proxy:
         """Keep connections open, accept new ones, and pass nothing on, like a network that loses every packet."""
         self._open.clear()
 
-    async def hang_before(self, *markers: bytes) -> None:
-        """Hang when a client sends the last of some texts on a connection after all the others; wait for that.
-
-        The data before that text is passed on.
-        """
-        self._markers = markers
-        while self._open.is_set():  # noqa: ASYNC110 - the event is one of passing on
-            await asyncio.sleep(0.01)
-
     def pass_on(self) -> None:
         """Pass data on again, including the data that waited."""
         self._open.set()
@@ -63,8 +53,7 @@ class Proxy:
         try:
             with suppress(OSError, asyncio.CancelledError):
                 onward, back = await asyncio.open_connection("127.0.0.1", self._target)
-                ways.append(asyncio.create_task(self._copy(reader, back, of_client=True)))
-                ways.append(asyncio.create_task(self._copy(onward, writer, of_client=False)))
+                ways += [asyncio.create_task(self._copy(*way)) for way in ((reader, back), (onward, writer))]
                 # The end of either direction ends both.
                 await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -73,18 +62,10 @@ class Proxy:
                 way.cancel()
             writer.close()
 
-    async def _copy(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, of_client: bool) -> None:
-        passed = 0
+    async def _copy(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             with suppress(OSError):
                 while data := await reader.read(_CHUNK):
-                    rest, markers = 0, self._markers if of_client else ()
-                    while passed < len(markers) and (place := data.find(markers[passed], rest)) >= 0:
-                        passed, rest = passed + 1, place
-                    if passed and passed == len(markers):
-                        writer.write(data[:rest])
-                        data, self._markers, passed = data[rest:], (), 0
-                        self.hang()
                     await self._open.wait()
                     writer.write(data)
                     await writer.drain()

@@ -1,1 +1,0 @@
-"""Replicas on one state database under random faults, compared with one exporter without faults."""
