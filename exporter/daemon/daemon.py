@@ -161,6 +161,16 @@ class Daemon:
         """Whether the counters are kept in a file or a database."""
         return self.settings.state.is_durable
 
+    @property
+    def dashboard_url(self) -> str | None:
+        """The address of Grafana; None if it is not known."""
+        return self.settings.dashboard_url
+
+    @property
+    def alertmanager_url(self) -> str | None:
+        """The address of Alertmanager; None if it is not known."""
+        return self.settings.alertmanager_url
+
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._app(scope, receive, send)
 

@@ -379,6 +379,11 @@ class Schedule:
         stretches = (pace.stretch_of(plan.collector) for pace in paces if collector in pace.polls)
         return plan.interval * max(stretches, default=1.0)
 
+    def due_at(self, key: PollKey) -> float | None:
+        """Return when a target is due by a collector, on the monotonic clock; None if it is not polled by itself."""
+        entry = self._due.find(key)
+        return None if entry is None else entry.at
+
     def next_due(self, collector: str) -> float:
         """Return when the next target of a collector is due, on the monotonic clock."""
         entries = self._due.of(collector).values()

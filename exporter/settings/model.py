@@ -22,7 +22,7 @@ from exporter.settings.service import (
 from exporter.targets.sharding import Shard
 from exporter.validation.configuration_errors import ConfigurationFault, KeyPath, suggestion
 from exporter.validation.section import Conflict, Section, duplicates, named
-from exporter.validation.types import Text
+from exporter.validation.types import OptionalUrl, Text
 from exporter.validation.yaml_file import Data, MarkedFile
 
 _LAYERS = "_layers"
@@ -46,6 +46,13 @@ class Settings(BaseSettings, Section):
     endpoints: tuple[Endpoint, ...] = Field(default=(), max_length=5000)
     endpoint_files: tuple[Text, ...] = Field(
         default=(), description="Files of further endpoints, each with a list under endpoints."
+    )
+    dashboard_url: OptionalUrl = Field(
+        default=None, description="The address of Grafana, for links to the shipped dashboards from a target's page."
+    )
+    alertmanager_url: OptionalUrl = Field(
+        default="http://127.0.0.1:9093",
+        description="The address of Alertmanager, for links to a silence from a target's page; null: no links.",
     )
     collectors: CollectorsSettings = Field(default_factory=CollectorsSettings.model_construct)
     series: SeriesSettings = Field(default_factory=SeriesSettings.model_construct)

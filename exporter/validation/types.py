@@ -129,6 +129,11 @@ def parse_base_url(value: object) -> str:
     return urlunsplit(split_url(value, ("https", "http"), "https://api.example.net", "path")).rstrip("/")
 
 
+def parse_link(value: object) -> str:
+    """Validate the address of a site for people, and return it without a slash at its end."""
+    return urlunsplit(split_url(value, ("http", "https"), "https://grafana.example.net", "path")).rstrip("/")
+
+
 def parse_proxy(value: object) -> str:
     """Validate a proxy's address and return it without a slash at its end."""
     return urlunsplit(split_url(value, ("http", "https"), "http://proxy.example.net:3128", USER)).rstrip("/")
@@ -191,6 +196,7 @@ OptionalInterval = Annotated[Interval | None, Metavar("DURATION")]
 Timeout = Annotated[float, BeforeValidator(_duration(0.1, 600.0)), Metavar("DURATION")]
 Retention = Annotated[float, BeforeValidator(_duration(1.0, 100 * _YEAR)), Metavar("DURATION")]
 BaseUrl = Annotated[str, BeforeValidator(parse_base_url), Metavar("URL")]
+OptionalUrl = Annotated[Annotated[str, BeforeValidator(parse_link)] | None, Metavar("URL")]
 ProxyUrl = Annotated[Annotated[str, BeforeValidator(parse_proxy)] | None, Metavar("URL")]
 PatternField = Annotated[Pattern, PlainValidator(parse_pattern)]
 FilePath = Annotated[Annotated[Path, BeforeValidator(parse_path)] | None, Metavar("FILE")]

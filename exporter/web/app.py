@@ -23,6 +23,7 @@ from exporter.web.headers import PAGE_POLICY, accepts_gzip, with_headers
 from exporter.web.metrics import MetricsEndpoint
 from exporter.web.page.page import render, status_values
 from exporter.web.status import Json, View
+from exporter.web.target_page import target_values
 from exporter.web.target_query import ON_PAGE, QueryError, parse_query
 
 # Reloads the configuration, and returns its faults; none if it is now in force.
@@ -44,8 +45,9 @@ _BODY = frozenset({"content-length", "transfer-encoding"})
 class _Endpoints:
     """The endpoints."""
 
-    def __init__(self, view: View, reload: Reload, executor: Executor) -> None:
+    def __init__(self, view: View, metrics: MetricsEndpoint, reload: Reload, executor: Executor) -> None:
         self._view = view
+        self._metrics = metrics
         self._reload = reload
         self._executor = executor
         self._runbooks: Mapping[str, Markup] = {}
@@ -80,6 +82,15 @@ class _Endpoints:
         pairs = self._view.pairs()
         status, (found, census) = self._view.status(pairs), self._view.targets(query, pairs)
         return await self._page(request, "status.html", status_values(status, found, census, query, known))
+
+    async def target(self, request: Request) -> Response:
+        """`/target/{kind}/{id}`; the id may contain slashes."""
+        kind, target_id = request.path_params["kind"], request.path_params.get("id", "")
+        given = request.query_params.multi_items()
+        values = await target_values(self._view, self._metrics.select, kind, target_id, given)
+        # As many segments as the browser has seen, which may be behind a proxy.
+        path = request.scope["raw_path"][len(request.scope.get("root_path", "")) :]
+        return await self._page(request, "target.html", {"root": "../" * (path.count(b"/") - 1), **values})
 
     async def explanation(self, request: Request) -> Response:
         """`/explain`: the content of `/api/v1/explain` as a page."""
@@ -165,14 +176,16 @@ def create_app(
 
     `executor` loads and compresses pages; `session` is that of `MetricsEndpoint`.
     """
-    endpoints = _Endpoints(view, reload, executor)
     metrics = MetricsEndpoint(view.renderer, lambda: view.known().collectors, view.is_target, session)
+    endpoints = _Endpoints(view, metrics, reload, executor)
     routes: list[BaseRoute] = [
         Route("/metrics", metrics, methods=["GET"]),
         Route("/-/healthy", endpoints.healthy),
         Route("/-/ready", endpoints.ready),
         Route("/-/reload", endpoints.reload, methods=["POST"]),
         *map(endpoints.json, ENDPOINTS),
+        Route("/target/{kind}", endpoints.target),
+        Route("/target/{kind}/{id:path}", endpoints.target),
         Route("/explain", endpoints.explanation),
         # A relative redirect works behind a proxy that changes the path.
         Route("/runbooks", RedirectResponse("runbooks/"), methods=["GET"]),

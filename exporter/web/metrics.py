@@ -53,11 +53,12 @@ class MetricsEndpoint:
             pieces = ready.packed() if gzip else ready.pieces
             size = sum(map(len, pieces))
         else:
-            selected = await self._select(wanted, form, gzip=gzip)
+            selected = await self.select(wanted, form, gzip=gzip)
             pieces, size = (selected,), len(selected)
         await _send(send, form, pieces, size, gzip=gzip, is_head=scope["method"] == "HEAD")
 
-    async def _select(self, wanted: Filter, form: Format, *, gzip: bool) -> bytes:
+    async def select(self, wanted: Filter, form: Format, *, gzip: bool = False) -> bytes:
+        """Return the part of the exposition that a filter selects, without counters that may not be served now."""
         while True:
             session = self.session()
             own = replace(wanted, has_counters=session > 0)

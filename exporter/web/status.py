@@ -105,6 +105,14 @@ class Process(Protocol):
     def is_durable(self) -> bool:
         """Whether the counters are kept in a file or a database; otherwise they start at 0 with the process."""
 
+    @property
+    def dashboard_url(self) -> str | None:
+        """The address of Grafana; None if it is not known."""
+
+    @property
+    def alertmanager_url(self) -> str | None:
+        """The address of Alertmanager; None if it is not known."""
+
     def spare(self) -> str:
         """Return why this exporter polls nothing, such as "spare: 4 of 4 shards are held"; empty if it polls."""
 
@@ -218,14 +226,14 @@ class View:
             "matched": len(found),
             "offset": query.offset,
             "limit": query.limit,
-            "targets": [self._target(pair) for pair in page],
+            "targets": [self.target(pair) for pair in page],
         }
         return answer, Census(admitted)
 
-    def _target(self, pair: Pair) -> Json:
+    def target(self, pair: Pair) -> Json:
         """Return a target as one collector sees it; `reason` is one word for its failure."""
         key, status = pair
-        state = state_of(status)
+        state, due = state_of(status), self.polling.schedule.due_at(key)
         return {
             "account": label_value(status.target.client_name),
             "collector": key.collector,
@@ -237,6 +245,8 @@ class View:
             "message": label_value(status.message),
             "last_success": status.success or None,
             "last_poll": status.polled or None,
+            "next_poll": None if due is None else self.clocks.wall() + max(0.0, due - self.clocks.monotonic()),
+            "failing_since": status.since or None,
             "age": self.clocks.wall() - status.success if status.success else None,
             "duration": status.duration if status.polled else None,
             # The chart of a stale target is not drawn.
@@ -296,7 +306,7 @@ class View:
         newest_first = sorted(census.failures.items(), key=lambda item: -item[1][1][1].polled)
         failures = []
         for (_, _, reason), (number, pair) in newest_first[:MOST_FAILURES]:
-            one = self._target(pair)
+            one = self.target(pair)
             shown = {name: one[name] for name in ("target", "name", "zone", "message")}
             of = {"account": one["account"], "collector": one["collector"], "reason": reason, "targets": number}
             failures.append({**of, **shown, "last_poll": pair[1].polled})

@@ -10,10 +10,12 @@ from playwright.async_api import Browser, async_playwright, expect
 from exporter.collectors.collector import Outcome
 from exporter.exposition.store import TARGET_UP
 from exporter.metric import Family, Sample
+from exporter.targets.registry import Selection
 from tests.browser.window import window
 from tests.real_parts import find
 from tests.web.view_setup import SCANS, STATISTICS, ViewSetup, view_setup, zone
 
+TARGET = "/target/dns_zone/200?account=main"
 # A browser belongs to the event loop on which it was started: all tests share both.
 pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="module")]
 
@@ -94,7 +96,7 @@ async def test_heads_sort_by_click_and_by_key_and_keep_the_focus(browser: Browse
             await expect(head).to_have_attribute("aria-sort", "descending")
 
 
-@pytest.mark.parametrize("path", ["/", "/explain", "/runbooks/EdgeTargetFailing"])
+@pytest.mark.parametrize("path", ["/", "/explain", "/runbooks/EdgeTargetFailing", TARGET])
 @pytest.mark.parametrize(("scheme", "ground"), [("light", "rgb(248, 248, 246)"), ("dark", "rgb(18, 20, 22)")])
 async def test_it_is_light_or_dark_as_the_system_is_and_accessible(
     browser: Browser, scheme: str, ground: str, path: str
@@ -129,10 +131,11 @@ async def test_it_can_be_walked_through_by_keyboard(browser: Browser) -> None:
         )
 
 
-@pytest.mark.parametrize("path", ["/", "/explain", "/runbooks/"])
+@pytest.mark.parametrize("path", ["/", "/explain", "/runbooks/", "/target/dns_zone/5"])
 @pytest.mark.parametrize("width", [390, 1024, 1280, 1366, 1440, 1920])
 async def test_a_window_of_usual_width_shows_every_table_whole(browser: Browser, path: str, width: int) -> None:
     async with view_setup("main", "database:orders") as setup:
+        setup.registry.configure([Selection("main", "dns_zone", (zone(5), zone(6)))])
         setup.schedule.stretch = 2.4
         for name, demand in (("main", 123.0), ("database:orders", 0.5)):
             setup.schedule.accounts[name].pace.demand = demand

@@ -173,8 +173,9 @@ async def test_every_link_of_every_page_answers() -> None:
                 own = [tag.get("href") or tag.get("src") or "" for _, tag in Page(answer.text).tags]
                 found = (urldefrag(urljoin(place, link)).url for link in own)
                 left += [link for link in found if link.startswith("http://exporter:9877/")]
-    runbooks = (f"runbooks/{path.name}" for path in find_folder("runbooks").glob("Edge*.md"))
-    assert seen >= {f"http://exporter:9877/{path}" for path in ("explain?target=dns_zone%2F102", "api/v1/", *runbooks)}
+    runbooks = [f"runbooks/{path.name}" for path in find_folder("runbooks").glob("Edge*.md")]
+    linked = ("target/dns_zone/102?account=main", "api/v1/", *runbooks)
+    assert seen >= {f"http://exporter:9877/{path}" for path in linked}
 
 
 async def test_what_is_no_runbook_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:

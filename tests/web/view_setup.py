@@ -24,7 +24,7 @@ from exporter.settings.model import Settings
 from exporter.targets.known_resources import MOVES_LAST
 from exporter.targets.registry import Registry
 from exporter.targets.sharding import Shard
-from exporter.targets.target import Target
+from exporter.targets.target import PollKey, Target
 from exporter.telemetry import Telemetry
 from exporter.web.app import create_app
 from exporter.web.server import WebServer
@@ -62,6 +62,10 @@ class FixedSchedule:
         self.silent = list(silent)
         return self.is_discovered
 
+    def due_at(self, key: PollKey) -> float:
+        """Implement `Schedule.due_at`."""
+        return self.next_due(key.collector) + 60
+
     def next_due(self, collector: str) -> float:
         """Implement `Schedule.next_due`."""
         return self.due.get(collector, self.last_tick)
@@ -87,6 +91,7 @@ class ViewSetup:
     faults: tuple[str, ...] = ()
     unmatched_budgets: tuple[tuple[str, str], ...] = ()
     is_durable: bool = True
+    dashboard_url: str | None = None
     ledger_fault: str = ""
     set_aside: float | None = None
     spare: str = ""
@@ -101,6 +106,8 @@ class ViewSetup:
 
         process = own(
             is_durable=self.is_durable,
+            dashboard_url=self.dashboard_url,
+            alertmanager_url="http://127.0.0.1:9093",
             telemetry=own(set_aside_at=self.set_aside),
             started=START - 7200,
             config_loaded=START - 600,

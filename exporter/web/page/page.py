@@ -4,7 +4,7 @@ import platform as python_platform
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from exporter.assets.shipped import REPOSITORY
 from exporter.explain.cause import Cause, moment
@@ -31,6 +31,27 @@ def to_targets(query: TargetQuery) -> str:
 def to_explanation(target: str) -> str:
     """Link to the page that names the absent families of a target and their causes."""
     return "explain?" + urlencode({"target": target}, errors="replace")
+
+
+def to_target(account: str, target: str) -> str:
+    """Link to the page of a target, such as `dns_zone/102`."""
+    path = quote(target.encode("utf-8", "replace"))
+    return f"target/{path}?{urlencode({'account': account}, errors='replace')}"
+
+
+def bars(chart: Sequence[float]) -> list[dict[str, str]]:
+    """Draw a chart of days as bars, each 10 wide and at most 100 high: its place, its height, and its title."""
+    highest, newest = max(chart) or 1.0, len(chart) - 1
+    days = {newest: "the newest day, so far", newest - 1: "the day before the newest"}
+    return [
+        {
+            "x": f"{10 * place}",
+            "y": f"{100 - 100 * value / highest:.1f}",
+            "height": f"{100 * value / highest:.1f}",
+            "title": f"{compact(value)}: {days.get(place, f'{newest - place} days before the newest')}",
+        }
+        for place, value in enumerate(chart)
+    ]
 
 
 def sparkline(chart: Sequence[float]) -> dict[str, str]:
@@ -73,7 +94,7 @@ def verdict(status: Json) -> tuple[str, str]:
 
 _FILTERS = (
     *(wording.ago, wording.ahead, wording.instant, wording.interval, wording.lapse, moment),
-    *(wording.compact, wording.count, wording.plural, wording.rate, sparkline),
+    *(wording.compact, wording.count, wording.plural, wording.figure, wording.rate, sparkline, bars),
     *(wording.foreign, wording.named, wording.plain),
 )
 _GLOBALS = {
@@ -86,6 +107,7 @@ _GLOBALS = {
     "credential_of": credential_of,
     "repository": REPOSITORY,
     "to_explanation": to_explanation,
+    "to_target": to_target,
     "to_targets": to_targets,
 }
 

@@ -66,6 +66,11 @@ def compact(number: float) -> str:
     return f"{number:.0f}"
 
 
+def figure(number: float) -> str:
+    """Write a value as it is, with separated thousands: `1,234`, `0.25`."""
+    return f"{number:,.10g}"
+
+
 def rate(number: float) -> str:
     """Write a rate in two or three figures: `0.05`, `5.8`, `1,200`."""
     if number >= _BRIEF**2:

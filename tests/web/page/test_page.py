@@ -5,19 +5,24 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
 from exporter.assets.shipped import REPOSITORY
+from exporter.collectors import dns_statistics
+from exporter.collectors.collector import Outcome
+from exporter.metric import Family, Sample, label_value
 from exporter.targets.registry import Selection
 from exporter.targets.sharding import Shard
-from exporter.targets.target import Target, TargetKey
+from exporter.targets.target import Inventory, Resource, ResourceList, Target, TargetKey
 from exporter.web.page.wording import foreign, named, plain
 from tests.exporter_parts import START
 from tests.golden import assert_golden
 from tests.web.rendered import HOSTILE, Page
 from tests.web.view_setup import SCANS, STATISTICS, ViewSetup, endpoints_client, view_setup, zone
 
+QUERIES = next(info for info in dns_statistics.COLLECTOR.families if info.name == "edge_dns_window_queries")
 GOLDENS = Path(__file__).parent / "pages"
 # It differs between machines.
 VARYING = re.compile(r"(?<=1\.2\.3, )Python .*(?=</p>)")
@@ -89,6 +94,26 @@ def busy(setup: ViewSetup) -> None:
     setup.up["other"] = False
 
 
+def linked(setup: ViewSetup) -> None:
+    """Set up a zone with values, a chart, a failing collector, and a Grafana."""
+    busy(setup)
+    setup.dashboard_url = "https://grafana.example/edge"
+    labels = ("main", "102", "<b>")
+    family = Family(QUERIES, (Sample(labels, 12345.0),))
+    outcome = Outcome(zone(102, "<b>"), (family,), chart=(0.0, 900.0, 1800.0, 400.0))
+    setup.store.publish(STATISTICS, outcome, 900.0, duration=0.1)
+    setup.turn(30)
+
+
+def removed(setup: ViewSetup) -> None:
+    """Set up a script that left the platform an hour ago, beside one that came."""
+    setup.registry.configure([Selection("main", "script", discover=True)])
+    for listed in ("67", "68", "68"):
+        found = ResourceList(tuple(Resource(number, f"<i>{number}") for number in listed), complete=True)
+        setup.registry.apply("main", Inventory({"script": found}))
+    setup.turn(3600)
+
+
 @pytest.mark.parametrize(
     ("name", "part", "path", "set_up"),
     [
@@ -100,6 +125,8 @@ def busy(setup: ViewSetup) -> None:
             f"/?search=%3CB%3E+a%26b&collector={SCANS}&account=main&state=ok&sort=age&order=desc&limit=1000&offset=2",
             busy,
         ),
+        ("target", "main", "/target/dns_zone/102?account=main", linked),
+        ("removed_target", "main", "/target/script/7", removed),
         ("absences", "main", f"/explain?{FAMILIES}", busy),
         ("absences_of_one", "main", f"/explain?target=dns_zone/102&target=nothing&{FAMILIES}", busy),
     ],
@@ -117,7 +144,8 @@ async def test_a_whole_page_or_what_is_different_in_another(
     assert page.having("style") == []
     assert [script["src"] for script in page.having("script")] in ([], ["static/page.js"])
     places = {own[name] for _, own in page.tags for name in ("src", "href", "action") if name in own}
-    assert [place for place in places if re.match(r"/|[a-z]+:", place) and not place.startswith(REPOSITORY)] == []
+    own = (REPOSITORY, "http://127.0.0.1:9093/#/silences/new?", "https://grafana.example/edge/d/")
+    assert [place for place in places if re.match(r"/|[a-z]+:", place) and not place.startswith(own)] == []
     assert {own.get("scope") for own in page.having("th")} <= {"col", "row"}
     ids = [own["id"] for _, own in page.tags if "id" in own]
     assert len(ids) == len(set(ids))
@@ -145,14 +173,19 @@ async def test_a_whole_answer_of_the_api(name: str, path: str) -> None:
     assert_golden(re.sub(" ?{", "\n{", json.dumps(answer.json())) + "\n", GOLDENS / f"{name}.json")
 
 
-@pytest.mark.parametrize("path", ["/", "/explain"])
+TARGET = "/target/{}?account={}"
+
+
+@pytest.mark.parametrize("path", ["/", "/explain", TARGET])
 @pytest.mark.parametrize("hostile", HOSTILE.values(), ids=HOSTILE)
 async def test_text_from_the_platform_is_never_markup(hostile: str, path: str) -> None:
     async with view_setup(hostile) as setup:
         setup.up[hostile] = False
         setup.faults = (hostile,)
-        calm, loud = zone(1, "calm", hostile), Target(hostile, "image", hostile, hostile)
+        calm, loud = zone(1, "calm", hostile), Target(hostile, "image", " ".join(hostile.splitlines()), hostile)
         setup.fail(calm, message="calm")
+        setup.succeed(loud, "container_tags", note="calm" if path == TARGET else hostile)
+        path = path.format(*(quote(label_value(text)) for text in (loud.key.label, hostile)))
         usual = await shown(setup, path)
         setup.fail(calm, message=hostile, reason=hostile)
         setup.succeed(loud, "container_tags", note=hostile)
@@ -161,7 +194,7 @@ async def test_text_from_the_platform_is_never_markup(hostile: str, path: str) -
     assert len(page.having("img")) == 1
     assert {name for _, own in page.tags for name in own} == {name for _, own in usual.tags for name in own}
     assert re.search("[\0-\x08\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", page.html) is None
-    assert max(len(line) for line in page.texts) <= 300
+    assert max(len(line) for line in page.texts) <= 300 + len(" · edge-exporter")
 
 
 def test_a_hostile_name_is_shown_as_far_as_it_can_be() -> None:
