@@ -81,12 +81,33 @@ async def test_targets_are_found_ordered_and_paged(query: str, found: str) -> No
     assert answer["matched"] == (len(rows) if "limit=2" not in query and "offset" not in query else 4)
 
 
-async def test_a_wrong_question_about_absences_is_refused_in_a_line() -> None:
-    refused = {
-        "family=edge_dns_queris_total": "no family is named 'edge_dns_queris_total'; did you mean 'edge_dns_queries_",
-        "search=x": "there is no parameter 'search'; there are: family, target",
-    }
+NUMBERS = "limit must be a whole number from 1 to 1000, not"
+LONG_SEARCH = "search takes 10 words and 200 characters at most"
+# A question → how its refusal begins; empty where it is answered.
+QUESTIONS = {
+    "explain?family=edge_dns_queris_total": "no family is named 'edge_dns_queris_total'; did you mean 'edge_dns_q",
+    "explain?search=x": "there is no parameter 'search'; there are: family, target",
+    "targets?colector=scripts": "there is no parameter 'colector'; there are: search, collector, account, state, ",
+    "targets?collector=script": "collector cannot be 'script'; there are: dns_statistics, ",
+    f"targets?account={'x' * 5000}": f"account cannot be '{'x' * 100}'; there are: main",
+    "targets?state=up": "state cannot be 'up'; there are: failing, stale, pending, ok",
+    "targets?sort=size": "sort cannot be 'size'; there are: target, name, ",
+    "targets?order=up": "order cannot be 'up'; there are: asc, desc",
+    "targets?sort=age&sort=name": "sort is given more than once",
+    **{f"targets?limit={limit}": f"{NUMBERS} '{limit}'" for limit in ("0", "10001", "all")},
+    f"targets?limit={'9' * 5000}": f"{NUMBERS} '{'9' * 50}'",
+    "targets?offset=-1": "offset must be a whole number from 0 to 1000000000, not '-1'",
+    "targets?offset=%D9%A4": "offset must be a whole number from 0 to 1000000000, not '\u0664'",
+    f"targets?search={'x' * 201}": LONG_SEARCH,
+    "targets?search=a+b+c+d+e+f+g+h+i+j+k": LONG_SEARCH,
+    **dict.fromkeys(("targets?search=a+b+c+d+e+f+g+h+i+j", f"targets?search={'x' * 200}"), ""),
+    "targets?limit=1000&offset=1000000000": "",
+}
+
+
+async def test_a_wrong_question_is_refused_in_a_line() -> None:
     async with view_setup() as setup, endpoints_client(setup) as client:
-        for query, words in refused.items():
-            response = await client.get(f"/api/v1/explain?{query}")
-            assert (response.status_code, response.text.startswith(words)) == (400, True), response.text
+        for question, words in QUESTIONS.items():
+            answer = await client.get(f"/api/v1/{question}")
+            assert (question, answer.status_code) == (question, 400 if words else 200)
+            assert not words or answer.text.startswith(words), answer.text

@@ -92,6 +92,52 @@ async def test_a_scrape_gives_the_current_generation_in_the_requested_format(for
     assert (answer.headers["vary"], answer.headers["cache-control"]) == ("Accept, Accept-Encoding", "no-store")
 
 
+PROMETHEUS_2 = (
+    "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,"
+    "text/plain;version=0.0.4;q=0.5,*/*;q=0.1"
+)
+PROMETHEUS_3 = (
+    "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,"
+    "application/openmetrics-text;version=0.0.1;q=0.5,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,"
+    "text/plain;version=0.0.4;q=0.3,*/*;q=0.2"
+)
+BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"
+FORMATS = {
+    Format.OPENMETRICS: [
+        *(PROMETHEUS_2, PROMETHEUS_3, "application/openmetrics-text"),
+        "Application/OpenMetrics-Text; Version=1.0.0",
+        'application/openmetrics-text; version="1.0.0"',
+        "application/openmetrics-text;version=1.0.0;q=0.5,text/plain;q=0.5",
+        "text/plain;q=0.1 , application/openmetrics-text ; q=0.2",
+        # The most specific range decides how much text is liked.
+        "application/openmetrics-text;q=0.5,text/plain;q=0.1,*/*",
+    ],
+    Format.TEXT: [
+        *("", "*/*", BROWSER, "text/plain;version=0.0.4", "application/json", ";;,,=;q"),
+        *(
+            f"application/openmetrics-text;{odd}"
+            for odd in ("version=0.0.1", "version=2.0.0", "q=0", "Q=0", "q=x", "q=nan")
+        ),
+        "application/openmetrics-text;q=0.2,text/plain;q=0.3",
+        "application/openmetrics-text;q=0.2,*/*",
+        "application/openmetrics-text;q=0.2,text/*;q=0.5,*/*;q=0.1",
+    ],
+}
+PACKED = ["gzip", "GZIP", "x-gzip", "deflate, gzip;q=0.5", "*", "br, *;q=0.1", "gzip;q=2"]
+PLAIN = ["", "identity", "deflate, br", "gzip;q=0", "gzip;Q=0", "gzip;q=0, *", "*;q=0", "gzip;q=x", "gzipped"]
+
+
+async def test_a_client_gets_the_format_and_the_encoding_that_it_prefers() -> None:
+    async with site(zones=1) as small, small.client() as client:
+        for form, headers in FORMATS.items():
+            for accept in headers:
+                answer = await client.get("/metrics", headers={"Accept": accept})
+                assert (accept, answer.headers["content-type"]) == (accept, form.value)
+        for accepted in (*PACKED, *PLAIN):
+            answer = await client.get("/metrics", headers={"Accept-Encoding": accepted})
+            assert (accepted, "content-encoding" in answer.headers) == (accepted, accepted in PACKED)
+
+
 @pytest.mark.parametrize("form", list(Format))
 @pytest.mark.parametrize("encoding", ["", "gzip"])
 @pytest.mark.parametrize("query", ["", "?name[]=edge_dns_queries_total", "?target=dns_zone/1"])
