@@ -37,8 +37,11 @@ async def endless(_send: Send) -> None:
 
 
 async def named(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer with the path, the query, the host, the body and the credentials of the request."""
+    """Answer with the path, the query, the host, the body and the credentials of the request; /unread has no body."""
     request = Request(scope, receive)
+    if scope["path"] == "/unread":
+        await PlainTextResponse("unread")(scope, receive, send)
+        return
     text = f"{scope['path']} {request.url.query} {request.headers['host']}{(await request.body()).decode()}"
     await PlainTextResponse(text + request.headers.get("authorization", ""))(scope, receive, send)
 
@@ -276,6 +279,30 @@ async def test_a_request_is_answered_or_refused_and_the_connection_closed(
     assert answer.startswith(b"HTTP/1.1 %d " % status)
     assert (answer.count(b"HTTP/1.1"), answer.endswith(b"\r\n\r\n" + end)) == (1, True)
     assert b"uvicorn" not in answer.lower()
+
+
+POST = b"POST /unread HTTP/1.1\r\nHost: here\r\n"
+# What a connection sends, and how many answers come until it is closed, each with this end.
+CONNECTIONS = {
+    # One may wait for the answer to another.
+    "one after another": (REQUEST + asking(), 2, b"/  here"),
+    "more than are kept": (REQUEST * 1000, 2, b"/  here"),
+    "an endless head of a chunk": (POST + b"Transfer-Encoding: chunked\r\n\r\n1;" + b"a" * 70_000, 1, b"unread"),
+    "an upgrade": (asking(more=b"Connection: Upgrade\r\nUpgrade: h2c\r\n"), 1, b"/  here"),
+    "a long body": (POST + b"Content-Length: 10000000000\r\n\r\n" + b"x" * 100_000, 1, b"unread"),
+    "an endless body": (POST + b"Transfer-Encoding: chunked\r\n\r\nffffff\r\n" + b"x" * 100_000, 1, b"unread"),
+    "a body that waits": (POST + b"Content-Length: 100\r\nExpect: 100-continue\r\n\r\n", 1, b"unread"),
+}
+
+
+@pytest.mark.parametrize(("sent", "answers", "end"), CONNECTIONS.values(), ids=CONNECTIONS)
+async def test_requests_of_a_connection_are_answered_until_it_is_closed(sent: bytes, answers: int, end: bytes) -> None:
+    async with serving(named) as (_, port), asyncio.timeout(PATIENCE):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(sent)
+        answer = await reader.read()
+        writer.close()
+    assert (answer.count(b"HTTP/1.1 200 OK\r\n"), answer.endswith(end)) == (answers, True)
 
 
 @dataclass
