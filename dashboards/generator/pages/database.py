@@ -81,8 +81,8 @@ _DATABASES = row(
 )
 
 _CONTAINERS = row(
-    "Containers, searches and resources",
-    (16, 8, 12, 12),
+    "Containers and searches",
+    (16, 8, 24),
     panel(
         "Watched tags",
         "Tags of watch_tags and whether their image has them, missing ones first; at most 200.",
@@ -109,19 +109,12 @@ _CONTAINERS = row(
         TimeSeries(none="No search is configured."),
         Query(top(highest(gauge("edge_search_results", ACCOUNT), "account", "query"), TOP), "{{query}} ({{account}})"),
     ),
-    panel(
-        "Resources over time",
-        "What the accounts hold, by type, as discovery's search counts it.",
-        "A step down without a change of yours: something was deleted.",
-        TimeSeries(),
-        Query(total(gauge("edge_resources", ACCOUNT), "resource_type"), "{{resource_type}}"),
-    ),
 )
 
 PAGE = Page(
     uid=links.DATABASE,
     title="Edge platform / Database and containers",
-    about="Databases and the queries of your own, watched image tags, searches and resources.",
+    about="Databases and the queries of your own, watched image tags and searches.",
     variables=(variables.JOB, variables.ACCOUNTS, variables.DATABASES),
     rows=(_DATABASES, _CONTAINERS),
     ranked=True,
