@@ -124,19 +124,9 @@ def split_url(value: object, schemes: Collection[str], example: str, *allowed: s
     return parts
 
 
-def parse_base_url(value: object) -> str:
-    """Validate a platform's address and return it without a slash at its end."""
-    return urlunsplit(split_url(value, ("https", "http"), "https://api.example.net", "path")).rstrip("/")
-
-
-def parse_link(value: object) -> str:
-    """Validate the address of a site for people, and return it without a slash at its end."""
-    return urlunsplit(split_url(value, ("http", "https"), "https://grafana.example.net", "path")).rstrip("/")
-
-
-def parse_proxy(value: object) -> str:
-    """Validate a proxy's address and return it without a slash at its end."""
-    return urlunsplit(split_url(value, ("http", "https"), "http://proxy.example.net:3128", USER)).rstrip("/")
+def _http_url(example: str, *allowed: str) -> BeforeValidator:
+    """Validate the address of a server, and return it without a slash at its end."""
+    return BeforeValidator(lambda value: urlunsplit(split_url(value, ("https", "http"), example, *allowed)).rstrip("/"))
 
 
 def parse_text(value: object) -> str:
@@ -195,9 +185,9 @@ LeaseLength = Annotated[float, BeforeValidator(_duration(5.0, 86_400.0)), Metava
 OptionalInterval = Annotated[Interval | None, Metavar("DURATION")]
 Timeout = Annotated[float, BeforeValidator(_duration(0.1, 600.0)), Metavar("DURATION")]
 Retention = Annotated[float, BeforeValidator(_duration(1.0, 100 * _YEAR)), Metavar("DURATION")]
-BaseUrl = Annotated[str, BeforeValidator(parse_base_url), Metavar("URL")]
-OptionalUrl = Annotated[Annotated[str, BeforeValidator(parse_link)] | None, Metavar("URL")]
-ProxyUrl = Annotated[Annotated[str, BeforeValidator(parse_proxy)] | None, Metavar("URL")]
+BaseUrl = Annotated[str, _http_url("https://api.example.net", "path"), Metavar("URL")]
+OptionalUrl = Annotated[Annotated[str, _http_url("https://grafana.example.net", "path")] | None, Metavar("URL")]
+ProxyUrl = Annotated[Annotated[str, _http_url("http://proxy.example.net:3128", USER)] | None, Metavar("URL")]
 PatternField = Annotated[Pattern, PlainValidator(parse_pattern)]
 FilePath = Annotated[Annotated[Path, BeforeValidator(parse_path)] | None, Metavar("FILE")]
 ReadableFile = Annotated[pydantic.FilePath | None, Metavar("FILE")]
