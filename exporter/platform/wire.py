@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
 
 from pydantic import (
@@ -61,13 +61,19 @@ class Wire(BaseModel):
 
     def unexpected(self) -> Iterator[str]:
         """Return the wire names of fields that hold an unknown value, or a number that is no count."""
-        for name, declared in type(self).model_fields.items():
-            value, wire_name = getattr(self, name), declared.alias or name
-            known = next((one.values for one in declared.metadata if isinstance(one, Known)), None)
-            if value is not None and known is not None and value not in known:
-                yield wire_name
-            for inner in unexpected_in(value):
-                yield f"{wire_name}.{inner}"
+        known = _known_values(type(self))
+        for name, value in self.__dict__.items():
+            if value is not None and name in known and value not in known[name]:
+                yield type(self).model_fields[name].alias or name
+            if isinstance(value, Wire | list):
+                for inner in unexpected_in(value):
+                    yield f"{type(self).model_fields[name].alias}.{inner}"
+
+
+@cache
+def _known_values(model: type[Wire]) -> Mapping[str, Collection[int]]:
+    marks = ((name, mark) for name, declared in model.model_fields.items() for mark in declared.metadata)
+    return {name: mark.values for name, mark in marks if isinstance(mark, Known)}
 
 
 def unexpected_in(value: object) -> Iterator[str]:
