@@ -119,7 +119,7 @@ class Known:
     values: Collection[int]
 
 
-Count = Annotated[Integer, Known(range(2**63))]
+NonNegative = Annotated[Integer, Known(range(2**63))]
 # The id of a resource in a list. A platform sends 0 for a missing id.
 Identity = Annotated[Int64, Field(ge=1)]
 # A number of the interface: an integer is a number, `true` is not.

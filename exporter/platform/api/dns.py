@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 from exporter.metric import as_count, is_count
 from exporter.platform.errors import WrongShape
 from exporter.platform.operation import Answer, Caller, Operation, Parameter, Request
-from exporter.platform.wire import Count, Integer, Known, Moment, Number, PascalWire, bucket_time
+from exporter.platform.wire import Integer, Known, Moment, NonNegative, Number, PascalWire, bucket_time
 
 SCAN_STATUS: Mapping[int, str] = {0: "pending", 1: "in_progress", 2: "completed", 3: "failed"}
 
@@ -116,7 +116,7 @@ def _width(moments: list[datetime]) -> float:
 class DnsZoneStatistics(PascalWire):
     """The answer of `GET /dnszone/{id}/statistics`; the charts' keys are not converted."""
 
-    total_queries_served: Count = None
+    total_queries_served: NonNegative = None
     queries_served_chart: Chart = None
     normal_queries_served_chart: Chart = None
     smart_queries_served_chart: Chart = None

@@ -8,7 +8,6 @@ from pydantic import Field
 from exporter.metric import as_count
 from exporter.platform.wire import (
     CamelWire,
-    Count,
     Each,
     Envelope,
     EnvelopeFault,
@@ -16,6 +15,7 @@ from exporter.platform.wire import (
     Integer,
     Known,
     Moment,
+    NonNegative,
     Number,
     Wire,
     calendar_day,
@@ -98,10 +98,10 @@ class ShieldZonePage(Envelope[list[Each[ShieldZone]]]):
 class BreachCounts(CamelWire):
     """Numbers of breaches by action."""
 
-    total_breaches: Count = None
-    logged_breaches: Count = None
-    challenged_breaches: Count = None
-    blocked_breaches: Count = None
+    total_breaches: NonNegative = None
+    logged_breaches: NonNegative = None
+    challenged_breaches: NonNegative = None
+    blocked_breaches: NonNegative = None
 
 
 class RateLimitMetrics(CamelWire):
