@@ -12,6 +12,7 @@ Number = float | int | bool | None
 # A larger value is not a count: it does not fit into 64 bits, and sums of it would overflow.
 LARGEST_COUNT = 2.0**63
 LabelValues = tuple[str, ...]
+_PART_BYTES = 6
 BASE_UNITS = frozenset(
     ("seconds", "bytes", "dollars", "ratio", "celsius", "joules", "volts", "amperes", "meters", "grams")
 )
@@ -55,7 +56,24 @@ class MonthToDate:
     is_whole: ClassVar[bool] = False
 
 
-Source = DayBuckets | MonthToDate
+@dataclass(frozen=True, slots=True)
+class LastChange:
+    """The source of a moment: when the answers of a target last changed.
+
+    Attributes:
+        value: a mark of the answer: a whole number that equal answers share, and others almost never.
+    """
+
+    value: float
+    is_whole: ClassVar[bool] = False
+
+    @classmethod
+    def of(cls, text: str) -> "LastChange":
+        """Return the source for what an answer says, as a text."""
+        return cls(float(int.from_bytes(blake2b(text.encode(), digest_size=_PART_BYTES).digest(), "big")))
+
+
+Source = DayBuckets | MonthToDate | LastChange
 
 
 def is_count(value: float) -> bool:
@@ -77,11 +95,11 @@ class Metric(Generic[T_contra]):
         help: one sentence that names the source field.
         value: payload → number, or None for no sample. With `labels`, payload → mapping of label values to
             numbers; with one label, each key is a plain string.
-        counted: for counters, in place of `value`: payload → the source that the ledger counts from, or a mapping
-            of label values to sources, or None.
+        counted: for counters and moments of a change, in place of `value`: payload → the source that the ledger counts
+            from, or a mapping of label values to sources, or None.
         labels: the names of the labels that come after the target's.
         declared: for counters: identifies what is counted, as `Count.declared` says. Of a built-in metric it is a
-            number, to be raised when the metric counts something else than before.
+            number, to be raised when the metric counts something else than before. Empty for a moment of a change.
     """
 
     name: str
@@ -94,7 +112,7 @@ class Metric(Generic[T_contra]):
     @property
     def kind(self) -> Kind:
         """`counter` for metrics that the ledger counts, `gauge` for all others."""
-        return Kind.COUNTER if self.counted is not None else Kind.GAUGE
+        return Kind.COUNTER if self.counted is not None and self.declared else Kind.GAUGE
 
     @property
     def unit(self) -> str:
@@ -112,6 +130,7 @@ class FamilyInfo:
         labels: all label names, the target's own first.
         own: how many labels at the end distinguish the series of one target; 0 if the number of series is bounded
             otherwise.
+        is_counted: whether the ledger gives its values.
     """
 
     name: str
@@ -120,6 +139,7 @@ class FamilyInfo:
     unit: str = ""
     labels: tuple[str, ...] = ()
     own: int = 0
+    is_counted: bool = False
 
 
 class Sample(NamedTuple):
@@ -168,16 +188,13 @@ class Count(NamedTuple):
     Attributes:
         labels: the values of the target's labels, which do not identify the series, so that a new name does not end it.
         sources: the values of the metric's other labels → the source.
-        declared: identifies what is counted; with another one, the counter starts again at 0.
+        declared: identifies what is counted; with another one, the counter starts again at 0. Empty if it never does.
     """
 
     info: FamilyInfo
     labels: LabelValues
     sources: tuple[tuple[LabelValues, Source], ...]
     declared: bytes = b"1"
-
-
-_PART_BYTES = 6
 
 
 def declaration(parts: Iterable[str]) -> bytes:

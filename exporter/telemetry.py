@@ -130,6 +130,15 @@ class Telemetry:
         "Absent families of targets, by collector and cause, counted every 15 seconds; `edge-exporter explain` names "
         "them.",
     )
+    failing = _gauge(
+        "edge_exporter_failing_targets{account, collector, reason}",
+        "Targets whose last poll by the collector failed, by reason, counted every 15 seconds.",
+    )
+    mismatched = _gauge(
+        "edge_window_mismatched_targets{account}",
+        "Targets whose total of the window (TotalQueriesServed) is not the sum of the days in the same answer "
+        "(QueriesServedChart), counted every 15 seconds.",
+    )
     task_failures = _counter(
         "edge_exporter_task_failures_total{task}", "Rounds of the exporter's own work that failed."
     )
@@ -266,6 +275,14 @@ class Telemetry:
         for labels, at in removed.items():
             self.target_removed.labels(*labels).set(at)
         self._removed = set(removed)
+
+    def show_failing(self, failing: Mapping[tuple[str, str, str], int], mismatched: Mapping[str, int]) -> None:
+        """Expose the numbers of failing targets by account, collector and reason, and of mismatched ones by account."""
+        self.failing.clear()
+        for (account, collector, reason), number in failing.items():
+            self.failing.labels(account, collector, reason).set(number)
+        for account, number in mismatched.items():
+            self.mismatched.labels(account).set(number)
 
     def wrote(self, fault: str) -> None:
         """Note whether the counters' state can be written: there is no fault."""

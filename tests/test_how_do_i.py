@@ -2,14 +2,12 @@
 
 import json
 import re
-import subprocess
 from pathlib import Path
 
-import pytest
 import yaml
 
 from exporter.settings.model import Settings
-from tests.real_parts import REPOSITORY, find_promtool
+from tests.real_parts import REPOSITORY
 from tests.test_numbers import queries
 
 TEXT = (REPOSITORY / "docs" / "how-do-i.md").read_text(encoding="utf-8")
@@ -21,16 +19,8 @@ def test_configurations_are_valid_and_links_lead_to_a_question(tmp_path: Path) -
     for name, text in (("api-key", "k" * 20), ("state-url", "postgresql://edge:password@db.example.net/edge")):
         (tmp_path / name).write_text(text)
     shown = [json.dumps(each).replace(CREDENTIALS, str(tmp_path)) for each in SHOWN if "accounts" in each]
-    assert [len(Settings.model_validate(json.loads(each)).accounts) for each in shown] == [1, 1, 1]
+    assert [len(Settings.model_validate(json.loads(each)).accounts) for each in shown] == [1, 1, 1, 1, 1]
     titles = re.findall("(?m)^## (.+)$", TEXT)
     anchors = {re.sub(r"[^a-z0-9 ]", "", title.lower()).replace(" ", "-") for title in titles}
     assert set(re.findall(r"\(#([^)]+)\)", TEXT)) == anchors
     assert queries()["What did the platform count yesterday, exactly?"] in TEXT
-
-
-@pytest.mark.real
-def test_prometheus_takes_the_rule_and_the_relabeling(tmp_path: Path) -> None:
-    rules, alerting = (next(each for each in SHOWN if key in each) for key in ("groups", "alerting"))
-    (tmp_path / "own.yml").write_text(json.dumps(rules))
-    (tmp_path / "prometheus.yml").write_text(json.dumps(alerting | {"rule_files": ["own.yml"]}))
-    subprocess.run([find_promtool(), "check", "config", tmp_path / "prometheus.yml"], check=True, capture_output=True)

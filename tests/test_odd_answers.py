@@ -34,6 +34,7 @@ def cell(kind: str, value: object) -> dict[str, object]:
 WEEKS, SECOND_DAYS = days("2026-01", 18, 25) | days("2026-02", 1, 8), days("2026-02", 2, 4, 6, 8)
 ZONE, BOTS, LIMITS = "/dnszone/101/statistics", "/shield/shield-zone/1/bot-detection", "/shield/metrics/rate-limits/1"
 WINDOW, DAY, MODE = "edge_dns_window_queries", "edge_dns_day_queries", "edge_shield_bot_detection_sensitivity"
+MISMATCHED = "edge_window_mismatched_targets"
 UNEXPECTED, NO_PLAN, GONE = "edge_api_unexpected_values_total", "invalid_plan_type.x", "not_found.ratelimit_shieldzone"
 SCRIPT = {"Name": "router", "LastModified": "2026-06-30T23:59:60Z", "MonthlyCost": "NaN", "Deleted": False}
 SHIELD = {"shieldZoneId": 1, "learningModeUntil": "2026-02-30T00:00:00", "rateLimitRulesLimit": 10**400}
@@ -49,8 +50,10 @@ ODD: Mapping[str, Row] = {
         for words, gaps in (("every second day", SECOND_DAYS), ("a day a week", WEEKS))
         for chart in ("QueriesServedChart", "NormalQueriesServedChart", "SmartQueriesServedChart")
     },
-    "gaps in all charts, and another total": (ZONE, 200, charts(21, *[SECOND_DAYS] * 3), {DAY: [5], WINDOW: [21]}, ""),
-    "gaps in all charts but one": (ZONE, 200, charts(20, WEEKS, WEEKS, {}), {DAY: [5], WINDOW: [20]}, ""),
+    "gaps in all charts, and another total": (ZONE, 200, charts(21, *[SECOND_DAYS] * 3),
+        {DAY: [5], WINDOW: [21], MISMATCHED: [1]}, ""),
+    "gaps in all charts but one": (ZONE, 200, charts(20, WEEKS, WEEKS, {}),
+        {DAY: [5], WINDOW: [20], MISMATCHED: [0]}, ""),
     "weeks in all charts and in their total": (ZONE, 200, charts(20, *[WEEKS] * 3), {WINDOW: []}, "wrong_shape"),
     **{
         f"a total of {len(total)} digits": (ZONE, 200, NAN % total, {DAY: [4], WINDOW: [], UNEXPECTED: [1, 1]}, "")
@@ -94,6 +97,8 @@ async def test_an_odd_answer_gives_what_can_be_read(
     ) as parts:
         await parts.settle()
         await parts.settle()  # the first round of what was discovered
+        parts.polling.show_failing()
+        await parts.renderer.render()
         assert {name: sorted(parts.samples(name).values()) for name in served} == served
         failing = {one.reason for _, one in parts.store.statuses() if not one.up}
         assert failing == ({reason} if reason else set())

@@ -53,6 +53,7 @@ class Outcome(NamedTuple):
     Attributes:
         error: the failure. Usually there are no families then; those that exist are exposed.
         chart: the counts of the last days for the status page, oldest first; empty without a chart.
+        is_mismatched: whether the total of the window is not the sum of the days in the same answer.
     """
 
     target: Target
@@ -60,6 +61,7 @@ class Outcome(NamedTuple):
     counts: tuple[Count, ...] = ()
     error: PlatformError | None = None
     chart: tuple[float, ...] = ()
+    is_mismatched: bool = False
 
 
 class Polled(NamedTuple):
@@ -192,8 +194,8 @@ def describe(labels: Sequence[Label[Any]], metrics: Iterable[Metric[Any]]) -> tu
     """Return the families of a collector; the target's labels come before the metric's own."""
     names = tuple(label.name for label in labels)
     return tuple(
-        FamilyInfo(metric.name, metric.help, metric.kind, metric.unit, names + metric.labels, own=len(metric.labels))
-        for metric in metrics
+        FamilyInfo(one.name, one.help, one.kind, one.unit, names + one.labels, len(one.labels), one.counted is not None)
+        for one in metrics
     )
 
 
@@ -277,6 +279,7 @@ class TargetCollector(Collector, Generic[P]):
         tells_name: returns the target's name, if the payload contains it.
         tells_facts: returns what else service discovery shows of the target: label → value.
         chart: returns day → count; the status page draws the last days. None if the payload has no such chart.
+        total: returns the total of the window that the chart's days have to add up to; None if there is none.
     """
 
     name: str
@@ -289,6 +292,7 @@ class TargetCollector(Collector, Generic[P]):
     tells_name: Callable[[P], str | None] | None = None
     tells_facts: Callable[[P], Mapping[str, str]] | None = None
     chart: Callable[[P], Mapping[int, float] | None] | None = None
+    total: Callable[[P], float | None] | None = None
     owns_target: bool = False
     families: tuple[FamilyInfo, ...] = field(init=False)
 
@@ -306,4 +310,7 @@ class TargetCollector(Collector, Generic[P]):
         families, counts = measure(values, self.families, self.metrics, answer.value)
         days = self.chart(answer.value) if self.chart is not None else None
         chart = tuple(days[day] for day in sorted(days)[-CHART_DAYS:]) if days else ()
-        return Polled((Outcome(target, families, counts, chart=chart),), answer.date)
+        total = self.total(answer.value) if self.total is not None else None
+        is_mismatched = days is not None and total is not None and not math.isclose(total, math.fsum(days.values()))
+        outcome = Outcome(target, families, counts, chart=chart, is_mismatched=is_mismatched)
+        return Polled((outcome,), answer.date)

@@ -24,7 +24,7 @@ from exporter.platform.errors import (
 )
 from exporter.platform.operation import Answer, Operation, Request
 from exporter.platform.wire import Unusable
-from exporter.targets.target import Inventory, Resource, ResourceList, Target, TargetKey
+from exporter.targets.target import Inventory, Resource, ResourceList, Target
 
 T = TypeVar("T")
 
@@ -78,7 +78,7 @@ class DiscoveryCollector(Collector):
         failed: set[str] = set()
         rest = Inventory({})
         outcome = Outcome(target)
-        date, zones = None, None
+        date, zones, names = None, None, dict[str, str]()
         if SEARCH in target.watched:
             found = await _tried(global_search.everything(context.caller), faults)
             if found is None:
@@ -105,7 +105,7 @@ class DiscoveryCollector(Collector):
             when = None if named is None else context.now
             rest = await _passed_on(context, replace(rest, names=named, is_whole=is_whole, named=when))
         if zones is not None and RATE_LIMITS in target.watched:
-            own = _owned(context, target.account, _shield_list(zones.value, {}))
+            own = _owned(context, target.account, _shield_list(zones.value, names))
             rest = await _passed_on(context, rest)
             limits = await _rate_limits(context, own, faults)
             if limits is not None:
@@ -193,8 +193,10 @@ def _shield_list(listing: ZoneListing, names: dict[str, str]) -> ResourceList:
 
 
 def _owned(context: Context, account: str, zones: ResourceList) -> ResourceList:
-    """Return the zones of this shard; a rate limit belongs to the shard of its zone."""
-    own = (zone for zone in zones.resources if context.registry.owns(TargetKey.of(account, "shield_zone", zone.id)))
+    """Return the zones of this shard that are polled; a rate limit belongs to the shard of its zone."""
+    found = ((zone, Target(account, "shield_zone", zone.id, zone.name)) for zone in zones.resources)
+    registry = context.registry
+    own = (zone for zone, target in found if registry.owns(target.key) and not registry.leaves_out(target))
     return ResourceList(tuple(own), zones.complete)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from exporter.collectors.collector import Context, TargetCollector, identity
-from exporter.metric import DayBuckets, Metric, as_count
+from exporter.metric import DayBuckets, LastChange, Metric, as_count
 from exporter.platform.api import dns
 from exporter.platform.api.dns import record_type
 from exporter.platform.operation import Answer
@@ -46,6 +46,20 @@ def _by_type(chart: Mapping[str, float | None] | None) -> dict[str, float] | Non
     return dict(sorted(sums.items()))
 
 
+# As many of the newest days are compared as a platform may correct: older ones leave the window with each midnight.
+_COMPARED_DAYS = 7
+
+
+def _last_change(zone: ZoneTraffic) -> LastChange | None:
+    """Return what is compared with the answer before; None without a chart.
+
+    The window's slide over midnight changes nothing: it adds a day without queries, and takes the oldest one away.
+    """
+    charts = [days for days in (zone.queries, *zone.routed.values()) if days is not None]
+    newest = [sorted((day, count) for day, count in days.items() if count)[-_COMPARED_DAYS:] for days in charts]
+    return LastChange.of(repr(newest)) if charts else None
+
+
 async def _fetch(context: Context, target: Target) -> Answer[ZoneTraffic]:
     answer = await dns.statistics(context.caller, int(target.id))
     zone = answer.value
@@ -67,6 +81,7 @@ COLLECTOR: TargetCollector[ZoneTraffic] = TargetCollector(
     fetch=_fetch,
     owns_target=True,
     chart=lambda zone: zone.queries,
+    total=lambda zone: zone.total,
     labels=identity("zone_id", "domain"),
     metrics=(
         Metric(
@@ -106,6 +121,13 @@ COLLECTOR: TargetCollector[ZoneTraffic] = TargetCollector(
             "edge_dns_day_start_timestamp_seconds",
             "Start of the newest UTC day of QueriesServedChart, polled.",
             value=lambda zone: _newest_start(zone.queries),
+        ),
+        Metric(
+            "edge_dns_statistics_changed_timestamp_seconds",
+            "When the newest days of the charts (QueriesServedChart, NormalQueriesServedChart, "
+            "SmartQueriesServedChart) last differed from the answer before, polled.",
+            counted=_last_change,
+            declared=b"",
         ),
         Metric(
             "edge_dns_queries_total",

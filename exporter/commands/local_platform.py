@@ -58,6 +58,8 @@ def demo_settings(world: World, url: str, listen: str, log_level: Level = "warni
         "api_key": keys.API_KEY,
         "budget": {"requests_per_second": 50, "max_in_flight": 16},
         "scripts": {"monthly_budget_dollars": {scripts.name(script): 500.0 for script in scripts}},
+        "labels": {"team": "web"},
+        "target_labels": [{"match": "shop", "labels": {"team": "shop"}}],
         **listed(world),
     }
     query = {"name": "orders_open", "help": "Orders not yet shipped.", "sql": QUERY, "interval": "10s"}
@@ -72,6 +74,7 @@ def demo_settings(world: World, url: str, listen: str, log_level: Level = "warni
                 collector.section: {"interval": max(SHORTEST_INTERVAL, collector.interval / SPEED_UP)}
                 for collector in CATALOGUE
             },
+            "thresholds": [{"alert": "EdgeDnsQueriesSurge", "match": "shop", "value": 5}],
             "web": {"listen": listen},
             "state": {"path": None},
             "log": {"level": log_level},

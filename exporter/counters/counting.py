@@ -8,12 +8,24 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from hashlib import blake2b
 
+from exporter.counters.changes import ChangeSeries
 from exporter.counters.months import MonthSeries, begin_month
 from exporter.counters.series import DaySeries, Poll, begin_days, owed_by
-from exporter.metric import Count, DayBuckets, Family, LabelValues, MonthToDate, Sample, Source, admitted, is_count
+from exporter.metric import (
+    Count,
+    DayBuckets,
+    Family,
+    LabelValues,
+    LastChange,
+    MonthToDate,
+    Sample,
+    Source,
+    admitted,
+    is_count,
+)
 from exporter.platform.operation import spelt_alike
 
-Series = DaySeries | MonthSeries
+Series = DaySeries | MonthSeries | ChangeSeries
 States = MutableMapping[LabelValues, Series]
 Sources = Sequence[tuple[LabelValues, Source]]
 _DIGEST_BYTES = 8
@@ -89,7 +101,7 @@ def count_poll(
         # A month needs a valid number; of days, each is checked.
         sources = [(labels, source) for labels, source in one.sources if _is_readable(source)]
         if sources or not one.sources:
-            name, digest = one.info.name, digest_of(address, one.declared)
+            name, digest = one.info.name, digest_of(address, one.declared) if one.declared else b""
             after[name], fallen = advance_family(families.get(name), sources, digest, poll, limit)
             after[name].note(dict(sources), poll.wall, retention)
             absent.discard(name)
@@ -148,7 +160,7 @@ def _with_place(family: CountedFamily, sources: Sources, limit: int) -> Sources:
 
 
 def _size(source: Source) -> float:
-    return source.value if isinstance(source, MonthToDate) else sum(source.days.values())
+    return sum(source.days.values()) if isinstance(source, DayBuckets) else source.value
 
 
 def _advance(series: Series | None, source: Source, poll: Poll) -> tuple[Series, int]:
@@ -158,6 +170,10 @@ def _advance(series: Series | None, source: Source, poll: Poll) -> tuple[Series,
             return series, series.count(source, poll)
         case MonthSeries(), MonthToDate():
             return series, series.count(source, poll.now, poll.wall)
+        case ChangeSeries(), LastChange():
+            return series, series.count(source, poll.wall)
+        case _, LastChange():
+            return ChangeSeries(source.value, poll.wall), 0
         case _, DayBuckets():
             return begin_days(source, poll), 0
         case _, MonthToDate():

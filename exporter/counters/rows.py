@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import msgpack
 
+from exporter.counters.changes import ChangeSeries
 from exporter.counters.counting import CountedFamily, Families, Series
 from exporter.counters.months import MonthSeries
 from exporter.counters.series import DaySeries
@@ -124,6 +125,8 @@ def to_plain(series: Series) -> list[object]:
         charts = [_column(days, series.first_day) for days in (series.highs, series.baselines, series.lasts)]
         whole = [1] if series.is_whole else []
         return ["d", series.created, series.first_day, series.closed, series.shut, *charts, *whole]
+    if isinstance(series, ChangeSeries):
+        return ["c", series.mark, series.value]
     former = _NO_FORMER if series.former is None else series.former
     plain = [int(value) if isinstance(value, bool) else value for value in astuple(replace(series, former=former))]
     while len(plain) > _FIRST_OF_MONTH and plain[-1] == _REST_OF_MONTH[len(plain) - 1 - _FIRST_OF_MONTH]:
@@ -138,6 +141,8 @@ def from_plain(plain: object) -> Series:
         ValueError: the row has another form.
     """
     match plain:
+        case ["c", mark, value]:
+            return ChangeSeries(number(mark), number(value))
         case ["m", *fields] if 0 <= len(fields) - _FIRST_OF_MONTH <= len(_REST_OF_MONTH):
             rest = _REST_OF_MONTH[len(fields) - _FIRST_OF_MONTH :]
             values = [*map(number, fields), *rest]

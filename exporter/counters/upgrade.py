@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import msgpack
 
+from exporter.counters.changes import ChangeSeries
 from exporter.counters.counting import CountedFamily, Families, Series, States, digest_of
 from exporter.counters.rows import StateRow, account_key, from_plain, number, pack
 from exporter.counters.series import DaySeries
@@ -111,4 +112,5 @@ def _digest(facts: _Facts, address: str) -> bytes:
 def _first_day(series: Series) -> int:
     if isinstance(series, DaySeries):
         return series.first_day
-    return datetime.fromtimestamp(series.created, UTC).toordinal()
+    moment = series.value if isinstance(series, ChangeSeries) else series.created
+    return datetime.fromtimestamp(moment, UTC).toordinal()

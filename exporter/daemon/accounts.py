@@ -29,6 +29,8 @@ _SELECTIONS = frozenset(
         "waf_custom_rules",
         "images",
         "searches",
+        "labels",
+        "target_labels",
         "queries",
     }
 )

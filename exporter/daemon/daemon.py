@@ -55,6 +55,8 @@ FAILURES_EVERY_SECONDS = 15.0
 TARGETS_EVERY_SECONDS = 5.0
 # A script's name comes with its first poll, and can change with any poll.
 BUDGETS_EVERY_SECONDS = 10.0
+# A target's own answer may give it another name, by which labels and thresholds are chosen.
+LABELS_EVERY_SECONDS = 10.0
 # How often a spare looks for a free shard, at most.
 SEEK_SECONDS = 3.0
 
@@ -300,10 +302,12 @@ class Daemon:
             "cleaning": (CLEANED_EVERY_SECONDS, self.polling.forget_removed),
             "failures": (FAILURES_EVERY_SECONDS, self.polling.failures.sum_up),
             "budgets": (BUDGETS_EVERY_SECONDS, self.polling.budgets.show),
+            "labels": (LABELS_EVERY_SECONDS, self.polling.show_labels),
             "lists": (SAVED_EVERY_SECONDS, self.polling.save_lists),
             "absences": (ABSENCES_EVERY_SECONDS, show_absent),
             "removed targets": (TARGETS_EVERY_SECONDS, self.polling.show_removed),
             "targets": (TARGETS_EVERY_SECONDS, lambda: telemetry.show_targets(view.counts())),
+            "failing": (ABSENCES_EVERY_SECONDS, self.polling.show_failing),
         }
         for name, (seconds, work) in rounds.items():
             self._begin_task(self._repeated(name, partial(asyncio.sleep, seconds), work), name, self._works)

@@ -1,6 +1,7 @@
 """Polls the targets of the settings in force and of the shard that this process has."""
 
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 
 from exporter.clock import Clocks
 from exporter.collectors import discovery
@@ -19,9 +20,14 @@ from exporter.settings.model import Settings
 from exporter.targets.known_resources import MOVES_LAST, Move
 from exporter.targets.registry import Registry
 from exporter.targets.sharding import Shard
-from exporter.targets.target import PollKey, Target
+from exporter.targets.target import DATABASE_PREFIX, PollKey, Target, TargetKey
 from exporter.telemetry import Telemetry
 from exporter.wiring import from_settings
+from exporter.wiring.target_labels import families_of
+
+# In place of a collector's name: what no poll gives.
+_CONFIGURATION = "configuration"
+_OTHER = Target("", "", "")
 
 
 class Polling:
@@ -68,6 +74,8 @@ class Polling:
         self.accounts = Accounts(telemetry, ledger, self.registry, clocks.monotonic, make_client)
         self.budgets = ScriptBudgets(telemetry, self.registry)
         self._retention = settings.state.retention
+        # The targets whose labels and thresholds are served.
+        self._labelled: dict[TargetKey, Target] = {}
         self._take_in()
         self.replace(settings, self.accounts.build(settings), from_settings.plans(settings))
         if not settings.state.is_shared:
@@ -107,6 +115,9 @@ class Polling:
         }
         for name in schedule.plans.keys() - plans.keys():
             self._telemetry.forget("collector", name)
+        # All labels and thresholds are served again.
+        self._families_of = partial(families_of, settings)
+        self._labelled = dict.fromkeys(self._labelled, _OTHER)
         self.budgets.configured = {
             account.name: ConfiguredBudgets(account.scripts.monthly_budget_dollars, account.scripts.discover)
             for account in settings.accounts
@@ -123,6 +134,20 @@ class Polling:
             is_unwanted = plan is None or (is_polled and not plan.collector.wants(discovery.without_names(target)))
             if is_unwanted or target.client_name in moved:
                 self.store.remove(status.target, key.collector)
+
+    def show_labels(self) -> None:
+        """Serve the labels and thresholds of targets that are new, gone, or have another name."""
+        before, self._labelled = self._labelled, dict(self.registry.by_key)
+        for key in before.keys() | self._labelled.keys():
+            target = self._labelled.get(key)
+            if target is not before.get(key):
+                families = self._families_of(target) if target is not None else ()
+                self.store.show(PollKey(key, _CONFIGURATION), families)
+
+    def show_failing(self) -> None:
+        """Count targets that fail, and those whose answers do not add up."""
+        known = {name: 0 for name in self.accounts.entries if not name.startswith(DATABASE_PREFIX)}
+        self._telemetry.show_failing(self.store.failing(), {**known, **self.store.mismatched()})
 
     def save_lists(self) -> None:
         """Store the lists of resources that have changed: they are served after a restart, too."""
@@ -155,6 +180,7 @@ class Polling:
             self.poller.forget_removed()
         self.budgets.show()
         self.show_removed()
+        self.show_labels()
 
     def _remembered(self, collector: str, target: Target) -> float:
         row = self._ledger.remembered().get(PollKey(target.key, collector))

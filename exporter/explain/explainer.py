@@ -10,7 +10,7 @@ from exporter.collectors.collector import Collector
 from exporter.collectors.endpoints.listing import EndpointListCollector
 from exporter.explain.cause import Cause, Finding
 from exporter.exposition.store import Status, Store
-from exporter.metric import FamilyInfo, Kind
+from exporter.metric import FamilyInfo
 from exporter.settings.model import Settings
 from exporter.targets.registry import Registry, Selection
 from exporter.targets.target import PollKey, Target
@@ -171,7 +171,7 @@ class Explainer:
             elif finding is None and answered is not None and info.name not in answered.families:
                 note = answered.message if answered.up else ""
                 finding = Finding(Cause.PLATFORM_HAS_NONE, note or "null, or left out of its answer")
-                if info.kind is Kind.COUNTER and (fault := self.ledger_fault()):
+                if info.is_counted and (fault := self.ledger_fault()):
                     finding = Finding(Cause.FAILING, f"the counters cannot be saved: {fault}")
             if finding is not None:
                 found.setdefault(finding, []).append(info.name)

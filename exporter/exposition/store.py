@@ -28,7 +28,21 @@ LAST_SUCCESS = FamilyInfo(
     "seconds",
     _HEALTH_LABELS,
 )
-HEALTH = (TARGET_UP, LAST_SUCCESS)
+TARGET_LABELS = FamilyInfo(
+    "edge_target_labels",
+    "1; the labels that the configuration gives the target (labels, target_labels), besides those named here.",
+    Kind.GAUGE,
+    "",
+    ("account", "target"),
+)
+ALERT_THRESHOLD = FamilyInfo(
+    "edge_alert_threshold",
+    "The threshold that the configuration (thresholds) sets for the target, in place of the alert's own.",
+    Kind.GAUGE,
+    "",
+    ("account", "alert", "target"),
+)
+HEALTH = (TARGET_UP, LAST_SUCCESS, TARGET_LABELS, ALERT_THRESHOLD)
 
 
 # Most targets share it.
@@ -56,6 +70,7 @@ class Status:
         expires: when they are removed if no poll succeeds until then, on the same clock.
         is_final: whether a poll has failed since; a longer interval then no longer moves `expires`.
         left_out: family → how many label values of its last good answer are left out.
+        is_mismatched: whether the total of its last good answer is not the sum of the answer's days.
         key: the target and its collector; it never changes.
     """
 
@@ -75,6 +90,7 @@ class Status:
     expires: float = 0.0
     is_final: bool = False
     left_out: Mapping[str, int] = field(default_factory=lambda: NOTHING_LEFT_OUT)
+    is_mismatched: bool = False
     key: PollKey = field(init=False)
 
     def __post_init__(self) -> None:
@@ -98,9 +114,6 @@ class Update(NamedTuple):
 
     families: tuple[Family, ...]
     whole: bool = True
-
-
-REMOVED = Update(())
 
 
 @dataclass(eq=False, repr=False)
@@ -160,6 +173,7 @@ class Store:
         status.up, status.reason, status.message = True, "", note
         status.success, status.polled, status.duration = now, now, duration
         status.chart = array("d", outcome.chart) if outcome.chart else ()
+        status.is_mismatched = outcome.is_mismatched
         self._believe(status, lifetime)
         self._change(status.key, outcome.families)
 
@@ -202,6 +216,10 @@ class Store:
             status.is_final = True
         self._change(status.key, self._changed.get(status.key))
 
+    def show(self, key: PollKey, families: tuple[Family, ...]) -> None:
+        """Replace the families of a key that is no poll's, and has no status."""
+        self._change(key, families)
+
     def _change(self, key: PollKey, families: tuple[Family, ...] | None) -> None:
         self._changed[key] = families
         self.has_changed.set()
@@ -223,6 +241,16 @@ class Store:
             if status.left_out and status.served:
                 total.update(status.left_out)
         return total
+
+    def failing(self) -> Mapping[tuple[str, str, str], int]:
+        """Return how many targets fail now, by account, collector and reason."""
+        failing = (status for status in self._statuses.values() if status.reason)
+        return Counter((status.target.account, status.collector, status.reason) for status in failing)
+
+    def mismatched(self) -> Mapping[str, int]:
+        """Return for each account how many of its served targets have a total that is not the sum of the days."""
+        found = (status for status in self._statuses.values() if status.is_mismatched and status.served)
+        return Counter(status.target.account for status in found)
 
     def _status(self, collector: str, target: Target) -> Status:
         status = self._statuses.get(PollKey(target.key, collector))
@@ -285,5 +313,5 @@ class Store:
         for key, families in changed.items():
             status = self.find(key)
             health = () if status is None else status.health()
-            changes[key] = Update((*(families or ()), *health), whole=families is not None) if health else REMOVED
+            changes[key] = Update((*(families or ()), *health), whole=families is not None)
         return changes

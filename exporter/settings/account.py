@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, Field, PlainValidator, SecretStr, model_va
 from exporter.collectors.database import SqlQuery
 from exporter.foreign.regular_file import Stamp, read_regular, stamp, unreadable
 from exporter.settings.flag import API_KEY_FILE, AUTH, BASE_URL
+from exporter.settings.of_targets import MOST_LABELS, Labels, TargetLabelsSettings
 from exporter.targets.target import DATABASE_PREFIX
 from exporter.validation.configuration_errors import Place
 from exporter.validation.secrets import Secret, SecretFile, one_of, stored_secret
@@ -77,19 +78,24 @@ class BudgetSettings(Section):
     max_in_flight: int = Field(default=32, ge=1, le=4096, description="Calls in flight at once.")
 
 
-class DnsZonesSettings(Section):
-    """Which DNS zones are polled."""
+class DiscoveredSettings(Section):
+    """Which resources of a kind are polled."""
 
-    discover: bool = Field(default=True, description="Find zones by the platform's search.")
-    ids: tuple[Identifier, ...] = Field(default=(), description="Zones that are polled, discovered or not.")
-    ids_file: Annotated[IdsFile | None, Metavar("FILE")] = Field(
-        default=None, description="A file of ids, one in each line; '#' starts a comment."
-    )
+    discover: bool = Field(default=True, description="Find them on the platform.")
+    ids: tuple[Identifier, ...] = Field(default=(), description="Ids that are polled, discovered or not.")
     include: tuple[PatternField, ...] = Field(
-        default=(), description="Discover only zones whose domain contains a match of one of these patterns."
+        default=(), description="Discover only those whose name contains a match of one of these patterns."
     )
     exclude: tuple[PatternField, ...] = Field(
-        default=(), description="Discover no zones whose domain contains a match of one of these."
+        default=(), description="Discover none whose name contains a match of one of these."
+    )
+
+
+class DnsZonesSettings(DiscoveredSettings):
+    """Which DNS zones are polled; their names are their domains."""
+
+    ids_file: Annotated[IdsFile | None, Metavar("FILE")] = Field(
+        default=None, description="A file of ids, one in each line; '#' starts a comment."
     )
 
     def all_ids(self) -> tuple[int, ...]:
@@ -97,11 +103,9 @@ class DnsZonesSettings(Section):
         return tuple(dict.fromkeys((*self.ids, *(self.ids_file.ids if self.ids_file is not None else ()))))
 
 
-class ScriptsSettings(Section):
+class ScriptsSettings(DiscoveredSettings):
     """Which edge scripts are polled, and how."""
 
-    discover: bool = Field(default=True, description="Find scripts by the platform's search.")
-    ids: tuple[Identifier, ...] = Field(default=(), description="Scripts that are polled, discovered or not.")
     read: Literal["get", "update"] = Field(
         default="get", description="Read by GET, or by the documented update POST with an empty body."
     )
@@ -112,11 +116,9 @@ class ScriptsSettings(Section):
     )
 
 
-class ShieldZonesSettings(Section):
-    """Which shield zones are polled."""
+class ShieldZonesSettings(DiscoveredSettings):
+    """Which shield zones are polled; their names are those of their pull zones."""
 
-    discover: bool = Field(default=True, description="Find shield zones by the platform's list.")
-    ids: tuple[Identifier, ...] = Field(default=(), description="Shield zones polled, discovered or not.")
     rate_limits: bool = Field(
         default=True, description="Find each zone's rate limits, where the platform has the listing."
     )
@@ -165,6 +167,12 @@ class AccountSettings(Section):
     )
     budget: BudgetSettings = Field(default_factory=BudgetSettings.model_construct)
     timeout: Timeout = Field(default=10.0, description="The deadline of a whole attempt.")
+    labels: Labels = Field(
+        default_factory=dict, description="Labels of every target of the account, in edge_target_labels."
+    )
+    target_labels: tuple[TargetLabelsSettings, ...] = Field(
+        default=(), description="Labels of targets by their names; they come before those of all targets."
+    )
     proxy: ProxyUrl = Field(default=None, description="The HTTP proxy for the calls.", repr=False)
     ca_file: ReadableFile = Field(default=None, description="Trusted certificates of authorities, PEM.")
     dns_zones: DnsZonesSettings = Field(default_factory=DnsZonesSettings.model_construct)
@@ -194,7 +202,10 @@ class AccountSettings(Section):
             yield ("name",), f"starts with '{DATABASE_PREFIX}', which marks the names of databases"
 
     def conflicts(self) -> Iterator[Conflict]:
-        """Refuse targets that are named twice."""
+        """Refuse targets that are named twice, and too many labels of targets."""
+        names = set(self.labels).union(*(one.labels for one in self.target_labels))
+        if len(names) > MOST_LABELS:
+            yield ("labels",), f"found {len(names)} names with those of target_labels, expected at most {MOST_LABELS}"
         images = [f"{image.registry_id}/{image.namespace}/{image.name}" for image in self.images]
         yield from duplicates((("images", place), image) for place, image in enumerate(images))
         for key in ("rate_limits", "access_lists", "waf_custom_rules"):

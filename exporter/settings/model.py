@@ -8,6 +8,7 @@ from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSett
 from exporter.collectors.endpoints.endpoint import Endpoint
 from exporter.collectors.endpoints.names import wrong_names
 from exporter.settings.account import AccountSettings, DatabaseSettings
+from exporter.settings.of_targets import ThresholdSettings
 from exporter.settings.service import (
     SECTIONS,
     CollectorSettings,
@@ -54,6 +55,9 @@ class Settings(BaseSettings, Section):
         default="http://127.0.0.1:9093",
         description="The address of Alertmanager, for links to a silence from a target's page; null: no links.",
     )
+    thresholds: tuple[ThresholdSettings, ...] = Field(
+        default=(), description="Thresholds of alerts for single targets, in place of the alerts' own."
+    )
     collectors: CollectorsSettings = Field(default_factory=CollectorsSettings.model_construct)
     series: SeriesSettings = Field(default_factory=SeriesSettings.model_construct)
     web: WebSettings = Field(default_factory=WebSettings.model_construct)
@@ -94,6 +98,10 @@ class Settings(BaseSettings, Section):
             for inner, query in enumerate(database.queries)
         ]
         yield from duplicates(queries, "name")
+        accounts = {account.name for account in self.accounts}
+        for place, threshold in enumerate(self.thresholds):
+            if threshold.account not in (None, *accounts):
+                yield ("thresholds", place, "account"), f"there is no account '{threshold.account}'"
         for endpoint in self.endpoints:
             given = self.collectors.of_endpoint(endpoint)
             yield from stale_too_early(("collectors", endpoint.name, "stale_after"), given)

@@ -282,6 +282,11 @@ class Registry:
         selection = self._selections.get((found.account, found.kind))
         return selection is not None and selection.rejection(found.name) is None and self.owns(found.key)
 
+    def leaves_out(self, found: Target) -> bool:
+        """Return whether the configuration leaves out a listed resource, by its name."""
+        selection = self._selections.get((found.account, found.kind))
+        return selection is not None and found.key not in self.by_key and selection.rejection(found.name) is not None
+
     def targets(self, kind: str, *, every_shard: bool = False) -> Iterator[Target]:
         """Return the targets of a kind; of those of other shards the configured ones, if each shard polls them."""
         for account in sorted(self._accounts):

@@ -85,7 +85,8 @@ def _account_selections(account: AccountSettings, number: int) -> Iterator[Selec
     name, own = account.name, ("accounts", number)
     zones, scripts, shields = account.dns_zones, account.scripts, account.shield_zones
     finds_limits = shields.discover and shields.rate_limits
-    is_searched = zones.discover or scripts.discover
+    # A shield zone has the name of its pull zone, which a search gives.
+    is_searched = zones.discover or scripts.discover or (shields.discover and bool(shields.include + shields.exclude))
     lists = {
         discovery.SEARCH: is_searched,
         discovery.SHIELD_ZONES: shields.discover,
@@ -103,10 +104,10 @@ def _account_selections(account: AccountSettings, number: int) -> Iterator[Selec
     fixed = named("dns_zone", zones.all_ids())
     yield Selection(name, "dns_zone", fixed, zones.discover, zones.include, zones.exclude, setting=(*own, "dns_zones"))
     fixed = named("script", scripts.ids, read)
-    yield Selection(name, "script", fixed, scripts.discover, attributes=read, setting=(*own, "scripts"))
-    yield Selection(
-        name, "shield_zone", named("shield_zone", shields.ids), shields.discover, setting=(*own, "shield_zones")
-    )
+    chosen = (scripts.discover, scripts.include, scripts.exclude)
+    yield Selection(name, "script", fixed, *chosen, attributes=read, setting=(*own, "scripts"))
+    fixed, chosen = named("shield_zone", shields.ids), (shields.discover, shields.include, shields.exclude)
+    yield Selection(name, "shield_zone", fixed, *chosen, setting=(*own, "shield_zones"))
     fixed = tuple(
         Target(name, "rate_limit", str(limit.id), limit.name, _shield_zone(limit.shield_zone_id))
         for limit in account.rate_limits

@@ -10,7 +10,7 @@ from exporter.collectors.collector import Collector, Context, Outcome, Polled
 from exporter.counters.counting import Families, count_poll
 from exporter.counters.series import Poll
 from exporter.exposition.encoding import Format, header, render
-from exporter.metric import Count, Family, LabelValues, MonthToDate, Sample, Source
+from exporter.metric import Count, Family, LabelValues, LastChange, MonthToDate, Sample, Source
 from exporter.platform.errors import PlatformError
 from exporter.platform.operation import Caller
 from exporter.targets.registry import Registry
@@ -115,6 +115,8 @@ def _source(source: Source | None) -> str:
         return "no series"
     if isinstance(source, MonthToDate):
         return f"{source.value:g} in the month"
+    if isinstance(source, LastChange):
+        return f"mark {source.value:.0f}"
     if not source.charted:
         return "no chart"
     days = [f"{date.fromordinal(day)}={count:g}" for day, count in source.days.items()]

@@ -110,7 +110,10 @@ COUNTED_TROUBLES = {
     "edge_exporter_task_failures_total",
 }
 # Counters that begin with their first event do not exist while all is well.
-TROUBLES = {"ALERTS", "ALERTS_FOR_STATE", "edge_api_unexpected_values_total", "edge_exporter_series_dropped"}
+TROUBLES = {
+    *("ALERTS", "ALERTS_FOR_STATE", "edge_api_unexpected_values_total"),
+    *("edge_exporter_series_dropped", "edge_exporter_failing_targets"),
+}
 # Families that are compared with their past.
 DAILY = {
     *("edge_dns_day_queries", "edge_dns_day_start_timestamp_seconds", "edge_dns_window_queries"),
@@ -157,6 +160,8 @@ def sample(family: str, labels: Labels, moment: datetime) -> float | None:
         "edge_target_removed_timestamp_seconds": at - 3600 if trouble else None,
         "edge_targets": {"up": 2.0, "failing": float(trouble), "pending": float(trouble)}.get(labels.get("state", "")),
         "edge_exporter_clock_offset_seconds": -0.4,
+        "edge_dns_statistics_changed_timestamp_seconds": polled,
+        "edge_window_mismatched_targets": float(trouble),
         "edge_exporter_ledger_set_aside_timestamp_seconds": midnight if trouble else 0.0,
         "edge_exporter_config_last_reload_success_timestamp_seconds": restarted.timestamp(),
         "process_start_time_seconds": restarted.timestamp(),

@@ -15,7 +15,7 @@ from structlog.testing import capture_logs
 
 from exporter.exposition.encoding import header, render
 from exporter.exposition.exposition import Exposition, Filter, Format, Generation
-from exporter.exposition.store import REMOVED, Update
+from exporter.exposition.store import Update
 from exporter.metric import Family, FamilyInfo, Kind, Sample, label_value
 from exporter.targets.target import PollKey
 from exporter.telemetry import WithoutCreated
@@ -100,7 +100,7 @@ def changes(draw: st.DrawFn) -> tuple[PollKey, Update]:
     number, collector = draw(st.integers(0, 12)), draw(st.sampled_from(["scans", "statistics"]))
     known = key(number, collector, draw(st.sampled_from(["main", "other"])))
     if draw(st.booleans()):
-        return known, REMOVED
+        return known, Update(())
     zone = label_value(draw(st.text(max_size=4))) + f"/{known.target.account}/{collector}/{number}"
     infos = draw(st.lists(st.sampled_from(INFOS), unique=True, max_size=4))
     values = st.floats(min_value=0, allow_nan=False, allow_infinity=False) | st.integers(0, 10**9).map(float)

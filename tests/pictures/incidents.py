@@ -56,7 +56,8 @@ def _burst(calm: float, _begun: float, since: float) -> float:
 
 
 _held = _grown(0)
-_RULES = {rule.name: rule.labels for rule in load_alerts()}
+# No target has a team.
+_RULES = {rule.name: {name: rule.labels[name] for name in ("severity", "area")} for rule in load_alerts()}
 
 
 def _alert(alertname: str, **labels: str) -> Labels:

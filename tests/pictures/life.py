@@ -113,6 +113,7 @@ _SERIES: dict[str, float | Value] = {
     "edge_exporter_config_last_reload_successful": 1.0,
     "edge_exporter_clock_offset_seconds": -0.4,
     "edge_exporter_task_failures_total": 0.0,
+    "edge_window_mismatched_targets": 0.0,
     "edge_exporter_ledger_set_aside_timestamp_seconds": 0.0,
     "edge_exporter_loop_lag_seconds_count": lambda _, at: 10 * (at - BEGUN),
     "edge_exporter_loop_lag_seconds_sum": lambda _, at: 0.02 * (at - BEGUN),
@@ -135,6 +136,7 @@ _SERIES: dict[str, float | Value] = {
     "rate_limit_action:edge_shield_rate_limit_breaches:rate15m": lambda of, at: _traffic(of, at - 900, at) / 900,
     # Zones.
     "edge_dns_day_start_timestamp_seconds": lambda _, at: _midnight(at),
+    "edge_dns_statistics_changed_timestamp_seconds": lambda of, at: at - (at + share(of["zone_id"], 0, 300)) % 300,
     "edge_dns_record_scan_completed_timestamp_seconds": lambda of, at: (
         _days_ago(of, at) + share(of["zone_id"], 25, 260)
     ),

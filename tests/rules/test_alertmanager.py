@@ -80,6 +80,12 @@ TOGETHER = {
         "EdgeTargetFailing account=main collector=dns_statistics target=dns_zone/102": SENT,
         "EdgeScriptOverBudget account=main": SENT,
     },
+    "a zone whose queries have dropped silences that its statistics stand still": {
+        "EdgeDnsQueriesDropped account=main zone_id=102": SENT,
+        "EdgeDnsStatisticsStalled account=main zone_id=102": SILENCED,
+        "EdgeDnsStatisticsStalled account=main zone_id=103": SENT,
+        "EdgeDnsStatisticsStalled account=main": SENT,
+    },
     "a database that is down silences its own queries": {
         "EdgeDatabaseDown database=orders": SENT,
         "EdgeDatabaseQueryFailing database=orders target=query/orders/open": SILENCED,

@@ -3,6 +3,8 @@ from pathlib import Path
 
 import pytest
 
+from exporter.settings.of_targets import ALERTS as THRESHOLDS
+from exporter.settings.of_targets import parse_own_label
 from tests.dashboards.expressions import seconds, selected
 from tests.dashboards.families import SCRAPE_LABELS, family_of, known_families
 from tests.rules.rule_files import (
@@ -27,6 +29,7 @@ BY_ALERT = pytest.mark.parametrize("alert", ALERTS, ids=lambda alert: alert.name
 OF_ACCOUNT = re.compile(r"edge_(dns|script|shield|container)_|target:|account_collector:")
 FIRST_ROUND, RESTART = 35 * 60, 10 * 60
 # Prometheus makes its series itself, or it always fires.
+OF_EXPORTERS = {"EdgeClockWrong", "EdgeConfigurationWrong"}
 NOT_HELD = {"EdgeExporterDown", "EdgeWatchdog"}
 BY_RULE = pytest.mark.parametrize("rule", load_rules(), ids=lambda rule: rule.name)
 
@@ -59,7 +62,8 @@ def test_every_case_comes_out_as_expected(promtool: str, tmp_path: Path) -> None
 @BY_ALERT
 def test_an_alert_says_what_it_is_how_grave_and_where_to_read_on(alert: Rule) -> None:
     assert alert.name.startswith("Edge")
-    assert set(alert.labels) == {"severity", "area"}
+    is_of_targets = "$labels.account" in alert.annotations["description"] and alert.name not in OF_EXPORTERS
+    assert set(alert.labels) == {"severity", "area", *(["team"] if is_of_targets else [])}
     assert alert.labels["severity"] in ({"none"} if alert.name == "EdgeWatchdog" else {"critical", "warning"})
     assert alert.labels["area"] in {"dns", "scripts", "shield", "containers", "database", "exporter"}
     assert set(alert.annotations) == {"summary", "description", "runbook_url"}
@@ -89,6 +93,17 @@ def test_every_name_exists_with_the_labels_that_are_asked_of_it(rule: Rule) -> N
         assert part.labels <= family.labels | SCRAPE_LABELS | of_buckets, part.name
 
 
+def test_no_label_of_a_target_hides_one_of_a_family_or_an_alert() -> None:
+    ours = {name for family in known_families().values() for name in family.labels} | {
+        "severity",
+        "area",
+        *SCRAPE_LABELS,
+    }
+    for name in ours:
+        with pytest.raises(ValueError, match="is a label of the exporter"):
+            parse_own_label(name)
+
+
 @BY_RULE
 def test_counters_are_read_as_rates_over_at_least_four_polls(rule: Rule) -> None:
     families = known_families()
@@ -99,6 +114,12 @@ def test_counters_are_read_as_rates_over_at_least_four_polls(rule: Rule) -> None
         assert part.call in {"rate", "increase"}, part.name
         assert part.range
         assert part.range.total_seconds() >= 4 * family.polled_every, part.name
+
+
+def test_every_alert_with_a_threshold_for_targets_takes_that_of_the_configuration() -> None:
+    chosen = re.compile(r'edge_alert_threshold(?::configured)?\{alert="(\w+)"\}')
+    assert {name for alert in ALERTS for name in chosen.findall(alert.expr)} == set(THRESHOLDS)
+    assert {name for alert in ALERTS for name in chosen.findall(alert.expr) if name != alert.name} == set()
 
 
 def test_what_an_alert_reads_is_recorded_in_its_own_file_before_it() -> None:

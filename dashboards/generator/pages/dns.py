@@ -199,6 +199,7 @@ _QUERIES = row(
         Column("Pace", ZONES.ranked(_AGAINST_USUAL, _SHOWN), unit="percentunit", decimals=0, steps=OUT_OF_LINE),
         Column("30 days", ZONES.ranked(_WINDOW, _SHOWN)),
         Column("Now", ZONES.among(ZONES.total(ZONES.rate("edge_dns_queries_total")), _SHOWN), unit=QUERIES),
+        columns.moment("Changed", ZONES.ranked(ZONES.gauge("edge_dns_statistics_changed_timestamp_seconds"), _SHOWN)),
     ),
 )
 

@@ -9,7 +9,7 @@ from dashboards.generator.page import Annotation, Column, Page, Query, Stat, Tab
 from dashboards.generator.pages.exporter_api import BUDGET, HAPPENED
 from dashboards.generator.panels import panel, row
 from dashboards.generator.promql import among, count, highest, lowest, top, total
-from dashboards.generator.selectors import ACCOUNT, INSTANCE, age, own_rate, series
+from dashboards.generator.selectors import ACCOUNT, INSTANCE, age, gauge, own_rate, series
 
 _BUILD = series("edge_exporter_build_info", INSTANCE)
 _LATELY = f"last_over_time({_BUILD}[1d])"
@@ -21,6 +21,13 @@ _FILES = f"{series('process_open_fds', INSTANCE)} / {series('process_max_fds', I
 _DROPPED = top(total(f"{series('edge_exporter_series_dropped', INSTANCE)} > 0", "family"), 20)
 _SINCE_SUCCESS = age("edge_target_last_success_timestamp_seconds", ACCOUNT)
 _INTERVAL = highest(series("edge_exporter_collector_interval_seconds", INSTANCE), "collector")
+
+_ABSENT = total(series("edge_exporter_absent_families", INSTANCE), "collector", "cause")
+_FAILING = total(series("edge_exporter_failing_targets", ACCOUNT, INSTANCE), "account", "collector", "reason")
+_DIFFERING = (
+    f"label_replace({total(series('edge_window_mismatched_targets', ACCOUNT, INSTANCE), 'account')} > 0,"
+    ' "reason", "days_differ", "", "")'
+)
 
 
 def _of_exporters(expr: str) -> str:
@@ -79,7 +86,7 @@ _NOW = row(
 
 _SCHEDULE = row(
     "Schedule and staleness",
-    (12, 12, 12, 12),
+    (12, 12, 8, 16),
     panel(
         "Staleness by collector",
         "The time since the last success of each collector's oldest target, in intervals of the collector.",
@@ -112,13 +119,20 @@ _SCHEDULE = row(
         ),
     ),
     panel(
-        "Missing metrics",
-        "Metrics that targets could have and have no series of, by collector and cause.",
-        "A panel is empty? `edge-exporter explain FAMILY` says why, for each target. not_polled_yet passes by itself.",
-        Table(sort="Metrics", none="No metric is missing."),
+        "Targets that fail, and missing metrics",
+        "Targets whose last poll failed, and metrics that targets have no series of, by the reason; days_differ: zones"
+        " whose total is not the sum of the days in the same answer. How many targets have labels and thresholds of"
+        " the configuration, by account.",
+        "The status page names the targets; `edge-exporter explain FAMILY` says why a metric is missing."
+        " not_polled_yet passes by itself. Fewer labels or thresholds than expected: a pattern matches no name.",
+        Table(sort="Targets", none="Nothing fails or is missing."),
+        Column("Account", label="account"),
         Column("Collector", label="collector"),
-        Column("Cause", label="cause"),
-        Column("Metrics", total(series("edge_exporter_absent_families", INSTANCE), "collector", "cause"), width=110),
+        Column("Reason", label="reason"),
+        Column("Targets", Query(f"{_FAILING} or {_DIFFERING}", quiet="a target fails"), width=100),
+        Column("Metrics", f'label_replace({_ABSENT}, "reason", "$1", "cause", "(.*)")', width=100),
+        Column("Labels", count(gauge("edge_target_labels", ACCOUNT), "account"), width=100),
+        Column("Thresholds", count(gauge("edge_alert_threshold", ACCOUNT), "account"), width=115),
     ),
 )
 
