@@ -61,7 +61,7 @@ async def test_every_family_is_exposed_by_a_good_answer_of_each_operation() -> N
     read = text_string_to_metric_families(text + "# EOF\n")  # type: ignore[no-untyped-call]
     parsed = {family.name: family for family in read}
     declared = {info.name.removesuffix("_total"): info for info in families(collectors())}
-    assert set(parsed) == set(declared), "the answers in tests/platform/payloads.py do not hold what these read"
+    assert set(parsed) == set(declared), "the answers in tests/platform/payloads/ do not hold what these read"
     for name, info in declared.items():
         assert (parsed[name].type, parsed[name].unit, parsed[name].documentation) == (
             info.kind.value,
