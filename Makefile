@@ -119,7 +119,7 @@ simulate: $(VENV)/.test ## the whole daemon on virtual time (EXAMPLES=100, SEED=
 
 .PHONY: fuzz
 fuzz: $(VENV)/.test ## ten minutes of the property tests with ever new examples (MINUTES=0: for ever); .fuzz keeps what failed
-	$(BIN)/python -m tests.fuzz.run --minutes $(or $(MINUTES),10)
+	$(BIN)/python -m tests.fuzz --minutes $(or $(MINUTES),10)
 
 .PHONY: scale
 scale: $(VENV)/.test ## 100,000 zones on one, two, four and eight processes, with the counters in files and in a PostgreSQL

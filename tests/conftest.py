@@ -13,6 +13,7 @@ import httpx
 import pytest
 import structlog
 from hypothesis import HealthCheck, settings
+from hypothesis.database import DirectoryBasedExampleDatabase
 
 from tests.postgres import Postgres, postgres_running
 from tests.real_parts import find
@@ -44,6 +45,14 @@ LONGEST: Final = tuple(
 SPEED = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example)
 settings.register_profile("suite", max_examples=20, deadline=None, suppress_health_check=SPEED)
 settings.load_profile("suite")
+settings.register_profile(
+    "fuzz",
+    max_examples=300,
+    deadline=None,
+    database=DirectoryBasedExampleDatabase(TESTS.parent / ".fuzz"),
+    suppress_health_check=list(HealthCheck),
+    print_blob=True,
+)
 # The five seconds that a client waits by default for a connection or an answer may be too short there, too.
 for phase in ("connect", "read", "write", "pool"):
     setattr(signature(httpx.Client).parameters["timeout"].default, phase, PATIENCE)

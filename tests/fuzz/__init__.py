@@ -1,1 +1,0 @@
-"""Runs the property tests for a chosen time."""
