@@ -124,23 +124,3 @@ def test_ctrl_c_while_a_command_is_loaded_ends_it_without_a_word() -> None:
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, env=clean())
     assert (ended.stdout, ended.stderr, ended.returncode) == (b"", b"", -signal.SIGINT)
-
-
-# Commands to copy, and names that cannot be broken, stay whole.
-EXAMPLES = (
-    "edge-exporter ",
-    "source ",
-    "bash ",
-    "zsh ",
-    "fish ",
-    "--",
-    "EDGE_EXPORTER_",
-    "(EDGE_EXPORTER_",
-    "PLATFORM_",
-)
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_help_fits(name: str) -> None:
-    lines = invoke(name, "--help", environ={"COLUMNS": "80"}).out.splitlines()
-    assert [line for line in lines if len(line) > 80 and not line.strip(" (").startswith(EXAMPLES)] == []

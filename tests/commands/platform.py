@@ -18,23 +18,21 @@ from tests.exporter_parts import served, still
 NOON = 1_770_379_200.0  # 2026-02-06T12:00:00Z, a Friday
 
 
-def tally(app: ASGIApp, noted: list[tuple[str, str, bytes]]) -> ASGIApp:
-    """Make middleware that notes method, path with query, and body of the requests."""
+def tally(app: ASGIApp, noted: list[tuple[str, str, list[bytes]]]) -> ASGIApp:
+    """Make middleware that notes method, path with query, and the parts of the body of the requests."""
 
     async def noting(scope: Scope, receive: Receive, send: Send) -> None:
-        heard: list[Message] = []
+        body: list[bytes] = []
         if scope["type"] == "http":
-            heard.append(await receive())
-            while heard[-1].get("more_body"):
-                heard.append(await receive())
-            body = b"".join(message.get("body", b"") for message in heard)
             query = scope["query_string"].decode()
             noted.append((scope["method"], f"{scope['path']}?{query}" if query else scope["path"], body))
 
-        async def replay() -> Message:
-            return heard.pop(0) if heard else await receive()
+        async def hearing() -> Message:
+            message = await receive()
+            body.append(message.get("body", b""))
+            return message
 
-        await app(scope, replay, send)
+        await app(scope, hearing, send)
 
     return noting
 
@@ -51,7 +49,7 @@ class Platform:
     url: str
     faults: Faults
     world: World
-    noted: list[tuple[str, str, bytes]]
+    noted: list[tuple[str, str, list[bytes]]]
 
     def fail(self, **fault: Any) -> None:
         """Script a fault; for its fields see `exporter.sandbox.faults`."""
@@ -65,7 +63,7 @@ class Platform:
     @property
     def last_body(self) -> Any:
         """The JSON of the last request."""
-        return json.loads(self.noted[-1][2])
+        return json.loads(b"".join(self.noted[-1][2]))
 
 
 @contextmanager
@@ -78,7 +76,7 @@ def running(*, is_present: bool = False, **sizes: Any) -> Iterator[Platform]:
     async def serve() -> None:
         world = World(**sizes) if is_present else still(NOON, **sizes)
         app = create_app(world)
-        noted: list[tuple[str, str, bytes]] = []
+        noted: list[tuple[str, str, list[bytes]]] = []
         app.add_middleware(tally, noted=noted)
         async with served(app) as url:
             ended = asyncio.Event()

@@ -169,16 +169,6 @@ def test_names_of_flags_as_other_exporters_have_them_are_understood(alias: str, 
     assert expected in invoke("run", alias, "x", environ=environ).err
 
 
-def test_a_server_may_open_as_many_files_as_the_system_allows() -> None:
-    code = (
-        "from resource import RLIMIT_NOFILE as files, getrlimit, setrlimit\n"
-        "from exporter.commands.output.serving import serve\n"
-        "async def show(): print(getrlimit(files))\n"
-        "setrlimit(files, (64, 128)); serve(show())"
-    )
-    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "(128, 128)\n"
-
-
 def test_a_process_whose_threads_hang_is_ended_some_seconds_after_a_signal() -> None:
     code = (
         "import os, signal, threading; from exporter.commands.output.serving import ends_in_time\n"

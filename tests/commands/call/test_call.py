@@ -169,7 +169,7 @@ def test_parameters_go_to_their_places(
 ) -> None:
     call(f"{line} --yes", environ, '[{"type":"close"}]\n')
     method, path, sent = platform.noted[-1]
-    assert (f"{method} {path}", json.loads(sent or "null")) == (request_line, body)
+    assert (f"{method} {path}", json.loads(b"".join(sent) or "null")) == (request_line, body)
 
 
 def test_a_person_is_asked_and_yes_sends_the_write(platform: Platform, environ: dict[str, str]) -> None:
