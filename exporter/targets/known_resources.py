@@ -81,10 +81,18 @@ class KnownResources:
                 self.facts.setdefault(key, facts)
             yield Known(key, name, self.facts.get(key), *parent)
 
-    def merge(self, place: Place, resources: Iterable[Resource], *, complete: bool) -> set[str]:
+    def merge(
+        self,
+        place: Place,
+        resources: Iterable[Resource],
+        *,
+        complete: bool,
+        is_reported: Callable[[Resource], bool] = lambda _: True,
+    ) -> set[str]:
         """Take in a list, and return the ids that are removed.
 
-        What two complete lists in a row do not contain is removed; an incomplete list removes nothing.
+        What two complete lists in a row do not contain is removed; an incomplete list removes nothing. `is_reported`
+        says which of those that left or came are among the moves.
         """
         before, absent = self._packed.get(place), self._absent.get(place, set())
         named = {one.id: one for one in resources}
@@ -100,7 +108,7 @@ class KnownResources:
         self._absent[place] = set(kept) if complete else absent & kept.keys()
         address = self.addresses.get(place[0], "")
         if place in self.whole and self._sources.get(place) == address:
-            self._note_moves(place, new, gone)
+            self._note_moves(place, filter(is_reported, new), filter(is_reported, gone))
         if complete:
             self.whole.add(place)
             if not kept:

@@ -186,9 +186,18 @@ class Registry:
             elif known is not None:
                 changed = True
                 del listed[resource.id]
-        if resource_list.complete:
+        # A shard lists the rate limits of its own shield zones alone: what the state knows of others has not left.
+        is_part, was_whole = kind == "rate_limit" and self.shard.total > 1, (account, kind) in self._complete
+
+        def is_reported(one: Resource) -> bool:
+            is_own = one.parent != "" and self.owns(TargetKey.of(account, kind, one.id), one.parent)
+            return not is_part or (was_whole and is_own)
+
+        complete = resource_list.complete
+        if complete:
             self._complete.add((account, kind))
-        for gone in self.resources.merge((account, kind), resource_list.resources, complete=resource_list.complete):
+        resources, place = resource_list.resources, (account, kind)
+        for gone in self.resources.merge(place, resources, complete=complete, is_reported=is_reported):
             if listed.pop(gone, None) is not None:
                 changed = True
                 if gone not in fixed:

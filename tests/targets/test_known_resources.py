@@ -83,3 +83,26 @@ def test_a_script_of_another_shard_is_to_be_read_until_its_host_names_are_known(
             made.resources.note(script.key, {})
             read.append(script.key)
     assert len(read) == len(set(read)) == 300 - len(list(made.targets("script")))
+
+
+def test_a_list_of_an_earlier_version_is_read() -> None:
+    made = registry(DISCOVERING)
+    made.resources.restore(PLACE, zlib.compress(b'[1, true]\n["101", "a", null]\n["102", "b", {"x": "y"}]'))
+    assert (names(made), made.is_known_whole(*PLACE)) == ("ab", True)
+
+
+def test_a_shard_reports_the_rate_limits_of_its_own_zones_alone() -> None:
+    own, other = Shard(0, 2), Shard(1, 2)
+    zone_of = {
+        shard: next(str(n) for n in range(99) if shard.owns(TargetKey.of("main", "shield_zone", str(n))))
+        for shard in (own, other)
+    }
+    limits = {shard: tuple(Resource(f"{shard.index}{n}", parent=zone) for n in "12") for shard, zone in zone_of.items()}
+    place = ("main", "rate_limit")
+    before = registry(type(DISCOVERING)(*place, discover=True), other)
+    before.apply("main", Inventory({"rate_limit": ResourceList(limits[other], complete=True)}))
+    after = registry(type(DISCOVERING)(*place, discover=True), own)
+    after.resources.restore(place, before.resources.pack(place))
+    for listed in (limits[own], limits[own], limits[own][:1], limits[own][:1]):
+        after.apply("main", Inventory({"rate_limit": ResourceList(listed, complete=True)}))
+    assert [(move.key.id, move.is_gone) for move in after.moves(0.0)] == [("02", True)]
