@@ -38,7 +38,7 @@ from exporter.targets.target import PollKey
 from exporter.telemetry import Telemetry
 from exporter.validation.configuration_errors import ConfigurationError, KeyPath, written
 from exporter.web.app import create_app
-from exporter.web.status import View
+from exporter.web.status import Process, View
 from exporter.wiring import from_settings
 from exporter.wiring.clients import client_of
 from exporter.wiring.state_storage import database_storage
@@ -77,9 +77,6 @@ class Daemon:
         ledger: counts polls, and stores the counters.
         polling: polls the targets.
         renderer: renders the exposition.
-        started: when the process began, in unix seconds.
-        config_loaded: when the configuration in force was loaded, in unix seconds.
-        config_faults: the faults of a later one that was refused.
     """
 
     settings: Settings
@@ -89,9 +86,6 @@ class Daemon:
     server: Server
     grown: Callable[[], None]
     database: "DatabaseStorage | None" = None
-    started: float = field(init=False)
-    config_loaded: float = 0.0
-    config_faults: tuple[str, ...] = ()
     shard: Shard = field(init=False)
     storage: Storage = field(init=False)
     ledger: Ledger = field(init=False)
@@ -106,13 +100,16 @@ class Daemon:
     _answers: Executor = field(init=False)
     _configuration: Executor = field(init=False)
     _pages: Executor = field(init=False)
+    _started: float = field(init=False)
+    _config_loaded: float = 0.0
+    _config_faults: tuple[str, ...] = ()
     # Why the state database could not be asked for a shard; empty if it could.
     _database_fault: str = ""
     _is_proven: bool = False
     _log: FilteringBoundLogger = field(default_factory=logger)
 
     def __post_init__(self) -> None:
-        self.started = self.machine.clocks.wall()
+        self._started = self.machine.clocks.wall()
         executors = self.machine.executors
         self._answers, self._configuration, self._pages = map(executors, ("answers", "configuration", "pages"))
 
@@ -157,21 +154,6 @@ class Daemon:
     def schedule(self) -> Schedule:
         """Decides when each target is polled."""
         return self.polling.schedule
-
-    @property
-    def is_durable(self) -> bool:
-        """Whether the counters are kept in a file or a database."""
-        return self.settings.state.is_durable
-
-    @property
-    def dashboard_url(self) -> str | None:
-        """The address of Grafana; None if it is not known."""
-        return self.settings.dashboard_url
-
-    @property
-    def alertmanager_url(self) -> str | None:
-        """The address of Alertmanager; None if it is not known."""
-        return self.settings.alertmanager_url
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._app(scope, receive, send)
@@ -247,8 +229,7 @@ class Daemon:
             return f"spare: the state database cannot be used: {self._database_fault}"
         return f"spare: {self.database.obstacle or 'former exporters may come back first'}"
 
-    def unproven(self) -> str:
-        """Return what a spare waits for before it is ready; empty if it could take a shard."""
+    def _unproven(self) -> str:
         if self.database is not None and not self.database.has_answered:
             return "the state's database has not answered"
         return "" if self._is_proven else "no authenticated answer has come"
@@ -292,7 +273,7 @@ class Daemon:
         await self.polling.start()
         await self.renderer.render()
         explainer = self._explainer()
-        view = View(self, self.polling, self.ledger, self.renderer, explainer, clocks)
+        view = View(self._process, self.polling, self.ledger, self.renderer, explainer, clocks)
         telemetry.show_targets(view.counts())
 
         async def show_absent() -> None:
@@ -409,7 +390,7 @@ class Daemon:
                 raise
             # A scrape after the answer to a reload must show its result.
             await self.renderer.render()
-            return self.config_faults
+            return self._config_faults
 
     async def _take_over(self, settings: Settings, accounts: Mapping[str, Account]) -> None:
         former = self.schedule.accounts
@@ -433,15 +414,15 @@ class Daemon:
         self.server.leave_room(sum(one.client.rate_limiter.max_in_flight for one in self.schedule.accounts.values()))
 
     def _note_loaded(self) -> None:
-        self.config_loaded = self.machine.clocks.wall()
-        self.config_faults = ()
+        self._config_loaded = self.machine.clocks.wall()
+        self._config_faults = ()
         self.telemetry.reload_successful.set(1)
-        self.telemetry.reload_success_time.set(self.config_loaded)
+        self.telemetry.reload_success_time.set(self._config_loaded)
 
     def _refuse(self, faults: Iterable[str]) -> None:
-        self.config_faults = tuple(faults)
+        self._config_faults = tuple(faults)
         self.telemetry.reload_successful.set(0)
-        self._log.error("configuration refused, the old one stays in force", faults=list(self.config_faults))
+        self._log.error("configuration refused, the old one stays in force", faults=list(self._config_faults))
 
     def _warn(self, shown: Iterable[tuple[KeyPath, str]]) -> None:
         for path, message in shown:
@@ -454,6 +435,20 @@ class Daemon:
             registry=self.polling.registry,
             store=self.polling.store,
             ledger_fault=lambda: self.ledger.fault,
+        )
+
+    def _process(self) -> Process:
+        """Return what the process says of itself, for the pages."""
+        return Process(
+            started=self._started,
+            config_loaded=self._config_loaded,
+            config_faults=self._config_faults,
+            is_durable=self.settings.state.is_durable,
+            set_aside=self.telemetry.set_aside_at,
+            spare=self.spare(),
+            unproven=self._unproven(),
+            dashboard_url=self.settings.dashboard_url,
+            alertmanager_url=self.settings.alertmanager_url,
         )
 
 

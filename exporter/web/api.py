@@ -55,7 +55,7 @@ def explain(view: View, given: Fields) -> Json:
     for name in families:
         if name not in known:
             raise QueryError(f"no family is named {name[:200]!r}{suggestion(name[:200], known)}")
-    spare = view.process.spare()
+    spare = view.process().spare
     found = [] if spare else explainer.absences(families, targets)
     explained = {text for absence in found for one in absence.targets for text in (one.key.label, one.name)}
     absences = [

@@ -62,7 +62,7 @@ class _Endpoints:
     async def ready(self, _request: Request) -> Response:
         """`/-/ready`: 200 once discovery has ended, a call was authenticated and counts were saved; 503 before."""
         waits_for = self._view.waits_for()
-        spare = self._view.process.spare()
+        spare = self._view.process().spare
         # A roll-out that replaces the exporters for which this one waits must go on.
         ready = f"ready, {spare}\n" if spare else "ready\n"
         return PlainTextResponse(f"not ready: {waits_for}\n" if waits_for else ready, 503 if waits_for else 200)

@@ -27,7 +27,7 @@ def discover(view: View, kind: str, query: QueryParams) -> tuple[list[Known], li
         QueryError: a parameter is unknown or has an invalid value.
     """
     registry, is_gone = view.polling.registry, view.polling.schedule.is_gone
-    if spare := view.process.spare():
+    if spare := view.process().spare:
         raise HTTPException(503, spare)
     kinds = registry.listed_kinds()
     if kind not in kinds:

@@ -5,7 +5,7 @@ are counted once for each collector, and an unknown value is null.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from operator import itemgetter
 from typing import Any, Protocol
@@ -23,7 +23,6 @@ from exporter.polling.script_budgets import ScriptBudgets
 from exporter.targets.known_resources import Move
 from exporter.targets.registry import Registry
 from exporter.targets.target import PollKey, Target, TargetKey
-from exporter.telemetry import Telemetry
 from exporter.web.target_query import UNWELL, FilterValues, Pair, State, TargetQuery, state_of
 
 SLOWEST_TICK = 30.0
@@ -87,44 +86,37 @@ class Polling(Protocol):
         """Return the targets that left the platform, or are new there, the newest first."""
 
 
-class Process(Protocol):
-    """What outlasts a change of the shard.
+@dataclass(frozen=True, slots=True)
+class Process:
+    """What the process says of itself; times are unix seconds.
 
     Attributes:
-        started: when the process began, in unix seconds.
-        config_loaded: when the configuration in force was loaded, in unix seconds.
+        config_loaded: when the configuration in force was loaded.
         config_faults: the faults of a later one that was refused.
+        is_durable: whether the counters are kept in a file or a database; otherwise they start at 0 with the process.
+        set_aside: when damaged state was last found in this run; None if that never happened.
+        spare: why this exporter polls nothing, such as "spare: 4 of 4 shards are held"; empty if it polls.
+        unproven: what a spare waits for before it is ready; empty if it could take a shard.
+        dashboard_url: the address of Grafana; None if it is not known.
+        alertmanager_url: the address of Alertmanager; None if it is not known.
     """
 
-    telemetry: Telemetry
     started: float
     config_loaded: float
     config_faults: tuple[str, ...]
-
-    @property
-    def is_durable(self) -> bool:
-        """Whether the counters are kept in a file or a database; otherwise they start at 0 with the process."""
-
-    @property
-    def dashboard_url(self) -> str | None:
-        """The address of Grafana; None if it is not known."""
-
-    @property
-    def alertmanager_url(self) -> str | None:
-        """The address of Alertmanager; None if it is not known."""
-
-    def spare(self) -> str:
-        """Return why this exporter polls nothing, such as "spare: 4 of 4 shards are held"; empty if it polls."""
-
-    def unproven(self) -> str:
-        """Return what a spare waits for before it is ready; empty if it could take a shard."""
+    is_durable: bool
+    set_aside: float | None
+    spare: str
+    unproven: str
+    dashboard_url: str | None
+    alertmanager_url: str | None
 
 
 @dataclass(slots=True)
 class View:
     """Reads the state of the running parts; no method causes a platform call."""
 
-    process: Process
+    process: Callable[[], Process]
     polling: Polling
     ledger: Ledger
     renderer: Renderer
@@ -151,7 +143,7 @@ class View:
         """
         if self._was_ready:
             return ""
-        if self.polling.registry.shard.index is None and (unproven := self.process.unproven()):
+        if self.polling.registry.shard.index is None and (unproven := self.process().unproven):
             return self._refusal() or unproven
         silent = [name for name, is_up in self.polling.accounts.up().items() if not is_up]
         if not self.polling.schedule.all_discovered(silent):
@@ -261,7 +253,7 @@ class View:
 
     def status(self, pairs: Sequence[Pair] = ()) -> Json:
         """Return the state of the whole exporter; `pairs` are all targets, if they are known already."""
-        census, schedule, process = Census(pairs or self.pairs()), self.polling.schedule, self.process
+        census, schedule, process = Census(pairs or self.pairs()), self.polling.schedule, self.process()
         failures = self._failures(census)
         waits_for, ailment = self.waits_for(), self.ailment()
         return {
@@ -270,7 +262,7 @@ class View:
             "now": self.clocks.wall(),
             "ready": not waits_for,
             "waits_for": waits_for,
-            "spare": process.spare(),
+            "spare": process.spare,
             "healthy": not ailment,
             "ailment": ailment,
             "shard": self.polling.registry.shard.index,
@@ -283,7 +275,7 @@ class View:
                 "durable": process.is_durable,
                 "saves": not self.ledger.fault,
                 "fault": self.ledger.fault,
-                "set_aside": process.telemetry.set_aside_at,
+                "set_aside": process.set_aside,
             },
             "targets": {state: census.count(state) for state in State},
             "accounts": [self._account(name, schedule, census, failures) for name in schedule.accounts],

@@ -113,7 +113,8 @@ def _present(exposed: bytes, found: _Found, target_id: str) -> tuple[list[Json],
 def _links(view: View, found: _Found, kind: str, target_id: str, values: Iterable[Json]) -> Iterable[tuple[str, str]]:
     """Return words and addresses: the silences of its alerts, which name it by an id of their own or by its label."""
     account = {} if found.account.startswith("database:") else {"account": found.account}
-    dashboards, alertmanager = view.process.dashboard_url, view.process.alertmanager_url
+    process = view.process()
+    dashboards, alertmanager = process.dashboard_url, process.alertmanager_url
     if dashboards:
         uid, variable = _DASHBOARDS.get(kind, ("edge-overview", ""))
         chosen = {f"var-{name}": value for name, value in account.items()} | (

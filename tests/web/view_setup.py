@@ -28,7 +28,7 @@ from exporter.targets.target import PollKey, Target
 from exporter.telemetry import Telemetry
 from exporter.web.app import create_app
 from exporter.web.server import WebServer
-from exporter.web.status import View
+from exporter.web.status import Process, View
 from exporter.wiring.clients import client_of
 from tests.exporter_parts import START, at_once
 from tests.turned_clock import TurnedClock
@@ -104,17 +104,19 @@ class ViewSetup:
         def own(**parts: object) -> Any:
             return SimpleNamespace(**parts)
 
-        process = own(
-            is_durable=self.is_durable,
-            dashboard_url=self.dashboard_url,
-            alertmanager_url="http://127.0.0.1:9093",
-            telemetry=own(set_aside_at=self.set_aside),
-            started=START - 7200,
-            config_loaded=START - 600,
-            config_faults=self.faults,
-            spare=lambda: self.spare,
-            unproven=lambda: self.unproven,
-        )
+        def process() -> Process:
+            return Process(
+                started=START - 7200,
+                config_loaded=START - 600,
+                config_faults=self.faults,
+                is_durable=self.is_durable,
+                set_aside=self.set_aside,
+                spare=self.spare,
+                unproven=self.unproven,
+                dashboard_url=self.dashboard_url,
+                alertmanager_url="http://127.0.0.1:9093",
+            )
+
         polling = own(
             store=self.store,
             registry=self.registry,
