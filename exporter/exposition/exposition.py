@@ -10,7 +10,7 @@ from dataclasses import KW_ONLY, dataclass, field
 
 from prometheus_client.registry import Collector
 
-from exporter.exposition.encoding import EOF_LINE, Format, NamedFamilies, encode_own, header, render
+from exporter.exposition.sample_lines import EOF_LINE, Format, NamedFamilies, encode_own, header, render
 from exporter.exposition.segments import Body, FamilyChunks, Part
 from exporter.exposition.store import Update
 from exporter.log import logger

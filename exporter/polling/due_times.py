@@ -8,7 +8,7 @@ from typing import NamedTuple
 from exporter.targets.target import PollKey, Target, TargetKey
 
 
-class Entry(NamedTuple):
+class DueEntry(NamedTuple):
     """A poll and when it is due.
 
     Attributes:
@@ -32,28 +32,28 @@ class DueTimes:
 
     def __init__(self) -> None:
         # Collector → target → its valid entry; account → all entries, also those that were replaced since.
-        self._entries: dict[str, dict[TargetKey, Entry]] = {}
-        self._heaps: dict[str, list[Entry]] = {}
+        self._entries: dict[str, dict[TargetKey, DueEntry]] = {}
+        self._heaps: dict[str, list[DueEntry]] = {}
         self._numbers = itertools.count()
 
     def put(self, collector: str, target: Target, at: float) -> None:
         """Set when a target is due; an earlier entry of it becomes invalid."""
-        entry = Entry(at, next(self._numbers), collector, target)
+        entry = DueEntry(at, next(self._numbers), collector, target)
         self._entries.setdefault(collector, {})[target.key] = entry
         heapq.heappush(self._heaps.setdefault(target.client_name, []), entry)
 
-    def first(self, account: str) -> Entry | None:
+    def first(self, account: str) -> DueEntry | None:
         """Return the entry of an account that is due first; None without targets."""
         heap = self._heaps.get(account, [])
         while heap and self.of(heap[0].collector).get(heap[0].target.key) is not heap[0]:
             heapq.heappop(heap)
         return heap[0] if heap else None
 
-    def of(self, collector: str) -> Mapping[TargetKey, Entry]:
+    def of(self, collector: str) -> Mapping[TargetKey, DueEntry]:
         """Return the entries of a collector, by target."""
         return self._entries.get(collector, {})
 
-    def find(self, key: PollKey) -> Entry | None:
+    def find(self, key: PollKey) -> DueEntry | None:
         """Return the entry of a target; None if the collector does not poll it."""
         return self.of(key.collector).get(key.target)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from exporter.collectors.collector import Collector, Context, Outcome, Polled
 from exporter.counters.counting import Families, count_poll
 from exporter.counters.series import Poll
-from exporter.exposition.encoding import Format, header, render
+from exporter.exposition.sample_lines import Format, header, render
 from exporter.metric import Count, Family, LabelValues, LastChange, MonthToDate, Sample, Source
 from exporter.platform.errors import PlatformError
 from exporter.platform.operation import Caller

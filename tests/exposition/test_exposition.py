@@ -13,8 +13,8 @@ from prometheus_client import Metric as WireMetric
 from prometheus_client.registry import Collector
 from structlog.testing import capture_logs
 
-from exporter.exposition.encoding import header, render
 from exporter.exposition.exposition import Exposition, Filter, Format, Generation
+from exporter.exposition.sample_lines import header, render
 from exporter.exposition.store import Update
 from exporter.metric import Family, FamilyInfo, Kind, Sample, label_value
 from exporter.targets.target import PollKey

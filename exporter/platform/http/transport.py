@@ -83,10 +83,10 @@ def connector(
 
     async def connect() -> httpx.AsyncBaseTransport:
         # Importing aiohttp takes 0.1 s. The daemon answers its first scrape before that.
-        await blocking(names, import_module, "exporter.platform.http.aiohttp_session")
-        from exporter.platform.http.aiohttp_session import Session  # noqa: PLC0415
+        await blocking(names, import_module, "exporter.platform.http.aiohttp_transport")
+        from exporter.platform.http.aiohttp_transport import AiohttpTransport  # noqa: PLC0415
 
-        return Session(max_in_flight, connect_seconds, names, context, through)
+        return AiohttpTransport(max_in_flight, connect_seconds, names, context, through)
 
     return connect
 

@@ -19,7 +19,7 @@ from exporter.blocking import one_thread
 from exporter.platform import errors
 from exporter.platform.api import dns
 from exporter.platform.errors import ProxyFault
-from exporter.platform.http.aiohttp_session import CAUGHT, translate
+from exporter.platform.http.aiohttp_transport import CAUGHT, translate
 from exporter.platform.http.transport import connector, fault_of
 from tests.platform.clients import KEY, client_of
 from tests.platform.raw_server import Line, listening, raw_server, reply, saying

@@ -40,7 +40,7 @@ _PLAIN = ("", "identity", "utf-8", "utf8")
 _is_anew = ContextVar("_is_anew", default=False)
 
 
-class Session(httpx.AsyncBaseTransport):
+class AiohttpTransport(httpx.AsyncBaseTransport):
     """A pool of connections; it keeps no cookies, and sends each request once.
 
     Args:

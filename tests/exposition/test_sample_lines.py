@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.exposition import generate_latest as encode_text
 from prometheus_client.openmetrics.exposition import generate_latest as encode_openmetrics
 
-from exporter.exposition.encoding import EOF_LINE, Format, NamedFamilies, encode_own, header, render
+from exporter.exposition.sample_lines import EOF_LINE, Format, NamedFamilies, encode_own, header, render
 from exporter.metric import Family, FamilyInfo, Kind, Sample
 from exporter.telemetry import WithoutCreated
 
