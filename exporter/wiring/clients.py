@@ -9,7 +9,8 @@ from exporter.clock import SYSTEM, Clocks, PlatformTime
 from exporter.platform.errors import ProxyFault
 from exporter.platform.http.client import Client, Credential, Observer
 from exporter.platform.http.proxy import proxy_secrets
-from exporter.platform.http.rate_limiter import RateLimiter, Retry
+from exporter.platform.http.rate_limiter import RateLimiter
+from exporter.platform.http.retry import Retry
 from exporter.platform.http.transport import Connector, connector
 from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.key_file import KeyFile

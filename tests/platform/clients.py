@@ -16,7 +16,8 @@ from exporter.platform.api import dns
 from exporter.platform.errors import PlatformError
 from exporter.platform.http.client import Calls, Client, Credential, Observer
 from exporter.platform.http.proxy import proxy_secrets
-from exporter.platform.http.rate_limiter import RateLimiter, Retry
+from exporter.platform.http.rate_limiter import RateLimiter
+from exporter.platform.http.retry import Retry
 from exporter.platform.http.transport import connector
 from tests.turned_clock import TurnedClock
 

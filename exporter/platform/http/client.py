@@ -17,8 +17,9 @@ from exporter.clock import SYSTEM, Clocks
 from exporter.platform import errors
 from exporter.platform.errors import CredentialError, PlatformError
 from exporter.platform.http import responses, transport
-from exporter.platform.http.rate_limiter import RateLimiter, Retry, http_date, retry_after_seconds
+from exporter.platform.http.rate_limiter import RateLimiter
 from exporter.platform.http.responses import read_body
+from exporter.platform.http.retry import SHORT_WAIT, Retry, http_date, retry_after_seconds
 from exporter.platform.operation import (
     ADDRESS,
     ANEW,
@@ -36,9 +37,6 @@ T = TypeVar("T")
 
 # A longer body, in bytes, is parsed by the executor; a shorter one takes a few milliseconds.
 LONG_BODY = 512 * 1024
-# A poll may wait this long, in seconds, for a retry or for the end of a pause; its target is polled again otherwise, so
-# that other targets are polled meanwhile.
-SHORT_REST = 2.0
 _PARTIAL = 206
 
 
@@ -209,7 +207,7 @@ class Client:
                 wait = max(self.retry.wait(attempt, error.retry_after), self.rate_limiter.pause(operation.name))
                 if isinstance(error, errors.TransportError):
                     sent.extensions[ANEW] = True
-                if not self._may_wait(until, wait):
+                if not self.retry.may_wait(wait, None if until is None else until - self.clocks.monotonic()):
                     raise
             else:
                 self.credential.refused = None
@@ -226,12 +224,6 @@ class Client:
             if not self._is_connected:
                 self._transport, self._is_connected = await self.connect(), True
 
-    def _may_wait(self, until: float | None, wait: float) -> bool:
-        """Return whether a call may wait for a retry; that of a poll needs time that is left for the retry."""
-        if until is None:
-            return wait <= self.retry.patience
-        return wait <= SHORT_REST and self.clocks.monotonic() + wait + self.retry.shortest <= until
-
     async def _attempt(
         self,
         operation: Operation[T],
@@ -242,7 +234,7 @@ class Client:
         secrets: tuple[str, ...],
     ) -> CallResult[T]:
         # A poll that cannot be begun now is begun after the pause; a command waits for its end.
-        await self.rate_limiter.acquire(operation.name, lambda seconds: until is None or seconds <= SHORT_REST)
+        await self.rate_limiter.acquire(operation.name, lambda seconds: until is None or seconds <= SHORT_WAIT)
         began = self.clocks.monotonic()
         # It limits the duration that is reported, too: a suspension of the machine is none of the platform's.
         deadline = self.timeout
