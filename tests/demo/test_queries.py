@@ -20,6 +20,7 @@ beside_prometheus = pytest.mark.real("prometheus")
 NEED_HISTORY = {
     *(("edge-overview", f"{what} by account") for what in ("DNS queries", "Script requests")),
     ("edge-overview", "Rate-limit breaches by action"),
+    ("edge-overview", "What appeared and disappeared"),
     ("edge-dns", "Queries a day"),
     ("edge-dns", "Queries against the same time before"),
     ("edge-scripts", "Releases"),
