@@ -20,7 +20,7 @@ Data = dict[str, object]
 NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _OWN_TAG = "tag:yaml.org,2002:"
 # Mappings whose keys are names of labels, scripts and users: none of them says that the value is a file.
-_OF_NAMES = frozenset({("info",), ("monthly_budget_dollars",), ("basic_auth_users",)})
+_OF_NAMES = frozenset({("info",), ("labels",), ("monthly_budget_dollars",), ("basic_auth_users",)})
 _MOST_MIB = 4
 # Aliases can make billions of values of a few.
 _MOST_VALUES = 200_000

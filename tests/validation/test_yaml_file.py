@@ -18,7 +18,12 @@ def parse(text: str) -> MarkedFile:
 
 SCALARS = "{a: 1.10, b: 0123, c: on, d: null, e: 'null', f: 2024-01-01, 7: ~, g: }"
 MERGED = "a: &x {k: 1, l: 2}\nb: *x\nc: {<<: *x, l: 3}\nd: {<<: [*x, {m: 4}]}\n"
-NAMES = {"info": {"log_file": "l"}, "monthly_budget_dollars": {"a_file": "20"}, "basic_auth_users": {"b_file": "h"}}
+NAMES = {
+    "info": {"log_file": "l"},
+    "labels": {"c_file": "v"},
+    "monthly_budget_dollars": {"a_file": "20"},
+    "basic_auth_users": {"b_file": "h"},
+}
 FILES = {"a": [{"key_file": "k", "other": "k"}], "ca_file": "/etc/ca", "x_file": None, "y_file": ["z"], "z_file": " "}
 
 
