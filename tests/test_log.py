@@ -73,6 +73,9 @@ def test_text_that_a_terminal_shows_is_left_alone() -> None:
     logger().info("target fails", name="bücher.example 日本 🚀")
     assert "bücher.example 日本 🚀" in out.getvalue()
     assert not out.getvalue().startswith("{")
+    configure("info", "console", plain := io.StringIO())
+    logger().info("target fails", name="bücher.example")
+    assert "\x1b" not in plain.getvalue(), "colours are for terminals"
 
 
 def test_a_log_that_nobody_reads_stops_nothing_and_says_later_how_much_is_missing() -> None:
