@@ -118,10 +118,9 @@ async def backfill_setup(folder: Path, *, start: float = START, **account: objec
 
 @dataclass(frozen=True)
 class Written:
-    """A written month that ends with yesterday: its step, its end, and the true queries of each zone on each day."""
+    """A written month that ends with yesterday: its end, and the true queries of each zone on each day."""
 
     output: Path
-    step: str
     end: float
     truth: dict[str, list[int]]
 
@@ -137,6 +136,6 @@ def written(home: Path, step: str) -> Written:
             dns = where.world.dns
             truth = {str(zone): [dns.true_queries(zone, day) for day in days] for zone in dns.zones}
             end = datetime(today.year, today.month, today.day, tzinfo=UTC).timestamp()
-            return Written(where.output, step, end, truth)
+            return Written(where.output, end, truth)
 
     return asyncio.run(write())

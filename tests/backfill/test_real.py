@@ -6,27 +6,24 @@ import urllib.request
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
-from itertools import accumulate, product
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from dashboards.generator.inventory import filled_in
 from exporter.backfill.openmetrics import STEPS
 from exporter.daemon.daemon import Daemon
 from exporter.sandbox import keys
 from exporter.settings.model import Settings
 from tests.backfill.backfill_setup import BackfillSetup, Samples, Written, backfill_setup, grown, written
-from tests.dashboards.test_on_prometheus import uses_of
 from tests.deploy.files import DEPLOY
 from tests.real_parts import Prometheus, Release, create_blocks, prometheus_running, scraping, victoria_metrics_running
 from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.real
 DAY = timedelta(days=1)
-DAY_SECONDS = 86_400.0
 ZONES = range(101, 113)
 # The labels that the shipped scrape configuration gives to the series of targets.
 SHIPPED_LABELS = dict.fromkeys(("job", "instance", "pod"), "edge-exporter")
@@ -83,36 +80,6 @@ def assert_increases_are_the_platforms(server: Prometheus, month: Written) -> No
     assert increase(0.5, month.end, server) == pytest.approx(half, rel=0.001, abs=1)
 
 
-def shown(server: Prometheus, month: Written, panel: tuple[str, int], start: float, step: float) -> dict[float, float]:
-    """Return what a panel's query of the DNS page shows from a time to the end of the history."""
-    title, number = panel
-    query = filled_in(uses_of("edge-dns", title)[number])
-    (series,) = server.ask_range(query, start=start, end=month.end, step=step)
-    return {float(at): float(value) for at, value in series["values"]}
-
-
-def assert_panels_are_the_platforms(server: Prometheus, month: Written) -> None:
-    """The panels whose texts promise a backfilled past show it."""
-    totals = [sum(day) for day in zip(*month.truth.values(), strict=True)]
-    days = shown(server, month, ("Queries a day", 0), month.end - 29 * DAY_SECONDS, DAY_SECONDS)
-    assert list(days) == [month.end - number * DAY_SECONDS for number in range(29, -1, -1)]
-    assert list(days.values()) == pytest.approx(totals, abs=1)
-    for query, extreme in ((2, min(totals)), (3, max(totals))):
-        band = shown(server, month, ("Today against the last 30 days", query), month.end - 3600, 300.0)
-        assert band[month.end] == pytest.approx(extreme, rel=0.001)
-    if month.step != "15m":
-        return
-    for (query, before), step in product(((1, 1), (2, 7)), (900.0, 3600.0, 7200.0)):
-        start = month.end - 2 * DAY_SECONDS + step
-        same_time = shown(server, month, ("Queries against the same time before", query), start, step)
-        assert len(same_time) == 2 * DAY_SECONDS / step
-        for at, value in same_time.items():
-            # A point at midnight is the value of the day that ends there.
-            if (at - 1) % DAY_SECONDS >= 3 * 3600:
-                day = totals[int((at - 1 - before * DAY_SECONDS - month.end) // DAY_SECONDS)]
-                assert value == pytest.approx(day / DAY_SECONDS, rel=0.01)
-
-
 @pytest.mark.real("prometheus")
 @pytest.mark.parametrize("release", Release)
 def test_a_midnight_a_week_and_a_month_are_exact_on_each_prometheus(
@@ -125,7 +92,6 @@ def test_a_midnight_a_week_and_a_month_are_exact_on_each_prometheus(
         found = server.ask_range("edge_dns_queries_total", start=month.end - 30 * 86400, end=month.end, step=86400)
         by_zone = {series["metric"]["zone_id"]: [float(value) for _, value in series["values"]] for series in found}
         assert by_zone == {zone: list(accumulate(truth)) for zone, truth in month.truth.items()}
-        assert_panels_are_the_platforms(server, month)
 
 
 def test_victoria_metrics_takes_the_file_and_tells_the_same(tmp_path: Path, month: Written) -> None:
