@@ -5,9 +5,7 @@ import json
 from dataclasses import replace
 from typing import TypeVar
 
-import pytest
-
-from exporter.collectors.discovery import AT_ONCE, COLLECTOR, NAMES, RATE_LIMITS, SEARCH, SHIELD_ZONES
+from exporter.collectors.discovery import AT_ONCE, COLLECTOR, RATE_LIMITS, SEARCH, SHIELD_ZONES
 from exporter.platform import errors
 from exporter.platform.operation import Answer, Request
 from exporter.targets.registry import Registry, Selection
@@ -85,33 +83,6 @@ CASES: dict[str, tuple[tuple[str, ...], list[Body]]] = {
 async def test_answers_give_what_is_found() -> None:
     polls = [f"### {words}\n{await told(COLLECTOR, said, account(*asks))}" for words, (asks, said) in CASES.items()]
     assert_golden("".join(polls), EXPOSITIONS / "discoveries.txt")
-
-
-@pytest.mark.parametrize(
-    ("asks", "said", "expected"),
-    [
-        (
-            (*BOTH, RATE_LIMITS),
-            [FOUND, zones(3, 4), limits(55), limits(57)],
-            [(["cdn", "dns_zone", "script"], True, 1), (["shield_zone"], False, 2)],
-        ),
-        ((SHIELD_ZONES, NAMES), [zones(3), FOUND], [(["shield_zone"], True, 1), ([], False, 2)]),
-    ],
-)
-async def test_each_list_is_told_before_the_next_is_asked_for(
-    asks: tuple[str, ...], said: list[Body], expected: list[object]
-) -> None:
-    caller, reported = ScriptedCaller(said), list[object]()
-
-    async def tell(inventory: Inventory) -> None:
-        reported.append((sorted(inventory.lists), inventory.names_follow, len(caller.calls)))
-
-    context = replace(context_of(caller, account()), found=tell)
-    context.registry.configure([Selection("main", "dns_zone", (Target("main", "dns_zone", "102"),))])
-    polled = await COLLECTOR.poll(context, account(*asks))
-    assert reported == expected
-    assert polled.found is not None
-    assert list(polled.found.lists) == ["rate_limit"] * (RATE_LIMITS in asks), "what was reported is not reported again"
 
 
 async def test_several_zones_are_asked_for_their_rate_limits_at_once() -> None:

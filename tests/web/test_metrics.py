@@ -86,7 +86,9 @@ async def receive() -> Message:
 async def test_a_scrape_gives_the_current_generation_in_the_requested_format(form: Format) -> None:
     async with site() as small, small.client() as client:
         answer = await client.get("/metrics", headers={"Accept": form.value})
+        head = await client.head("/metrics", headers={"Accept": form.value})
     assert (answer.status_code, answer.content) == (200, small.text(form))
+    assert (head.headers["content-length"], head.content) == (answer.headers["content-length"], b"")
     assert answer.headers["content-type"] == form.value
     assert answer.headers["content-length"] == str(len(answer.content))
     assert (answer.headers["vary"], answer.headers["cache-control"]) == ("Accept, Accept-Encoding", "no-store")
