@@ -20,10 +20,12 @@ WORLD = ("--seed", "7", "--fast")
     ("number", "words", "told"),
     [(signal.SIGTERM, (), []), (signal.SIGINT, ("--log-level", "info"), ["configuration loaded", "stopping"])],
 )
-def test_a_demo_serves_what_it_prints_and_logs_as_told_until_a_signal_ends_it(
-    number: signal.Signals, words: tuple[str, ...], told: list[str]
+def test_a_demo_serves_what_it_prints_and_polls_no_other_platform_until_a_signal_ends_it(
+    unused_address: UnusedAddress, number: signal.Signals, words: tuple[str, ...], told: list[str]
 ) -> None:
-    with process(*DEMO, *WORLD, *words) as demo:
+    environ = {"BASE_URL": unused_address.url, "API_KEY": "k", "NONSENSE": "1"}
+    others = {f"EDGE_EXPORTER_{name}": value for name, value in environ.items()}
+    with process(*DEMO, *WORLD, *words, environ=others) as demo:
         reported = demo.read_addresses()
         assert list(reported) == ["metrics", "status page", "sandbox", "control"]
         assert "edge_exporter_build_info" in httpx.get(reported["metrics"]).text
@@ -31,11 +33,18 @@ def test_a_demo_serves_what_it_prints_and_logs_as_told_until_a_signal_ends_it(
         assert httpx.get(f"{reported['sandbox']}/openapi.json").status_code == 200
         assert f" {reported['sandbox']}/sandbox/faults\n" in httpx.get(reported["control"]).text
         assert world_of(reported["sandbox"])[:2] == (7, 240.0)
+        orders = 'edge_database_orders_open{database="orders",region="eu"}'
+        wait_until(lambda: orders in httpx.get(reported["metrics"]).text, orders)
+        text = httpx.get(reported["metrics"]).text
+        targets = [line for line in text.splitlines() if line.startswith("edge_target_up{")]
+        assert targets
+        assert [line for line in targets if not line.endswith(" 1.0")] == []
         # The level of the log outlives a reload.
         assert httpx.post(f"{reported['metrics'].removesuffix('/metrics')}/-/reload").status_code == 200
         demo.send(number)
         ended = demo.wait()
     assert (ended.out.strip(), ended.code) == ("", 0)
+    assert not unused_address.is_called()
     assert bool(ended.err) == bool(told), ended.err
     assert [event for event in told if f'"event": "{event}"' not in ended.err] == []
 
@@ -77,22 +86,6 @@ def world_of(url: str) -> tuple[float, ...]:
     world = httpx.get(f"{url}/sandbox/world").json()
     totals = (world[kind]["total"] for kind in ("dns_zones", "scripts", "shield_zones"))
     return (world["seed"], httpx.get(f"{url}/sandbox/clock").json()["speed"], *totals)
-
-
-def test_what_a_demo_polls_goes_well_and_is_not_the_environment_s(unused_address: UnusedAddress) -> None:
-    environ = {
-        "EDGE_EXPORTER_BASE_URL": unused_address.url,
-        "EDGE_EXPORTER_API_KEY": "k",
-        "EDGE_EXPORTER_NONSENSE": "1",
-    }
-    with process(*DEMO, environ=environ) as demo:
-        url = demo.read_addresses()["metrics"]
-        orders = 'edge_database_orders_open{database="orders",region="eu"}'
-        wait_until(lambda: orders in httpx.get(url).text, orders)
-        targets = [line for line in httpx.get(url).text.splitlines() if line.startswith("edge_target_up{")]
-    assert targets
-    assert [line for line in targets if not line.endswith(" 1.0")] == []
-    assert not unused_address.is_called()
 
 
 @pytest.mark.parametrize(
