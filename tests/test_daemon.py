@@ -436,7 +436,7 @@ async def test_a_daemon_that_has_the_process_to_itself_keeps_the_collector_from_
 async def test_a_budget_is_that_of_all_scripts_of_its_name_or_of_an_id_and_one_without_a_script_is_reported(
     configured: ConfiguredSandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("exporter.daemon.daemon.BUDGETS_EVERY_SECONDS", 0.01)
+    monkeypatch.setattr("exporter.daemon.daemon.SHOWN_EVERY_SECONDS", 0.01)
     scripts = configured.world.scripts
     first = next(iter(scripts.scripts))
     name, by_id = scripts.scripts.name(first), scripts.add_script("by-id")

@@ -83,7 +83,7 @@ def handlers(kind: str) -> list[tuple[str, ast.ExceptHandler]]:
 
 def test_a_poll_an_entry_of_the_ledger_and_a_round_are_the_boundaries_at_which_any_exception_ends() -> None:
     # A poll has two: of its calls, and of each target in its answer.
-    rooms = ["exporter.counters.ledger", "exporter.daemon.daemon", "exporter.polling.poll", "exporter.polling.poll"]
+    rooms = ["exporter.counters.ledger", "exporter.daemon.tasks", "exporter.polling.poll", "exporter.polling.poll"]
     assert [name for name, _ in handlers("Exception")] == rooms
 
 

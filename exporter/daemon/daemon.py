@@ -3,12 +3,12 @@
 import asyncio
 import signal
 import socket
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from prometheus_client import CollectorRegistry
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -23,6 +23,7 @@ from exporter.daemon import runtime
 from exporter.daemon.machine import REAL, Machine, Server
 from exporter.daemon.polling import Polling
 from exporter.daemon.spare import prove
+from exporter.daemon.tasks import Tasks
 from exporter.explain.explainer import Explainer
 from exporter.exposition.exposition import Exposition
 from exporter.exposition.renderer import Renderer
@@ -52,11 +53,8 @@ CLEANED_EVERY_SECONDS = 3600.0
 SAVED_EVERY_SECONDS = 5.0
 ABSENCES_EVERY_SECONDS = 15.0
 FAILURES_EVERY_SECONDS = 15.0
-TARGETS_EVERY_SECONDS = 5.0
-# A script's name comes with its first poll, and can change with any poll.
-BUDGETS_EVERY_SECONDS = 10.0
-# A target's own answer may give it another name, by which labels and thresholds are chosen.
-LABELS_EVERY_SECONDS = 10.0
+# A target's name comes with its first poll, and can change with any poll.
+SHOWN_EVERY_SECONDS = 5.0
 # How often a spare looks for a free shard, at most.
 SEEK_SECONDS = 3.0
 
@@ -93,8 +91,8 @@ class Daemon:
     renderer: Renderer = field(init=False)
     _app: ASGIApp = field(init=False)
     # Those of the process, and those that end with the shard.
-    _tasks: set[asyncio.Task[object]] = field(default_factory=set)
-    _works: set[asyncio.Task[object]] = field(default_factory=set)
+    _tasks: Tasks = field(init=False)
+    _works: Tasks = field(init=False)
     _reloading: asyncio.Lock = field(default_factory=asyncio.Lock)
     # Of one thread each. For answers, this limits the memory: a parsed one may take many times its size.
     _answers: Executor = field(init=False)
@@ -110,6 +108,7 @@ class Daemon:
 
     def __post_init__(self) -> None:
         self._started = self.machine.clocks.wall()
+        self._tasks, self._works = Tasks(self.telemetry.task_failures), Tasks(self.telemetry.task_failures)
         executors = self.machine.executors
         self._answers, self._configuration, self._pages = map(executors, ("answers", "configuration", "pages"))
 
@@ -171,7 +170,7 @@ class Daemon:
         self.database = database_storage(settings, self._show_held)
         if not await self._claim():
             await self._work(Shard(None, settings.shard.total), MemoryStorage())
-            self._begin_task(self._seek(), "shard", self._tasks)
+            self._tasks.begin("shard", self._seek())
 
     def _show_held(self, held: Collection[int] | None) -> None:
         shards = range(self.settings.shard.total if held is not None else 0)
@@ -212,7 +211,7 @@ class Daemon:
         if self.shard.index is not None:
             self._log.error("another exporter has taken the shard, this one waits for one", shard=self.shard.index)
             self.shard = Shard(None, self.shard.total)
-            self._begin_task(self._begin_again(), "shard", self._tasks)
+            self._tasks.begin("shard", self._begin_again())
 
     async def _begin_again(self) -> None:
         async with self._reloading:
@@ -274,7 +273,12 @@ class Daemon:
         await self.renderer.render()
         explainer = self._explainer()
         view = View(self._process, self.polling, self.ledger, self.renderer, explainer, clocks)
-        telemetry.show_targets(view.counts())
+
+        def show_targets() -> None:
+            telemetry.show_targets(view.counts())
+            self.polling.show()
+
+        show_targets()
 
         async def show_absent() -> None:
             telemetry.show_absent(await explainer.counts())
@@ -282,48 +286,22 @@ class Daemon:
         rounds: dict[str, tuple[float, Callable[[], Awaitable[object] | None]]] = {
             "cleaning": (CLEANED_EVERY_SECONDS, self.polling.forget_removed),
             "failures": (FAILURES_EVERY_SECONDS, self.polling.failures.sum_up),
-            "budgets": (BUDGETS_EVERY_SECONDS, self.polling.budgets.show),
-            "labels": (LABELS_EVERY_SECONDS, self.polling.show_labels),
             "lists": (SAVED_EVERY_SECONDS, self.polling.save_lists),
             "absences": (ABSENCES_EVERY_SECONDS, show_absent),
-            "removed targets": (TARGETS_EVERY_SECONDS, self.polling.show_removed),
-            "targets": (TARGETS_EVERY_SECONDS, lambda: telemetry.show_targets(view.counts())),
-            "failing": (ABSENCES_EVERY_SECONDS, self.polling.show_failing),
+            "targets": (SHOWN_EVERY_SECONDS, show_targets),
         }
         for name, (seconds, work) in rounds.items():
-            self._begin_task(self._repeated(name, partial(asyncio.sleep, seconds), work), name, self._works)
-        rendering = self._repeated("renderer", self.renderer.wait, self.renderer.step)
-        self._begin_task(rendering, "renderer", self._works)
-        lag = runtime.watch_lag(telemetry.loop_lag.observe, clocks.monotonic)
-        self._begin_task(lag, "loop lag", self._works)
+            self._works.repeat(name, partial(asyncio.sleep, seconds), work)
+        self._works.repeat("renderer", self.renderer.wait, self.renderer.step)
+        self._works.begin("loop lag", runtime.watch_lag(telemetry.loop_lag.observe, clocks.monotonic))
         if shard.index is None:
-            self._begin_task(self._prove(), "proof", self._works)
+            self._works.begin("proof", self._prove())
         prefix = settings.web.route_prefix
         self._app = create_app(view, self.reload, self._pages, self.ledger.session, route_prefix=prefix)
 
-    async def _repeated(
-        self, name: str, wait: Callable[[], Awaitable[object]], work: Callable[[], Awaitable[object] | None]
-    ) -> None:
-        """Do work in rounds until it is cancelled: a round that fails is logged when that begins and when it ends."""
-        failures, is_failing = self.telemetry.task_failures.labels(name), False
-        while True:
-            await wait()
-            try:
-                if (doing := work()) is not None:
-                    await doing
-            except Exception as error:  # noqa: BLE001 - the next round tries again
-                failures.inc()
-                if not is_failing:
-                    self._log.error("task fails", task=name, error=repr(error), exc_info=True)
-                is_failing = True
-                continue
-            if is_failing:
-                self._log.info("task works again", task=name)
-            is_failing = False
-
     async def _end_work(self) -> None:
         """Stop polling, and commit the counters."""
-        await _cancelled(self._works)
+        await self._works.cancel()
         await self.polling.stop()
         self.polling.save_lists()
         await self.ledger.close()
@@ -334,22 +312,9 @@ class Daemon:
         await self.renderer.withhold_counters(keys)
         await self.schedule.poll_again(keys)
 
-    def _begin_task(self, work: Coroutine[Any, Any, object], name: str, tasks: set[asyncio.Task[object]]) -> None:
-        """Start one of these tasks, which runs until it ends or is stopped, and log it if it fails."""
-
-        def ended(task: asyncio.Task[object]) -> None:
-            tasks.discard(task)
-            error = None if task.cancelled() else task.exception()
-            if error is not None:
-                self._log.error("background task failed", work=name, error=repr(error), exc_info=error)
-
-        task: asyncio.Task[object] = asyncio.create_task(work, name=name)
-        tasks.add(task)
-        task.add_done_callback(ended)
-
     async def stop(self) -> None:
         """Stop polling and serving, and commit the counters."""
-        await _cancelled(self._tasks)
+        await self._tasks.cancel()
         await self._end_work()
         if self.database is not None:
             await self.database.close()
@@ -357,7 +322,7 @@ class Daemon:
 
     def reload_soon(self) -> None:
         """Begin a reload, in the background."""
-        self._begin_task(self.reload(), "reload", self._tasks)
+        self._tasks.begin("reload", self.reload())
 
     async def reload(self) -> tuple[str, ...]:
         """Read the settings again and apply all of them, or none.
@@ -479,14 +444,6 @@ async def run(
         with suppress(TimeoutError):
             async with asyncio.timeout(STOP_SECONDS):
                 await daemon.stop()
-
-
-async def _cancelled(tasks: Collection[asyncio.Task[object]]) -> None:
-    """End tasks."""
-    ending = list(tasks)
-    for task in ending:
-        task.cancel()
-    await asyncio.gather(*ending, return_exceptions=True)
 
 
 def _all_families(plans: Iterable[Plan]) -> list[FamilyInfo]:

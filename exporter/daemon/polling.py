@@ -135,7 +135,14 @@ class Polling:
             if is_unwanted or target.client_name in moved:
                 self.store.remove(status.target, key.collector)
 
-    def show_labels(self) -> None:
+    def show(self) -> None:
+        """Serve what is known of the targets beside their polls: budgets, labels, removals and failures."""
+        self.budgets.show()
+        self._show_labels()
+        self._show_removed()
+        self._show_failing()
+
+    def _show_labels(self) -> None:
         """Serve the labels and thresholds of targets that are new, gone, or have another name."""
         before, self._labelled = self._labelled, dict(self.registry.by_key)
         for key in before.keys() | self._labelled.keys():
@@ -144,7 +151,7 @@ class Polling:
                 families = self._families_of(target) if target is not None else ()
                 self.store.show(PollKey(key, _CONFIGURATION), families)
 
-    def show_failing(self) -> None:
+    def _show_failing(self) -> None:
         """Count targets that fail, and those whose answers do not add up."""
         known = {name: 0 for name in self.accounts.entries if not name.startswith(DATABASE_PREFIX)}
         self._telemetry.show_failing(self.store.failing(), {**known, **self.store.mismatched()})
@@ -160,7 +167,7 @@ class Polling:
         """Return the targets that left the platform, or are new there, the newest first; the oldest are forgotten."""
         return self.registry.moves(self._clocks.wall() - min(MOVES_LAST, self._retention))
 
-    def show_removed(self) -> None:
+    def _show_removed(self) -> None:
         """Serve when targets left the platform."""
         gone = [move for move in self.moves() if move.is_gone]
         removed = {(move.key.account, move.key.label, label_value(move.name)): move.at for move in gone}
@@ -178,9 +185,7 @@ class Polling:
             self.store.remove(target)
         if removed:
             self.poller.forget_removed()
-        self.budgets.show()
-        self.show_removed()
-        self.show_labels()
+        self.show()
 
     def _remembered(self, collector: str, target: Target) -> float:
         row = self._ledger.remembered().get(PollKey(target.key, collector))

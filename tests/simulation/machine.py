@@ -41,7 +41,7 @@ RARER: Mapping[str, float] = {
     "exporter.daemon.runtime.LAG_EVERY_SECONDS": 600.0,
     "exporter.daemon.daemon.SAVED_EVERY_SECONDS": 30.0,
     "exporter.daemon.daemon.ABSENCES_EVERY_SECONDS": 600.0,
-    "exporter.daemon.daemon.BUDGETS_EVERY_SECONDS": 60.0,
+    "exporter.daemon.daemon.SHOWN_EVERY_SECONDS": 60.0,
 }
 
 

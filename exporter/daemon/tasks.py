@@ -1,0 +1,76 @@
+"""The daemon's own work beside polls and scrapes: tasks that are stopped together, and rounds that are repeated."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
+
+from prometheus_client import Counter
+
+from exporter.log import logger
+
+
+class Tasks:
+    """Tasks that run until they end or are cancelled together.
+
+    Args:
+        failures: counts the rounds that failed, by their name.
+    """
+
+    def __init__(self, failures: Counter) -> None:
+        self._failures = failures
+        self._running: set[asyncio.Task[object]] = set()
+        self._log = logger()
+
+    def __bool__(self) -> bool:
+        """Return whether any task runs."""
+        return bool(self._running)
+
+    def begin(self, name: str, work: Coroutine[Any, Any, object]) -> None:
+        """Start a task, and log it if it fails."""
+        task: asyncio.Task[object] = asyncio.create_task(work, name=name)
+        self._running.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[object]) -> None:
+        self._running.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            self._log.error("background task failed", work=task.get_name(), error=repr(error), exc_info=error)
+
+    def repeat(
+        self, name: str, wait: Callable[[], Awaitable[object]], work: Callable[[], Awaitable[object] | None]
+    ) -> None:
+        """Do work in rounds: a round that fails is logged when that begins and when it ends, and the next tries again.
+
+        Args:
+            name: the name of the rounds.
+            wait: waits for the next round.
+            work: does one round.
+        """
+        self.begin(name, self._repeated(name, wait, work))
+
+    async def _repeated(
+        self, name: str, wait: Callable[[], Awaitable[object]], work: Callable[[], Awaitable[object] | None]
+    ) -> None:
+        failures, is_failing = self._failures.labels(name), False
+        while True:
+            await wait()
+            try:
+                if (doing := work()) is not None:
+                    await doing
+            except Exception as error:  # noqa: BLE001 - the next round tries again
+                failures.inc()
+                if not is_failing:
+                    self._log.error("task fails", task=name, error=repr(error), exc_info=True)
+                is_failing = True
+                continue
+            if is_failing:
+                self._log.info("task works again", task=name)
+            is_failing = False
+
+    async def cancel(self) -> None:
+        """End all tasks."""
+        ending = list(self._running)
+        for task in ending:
+            task.cancel()
+        await asyncio.gather(*ending, return_exceptions=True)
