@@ -12,7 +12,8 @@ from exporter.explain.cause import Cause, Finding
 from exporter.exposition.store import Status, Store
 from exporter.metric import FamilyInfo
 from exporter.settings.model import Settings
-from exporter.targets.registry import Registry, Selection
+from exporter.targets.registry import Registry
+from exporter.targets.selection import Selection
 from exporter.targets.target import PollKey, Target
 
 # The id of a target that stands for all of its kind, where an account has none.

@@ -1,8 +1,10 @@
 """The targets: what is polled, how it is found, and which shard polls it.
 
-`target.py` defines a target, its identity and the inventory that a discovery returns. `registry.py` holds the
-configured and the discovered targets with their names. `sharding.py` assigns each target to a shard by a hash.
+`target.py` defines a target, its identity and the inventory that a discovery returns. `selection.py` says which of an
+account's resources are polled. `registry.py` holds the targets that this process polls, with their names;
+`known_resources.py` every resource of an account, and what left it or came to it, now and for the next start.
+`sharding.py` assigns each target to a shard by a hash.
 
-In: the configuration's selections and the inventories of discoveries. Out: targets, and what was added or removed.
+In: the configuration's selections and the inventories of discoveries. Out: targets, and what left the platform.
 This package makes no requests and knows no metrics.
 """

@@ -2,12 +2,12 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import islice
 
-from exporter.foreign.patterns import Pattern
 from exporter.targets.known_resources import MOST_MOVES, Known, KnownResources, Move
+from exporter.targets.selection import Selection
 from exporter.targets.sharding import Shard
 from exporter.targets.target import NAMED_BY_SEARCH, Inventory, Resource, ResourceList, Target, TargetKey
 
@@ -15,38 +15,6 @@ from exporter.targets.target import NAMED_BY_SEARCH, Inventory, Resource, Resour
 NAMES_LAST = timedelta(days=1)
 # How many scripts of other shards one discovery reads.
 MOST_READ = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """Selects the resources of one kind that are polled in an account.
-
-    Attributes:
-        fixed: targets that the configuration names; they are polled even if no listing contains them.
-        discover: whether listed resources are polled too.
-        include: if not empty, the name of a listed resource must match one of these patterns.
-        exclude: the name of a listed resource must match none of these patterns.
-        attributes: what the collector needs to know about each target of this kind.
-        setting: the path in the configuration under which such targets are named.
-    """
-
-    account: str
-    kind: str
-    fixed: tuple[Target, ...] = ()
-    discover: bool = False
-    include: tuple[Pattern, ...] = ()
-    exclude: tuple[Pattern, ...] = ()
-    attributes: Mapping[str, str] = field(default_factory=dict)
-    setting: tuple[str | int, ...] = ()
-
-    def rejection(self, name: str) -> tuple[str | int, ...] | None:
-        """Return the path below `setting` of what leaves out a listed resource with this name; None if it is polled."""
-        if not self.discover:
-            return ()
-        if self.include and not any(pattern.search(name) for pattern in self.include):
-            return ("include",)
-        excluding = (place for place, pattern in enumerate(self.exclude) if pattern.search(name))
-        return next((("exclude", place) for place in excluding), None)
 
 
 class Registry:

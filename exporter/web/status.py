@@ -188,7 +188,7 @@ class View:
         registry, schedule, store = self.polling.registry, self.polling.schedule, self.polling.store
         polled = list(store.statuses())
         pending = [
-            (key, Status(target, name))
+            (key, Status(target, name, success=store.remembered(name, target)))
             for name, plan in schedule.plans.items()
             for target in registry.targets(plan.collector.polls)
             if store.find(key := PollKey(target.key, name)) is None

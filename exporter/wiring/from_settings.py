@@ -12,7 +12,7 @@ from exporter.collectors.endpoints.listing import EndpointListCollector
 from exporter.polling.pace import Plan
 from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.model import Settings
-from exporter.targets.registry import Selection
+from exporter.targets.selection import Selection
 from exporter.targets.target import DATABASE_PREFIX, Target
 
 

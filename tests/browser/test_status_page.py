@@ -10,7 +10,7 @@ from playwright.async_api import Browser, async_playwright, expect
 from exporter.collectors.collector import Outcome
 from exporter.exposition.store import TARGET_UP
 from exporter.metric import Family, Sample
-from exporter.targets.registry import Selection
+from exporter.targets.selection import Selection
 from tests.browser.window import window
 from tests.real_parts import find
 from tests.web.view_setup import SCANS, STATISTICS, ViewSetup, view_setup, zone

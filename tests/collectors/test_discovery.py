@@ -8,7 +8,8 @@ from typing import TypeVar
 from exporter.collectors.discovery import AT_ONCE, COLLECTOR, RATE_LIMITS, SEARCH, SHIELD_ZONES
 from exporter.platform import errors
 from exporter.platform.operation import Answer, Request
-from exporter.targets.registry import Registry, Selection
+from exporter.targets.registry import Registry
+from exporter.targets.selection import Selection
 from exporter.targets.sharding import Shard
 from exporter.targets.target import Inventory, Resource, ResourceList, Target
 from tests.collectors.polls import EXPOSITIONS, Body, context_of, told

@@ -1,7 +1,8 @@
 """The registry of targets."""
 
 from exporter.foreign.patterns import Pattern
-from exporter.targets.registry import Registry, Selection
+from exporter.targets.registry import Registry
+from exporter.targets.selection import Selection
 from exporter.targets.sharding import Shard
 from exporter.targets.target import Inventory, Resource, ResourceList, Target, TargetKey
 

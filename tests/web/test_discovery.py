@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from exporter.sandbox import keys
-from exporter.targets.registry import Selection
+from exporter.targets.selection import Selection
 from exporter.targets.target import Inventory, Resource, ResourceList, TargetKey
 from exporter.web.discovery import INCOMPLETE
 from tests.counters.sandboxed_daemons import running_daemon, sandboxed_daemons

@@ -13,7 +13,7 @@ from exporter.collectors.catalogue import families
 from exporter.collectors.collector import Outcome
 from exporter.exposition.exposition import Format
 from exporter.metric import Family, Sample
-from exporter.targets.registry import Selection
+from exporter.targets.selection import Selection
 from exporter.targets.target import PollKey
 from exporter.web.metrics import MOST_VALUES, STRETCH_BYTES
 from tests.web.view_setup import STATISTICS, ViewSetup, view_setup, zone

@@ -156,31 +156,9 @@ _APPEARED = (
     f"group by (account, target, name) ({_TARGET_UP} unless on (account, target) {_UP_A_DAY_AGO})"
     f" and on () group({_UP_A_DAY_AGO})"
 )
-_MOVES = row(
-    "What came and went",
-    (24,),
-    panel(
-        "What appeared and disappeared",
-        "Targets that left the platform within a week, and those that are polled and were not a day ago; at most 50 of"
-        " each. What the configuration leaves out has not disappeared.",
-        "If nobody meant to delete it, restore it at the platform. The runbook of EdgeTargetRemoved says how to"
-        " recognise a wanted removal.",
-        Table(height=5, sort="Disappeared", none="Nothing appeared or disappeared."),
-        columns.ACCOUNT,
-        Column("Target", label="target"),
-        Column("Name", label="name"),
-        Column(
-            "Disappeared",
-            Query(milliseconds(top(highest(_REMOVED, "account", "target", "name"), 50)), quiet="a target disappears"),
-            unit="dateTimeFromNow",
-        ),
-        Column("Appeared", top(_APPEARED, 50), words=(Word("1", "within a day", Colour.INFO),)),
-    ),
-)
-
 _FAILURES = row(
     "What is failing",
-    (12, 6, 6),
+    (12, 12, 12, 12),
     panel(
         "Failing targets",
         "Targets whose last poll failed, the longest without success first; at most 100.",
@@ -199,6 +177,23 @@ _FAILURES = row(
             steps=warn_then_red(0, 2700),
             words=(Word("-1", "never succeeded", Colour.BAD),),
         ),
+    ),
+    panel(
+        "What appeared and disappeared",
+        "Targets that left the platform within a week, and those that are polled and were not a day ago; at most 50 of"
+        " each. What the configuration leaves out has not disappeared.",
+        "If nobody meant to delete it, restore it at the platform. The runbook of EdgeTargetRemoved says how to"
+        " recognise a wanted removal.",
+        Table(sort="Disappeared", none="Nothing appeared or disappeared."),
+        columns.ACCOUNT,
+        Column("Target", label="target"),
+        Column("Name", label="name"),
+        Column(
+            "Disappeared",
+            Query(milliseconds(top(highest(_REMOVED, "account", "target", "name"), 50)), quiet="a target disappears"),
+            unit="dateTimeFromNow",
+        ),
+        Column("Appeared", top(_APPEARED, 50), words=(Word("1", "within a day", Colour.INFO),)),
     ),
     panel(
         "Duration of a call",
@@ -293,7 +288,7 @@ PAGE = Page(
     title="Edge platform / Overview",
     about="Is anything wrong, and where to look: what stands out, alerts, failing targets, the platform at a glance.",
     variables=(variables.JOB, variables.ACCOUNTS),
-    rows=(_NOW, WRONG, _FAILURES, _MOVES, _GLANCE, _ACCOUNTS),
+    rows=(_NOW, WRONG, _FAILURES, _GLANCE, _ACCOUNTS),
     alerts=True,
     annotations=annotations.ON_EVERY_PAGE,
 )

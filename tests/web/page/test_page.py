@@ -13,7 +13,7 @@ from exporter.assets.shipped import REPOSITORY
 from exporter.collectors import dns_statistics
 from exporter.collectors.collector import Outcome
 from exporter.metric import Family, Sample, label_value
-from exporter.targets.registry import Selection
+from exporter.targets.selection import Selection
 from exporter.targets.sharding import Shard
 from exporter.targets.target import Inventory, Resource, ResourceList, Target, TargetKey
 from exporter.web.page.wording import foreign, named, plain
