@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Awaitable, Iterable, Mapping
 from dataclasses import replace
-from itertools import islice
 from typing import Any, TypeVar
 
 from exporter.collectors import scripts
@@ -214,44 +213,52 @@ def _limit_list(limits: Iterable[RateLimitMetrics], zone_id: str) -> ResourceLis
     return ResourceList(tuple(Resource(str(one), parent=zone_id) for one in ids if one), None not in ids)
 
 
+async def _limits_of(context: Context, zone: Resource) -> ResourceList | None:
+    """List the rate limits of a zone; return None if the platform has no such list."""
+    try:
+        answer = await context.caller.call(Request(shield.ZONE_RATE_LIMITS, {"shieldZoneId": int(zone.id)}))
+    except NotAvailable:
+        # The zone's plan has no rate limits, or the zone was deleted.
+        return ResourceList((), complete=True)
+    return None if answer.value is None else _limit_list(answer.value, zone.id)
+
+
 async def _rate_limits(context: Context, zones: ResourceList, faults: list[PlatformError]) -> ResourceList | None:
     """List the rate limits of each zone; return None if the platform has no such list (404 for the first zone)."""
-    found: dict[int, tuple[Resource, ...]] = {}
-    complete, ended = zones.complete, False
+    found: dict[int, ResourceList] = {}
+    ended = False
     rest = iter(enumerate(zones.resources))
 
-    async def ask(most: int | None = None) -> bool:
-        """Ask for the rate limits of further zones; return False if the platform has no such list."""
-        nonlocal complete, ended
-        is_there = True
-        for place, zone in islice(rest, most):
-            if ended:
-                break
-            try:
-                answer = await context.caller.call(Request(shield.ZONE_RATE_LIMITS, {"shieldZoneId": int(zone.id)}))
-                listed = _limit_list(answer.value or [], zone.id)
-                found[place], is_there = listed.resources, answer.value is not None
-                complete = complete and listed.complete
-            except NotAvailable:
-                # The zone's plan has no rate limits, or the zone was deleted.
-                continue
-            except PlatformError as fault:
-                faults.append(fault)
-                complete = False
-                # An error of one zone does not stop the others; an error that would affect every call does.
-                if isinstance(fault, TransportError | RateLimited | Unauthorized | CredentialError):
-                    ended = True
-        return is_there
+    async def ask(place: int, zone: Resource) -> bool:
+        """Ask for the rate limits of a zone; return False if the platform has no such list."""
+        nonlocal ended
+        try:
+            listed = await _limits_of(context, zone)
+        except PlatformError as fault:
+            faults.append(fault)
+            found[place] = ResourceList((), complete=False)
+            # An error of one zone does not stop the others; an error that would affect every call does.
+            ended = ended or isinstance(fault, TransportError | RateLimited | Unauthorized | CredentialError)
+            return True
+        found[place] = listed or ResourceList((), complete=True)
+        return listed is not None
 
-    if not await ask(1):
+    async def ask_rest() -> None:
+        for place, zone in rest:
+            if ended:
+                return
+            await ask(place, zone)
+
+    first = next(rest, None)
+    if first is not None and not await ask(*first):
         return None
     from asyncio import TaskGroup  # noqa: PLC0415 - the settings read the catalogue, and a help text the settings
 
     async with TaskGroup() as asking:
         for _ in range(min(AT_ONCE, len(zones.resources) - 1)):
-            asking.create_task(ask())
-    resources = (resource for _, listed in sorted(found.items()) for resource in listed)
-    return ResourceList(tuple(resources), complete)
+            asking.create_task(ask_rest())
+    resources = (resource for place in sorted(found) for resource in found[place].resources)
+    return ResourceList(tuple(resources), zones.complete and all(listed.complete for listed in found.values()))
 
 
 COLLECTOR = DiscoveryCollector()

@@ -87,11 +87,12 @@ async def _fetch(context: Context, target: Target) -> Answer[Breaches]:
     named = frozenset(day for day in map(calendar_day, chart) if day is not None)
     # If no key can be read as a day, the map is treated like a missing one.
     is_charted = metrics.days is not None and (not chart or bool(named))
-    shapes = {isinstance(counts, BreachCounts) for counts in chart.values() if counts is not None}
+    counted = [counts for counts in chart.values() if counts is not None]
+    has_actions = any(isinstance(counts, BreachCounts) for counts in counted)
     breaches = Breaches(
         overview=metrics.overview,
         days=_by_action(chart) if is_charted else None,
-        is_plain=shapes == {False},
+        is_plain=bool(counted) and not has_actions,
         named=named,
         today=(answer.date or context.now).toordinal(),
     )

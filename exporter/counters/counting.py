@@ -100,7 +100,8 @@ def count_poll(
     for one in counts:
         # A month needs a valid number; of days, each is checked.
         sources = [(labels, source) for labels, source in one.sources if _is_readable(source)]
-        if sources or not one.sources:
+        is_unreadable = bool(one.sources) and not sources
+        if not is_unreadable:
             name, digest = one.info.name, digest_of(address, one.declared) if one.declared else b""
             after[name], fallen = advance_family(families.get(name), sources, digest, poll, limit)
             after[name].note(dict(sources), poll.wall, retention)

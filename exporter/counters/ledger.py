@@ -73,7 +73,7 @@ _Waiting = tuple[Entry, "asyncio.Future[Counters] | None"]
 
 @dataclass(slots=True)
 class _Requests:
-    """What the ledger does next: polls to count, rows to keep as they are, and keys to delete or to drop."""
+    """What the ledger does next: polls to count, rows to store as they are, and keys of rows to delete."""
 
     polls: list[_Waiting] = field(default_factory=list)
     kept: dict[PollKey, StateRow] = field(default_factory=dict)
@@ -82,6 +82,13 @@ class _Requests:
 
 async def _ignore(_keys: Collection[PollKey]) -> None:
     """Do nothing: nothing is served."""
+
+
+async def _wait(event: asyncio.Event, most_seconds: float) -> None:
+    """Wait until an event is set, or until the time is over."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(None if most_seconds == math.inf else most_seconds):
+            await event.wait()
 
 
 class Ledger:
@@ -219,7 +226,7 @@ class Ledger:
             del self._waiting[counted]
 
     def note(self, entry: Entry, counted: "asyncio.Future[Counters] | None" = None) -> None:
-        """Store a row without waiting for the commit; `counted` receives its counters."""
+        """Count a poll, and do not wait for the commit; `counted` gets its counters."""
         self._is_needed = True
         self._requests.polls.append((entry, counted))
         self._asked.set()
@@ -237,8 +244,8 @@ class Ledger:
     def session(self) -> int:
         """Return a number that changes with the storage's session; 0 while counters of targets may not be served.
 
-        Another exporter may have counted before a new session: until what it counted is no longer served from before,
-        nothing is.
+        Another exporter may have counted before a new session. Until its rows are read and older values are withheld,
+        no counter is served.
         """
         session = self._storage.session()
         return session if session == self._session else 0
@@ -250,13 +257,9 @@ class Ledger:
             patience = self._storage.pulse
             if self._unsaved or self.fault:
                 patience = min(patience, max(0.0, self._next_try - self._clocks.monotonic()))
-            with suppress(TimeoutError):
-                async with asyncio.timeout(None if patience == math.inf else patience):
-                    await self._asked.wait()
+            await _wait(self._asked, patience)
             # Wait for further polls, so that one write saves all polls that end at about the same time.
-            with suppress(TimeoutError):
-                async with asyncio.timeout(self._linger):
-                    await self._ending.wait()
+            await _wait(self._ending, self._linger)
             is_last = self._ending.is_set()
             is_pulse = not (self._asked.is_set() or self._unsaved or self.fault)
             self._asked.clear()

@@ -43,9 +43,8 @@ def whole_text(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
-# What is not a row of a target is in rows whose collector's name no version has as a collector, so that none unpacks
-# them. A moment of an account is the success of a row without a target. A success in the far future is beyond the
-# retention of any version.
+# Rows that belong to no target have a collector's name that no version uses, so that none unpacks them. The time of an
+# account's platform is the success of such a row. A success in the far future keeps a row from deletion by age.
 _NEVER = 2.0**53
 _LIST = "list/"
 PLATFORM_TIME = "platform_time"
@@ -113,7 +112,7 @@ def _family(plain: Sequence[Any]) -> tuple[str, CountedFamily]:
     return name, family
 
 
-# A row of version 0.1 has the first values of a month alone; those that equal these at its end are left out.
+# Version 0.1 wrote 7 values of a month. Later ones are left out at its end if they equal these.
 _FIRST_OF_MONTH = 7
 _NO_FORMER = -1.0
 _REST_OF_MONTH = (0.0, 0.0, _NO_FORMER, 0.0, 0.0)

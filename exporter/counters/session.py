@@ -171,7 +171,8 @@ class Session:
         for *_, kind, number, holder in found:
             if kind == of_shards:
                 shards[number] = holder
-            elif kind == of_totals and number:
+            # Number 0 is the lock under which one exporter at a time looks for a shard.
+            elif kind == of_totals and number != 0:
                 totals[number] = totals.get(number, frozenset()) | {holder}
         return Locks(shards, totals)
 

@@ -227,8 +227,8 @@ class StateFile:
             raise
 
 
-# Each step of a statement gives the interpreter to the event loop, so a step writes many rows. A statement may have 999
-# parameters, and the prepared ones stay in memory.
+# Each step releases the interpreter's lock, so one writes many rows, with at most 999 parameters. Only three sizes:
+# prepared statements stay in memory.
 _ROWS_AT_ONCE = (100, 10, 1)
 _VALUES = "(?, ?, ?, ?, ?, ?, ?, ?)"
 _WRITE = """

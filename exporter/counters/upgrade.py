@@ -89,7 +89,7 @@ def _facts_of(packed: bytes) -> dict[str, _Facts]:
 
 
 def _families(packed: bytes, known: Mapping[str, _Facts], address: str, digest: bytes) -> Families:
-    """Return the families of a row; those without facts have this digest."""
+    """Return the families of a row; `digest` is for those without facts."""
     families: Families = {}
     for name, series in msgpack.unpackb(packed, use_list=False).items():
         states: States = {tuple(map(str, labels)): from_plain(plain) for labels, plain in series}

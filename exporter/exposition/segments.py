@@ -69,13 +69,14 @@ def gather(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:
     small: list[bytes] = []
     room = size
     for piece in pieces:
-        if len(piece) < size:
+        is_small = len(piece) < size
+        if is_small:
             small.append(piece)
             room -= len(piece)
-        if small and (room <= 0 or len(piece) >= size):
+        if small and (room <= 0 or not is_small):
             yield b"".join(small)
             small, room = [], size
-        if len(piece) >= size:
+        if not is_small:
             yield piece
     if small:
         yield b"".join(small)

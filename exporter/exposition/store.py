@@ -64,7 +64,7 @@ class Status:
         duration: seconds that the last poll took.
         served: whether any of its platform series are served.
         chart: the counts of the last days, oldest first; empty if its collector declares no chart.
-        families: the names of its platform families, or of those that were removed last.
+        families: the names of its platform families, or of those that expired last.
         since: unix seconds since which its polls fail, or are too late; 0 if they succeed.
         believed: when the served values were polled, on the monotonic clock.
         expires: when they are removed if no poll succeeds until then, on the same clock.
@@ -128,7 +128,7 @@ class Store:
         monotonic: a clock in seconds that never jumps.
         lifetime: collector, target → seconds for which values are valid, by the current intervals.
         remembered: collector, target → unix seconds of the last success in an earlier run; 0 if there was none.
-        has_changed: set while there are changes that nobody has taken.
+        has_changed: set while there are changes not yet taken.
         earliest: nothing expires before this time, on the monotonic clock.
     """
 
@@ -165,7 +165,7 @@ class Store:
             note: why a target that is up has no series.
             left_out: family → how many label values the bound leaves out.
         """
-        status = self._status(collector, outcome.target)
+        status = self._ensure_status(collector, outcome.target)
         status.left_out = left_out or NOTHING_LEFT_OUT
         now = self.wall()
         self._note_families(status, outcome.families)
@@ -192,7 +192,7 @@ class Store:
         *,
         duration: float,
     ) -> None:
-        """Record a poll that failed; the families of its target stay until they expire, unless the outcome has some.
+        """Record a failed poll; the families of its target stay until they expire, unless the outcome has new ones.
 
         Args:
             collector: the collector's name.
@@ -202,7 +202,7 @@ class Store:
             message: what went wrong in words.
             duration: seconds that the poll took.
         """
-        status = self._status(collector, outcome.target)
+        status = self._ensure_status(collector, outcome.target)
         status.since = status.since or self.wall()
         status.up, status.reason, status.message = False, reason, message
         status.polled, status.duration = self.wall(), duration
@@ -252,7 +252,8 @@ class Store:
         found = (status for status in self._statuses.values() if status.is_mismatched and status.served)
         return Counter(status.target.account for status in found)
 
-    def _status(self, collector: str, target: Target) -> Status:
+    def _ensure_status(self, collector: str, target: Target) -> Status:
+        """Create the status of a target if it has none, and return it with the target as it is now."""
         status = self._statuses.get(PollKey(target.key, collector))
         if status is None:
             status = Status(target, collector, success=self.remembered(collector, target))

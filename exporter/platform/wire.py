@@ -186,7 +186,7 @@ class Unusable:
 # The beginnings of pydantic's words for a number and for a date that cannot be read.
 _OF_NUMBERS = ("int_", "float_", "finite_number", "greater_than_equal", "less_than_equal")
 _OF_DATES = "datetime_"
-# A text in the place of a number that is none is of another type, unless it is like a number.
+# A text in place of a number has the wrong type, unless it looks like a number.
 _LIKE_A_NUMBER = re.compile(r"\d|^\s*[+-]?(nan|inf(inity)?)\s*$", re.ASCII | re.IGNORECASE)
 
 
@@ -217,7 +217,7 @@ def validated(validate: Callable[[Any], T], value: Any, unreadable: set[str]) ->
 
 
 def _unreadable(value: Any, fault: "ErrorDetails") -> tuple[dict[Any, Any], str | int] | None:  # noqa: ANN401 - JSON
-    """Return the object and the key of a number or a date, or of the list with it, that cannot be read.
+    """Return the object and the key of an unreadable number or date; of one in a list, those of the list.
 
     Returns None for any other fault: the value is of another type.
     """
@@ -225,14 +225,17 @@ def _unreadable(value: Any, fault: "ErrorDetails") -> tuple[dict[Any, Any], str 
     for step in fault["loc"]:
         # Steps that are in no object or list are the names of a union's members.
         if isinstance(value, dict) and step in value:
-            place, value = (value, step), value[step]
+            place = (value, step)
+            value = value[step]
         elif isinstance(value, list) and isinstance(step, int):
             value = value[step]
-    if not fault["type"].startswith((*_OF_NUMBERS, _OF_DATES)) or isinstance(value, bool):
-        return None
+    is_of_date, is_of_number = fault["type"].startswith(_OF_DATES), fault["type"].startswith(_OF_NUMBERS)
     if isinstance(value, str):
-        return place if fault["type"].startswith(_OF_DATES) or _LIKE_A_NUMBER.search(value) else None
-    return place if isinstance(value, int | float) else None
+        is_unreadable = is_of_date or (is_of_number and _LIKE_A_NUMBER.search(value) is not None)
+    else:
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        is_unreadable = is_number and (is_of_date or is_of_number)
+    return place if is_unreadable else None
 
 
 def _field_of(path: Sequence[str | int]) -> str:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     # It imports httpx, which `check --offline` does without.
     from exporter.platform.http.client import Client
 
-# The cost of a poll, the duration of a call and the rate of the budget are averaged over about this many measurements.
+# The weight of a new measurement in the averages: of a poll's cost and a call's duration, and of the budget's rate.
 SMOOTHING = 0.1
 RATE_SMOOTHING = 0.01
 # Intervals are stretched until polls use this share of the budget; the rest is for retries.
@@ -83,7 +83,7 @@ class Pace:
 
     def note_targets(self, plan: Plan, targets: Iterable[Target]) -> None:
         """Record all targets of a collector in this account."""
-        # Names are looked up once.
+        # Without rare polls for names.
         lasting = [target for target in targets if plan.collector.wants(discovery.without_names(target))]
         self.polls.pop(plan.collector.name, None)
         if lasting:

@@ -2,8 +2,8 @@
 
 Three rules decide when:
 
-1. The polls of an account are spread evenly over the interval, in the order of its targets, in which they are exposed,
-   too: then little else is compressed again with what changed. New targets are polled at once, as the budget allows.
+1. The polls of an account are spread evenly over the interval, in the order of the exposition: targets that change at
+   the same time are in the same segments. New targets are polled at once, as the budget allows.
 2. After a failure a target is polled sooner: after a minute, then two, four and so on, with jitter, but never before
    the time that the platform asked for. With a refused key, or if the budget is used up, it waits for its regular poll.
 3. The interval is the longer of the configured one and the one at which the targets' polls fit into the budget.
@@ -104,10 +104,9 @@ class Schedule:
         self._failures: dict[PollKey, int] = {}
         # Account → how many of its polls have no answer yet.
         self._calling: dict[str, int] = {}
-        # Whether the targets are those of the plans and accounts in use; the version of the registry and the accounts
-        # without names from which they were taken.
-        self._is_taken = False
-        self._taken_from: tuple[int, set[str]] = -1, set()
+        # The version of the registry and the accounts without names from which the targets were taken; None if they are
+        # not those of the plans and accounts in use.
+        self._taken_from: tuple[int, set[str]] | None = None
         self._names_by = 0.0
         self._first_discovery = FirstDiscovery(self._discovered_accounts)
         self._scheduler = ticks.scheduler(clocks.monotonic)
@@ -126,7 +125,7 @@ class Schedule:
         }
         for account in renewed | unnamed | self.accounts.keys() - accounts.keys():
             self._first_discovery.forget(account)
-        self.plans, self.accounts, self._is_taken = plans, accounts, False
+        self.plans, self.accounts, self._taken_from = plans, accounts, None
         self._due.keep(kept, accounts.keys())
         now = self._clocks.monotonic()
         for key, due in list(self.running.items()):
@@ -174,7 +173,7 @@ class Schedule:
             await asyncio.sleep(0)
             self._scheduler.shutdown(wait=False)
         # No further poll begins when one ends.
-        self._is_taken = False
+        self._taken_from = None
         tasks = [due.task for due in self.running.values() if due.task is not None]
         for task in tasks:
             task.cancel()
@@ -192,7 +191,7 @@ class Schedule:
     def _begin(self, name: str) -> None:
         """Begin the polls of an account that are due, as many as may call its platform at once."""
         account, now = self.accounts.get(name), self._clocks.monotonic()
-        if account is None or not self._is_taken:
+        if account is None or self._taken_from is None:
             return
         most_calling = account.pace.max_in_flight
         while self._calling.get(name, 0) < most_calling and len(self.running) < most_calling + MOST_RECORDING:
@@ -223,7 +222,7 @@ class Schedule:
         self._begin(due.target.client_name)
 
     def _ended(self, key: PollKey, due: DuePoll, _task: "asyncio.Task[None]") -> None:
-        # A poll that was cancelled has no place any more.
+        # A cancelled poll may have a successor here.
         if self.running.get(key) is due:
             del self.running[key]
         self.answered(due)
@@ -258,9 +257,9 @@ class Schedule:
         """Take over the targets if they have changed; new ones are due one after another, as the budget allows."""
         # The first discovery of these accounts will supply names for the labels of targets.
         missing = self._first_discovery.missing()
-        if self._is_taken and self._taken_from == (self._registry.version, missing):
+        taken_from = self._registry.version, missing
+        if self._taken_from == taken_from:
             return
-        self._taken_from = self._registry.version, missing
         # Account → new targets, with their number among the new ones of their collector.
         fresh: dict[str, list[tuple[int, str, Target]]] = {}
         for name, plan in self.plans.items():
@@ -276,7 +275,7 @@ class Schedule:
             known = [one for own in targets.values() for one in own if not self._waits(plan, one, missing)]
             for number, target in enumerate(self._due.replace(name, known)):
                 fresh.setdefault(target.client_name, []).append((number, name, target))
-        self._is_taken = True
+        self._taken_from = taken_from
         now = self._clocks.monotonic()
         for account, polls in fresh.items():
             pace, ahead = self.accounts[account].pace, 0.0
@@ -301,14 +300,14 @@ class Schedule:
     def _compare_keys(self) -> None:
         """Poll the targets of accounts at once whose key was refused and has been replaced."""
         for name, account in self.accounts.items():
-            if account.client.credential.is_renewed():
+            if account.client.credential.take_renewal():
                 self._log.info("key has changed, polling at once", account=name)
                 self._first_discovery.forget(name)
                 self._await_names()
                 self._make_due(partial(_is_of, name))
 
     def _measure(self) -> None:
-        """Measure what the budgets allow."""
+        """Update pace and budget metrics."""
         for name, account in self.accounts.items():
             pace, rate = account.pace, account.client.rate_limiter.effective_rate
             pace.measure(rate)

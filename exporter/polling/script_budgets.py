@@ -1,10 +1,11 @@
 """Assigns the configured monthly budgets to scripts, by their names or ids."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from exporter.log import logger
 from exporter.targets.registry import Registry
+from exporter.targets.target import Target
 from exporter.telemetry import Telemetry
 
 
@@ -40,27 +41,37 @@ class ScriptBudgets:
 
     def show(self) -> None:
         """Assign the budgets again, serve them, and log the names that match no script."""
-        scripts, matched = list(self.registry.targets("script")), set[tuple[str, str]]()
-        self.telemetry.script_budget.clear()
-        for script in scripts:
-            own = self.configured.get(script.account)
-            # The name has priority over the id.
-            for word in (script.id, script.name):
-                if own is not None and word in own.dollars:
-                    matched.add((script.account, word))
-                    series = self.telemetry.script_budget.labels(script.account, script.id, script.name)
-                    series.set(own.dollars[word])
+        scripts = list(self.registry.targets("script"))
+        matched = self._assign(scripts)
+        sees_all_scripts = self.registry.shard.total == 1
         unnamed = {script.account for script in scripts if not script.name}
         self.telemetry.script_budget_unmatched.clear()
         unmatched: list[tuple[str, str]] = []
         for account, budgets in self.configured.items():
-            # All scripts are known: listed completely, or each named by the configuration.
+            # Only where all scripts are known: listed completely, or each named by the configuration.
             if account in unnamed or (budgets.discover and not self.registry.is_listed_whole(account, "script")):
                 continue
-            for pair in ((account, name) for name in budgets.dollars):
-                self.telemetry.script_budget_unmatched.labels(*pair).set(pair not in matched)
-                if pair not in matched and self.registry.shard.total == 1:
-                    unmatched.append(pair)
+            for name in budgets.dollars:
+                is_unmatched = (account, name) not in matched
+                self.telemetry.script_budget_unmatched.labels(account, name).set(is_unmatched)
+                if is_unmatched and sees_all_scripts:
+                    unmatched.append((account, name))
         for account, name in set(unmatched) - set(self.unmatched):
             logger().warning("monthly budget belongs to no script", account=account, script=name)
         self.unmatched = tuple(unmatched)
+
+    def _assign(self, scripts: Iterable[Target]) -> set[tuple[str, str]]:
+        """Serve the budget of each script; return the account and the configured name of each assigned budget."""
+        matched: set[tuple[str, str]] = set()
+        self.telemetry.script_budget.clear()
+        for script in scripts:
+            own = self.configured.get(script.account)
+            if own is None:
+                continue
+            # The name is the last one: it has priority over the id.
+            for word in (script.id, script.name):
+                if word in own.dollars:
+                    matched.add((script.account, word))
+                    series = self.telemetry.script_budget.labels(script.account, script.id, script.name)
+                    series.set(own.dollars[word])
+        return matched

@@ -30,7 +30,7 @@ class SandboxServer:
         return f"http://{host}:{self.port}"
 
     async def start(self) -> None:
-        """Bind the port and serve; requests are answered when this returns.
+        """Bind the port, and return as soon as requests are answered.
 
         Raises:
             ListenError: the address cannot be used.

@@ -73,7 +73,7 @@ class Settings(BaseSettings, Section):
     def settings_customise_sources(
         cls, settings_cls: type[BaseSettings], init_settings: PydanticBaseSettingsSource, *_: object, **__: object
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Return the sources, the highest first."""
+        """Return sources, top priority first."""
         return tuple(InitSettingsSource(settings_cls, layer) for layer in init_settings()[_LAYERS])
 
     @classmethod
@@ -119,9 +119,9 @@ class Settings(BaseSettings, Section):
         return self._file.fault(path, message)
 
     def own_shard(self, host_name: str) -> Shard | None:
-        """Return the shard that the configuration or the host name gives; None if the state database does.
+        """Return the shard set by the configuration or host name; None if the state database assigns it.
 
-        Raises ShardOrdinalError as `ShardSettings.shard` does.
+        Raises ShardOrdinalError for an unusable host name.
         """
         is_found = self.shard.index == "auto" and self.state.is_shared
         return None if is_found else self.shard.shard(host_name)

@@ -52,11 +52,11 @@ class KnownResources:
         wall: returns unix seconds.
 
     Attributes:
-        addresses: account → the address of its platform. What another one lists has neither left nor come.
+        addresses: account → the address of its platform; lists of another platform record no moves.
         whole: the places where a list was ever complete, in an earlier run too.
         facts: what the resources' own answers contain besides their names.
         moves: what left a place or came to it within `MOVES_LAST`, the `MOST_MOVES` newest of each, by id.
-        unsaved: the places where something has changed since it was saved; whoever saves it empties this.
+        unsaved: the places with changes that are not saved; the caller that saves them clears it.
     """
 
     def __init__(self, wall: Callable[[], float]) -> None:
@@ -95,16 +95,17 @@ class KnownResources:
         says which of those that left or came are among the moves.
         """
         before, absent = self._packed.get(place), self._absent.get(place, set())
-        named = {one.id: one for one in resources}
+        listed = {one.id: one for one in resources}
         known = {one.key.id: Resource(one.key.id, one.name, one.parent) for one in self.resources(place)}
-        new = [one for one in named.values() if one.id not in known]
-        for one in named.values():
+        new = [one for one in listed.values() if one.id not in known]
+        for one in listed.values():
             if not one.name and one.id in known:
                 # A name that is left out stays.
-                named[one.id] = replace(one, name=known[one.id].name)
-        unnamed = {one.id: one for one in known.values() if one.id not in named}
-        gone = [one for one in unnamed.values() if complete and one.id in absent]
-        kept = {one.id: one for one in unnamed.values() if not (complete and one.id in absent)}
+                listed[one.id] = replace(one, name=known[one.id].name)
+        missing = [one for one in known.values() if one.id not in listed]
+        gone = [one for one in missing if complete and one.id in absent]
+        removed = {one.id for one in gone}
+        kept = {one.id: one for one in missing if one.id not in removed}
         self._absent[place] = set(kept) if complete else absent & kept.keys()
         address = self.addresses.get(place[0], "")
         if place in self.whole and self._sources.get(place) == address:
@@ -113,10 +114,10 @@ class KnownResources:
             self.whole.add(place)
             if not kept:
                 self._sources[place] = address
-        self._packed[place] = self.pack(place, (named | kept).values())
+        self._packed[place] = self.pack(place, (listed | kept).values())
         if self._packed[place] != before:
             self.unsaved.add(place)
-        return {one.id for one in gone}
+        return removed
 
     def _note_moves(self, place: Place, new: Iterable[Resource], gone: Iterable[Resource]) -> None:
         now = self._wall()

@@ -88,7 +88,7 @@ class Target:
         return hash(self.key)
 
     def is_polled_as(self, other: "Target") -> bool:
-        """Return whether both are polled in the same way and as often, so that values of the other are still valid."""
+        """Return whether both have the same request and interval, so that values of the other are still valid."""
         return (self.attributes, self.watched, self.interval) == (other.attributes, other.watched, other.interval)
 
 

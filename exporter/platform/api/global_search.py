@@ -41,7 +41,7 @@ SEARCH = Operation(
     parameters=(
         Parameter("search", "query", "string", "What to look for.", required=False),
         Parameter("from", "query", "integer", "How many results to skip.", required=False),
-        Parameter("size", "query", "integer", "How many results a page.", required=False),
+        Parameter("size", "query", "integer", "Results per page.", required=False),
     ),
 )
 
@@ -81,7 +81,7 @@ async def count(caller: Caller, text: str) -> Answer[int | None]:
 
 
 async def everything(caller: Caller) -> Answer[SearchListing]:
-    """Read all pages of a search for anything, with any page size of the platform.
+    """Read all pages of a search for anything; the platform may allow smaller pages only.
 
     Deep paging may end at 10,000 results with any error: the pages before it are returned as an incomplete listing.
 
@@ -95,14 +95,18 @@ async def everything(caller: Caller) -> Answer[SearchListing]:
     for _ in range(MOST_PAGES):
         try:
             answer = await caller.call(Request(SEARCH, query={"search": "", "from": skipped, "size": size}))
-        except PlatformError as error:
+        except Rejected:
             if skipped:
-                fault = None if isinstance(error, Rejected) else error
                 break
-            if not isinstance(error, Rejected) or size == DEFAULT_PAGE_SIZE:
+            if size == DEFAULT_PAGE_SIZE:
                 raise
             size = DEFAULT_PAGE_SIZE
             continue
+        except PlatformError as error:
+            if not skipped:
+                raise
+            fault = error
+            break
         items, before = answer.value.search_results or [], len(names)
         readable = usable(items)
         for item in readable:

@@ -86,8 +86,8 @@ class Credential:
         """Return whether the platform refused the secret at its last use."""
         return self.refused is not None
 
-    def is_renewed(self) -> bool:
-        """Return whether a refused secret has been replaced since; True only once for each change."""
+    def take_renewal(self) -> bool:
+        """Clear the refusal if the secret has been replaced since; return whether it was."""
         if self.refused is not None:
             with suppress(CredentialError):
                 if self._read() != self.refused:

@@ -40,7 +40,7 @@ _ERRORS: tuple[tuple[type[Exception] | tuple[type[Exception], ...], type[errors.
 
 
 class Connector(Protocol):
-    """Returns what makes the transport of an account; see `connector`."""
+    """Returns a function that creates an account's transport."""
 
     def __call__(
         self,
@@ -52,7 +52,7 @@ class Connector(Protocol):
         ca_file: str | None = None,
         proxy: str | None = None,
     ) -> Callable[[], Awaitable[httpx.AsyncBaseTransport]]:
-        """Return it."""
+        """Return the function; the arguments are those of `connector`."""
 
 
 def connector(

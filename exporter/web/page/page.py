@@ -72,8 +72,10 @@ def sparkline(chart: Sequence[float]) -> dict[str, str]:
 
 def verdict(status: Json) -> tuple[str, str]:
     """Return the sentence about the worst part of the state, after its kind: `ok`, `warn` or `bad`."""
-    failing, stale, pending, ok = (status["targets"][state] for state in State)
-    unwell, total = failing + stale, plural(sum(status["targets"].values()), "target")
+    targets = status["targets"]
+    failing, stale = targets[State.FAILING], targets[State.STALE]
+    pending, ok = targets[State.PENDING], targets[State.OK]
+    unwell, total = failing + stale, plural(sum(targets.values()), "target")
     fail = ("is stale" if stale else "fails") if unwell == 1 else "fail"
     if stale and unwell > 1:
         fail += f", {count(stale) if failing else 'all'} of them stale"

@@ -44,8 +44,8 @@ async def test_a_key_is_renewed_once_after_it_was_refused(
             with pytest.raises(CredentialError):
                 await credential.header()
     key = later
-    assert (credential.is_renewed(), credential.is_refused()) == (is_renewed, is_refused)
-    assert not credential.is_renewed()
+    assert (credential.take_renewal(), credential.is_refused()) == (is_renewed, is_refused)
+    assert not credential.take_renewal()
 
 
 async def test_a_401_refuses_the_key_until_it_is_accepted() -> None:
