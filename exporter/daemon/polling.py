@@ -28,6 +28,8 @@ from exporter.wiring.target_labels import families_of
 # In place of a collector's name: what no poll gives.
 _CONFIGURATION = "configuration"
 _OTHER = Target("", "", "")
+# More would hold up the event loop; the next round has the rest.
+_LABELLED_AT_ONCE = 1000
 
 
 class Polling:
@@ -144,12 +146,15 @@ class Polling:
 
     def _show_labels(self) -> None:
         """Serve the labels and thresholds of targets that are new, gone, or have another name."""
-        before, self._labelled = self._labelled, dict(self.registry.by_key)
-        for key in before.keys() | self._labelled.keys():
-            target = self._labelled.get(key)
-            if target is not before.get(key):
-                families = self._families_of(target) if target is not None else ()
-                self.store.show(PollKey(key, _CONFIGURATION), families)
+        shown, polled = self._labelled, self.registry.by_key
+        changed = [key for key in shown.keys() | polled.keys() if shown.get(key) is not polled.get(key)]
+        for key in changed[:_LABELLED_AT_ONCE]:
+            target = polled.get(key)
+            self.store.show(PollKey(key, _CONFIGURATION), self._families_of(target) if target is not None else ())
+            if target is not None:
+                shown[key] = target
+            else:
+                del shown[key]
 
     def _show_failing(self) -> None:
         """Count targets that fail, and those whose answers do not add up."""
