@@ -43,7 +43,7 @@ class Breaches(NamedTuple):
 
 @dataclass(slots=True)
 class RateLimit:
-    """A rate limit of a shield zone; its answers omit dropped days, or all, or show plain integers for days."""
+    """A rate limit of a shield zone; its answers may omit the days, or show plain integers for them."""
 
     limit_id: int
     name: str
@@ -52,7 +52,6 @@ class RateLimit:
     plain_days: bool = False
     no_days: bool = False
     added: dict[int, Breaches] = field(default_factory=dict)
-    dropped: set[date] = field(default_factory=set)
 
 
 class RateLimits:
@@ -71,12 +70,6 @@ class RateLimits:
                 limit.quiet = limit.no_days = zone == 2 and place == 1  # noqa: PLR2004 - the second zone's
                 limit.plain_days = zone == 3 and place == 1  # noqa: PLR2004 - the third zone's
 
-    def add_limit(self, name: str, shield_zone_id: int, rate_limit_id: int | None = None, *, quiet: bool = True) -> int:
-        """Add a rate limit and return its id; a quiet one has only added breaches."""
-        new_id = max(self.limits, default=0) + 1 if rate_limit_id is None else rate_limit_id
-        self.limits[new_id] = RateLimit(new_id, name, shield_zone_id, quiet=quiet)
-        return new_id
-
     def add_breaches(
         self, rate_limit_id: int, logged: int = 0, challenged: int = 0, blocked: int = 100, day: date | None = None
     ) -> None:
@@ -86,7 +79,7 @@ class RateLimits:
         added[number] = added.get(number, Breaches()).plus(Breaches(logged, challenged, blocked))
 
     def true_breaches(self, limit_id: int, day: date) -> Breaches:
-        """Return the true breaches of a day so far, also of a day that is omitted from the answers."""
+        """Return the true breaches of a day so far."""
         return self._counted(self.limits[limit_id], number_of(day), self._clock.now())
 
     def metrics(self, limit_id: int) -> dict[str, Any]:
@@ -96,7 +89,7 @@ class RateLimits:
         today = day_number(now)
         counted = {date_of(day): self._counted(limit, day, now) for day in range(today - WINDOW_DAYS + 1, today + 1)}
         # The map omits days without a breach.
-        shown = {day: breaches for day, breaches in counted.items() if breaches.total and day not in limit.dropped}
+        shown = {day: breaches for day, breaches in counted.items() if breaches.total}
         days = {
             f"{day:%d-%m-%Y}": breaches.total if limit.plain_days else breaches.answer()
             for day, breaches in shown.items()

@@ -37,15 +37,6 @@ class Shape(StrEnum):
     NULL = "null"
 
 
-class KeyFormat(StrEnum):
-    """The form in which the platform writes the date and the time of a bucket's key."""
-
-    MIDNIGHT = "{}T{}Z"
-    DATE = "{}"
-    NAIVE = "{}T{}"
-    FRACTION = "{}T{}.0000000Z"
-
-
 _VARIETY: Final = 12
 
 
@@ -92,15 +83,7 @@ class _Changes:
     volume: float | None = None
     routes_smartly: bool | None = None
     added: dict[int, int] = field(default_factory=dict)
-    dropped: set[int] = field(default_factory=set)
     shapes: dict[Chart, Shape] = field(default_factory=dict)
-    key_format: KeyFormat = KeyFormat.MIDNIGHT
-    bucket: int = DAY
-    window_days: int = _WINDOW_DAYS
-
-    def key(self, begin: int) -> str:
-        """Return the key of the bucket that begins at a moment."""
-        return self.key_format.format(date_of(begin // DAY), f"{begin % DAY // 3600:02d}:00:00")
 
 
 class DnsZones:
@@ -139,34 +122,12 @@ class DnsZones:
         """Set the queries of a zone on an average day; this changes its past as well."""
         self._change(zone_id).volume = max(0.0, queries_a_day)
 
-    def drop_day(self, zone_id: int, day: date) -> None:
-        """Omit a day from a zone's answers; its true queries do not change."""
-        self._change(zone_id).dropped.add(number_of(day))
-
-    def restore_day(self, zone_id: int, day: date) -> None:
-        """Include a day in a zone's answers again."""
-        self._change(zone_id).dropped.discard(number_of(day))
-
     def set_chart(self, zone_id: int, chart: Chart, shape: Shape) -> None:
         """Send a zone's chart in full, empty, or as null."""
         self._change(zone_id).shapes[chart] = shape
 
-    def set_key_format(self, zone_id: int, key_format: KeyFormat) -> None:
-        """Write the keys of a zone's buckets in another way."""
-        self._change(zone_id).key_format = key_format
-
-    def set_bucket_hours(self, zone_id: int, hours: int) -> None:
-        """Set the length of a zone's buckets in hours: a divisor of 24, or whole days."""
-        if hours < 1 or (hours < 24 and 24 % hours) or (hours > 24 and hours % 24):  # noqa: PLR2004 - hours of a day
-            raise ValueError(f"buckets of {hours} hours do not fit into days")
-        self._change(zone_id).bucket = hours * 3600
-
-    def set_window_days(self, zone_id: int, days: int) -> None:
-        """Set the days of the window of an answer without dates."""
-        self._change(zone_id).window_days = days
-
     def true_queries(self, zone_id: int, day: date) -> int:
-        """Return the true number of a zone's queries of a day so far, also of a day that its answers omit."""
+        """Return the true number of a zone's queries of a day so far."""
         return sum(self.true_routed(zone_id, day))
 
     def true_routed(self, zone_id: int, day: date) -> tuple[int, int]:
@@ -182,26 +143,17 @@ class DnsZones:
         now = self._clock.now()
         start, end = date_from, date_to
         if start is None or end is None:
-            start, end = now - changes.window_days * DAY, now
+            start, end = now - _WINDOW_DAYS * DAY, now
         start = max(start, (day_number(now) - _HISTORY_DAYS) * DAY)
         # A window that ends on a date includes all of that date.
         limit = min(now, end + DAY if end % DAY == 0 else end)
-        first = day_number(start) * DAY
-        step = min(changes.bucket, DAY)
         # Key → queries, and those with smart routing.
         buckets: dict[str, tuple[int, int]] = {}
-        for begin in range(first, (day_number(min(end, now)) + 1) * DAY, step):
-            day = begin // DAY
-            if day in changes.dropped:
-                continue
-            upper = _counted(changes, traffic, day, min(begin + step, limit))
-            # The oldest bucket begins with the window, and each other bucket at the end of the one before.
-            before = max(begin, start)
-            # There are no queries outside of the window or in the future.
-            lower = min(upper, _counted(changes, traffic, day, before) if before > day * DAY else 0)
-            key = changes.key(begin - (begin - first) % changes.bucket)
-            total, smart = buckets.get(key, (0, 0))
-            buckets[key] = total + upper - lower, smart + traffic.smart_part(upper) - traffic.smart_part(lower)
+        for day in range(day_number(start), day_number(min(end, now)) + 1):
+            upper = _counted(changes, traffic, day, min((day + 1) * DAY, limit))
+            # The oldest bucket begins with the window. There are no queries outside of the window or in the future.
+            lower = min(upper, _counted(changes, traffic, day, start) if start > day * DAY else 0)
+            buckets[f"{date_of(day)}T00:00:00Z"] = upper - lower, traffic.smart_part(upper) - traffic.smart_part(lower)
         return self._answer(changes, traffic, buckets)
 
     def _answer(self, changes: _Changes, traffic: _Traffic, buckets: dict[str, tuple[int, int]]) -> dict[str, Any]:
