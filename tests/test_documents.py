@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from fnmatch import fnmatch
 from pathlib import Path
 
 import click
@@ -10,6 +11,8 @@ import pytest
 from exporter.cli import COMMANDS, command
 from exporter.commands.call.callable_operations import CALLABLE
 from exporter.commands.call.parameters import options_of
+from exporter.commands.metrics import sections
+from exporter.metric import Kind
 
 ROOT = Path(__file__).parents[1]
 OURS = ("dashboards", "deploy", "docs", "exporter", "tests")
@@ -105,3 +108,11 @@ def test_the_documents_name_every_command_and_most_targets() -> None:
     shown = {words[0] for text in texts for words in calls(text) if words}
     assert shown >= COMMANDS.keys() - {"sandbox"}
     assert {name for text in texts for name in targets_named(text)} >= {"demo", "test", "check", "generate", "scale"}
+
+
+def test_each_counter_has_a_row_in_the_page_of_guarantees() -> None:
+    counters, _, _ = (ROOT / "docs" / "guarantees.md").read_text(encoding="utf-8").partition("## Gauges")
+    named = [name for row in counters.splitlines() for name in re.findall(r"`(edge_[a-z_*]+)`", row.split(" | ")[0])]
+    families = [info.name for _, _, infos in sections() for info in infos if info.kind is Kind.COUNTER]
+    assert [name for name in families if not any(fnmatch(name, pattern) for pattern in named)] == []
+    assert all("guarantees.md" in (ROOT / page).read_text() for page in ("README.md", "docs/limitations.md"))
