@@ -31,7 +31,6 @@ class Heard(Observer):
 
     attempts: list[tuple[str, str, str | None]] = field(default_factory=list)
     retries: list[str] = field(default_factory=list)
-    unknown: list[tuple[str, str]] = field(default_factory=list)
     waited: list[float] = field(default_factory=list)
 
     def attempted(self, operation: str, code: str, _seconds: float, reason: str | None) -> None:
@@ -41,10 +40,6 @@ class Heard(Observer):
     def retried(self, operation: str) -> None:
         """Record an event."""
         self.retries.append(operation)
-
-    def unexpected(self, operation: str, field: str) -> None:
-        """Record an event."""
-        self.unknown.append((operation, field))
 
     def throttled(self, seconds: float) -> None:
         """Record an event."""
