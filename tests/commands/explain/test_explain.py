@@ -92,7 +92,10 @@ def test_what_is_asked_and_what_is_printed(
     served: Served, words: str, query: str, answer: dict[str, object], out: str
 ) -> None:
     served.status, served.body = 200, json.dumps(answer)
-    assert invoke("explain", "--url", f"{served.url}/edge/", *words.split()) == Ended(f"{out}\n", "", 0)
+    # The proxy of the environment is for the platform.
+    proxy = {"http_proxy": "http://127.0.0.1:9", "no_proxy": ""}
+    ended = invoke("explain", "--url", f"{served.url}/edge/", *words.split(), environ=proxy)
+    assert ended == Ended(f"{out}\n", "", 0)
     assert served.asked.path == f"/edge/api/v1/explain?{query}"
 
 
@@ -116,8 +119,8 @@ def test_an_answer_without_absences_is_one_clear_line(served: Served, status: in
 def test_a_password_is_read_from_a_file_or_stdin(served: Served) -> None:
     served.status, served.body = 200, json.dumps(NOTHING)
     words = ("explain", "--url", served.url, "--username", "ann", "--password-file", "-")
-    assert invoke(*words, stdin="secret\n").code == 0
-    assert b64decode(served.asked.headers["Authorization"].removeprefix("Basic ")) == b"ann:secret"
+    assert invoke(*words, stdin="secret \n").code == 0
+    assert b64decode(served.asked.headers["Authorization"].removeprefix("Basic ")) == b"ann:secret "
 
 
 def test_an_exporter_that_is_not_there_is_named_and_what_to_do() -> None:
