@@ -18,7 +18,7 @@ from promql_parser import (
     VectorSelector,
 )
 
-from dashboards.generator.inventory import Use, filled_in
+from tests.dashboards.uses import Use, filled_in
 
 # Durations that no query contains; they replace Grafana's interval variables.
 RATE_INTERVAL = timedelta(minutes=17)
@@ -73,8 +73,8 @@ class Selected:
 
 def parse(use: Use) -> Expr:
     """Parse a query; Grafana's interval variables are replaced by durations that no query contains."""
-    marked = use.expr.replace("$__rate_interval", "17m").replace("$__range", "19m")
-    return promql_parser.parse(filled_in(replace(use, expr=marked)))
+    marked = use.query.expr.replace("$__rate_interval", "17m").replace("$__range", "19m")
+    return promql_parser.parse(filled_in(replace(use, query=replace(use.query, expr=marked))))
 
 
 def parts(expr: Expr) -> tuple[Expr, ...]:

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from dashboards.generator.inventory import PAGES, Kind, Use, filled_in, queries
+from dashboards.generator.inventory import PAGES
 from dashboards.generator.page import Page, Panel, Table
 from tests.dashboards import world
+from tests.dashboards.uses import USES, Kind, Use, filled_in
 from tests.real_parts import Prometheus, create_blocks, prometheus_running
 
 pytestmark = pytest.mark.real("prometheus")
 
-USES = queries()
 every_query = pytest.mark.parametrize("use", USES, ids=lambda use: f"{use.page} {use.kind.value}: {use.place}")
 
 # Comparisons with the past have results when there is a past, also without problems.
@@ -31,11 +31,11 @@ class Month:
 
     def ask(self, use: Use, moment: datetime, span: float = 0, step: str | float = "") -> list[Any]:
         """Return what a page would show at a time; without a span in seconds, what an hour or month would."""
-        at, span = moment.timestamp(), span or (30 * 86_400 if use.step == "1d" else 3600)
+        at, span = moment.timestamp(), span or (30 * 86_400 if use.query.step == "1d" else 3600)
         expr = filled_in(use, span=f"{span:.0f}s")
         if use.instant:
             return self.prometheus.ask(expr, time=at)
-        return self.prometheus.ask_range(expr, start=at - span, end=at, step=step or use.step)
+        return self.prometheus.ask_range(expr, start=at - span, end=at, step=step or use.query.step)
 
     def value(self, page: str, place: str, moment: datetime, *, query: int = 0, **labels: str) -> float:
         """Return the newest value of a panel's query for the series with these labels."""
@@ -76,7 +76,7 @@ def month(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Month]:
 def test_finds_something_where_all_is_well(month: Month, use: Use) -> None:
     found = month.ask(use, world.HEALTHY_UNTIL)
 
-    if use.quiet and not use.quiet.startswith(OF_HISTORY):
+    if use.query.quiet and not use.query.quiet.startswith(OF_HISTORY):
         assert found == []
     else:
         assert found

@@ -6,11 +6,11 @@ from datetime import timedelta
 import pytest
 from promql_parser import AggModifierType, AggregateExpr, MatchOp
 
-from dashboards.generator.inventory import PAGES, Kind, Use, queries
+from dashboards.generator.inventory import PAGES
 from tests.dashboards.expressions import RANGE, RATE_INTERVAL, labels_kept, parse, seconds, selected, walk
 from tests.dashboards.families import OTHERS, SCRAPE_LABELS, USERS_FAMILY, family_of, known_families, reasons
+from tests.dashboards.uses import USES, Kind, Use
 
-USES = queries()
 KNOWN = known_families()
 
 every_query = pytest.mark.parametrize("use", USES, ids=lambda use: f"{use.page} {use.kind.value}: {use.place}")
@@ -21,7 +21,7 @@ def test_matches_and_groups_by_labels_that_exist(use: Use) -> None:
     found = selected(use)
     labels = SCRAPE_LABELS.union(*(KNOWN[family_of(part.name)].labels for part in found if part.name))
     # Labels that label_replace adds.
-    labels |= set(re.findall(r', "([a-z_]+)", "[^"]*\$1', use.expr))
+    labels |= set(re.findall(r', "([a-z_]+)", "[^"]*\$1', use.query.expr))
     if any(part.name.endswith("_bucket") for part in found):
         labels |= {"le"}
     if any(not part.name for part in found):
@@ -53,10 +53,10 @@ def test_is_not_finer_than_its_collector(use: Use) -> None:
     """
     counters = [KNOWN[family_of(found.name)] for found in selected(use) if found.call == "rate"]
     slowest_counter = max((known.polled_every for known in counters), default=0.0)
-    assert seconds(use.step) >= 60
-    looks_back = use.step == "1d" or " offset " in use.expr
+    assert seconds(use.query.step) >= 60
+    looks_back = use.query.step == "1d" or " offset " in use.query.expr
     if slowest_counter and not looks_back:
-        assert seconds(use.step) == slowest_counter
+        assert seconds(use.query.step) == slowest_counter
 
 
 @every_query
@@ -78,7 +78,7 @@ def test_is_narrowed_by_the_choices_of_its_page(use: Use) -> None:
         assert "job" in found.labels, found.name
         if found.name and "account" in KNOWN[family_of(found.name)].labels and chooses != "account":
             assert "account" in found.labels, found.name
-    assert set(re.findall(r"\$([a-z_]+)", re.sub(r"\$__\w+", "", use.expr))) <= names | {"top"}
+    assert set(re.findall(r"\$([a-z_]+)", re.sub(r"\$__\w+", "", use.query.expr))) <= names | {"top"}
 
 
 @every_query

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboards.generator.inventory import Use, filled_in, queries
+from tests.dashboards.uses import USES, Use, filled_in
 from tests.demo.conftest import AT_ONCE
 from tests.demo.running_demo import demo_running, prometheus_beside
 from tests.real_parts import Prometheus
@@ -86,16 +86,16 @@ def ask(prometheus: Prometheus, use: Use, seconds: int) -> bool:
 @beside_prometheus
 def test_every_query_finds_something_unless_it_is_quiet_where_all_is_well(prometheus: Prometheus) -> None:
     wait_until(lambda: prometheus.ask("count_over_time(up[1m]) >= 15"), "fifteen scrapes")
-    asked = [use for use in queries() if not use.quiet and (use.page, use.place) not in NEED_HISTORY]
+    asked = [use for use in USES if not use.query.quiet and (use.page, use.place) not in NEED_HISTORY]
     assert len(asked) > 150
     assert [f"{use.page} {use.kind}: {use.place}" for use in asked if not ask(prometheus, use, 10)] == []
-    silent = [use for use in queries() if use.quiet and use.quiet not in {AT_THE_START, AT_A_RELOAD, FOUND}]
+    silent = [use for use in USES if use.query.quiet and use.query.quiet not in {AT_THE_START, AT_A_RELOAD, FOUND}]
     assert [f"{use.page} {use.kind}: {use.place}" for use in silent if ask(prometheus, use, 5)] == []
 
 
 @beside_prometheus
 def test_scripted_trouble_fires_the_alerts_and_gives_the_quiet_queries_answers(tmp_path: Path) -> None:
-    silent = [use for use in queries() if use.quiet in EVENTS or use.quiet == AT_THE_START]
+    silent = [use for use in USES if use.query.quiet in EVENTS or use.query.quiet == AT_THE_START]
     with demo_running() as demo, prometheus_beside(demo, tmp_path, AT_ONCE) as prometheus:
         # A list has changed where another content was seen before.
         seen = "edge_shield_access_list_info offset 20s"

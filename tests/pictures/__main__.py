@@ -21,11 +21,12 @@ from typing import Any
 import click
 from playwright.sync_api import Browser, Error, FloatRect, Route, sync_playwright
 
-from dashboards.generator.inventory import PAGES, Kind, Use
+from dashboards.generator.inventory import PAGES
 from dashboards.generator.page import Page, Panel
 from tests.dashboards.expressions import seconds
 from tests.dashboards.test_dashboards import drawn
 from tests.dashboards.test_on_prometheus import Month, month_served, uses_of
+from tests.dashboards.uses import Kind, Use
 from tests.demo.running_demo import demo_running
 from tests.pictures.incidents import scene, usual_trouble
 from tests.pictures.life import MOMENT
@@ -71,7 +72,7 @@ def shown(since: str) -> int:
 
 def asked(month: Month, use: Use, span: int) -> tuple[int, list[dict[str, Any]]]:
     """Return the distance of two points, the query's own or what a screen can show, and the series of a query."""
-    step = max(int(seconds(use.step)), span // 800 // 60 * 60)
+    step = max(int(seconds(use.query.step)), span // 800 // 60 * 60)
     return step, month.ask(use, MOMENT, span, step)
 
 
