@@ -104,7 +104,10 @@ PLANTS: Mapping[str, tuple[str, Plant]] = {
         "collectors.discovery:ResourceList",
         lambda f: lambda found, _complete: f(found, complete=True),
     ),
-    "remove after one list": ("targets.registry:LISTINGS_UNTIL_GONE", lambda _two: 1),
+    "remove after one list": (
+        "targets.known_resources:KnownResources.merge",
+        lambda f: lambda *found, **how: f(*found, **how) | f(*found, **how),
+    ),
     "use the wall clock for a deadline": (
         "daemon.polling:Store",
         lambda f: lambda wall, _monotonic, *a: f(wall, wall, *a),
@@ -153,7 +156,7 @@ PLANTS: Mapping[str, tuple[str, Plant]] = {
         "counters.ledger:served",
         lambda f: lambda families, counts: tuple(f(families, counts)) if len(families) > 1 else (),
     ),
-    "poll what is excluded": ("targets.registry:Selection.rejection", lambda _: lambda *_args: None),
+    "poll what is excluded": ("targets.selection:Selection.rejection", lambda _: lambda *_args: None),
     "drop every third change": ("exposition.store:Store.publish", _every_third),
     "let the renderer end": ("exposition.renderer:Renderer.step", _ending_at_night),
 }
