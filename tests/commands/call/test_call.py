@@ -83,6 +83,8 @@ def answered(body: str) -> dict[str, Any]:
          "the platform answered 404: it has none, or there is no such id\n"),
         ("shield_zone_rate_limits --shieldZoneId=99", None, 5,
          "the platform answered 202 with a failure: The shield zone was not found, or is not yours.\n"),
+        ("shield_zones", answered('{"data": null, "error": {"success": false, "statusCode": 404, "message": "No"}}'), 5,
+         "the platform answered 200 with a failure: No\n"),
         ("search", refused(400, {"ErrorKey": "a.b", "Message": "It is a.b"}), 1,
          "the platform answered 400: It is a.b\n"),
         ("shield_bot_detection --shieldZoneId=2", None, 1,
