@@ -93,6 +93,7 @@ ANSWERS: list[tuple[Collector, Mapping[str, Body]]] = [
         "record types that are alike after they are cut": charts(types={"x" * 2000: 1, "x" * 3000: 2}),
         "record types that mean the same": charts(types={"1": 5, "A": 2, "01": 1, "TYPE65534": 3, "65534": 4}),
         **{f"weeks in {name}": charts(**{name: WEEKS}) for name in ("queries", "normal", "smart")},
+        "weeks and a day without queries change nothing": charts(queries=WEEKS | {"2026-02-09": 0}),
         "no such zone": NotFound("the platform answered 404", status=404),
     }),
     (dns_record_scans.COLLECTOR, {
@@ -118,6 +119,7 @@ ANSWERS: list[tuple[Collector, Mapping[str, Body]]] = [
         "no map": limit(None),
         "a negative count": limit({"08-02-2026": breaches(4, -3, 2)}, breaches(4, -9, 2)),
         "plain days": limit({"08-02-2026": 6, "07-02-2026": 0}, breaches(1, 2, 3)),
+        "plain days without today": limit({"07-02-2026": 4}),
         "a negative plain day": limit({"08-02-2026": -3, "07-02-2026": 4}),
         "a null of today": limit({"08-02-2026": breaches(4, None, 2)}),
         "today is null": limit({"08-02-2026": None, "07-02-2026": breaches(1, 1, 1)}),
