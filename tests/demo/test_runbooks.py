@@ -17,8 +17,8 @@ from tests.rules.test_runbooks import PAGES, queries
 
 # What the demo has in place of the labels of an alert.
 LABELS = {
-    "account": "demo", "zone_id": "101", "domain": "prod-shop.example", "database": "orders",
-    "registry_id": "dockerhub", "image_namespace": "library", "image": "nginx",
+    "account": "demo", "zone_id": "101", "domain": "prod-shop.example", "name": "prod-shop.example",
+    "database": "orders", "registry_id": "dockerhub", "image_namespace": "library", "image": "nginx",
 }  # fmt: skip
 TARGETS = {"EdgeTargetFailing": "dns_zone/101", "EdgeDatabaseQueryFailing": "query/orders/orders_open"}
 CONFIG = "accounts: [{{name: demo, base_url: {url}, api_key: {key}, dns_zones: {{discover: false, ids: [101]}}}}]\n"
