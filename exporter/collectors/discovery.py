@@ -109,7 +109,7 @@ class DiscoveryCollector(Collector):
             limits = await _rate_limits(context, own, faults)
             if limits is not None:
                 rest = replace(rest, lists={**rest.lists, "rate_limit": limits})
-        rest = await _read_strange(context, target.account, rest)
+        rest = await _read_elsewhere(context, target.account, rest)
         if faults:
             outcome = Outcome(target, outcome.families, outcome.counts, faults[0])
         outcomes = () if {SEARCH, SHIELD_ZONES}.isdisjoint(target.watched) else (outcome,)
@@ -122,7 +122,7 @@ class DiscoveryCollector(Collector):
         return Outcome(target, *measure((target.account,), self.families, (RESOURCES,), listing))
 
 
-async def _read_strange(context: Context, account: str, rest: Inventory) -> Inventory:
+async def _read_elsewhere(context: Context, account: str, rest: Inventory) -> Inventory:
     """Read the scripts of other shards once, because service discovery shows their host names; return what remains."""
     if context.registry.shard.total == 1:
         return rest

@@ -82,7 +82,7 @@ class Polling:
         self.replace(settings, self.accounts.build(settings), from_settings.plans(settings))
         if not settings.state.is_shared:
             # Another shard counts them now, from its own first poll.
-            self._ledger.forget([key for key in self._ledger.remembered() if self.registry.is_strange(key.target)])
+            self._ledger.forget([key for key in self._ledger.remembered() if self.registry.is_elsewhere(key.target)])
 
     def _take_in(self) -> None:
         """Take in the names and lists of targets from rows of an earlier run, or of another exporter."""

@@ -89,8 +89,8 @@ class Explainer:
             return "nothing is absent"
         for selection in self._selections(kind for collector in self.collectors() for kind in collector.kinds):
             for one in self.registry.selected(selection.account, selection.kind):
-                owner, own = self.registry.shard_of(one.key), self.registry.shard
-                if named in (one.key.label, one.name) and owner not in (None, own.index):
+                owner, own = self.registry.owner_of(one.key, one.parent), self.registry.shard
+                if named in (one.key.label, one.name) and owner != own.index:
                     return f"shard {owner} of {own.total} polls it"
         return "not known, or removed"
 

@@ -54,9 +54,10 @@ class Registry:
 
     def owns(self, key: TargetKey, parent: str = "") -> bool:
         """Return whether this process polls a resource; of a rate limit, by its configured or known shield zone."""
-        return self._owner_of(key, parent) == self.shard.index
+        return self.owner_of(key, parent) == self.shard.index
 
-    def _owner_of(self, key: TargetKey, parent: str = "") -> int:
+    def owner_of(self, key: TargetKey, parent: str = "") -> int:
+        """Return the shard that polls a resource; `parent` is the shield zone of a rate limit, if it is known."""
         if key.kind == "rate_limit":
             # The shield zone in the configuration has priority over that in a list, because every shard has the
             # configuration.
@@ -64,20 +65,12 @@ class Registry:
             parent = parent if fixed is None else fixed.attributes.get("shield_zone_id", "")
         return self.shard.owner_of(key, parent)
 
-    def shard_of(self, key: TargetKey) -> int | None:
-        """Return the shard of a target, None for a rate limit of an unknown shield zone; any thread may call this."""
-        if key.id in self._listed.get((key.account, key.kind), {}):
-            return self.shard.index
-        if key.kind == "rate_limit" and key.id not in self._fixed.get((key.account, key.kind), {}):
-            return None
-        return self._owner_of(key)
-
     def remember(self, names: Mapping[TargetKey, str]) -> None:
         """Add names that an earlier run or another process knows; known names are kept."""
         for key, name in names.items():
             self._known.setdefault(key, name)
 
-    def is_strange(self, key: TargetKey) -> bool:
+    def is_elsewhere(self, key: TargetKey) -> bool:
         """Return whether a resource of an earlier run belongs to another shard now.
 
         False for a discovered rate limit: its shard depends on its shield zone, which a listing gives later. False for
@@ -312,8 +305,8 @@ class Registry:
         if selection is None or self.shard.index is None:
             return []
         selected = self.selected(account, "script")
-        strange = (one.key.id for one in selected if one.facts is None and not self.owns(one.key))
-        return [Target(account, "script", one, attributes=selection.attributes) for one in islice(strange, MOST_READ)]
+        others = (one.key.id for one in selected if one.facts is None and not self.owns(one.key))
+        return [Target(account, "script", one, attributes=selection.attributes) for one in islice(others, MOST_READ)]
 
     def is_known_whole(self, account: str, kind: str) -> bool:
         """Return whether every selected resource of a kind is known, or was at the last complete list."""
@@ -347,9 +340,3 @@ class Registry:
                 if counts[move.key.account, move.is_gone] <= MOST_MOVES:
                     newest.append(move)
         return newest
-
-    def find(self, label: str) -> list[Target]:
-        """Return the targets with a label such as `dns_zone/102`, in any account."""
-        kind, _, target_id = label.partition("/")
-        found = (self.polled(account, kind).get(target_id) for account in sorted(self._accounts))
-        return [target for target in found if target is not None]

@@ -179,9 +179,7 @@ class View:
 
     def is_target(self, key: str) -> bool:
         """Return whether a target of this key is polled."""
-        return bool(self.polling.registry.find(key)) or any(
-            known.target.label == key for known, _ in self.polling.store.statuses()
-        )
+        return any(known.target.label == key for known, _ in self.pairs())
 
     def pairs(self) -> list[Pair]:
         """Return every target, once for each collector; one that was not polled yet has a status without a poll."""

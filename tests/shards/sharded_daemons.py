@@ -16,7 +16,7 @@ from tests.exporter_parts import account_at, sandbox, still
 from tests.waiting import until
 
 # Each process tells these of itself.
-OWN = ("edge_exporter_", "edge_api_", "edge_targets", "process_", "python_")
+OWN = ("edge_exporter_", "edge_api_", "edge_targets", "edge_window_mismatched_targets", "process_", "python_")
 MEANWHILE = ("_timestamp_seconds", "_duration_seconds")
 
 

@@ -49,9 +49,8 @@ def test_a_rate_limit_belongs_to_the_shard_of_its_shield_zone() -> None:
     made.configure([Selection("main", "rate_limit", (fixed,), discover=True)])
     found = TargetKey.of("main", "rate_limit", "55")
     keys = (fixed.key, found, *(TargetKey.of("main", "shield_zone", zone) for zone in "34"))
-    assert [made.shard_of(key) for key in keys] == [2, None, 2, 1]
-    assert [made.is_strange(key) for key in keys] == [True, False, True, False]
+    assert [made.owner_of(key, parent) for key, parent in zip(keys, ("", "4", "", ""), strict=True)] == [2, 1, 2, 1]
+    assert [made.is_elsewhere(key) for key in keys] == [True, False, True, False]
     made.apply("main", Inventory({"rate_limit": ResourceList((Resource("55", parent="4"),), complete=True)}))
-    assert made.shard_of(found) == 1
     limits = [(target.name, target.attributes["shield_zone_id"]) for target in made.targets("rate_limit")]
     assert limits == [("", "4")]
