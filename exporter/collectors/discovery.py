@@ -74,15 +74,12 @@ class DiscoveryCollector(Collector):
         """Request the selected lists. If one fails, the others and the resources known before stay valid."""
         faults: list[PlatformError] = []
         unnamed: list[PlatformError] = []
-        failed: set[str] = set()
         rest = Inventory({})
         outcome = Outcome(target)
         date, zones, names = None, None, dict[str, str]()
         if SEARCH in target.watched:
             found = await _tried(global_search.everything(context.caller), faults)
-            if found is None:
-                failed.update(KINDS.values())
-            else:
+            if found is not None:
                 date = found.date
                 rest = Inventory(_lists(found.value))
                 if found.value.fault is not None:
@@ -92,9 +89,7 @@ class DiscoveryCollector(Collector):
             names = rest.lists["cdn"].names() if rest.lists else {}
             rest = await _passed_on(context, replace(rest, names_follow=True))
             zones = await _zones(context, faults)
-            if zones is None:
-                failed |= {"shield_zone", "rate_limit"}
-            else:
+            if zones is not None:
                 date = zones.date or date
                 rest = Inventory({**rest.lists, "shield_zone": _shield_list(zones.value, names)})
         lacking = context.registry.to_name(target.account, context.now) if NAMES in target.watched else frozenset()
@@ -113,7 +108,7 @@ class DiscoveryCollector(Collector):
         if faults:
             outcome = Outcome(target, outcome.families, outcome.counts, faults[0])
         outcomes = () if {SEARCH, SHIELD_ZONES}.isdisjoint(target.watched) else (outcome,)
-        return Polled(outcomes, date, replace(rest, failed=frozenset(failed)), unnamed[0] if unnamed else None)
+        return Polled(outcomes, date, rest, unnamed[0] if unnamed else None)
 
     def _counted(self, target: Target, listing: SearchListing) -> Outcome:
         """Count the resources of a complete search."""

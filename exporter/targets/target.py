@@ -124,7 +124,6 @@ class Inventory:
     Attributes:
         lists: the list of each kind; a kind that could not be listed is missing.
         names_follow: whether a list that is still being read will give more names.
-        failed: the kinds that could not be listed.
         names: kind → id → name, for configured ids; None if they were not looked up.
         is_whole: whether these names are from a complete search.
         named: when they were looked up.
@@ -132,7 +131,6 @@ class Inventory:
 
     lists: Mapping[str, ResourceList]
     names_follow: bool = False
-    failed: frozenset[str] = frozenset()
     names: Mapping[str, Mapping[str, str]] | None = None
     is_whole: bool = False
     named: datetime | None = None

@@ -84,8 +84,7 @@ class EndpointListCollector(Collector):
         except PlatformError as fault:
             error, complete = fault, False
         lists = {self.kind: ResourceList(tuple(found.values()), complete)} if found or error is None else {}
-        failed = frozenset[str]() if error is None else frozenset({self.kind})
-        return Polled((Outcome(target, error=error),), date, Inventory(lists, failed=failed))
+        return Polled((Outcome(target, error=error),), date, Inventory(lists))
 
     def _read(self, document: Document) -> tuple[list[Any], bool | None]:
         """Return the items of a page, and whether more follow; None if the page does not say."""
