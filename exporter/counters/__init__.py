@@ -2,10 +2,10 @@
 
 `series.py` contains the rules for counting a day's value, including late corrections, and `months.py` those of a
 month-to-date value; `counting.py` applies them to the families of a target, all without any I/O. `ledger.py` counts
-polls, and returns the counters after they are committed. `rows.py` packs the families into rows, and `upgrade.py`
-converts those of earlier versions. `storage.py` is the ledger's interface to a storage, and `on_thread.py` makes one of
-a storage that blocks: `state_file.py` keeps the rows in SQLite. `database_storage.py` keeps them in a PostgreSQL
-(`schema.py`), through the one session (`session.py`) that holds the lock of this process's shard:
+polls, and returns the counters after they are committed. `rows.py` packs the families into rows, also those of earlier
+versions. `storage.py` is the ledger's interface to a storage: `state_file.py` keeps the rows in SQLite, on a thread.
+`database_storage.py` keeps them in a PostgreSQL (`schema.py`), through the one session (`session.py`) that holds the
+lock of this process's shard:
 
     no session --open--> session --claim--> holds shard n: rows are read, counted, written and served
         ^                   |                  |

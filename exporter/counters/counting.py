@@ -8,9 +8,8 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from hashlib import blake2b
 
-from exporter.counters.changes import ChangeSeries
 from exporter.counters.months import MonthSeries, begin_month
-from exporter.counters.series import DaySeries, Poll, begin_days, owed_by
+from exporter.counters.series import ChangeSeries, DaySeries, Poll, begin_days, owed_by
 from exporter.metric import (
     Count,
     DayBuckets,

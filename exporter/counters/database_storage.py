@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import islice
-from typing import Any, LiteralString
 
 from exporter.clock import boot_seconds
 from exporter.counters import schema
@@ -34,12 +33,10 @@ class DatabaseStorage(Storage):
         clock: seconds that never jump, and that include the time of a suspension.
 
     Attributes:
-        index: the shard; None before `claim` has found one.
+        index: the shard; None before `claim` has found one, and after another exporter has taken it.
         obstacle: why `claim` has found none; empty if nothing was in the way.
         has_answered: whether the database has ever answered.
     """
-
-    is_shared = True
 
     def __init__(
         self,
@@ -61,18 +58,13 @@ class DatabaseStorage(Storage):
         self._clock = clock
         self._shards_class, self._totals_class = classes(installation)
         self._session: Session | None = None
-        # The session that has read the rows, and the server's process of the one before.
-        self._reader: Session | None = None
+        # The server's process of the last session that held the shard.
         self._former: Backend | None = None
+        # How many sessions have read the rows.
         self._number = 0
-        self._rows_are_due = False
-        self._is_taken = False
-        self._mistaken = 0
-        # Whether this process holds the shared lock of its number of shards.
-        self._counts_shards = False
-        # Former holders come back first.
-        self._claims_from = 0.0
+        # After the database was away, former holders come back first.
         self._is_away = False
+        self._claims_from = 0.0
         self.index: int | None = None
         self.obstacle = ""
         self.has_answered = False
@@ -92,8 +84,8 @@ class DatabaseStorage(Storage):
 
     def session(self) -> int:
         """Return the number of the session, as long as it certainly holds the shard whose rows it has read; else 0."""
-        reader = self._reader
-        return self._number if reader is not None and reader is self._session and reader.is_certain() else 0
+        session = self._session
+        return session.number if session is not None and session.is_certain() else 0
 
     async def claim(self) -> int | None:
         """Try to take a free shard; return its number, and None if there is none: `obstacle` says why.
@@ -104,11 +96,8 @@ class DatabaseStorage(Storage):
         session = await self._connected()
         if self._clock() < self._claims_from:
             await self._look(session)
-            return None
-        await self._enter(session)
-        self.index = await self._take(session, self._wanted)
-        await self._leave(session)
-        self._rows_are_due = self.index is not None
+        else:
+            self.index = await self._take(session, self._wanted)
         return self.index
 
     async def prepare(self) -> StoredState | None:
@@ -118,23 +107,23 @@ class DatabaseStorage(Storage):
             ShardTakenError: another exporter has the shard.
             StorageError: the database cannot be used now.
         """
-        if self.index is None or self._is_taken:
+        if self.index is None:
             raise ShardTakenError("another exporter has taken the shard")
         session = await self._connected()
-        if await self._is_alive(session):
+        if session.number and await self._is_alive(session):
             return None
         session = await self._connected()
-        if not self._rows_are_due:
-            await self._return(session, self.index)
+        if not session.holds_shard and await self._take(session, [self.index]) is None:
+            self.index = None
+            await self.close()
+            raise ShardTakenError(f"another exporter has taken the shard: {self.obstacle}")
         rows = await self._read(session)
-        self._rows_are_due, self._reader = False, session
         self._number += 1
+        session.number = self._number
         return StoredState(rows, are_newer=True, session=self._number)
 
     async def _is_alive(self, session: Session) -> bool:
-        """Return whether the session that has read the rows still lasts; ask the server now and then."""
-        if session is not self._reader:
-            return False
+        """Return whether the session still lasts; ask the server now and then."""
         # A little earlier than the pulse: the rounds of the ledger are not exact.
         if session.is_certain() and self._clock() < session.answered + self.pulse * 0.8:
             return True
@@ -149,16 +138,15 @@ class DatabaseStorage(Storage):
     async def commit(self, rows: Mapping[PollKey, StateRow | None]) -> None:
         """Write rows, as long as this session holds the shard's lock."""
         session = self._session
-        if session is None or self.index is None:
+        if session is None:
             raise StorageError("there is no session")
         own = {**self._own(), "backend": session.backend.pid, "began": session.backend.began}
         # All exporters lock shared rows in the same order, which prevents deadlocks.
         ordered = iter(sorted(rows.items(), key=lambda item: tuple(schema.key_values(item[0]).values())))
         while part := list(islice(ordered, PAGE)):
-            ((is_own,),) = await self._guarded(session, schema.WRITE, {**own, **schema.arrays(part)})
+            ((is_own,),) = await session.ask(schema.WRITE, {**own, **schema.arrays(part)})
             if not is_own:
                 session.close()
-                self._lose(session)
                 raise StorageError("the session has changed: nothing was written")
 
     async def check(self) -> None:
@@ -189,10 +177,12 @@ class DatabaseStorage(Storage):
 
     async def _connected(self) -> Session:
         """Return the session, opened again if it was lost."""
-        if self._session is not None and not self._session.is_closed:
-            return self._session
-        if self._session is not None:
-            self._lose(self._session)
+        lost = self._session
+        if lost is not None and not lost.is_closed:
+            return lost
+        if lost is not None:
+            self._session, self._is_away = None, True
+            self._former = lost.backend if lost.holds_shard else self._former
         try:
             session = await Session.open(self._url(), self._lease, self._clock)
             await session.prepare_schema()
@@ -205,66 +195,57 @@ class DatabaseStorage(Storage):
         self._session, self._is_away, self.has_answered = session, False, True
         return session
 
-    def _lose(self, session: Session) -> None:
-        self._session, self._former, self._is_away = None, session.backend, True
-        self._counts_shards = self._rows_are_due = False
-        self._seen(None)
-
-    async def _guarded(
-        self, session: Session, statement: LiteralString, values: Mapping[str, object]
-    ) -> list[tuple[Any, ...]]:
-        try:
-            return await session.ask(statement, values)
-        except StorageError:
-            self._lose(session)
-            raise
-
     async def _look(self, session: Session) -> Locks:
         """Read who holds which lock."""
-        try:
-            locks = await session.locks(self._installation)
-        except StorageError as error:
-            self._lose(session)
-            if isinstance(error, PoolerError):
-                self._mistaken += 1
-                if self._mistaken == 1:
-                    raise PoolerError("another session of the server answers") from None
-            raise
+        locks = await session.locks(self._installation)
         self._seen(locks.shards)
         return locks
 
-    async def _enter(self, session: Session) -> None:
-        """Open a transaction in which this process alone looks for a shard."""
-        await self._guarded(session, "BEGIN", {})
+    async def _take(self, session: Session, wanted: Collection[int]) -> int | None:
+        """Lock the first of these shards that is free; return None, and set `obstacle`, if there is none.
+
+        In this transaction, no other exporter looks for a shard.
+        """
+        await session.ask("BEGIN")
         gate = {"class": self._totals_class, "gate": _GATE}
-        await self._guarded(session, "SELECT pg_advisory_xact_lock(%(class)s::integer, %(gate)s::integer)", gate)
-
-    async def _leave(self, session: Session) -> None:
-        await self._guarded(session, "COMMIT", {})
+        await session.ask("SELECT pg_advisory_xact_lock(%(class)s::integer, %(gate)s::integer)", gate)
+        locks, former = await self._look(session), self._former
+        is_former = former is not None and self.index is not None and locks.shards.get(self.index) == former.pid
+        if former is not None and is_former:
+            # The server has not noticed yet that the former session of this process is over.
+            await session.ask(_END_FORMER, {"pid": former.pid, "began": former.began})
+        else:
+            self.obstacle = await self._count_shards(session, locks)
+        index = None if self.obstacle or is_former else await self._first_free(session, locks, wanted)
+        await session.ask("COMMIT")
         await self._look(session)
+        if is_former:
+            raise StorageError("the former session has not ended yet")
+        session.holds_shard = index is not None
+        return index
 
-    async def _take(self, session: Session, wanted: Iterable[int]) -> int | None:
-        """Lock the first of these shards that is free; return None, and set `obstacle`, if there is none."""
-        locks = await self._look(session)
+    async def _count_shards(self, session: Session, locks: Locks) -> str:
+        """Take the shared lock of the number of shards, unless the session has it; return what is in the way."""
         pid = session.backend.pid
-        if not self._counts_shards:
-            if pid in locks.shards.values() or any(pid in holders for holders in locks.totals.values()):
-                # A new session has no lock, unless another exporter's statements go through the same one.
-                self._lose(session)
-                session.close()
-                raise StorageError("the session is shared with another exporter, by a pooler in transaction mode")
-            if others := sorted(locks.totals.keys() - {self._total}):
-                self.obstacle = f"exporters with shard.total {others[0]} are running, here it is {self._total}"
-                return None
-            lock = "SELECT pg_try_advisory_lock_shared(%(totals_class)s::integer, %(total)s::integer)"
-            await self._guarded(session, lock, self._own())
-            self._counts_shards = True
+        if any(pid in holders for holders in locks.totals.values()):
+            if session.counts_shards:
+                return ""
+            # A new session has no lock, unless another exporter's statements go through the same one.
+            session.close()
+            raise StorageError("the session is shared with another exporter, by a pooler in transaction mode")
+        if others := sorted(locks.totals.keys() - {self._total}):
+            return f"exporters with shard.total {others[0]} are running, here it is {self._total}"
+        lock = "SELECT pg_try_advisory_lock_shared(%(totals_class)s::integer, %(total)s::integer)"
+        await session.ask(lock, self._own())
+        session.counts_shards = True
+        return ""
+
+    async def _first_free(self, session: Session, locks: Locks, wanted: Iterable[int]) -> int | None:
         for index in wanted:
             if index not in locks.shards:
                 lock = "SELECT pg_try_advisory_lock(%(shards_class)s::integer, %(index)s::integer)"
-                ((is_locked,),) = await self._guarded(session, lock, {**self._own(), "index": index})
+                ((is_locked,),) = await session.ask(lock, {**self._own(), "index": index})
                 if is_locked:
-                    self.obstacle = ""
                     return index
         held = sorted(locks.shards.keys() & set(wanted))
         self.obstacle = (
@@ -274,32 +255,13 @@ class DatabaseStorage(Storage):
         )
         return None
 
-    async def _return(self, session: Session, index: int) -> None:
-        """Lock the shard again in a new session; raises ShardTakenError if another exporter has it."""
-        await self._enter(session)
-        locks, former = await self._look(session), self._former
-        if former is not None and locks.shards.get(index) == former.pid:
-            # The server has not noticed yet that the former session of this process is over.
-            ended = {"pid": former.pid, "began": former.began}
-            await self._guarded(session, _END_FORMER, ended)
-            await self._guarded(session, "COMMIT", {})
-            session.close()
-            self._lose(session)
-            self._former = former
-            raise StorageError("the former session has not ended yet")
-        if await self._take(session, [index]) is None:
-            self._is_taken = True
-            await self.close()
-            raise ShardTakenError(f"another exporter has taken the shard: {self.obstacle}")
-        await self._leave(session)
-
     async def _read(self, session: Session) -> dict[PollKey, StateRow]:
         """Read the shard's rows in pages, so that a process that is suspended leaves little unread."""
         rows: dict[PollKey, StateRow] = {}
         last: PollKey | None = None
         while True:
             values = {**self._own(), **schema.key_values(last), "most": PAGE}
-            found = [schema.row_of(one) for one in await self._guarded(session, schema.PAGE, values)]
+            found = [schema.row_of(one) for one in await session.ask(schema.PAGE, values)]
             rows.update(found)
             if len(found) < PAGE:
                 return rows

@@ -2,18 +2,16 @@
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from exporter.clock import SYSTEM, Clocks, PlatformTime
 from exporter.counters.counting import Families, count_poll, left_out, served
 from exporter.counters.rows import PLATFORM_TIME, StateRow, account_key, listed, pack, unpack
 from exporter.counters.series import Poll
-from exporter.counters.storage import ShardTakenError, StateLockedError, Storage, StorageError, report
-from exporter.counters.upgrade import upgraded
+from exporter.counters.storage import ShardTakenError, StateLockedError, Storage, StorageError
 from exporter.log import logger
 from exporter.metric import Count, Family
 from exporter.targets.target import PollKey
@@ -40,9 +38,6 @@ class LedgerObserver(Protocol):
     def wrote(self, fault: str) -> None:
         """Report why a commit failed, whose rows a later one writes; empty when one has succeeded again."""
 
-    def set_aside(self, at: float) -> None:
-        """Report lost state: at `at` (unix seconds) a damaged file was renamed."""
-
 
 class Entry(NamedTuple):
     """A successful poll that the ledger counts.
@@ -66,22 +61,23 @@ class Entry(NamedTuple):
     max_label_values: int = 1000
 
 
-# The counters of a target as they were last committed.
-Counters = tuple[Family, ...]
-_Waiting = tuple[Entry, "asyncio.Future[Counters] | None"]
+class Counters(NamedTuple):
+    """The counters of a target.
+
+    Attributes:
+        families: its counters as they were last committed.
+        left_out: family → how many label values of the answer have no series, because all places are taken.
+    """
+
+    families: tuple[Family, ...]
+    left_out: Mapping[str, int]
 
 
-@dataclass(slots=True)
-class _Requests:
-    """What the ledger does next: polls to count, rows to store as they are, and keys of rows to delete."""
+class _Waiting(NamedTuple):
+    """A poll whose counters are awaited."""
 
-    polls: list[_Waiting] = field(default_factory=list)
-    kept: dict[PollKey, StateRow] = field(default_factory=dict)
-    to_delete: set[PollKey] = field(default_factory=set)
-
-
-async def _ignore(_keys: Collection[PollKey]) -> None:
-    """Do nothing: nothing is served."""
+    entry: Entry
+    counters: "asyncio.Future[Counters]"
 
 
 async def _wait(event: asyncio.Event, most_seconds: float) -> None:
@@ -89,6 +85,10 @@ async def _wait(event: asyncio.Event, most_seconds: float) -> None:
     with suppress(TimeoutError):
         async with asyncio.timeout(None if most_seconds == math.inf else most_seconds):
             await event.wait()
+
+
+async def _ignore(_keys: Collection[PollKey]) -> None:
+    """Do nothing: nothing is served."""
 
 
 class Ledger:
@@ -106,12 +106,9 @@ class Ledger:
         reread: called with the targets whose rows another session had changed; it ends when their counters from before
             are no longer served.
         taken: called when another exporter has taken the shard.
-        addresses: account → its base address, for rows of earlier versions, which do not say what they count.
 
     Attributes:
         fault: why the last write failed; empty if it succeeded.
-        left_out: target → family → how many label values in its last answer have no series, because all places are
-            taken; only where there are any.
     """
 
     def __init__(
@@ -125,7 +122,6 @@ class Ledger:
         retention: float = math.inf,
         reread: Callable[[Collection[PollKey]], Awaitable[None]] = _ignore,
         taken: Callable[[], None] = lambda: None,
-        addresses: Mapping[str, str] | None = None,
     ) -> None:
         self._storage = storage
         self._observer = observer
@@ -135,31 +131,27 @@ class Ledger:
         self._retention = retention
         self._reread = reread
         self._taken = taken
+        self._log = logger()
         # The session in which the rows were read.
         self._session = 1
         self._is_read = False
-        # Rows that were read, and not counted since: what they hold is older than what was served of them.
-        self._uncounted: set[PollKey] = set()
-        self._addresses = addresses or {}
-        self._log = logger()
-        self._requests = _Requests()
-        self._asked = asyncio.Event()
-        # The rows on disk, and the counted rows that are not saved yet. Rows stay packed, because there are many.
+        # The rows on disk, and those that are not saved yet. They stay packed, because there are many.
         self._rows: dict[PollKey, StateRow] = {}
         self._unsaved: dict[PollKey, StateRow | None] = {}
+        # Polls that are not counted yet, keys that are not deleted yet, and all polls that wait for their commit.
+        self._polls: list[_Waiting] = []
+        self._to_delete: set[PollKey] = set()
+        self._waiting: dict[asyncio.Future[Counters], Entry] = {}
         self._platform_times: dict[str, PlatformTime] = {}
         # Families that count something else now, and since when they are served as 0, on the monotonic clock.
         self._zeros: dict[tuple[PollKey, str], float] = {}
         # Families that count something else, of which that was logged already.
         self._said: set[object] = set()
-        self._ending = asyncio.Event()
-        # Polls that wait for the commit of what was counted of them.
-        self._waiting: dict[asyncio.Future[Counters], Entry] = {}
         self.fault = ""
-        # Whether polls were recorded, whether a commit has succeeded, and whether counters wait for a further poll.
-        self._is_needed = self._has_saved = self._owes = False
-        self.left_out: dict[PollKey, Mapping[str, int]] = {}
         self._next_try = 0.0
+        # Whether counters wait for a further poll.
+        self._owes = False
+        self._asked, self._ending = asyncio.Event(), asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
@@ -170,9 +162,9 @@ class Ledger:
         """
         try:
             await self._prepare()
+        except StateLockedError:
+            raise
         except StorageError as error:
-            if isinstance(error, StateLockedError):
-                raise
             self._failed(_NOT_USABLE, error)
         self._task = asyncio.create_task(self._run(), name="ledger")
 
@@ -181,10 +173,8 @@ class Ledger:
         return self._task is not None and not self._task.done()
 
     def withholds(self) -> str:
-        """Return why no counter is served yet; empty if any is, or if none is due."""
-        if self._has_saved and not self._owes:
-            return ""
-        return self.fault or ("the next polls are waited for" if self._is_needed else "")
+        """Return why counters are not served, or not with their last poll; empty if they are, or if none is due."""
+        return (self.fault or "the next polls are waited for") if self._owes else ""
 
     async def close(self) -> None:
         """Commit what is not saved, and stop."""
@@ -208,39 +198,6 @@ class Ledger:
         """Return the estimate of the time on an account's platform; the storage keeps it."""
         return self._platform_times.setdefault(account, PlatformTime(self._clocks))
 
-    async def record(self, entry: Entry) -> Counters:
-        """Update the counters from a poll's result, and wait for the attempt to commit them, but not long.
-
-        The polls of one commit continue in the order in which they were recorded.
-
-        Returns:
-            The target's counters as they were last committed: without this poll if the attempt failed, or has not
-            ended.
-        """
-        counted: asyncio.Future[Counters] = asyncio.get_running_loop().create_future()
-        self._waiting[counted] = entry
-        self.note(entry, counted)
-        try:
-            return await counted
-        finally:
-            del self._waiting[counted]
-
-    def note(self, entry: Entry, counted: "asyncio.Future[Counters] | None" = None) -> None:
-        """Count a poll, and do not wait for the commit; `counted` gets its counters."""
-        self._is_needed = True
-        self._requests.polls.append((entry, counted))
-        self._asked.set()
-
-    def keep(self, account: str, kind: str, packed: bytes) -> None:
-        """Store the packed list of an account's resources of a kind, without waiting for the commit."""
-        self._requests.kept |= listed(account, kind, packed)
-        self._asked.set()
-
-    def forget(self, keys: Iterable[PollKey]) -> None:
-        """Delete rows whose retention is over; a target that is polled at the same time has come back and is kept."""
-        self._requests.to_delete.update(keys)
-        self._asked.set()
-
     def session(self) -> int:
         """Return a number that changes with the storage's session; 0 while counters of targets may not be served.
 
@@ -250,10 +207,38 @@ class Ledger:
         session = self._storage.session()
         return session if session == self._session else 0
 
+    async def record(self, entry: Entry) -> Counters:
+        """Update the counters from a poll's result, and wait for the attempt to commit them, but not long.
+
+        The polls of one commit continue in the order in which they were recorded.
+
+        Returns:
+            The target's counters as they were last committed: without this poll if the attempt failed, or has not
+            ended.
+        """
+        counters: asyncio.Future[Counters] = asyncio.get_running_loop().create_future()
+        self._waiting[counters] = entry
+        self._polls.append(_Waiting(entry, counters))
+        self._asked.set()
+        try:
+            return await counters
+        finally:
+            del self._waiting[counters]
+
+    def keep(self, account: str, kind: str, packed: bytes) -> None:
+        """Store the packed list of an account's resources of a kind, without waiting for the commit."""
+        self._unsaved |= listed(account, kind, packed)
+        self._asked.set()
+
+    def forget(self, keys: Iterable[PollKey]) -> None:
+        """Delete rows whose retention is over; a target that is polled at the same time has come back and is kept."""
+        self._to_delete.update(keys)
+        self._asked.set()
+
     async def _run(self) -> None:
         is_last = False
         while not is_last:
-            # Write rows that could not be saved, even if no further polls come.
+            # Write rows that could not be saved, and show the storage that this process lives, even if no polls come.
             patience = self._storage.pulse
             if self._unsaved or self.fault:
                 patience = min(patience, max(0.0, self._next_try - self._clocks.monotonic()))
@@ -261,82 +246,66 @@ class Ledger:
             # Wait for further polls, so that one write saves all polls that end at about the same time.
             await _wait(self._ending, self._linger)
             is_last = self._ending.is_set()
-            is_pulse = not (self._asked.is_set() or self._unsaved or self.fault)
             self._asked.clear()
-            requests, self._requests = self._requests, _Requests()
-            await self._not_holding(self._keep_alive() if is_pulse else self._turn(requests))
+            turn = asyncio.create_task(self._turn(), name="ledger")
+            try:
+                while not (await asyncio.wait({turn}, timeout=MOST_WAIT_SECONDS))[0]:
+                    # The storage hangs, and polls go on with the counters that were committed last.
+                    for counters, entry in list(self._waiting.items()):
+                        if not counters.done():
+                            counters.set_result(Counters(served(self._committed(entry.key), entry.counts), {}))
+                turn.result()
+            finally:
+                turn.cancel()
         await self._storage.close()
 
-    async def _keep_alive(self) -> None:
-        """Show the storage that this process lives."""
+    async def _turn(self) -> None:
+        """Open the storage if needed, count the polls that were recorded, commit them, and let them go on."""
+        polls, self._polls = self._polls, []
+        to_delete, self._to_delete = self._to_delete, set()
+        is_usable = await self._is_usable()
+        counted: list[tuple[_Waiting, Families]] = []
+        for number, poll in enumerate(polls, 1):
+            try:
+                counted.append((poll, self._count(poll.entry)))
+            except Exception as error:  # noqa: BLE001 - what one entry breaks is no fault of the others
+                if not poll.counters.done():
+                    poll.counters.set_exception(error)
+            if not number % AT_ONCE:
+                await asyncio.sleep(0)
+        self._unsaved.update(dict.fromkeys(to_delete - {poll.entry.key for poll in polls}))
+        is_saved = is_usable and await self._save()
+        for number, ((entry, counters), families) in enumerate(counted, 1):
+            if entry.counts:
+                self._owes = not is_saved
+            # A poll that was cancelled at the end of the process does not continue.
+            if not counters.done():
+                counters.set_result(self._shown(entry, families, is_saved=is_saved))
+            if not number % AT_ONCE:
+                await asyncio.sleep(0)
+
+    async def _is_usable(self) -> bool:
+        """Open the storage if needed; return whether it can be written to now."""
+        # Polls continue without delay: after a failed write, no write is tried for each of them.
+        if self.fault and not self._ending.is_set() and self._clocks.monotonic() < self._next_try:
+            return False
         try:
             await self._prepare()
         except StorageError as error:
             self._failed(_NOT_USABLE, error)
-
-    async def _turn(self, requests: _Requests) -> None:
-        polled = {entry.key for entry, _ in requests.polls}
-        self._unsaved |= requests.kept
-        # Polls continue without delay: after a failed write, no write is tried for each of them.
-        is_time = self._ending.is_set() or not self.fault or self._clocks.monotonic() >= self._next_try
-        if is_time:
-            try:
-                await self._prepare()
-            except StorageError as error:
-                self._failed(_NOT_USABLE, error)
-                is_time = False
-        counted: list[tuple[Entry, asyncio.Future[Counters] | None, Families]] = []
-        for number, (entry, future) in enumerate(requests.polls, 1):
-            try:
-                counted.append((entry, future, self._count(entry)))
-            except Exception as error:  # noqa: BLE001 - what one entry breaks is no fault of the others
-                self._broken(entry, future, error)
-            if not number % AT_ONCE:
-                await asyncio.sleep(0)
-        self._unsaved.update(dict.fromkeys(requests.to_delete - polled))
-        is_saved = is_time and await self._save()
-        for number, (entry, future, families) in enumerate(counted, 1):
-            if entry.counts:
-                self._owes = not is_saved
-            # A poll that was cancelled at the end of the process does not continue.
-            if future is not None and not future.done():
-                saved = families if is_saved or not entry.counts else self._committed(entry.key)
-                counters = served(saved, entry.counts)
-                self._note_zeros(entry.key, saved, counters)
-                future.set_result(counters)
-            if not number % AT_ONCE:
-                await asyncio.sleep(0)
-
-    async def _not_holding(self, work: Coroutine[Any, Any, None]) -> None:
-        """Await a turn; while its storage hangs, polls go on with the counters that were committed last."""
-        task = asyncio.create_task(work, name="ledger")
-        try:
-            while not (await asyncio.wait({task}, timeout=MOST_WAIT_SECONDS))[0]:
-                for future, entry in list(self._waiting.items()):
-                    if not future.done():
-                        future.set_result(served(self._committed(entry.key), entry.counts))
-            task.result()
-        finally:
-            task.cancel()
-
-    def _broken(self, entry: Entry, future: "asyncio.Future[Counters] | None", error: Exception) -> None:
-        """Pass an unexpected error on to the poll whose entry caused it; the row stays as it was."""
-        if future is None:
-            self._say(self._log.error, "row cannot be stored", target=entry.key.target.label, error=repr(error))
-        elif not future.done():
-            future.set_exception(error)
+            return False
+        return True
 
     async def _prepare(self) -> None:
         """Open the storage if needed, and take in its rows; raises StorageError if it cannot be used now."""
         opened = await self._storage.prepare()
         if opened is None:
             return
-        found, converted = await self._taken_in(opened.rows)
+        found = self._without_times(opened.rows)
         if opened.are_newer:
             # Counts from before these rows were read started without them, or another exporter has counted since. They
             # are dropped, and the next polls count the same days again.
             changed = {key for key in self._rows.keys() | found.keys() if self._rows.get(key) != found.get(key)}
-            self._uncounted |= changed
             self._unsaved = {key: row for key, row in self._unsaved.items() if key not in found}
             self._rows = found
             if self._is_read:
@@ -345,47 +314,34 @@ class Ledger:
             # A file that was lost is written again; its rows may contain targets that are new here.
             self._unsaved = {**self._rows, **self._unsaved}
             self._rows = {**found, **self._rows}
-        self._unsaved = {**converted, **self._unsaved}
         self._session, self._is_read = opened.session, True
 
-    async def _taken_in(
-        self, rows: dict[PollKey, StateRow]
-    ) -> tuple[dict[PollKey, StateRow], dict[PollKey, StateRow | None]]:
-        """Restore the platform times of the accounts; return the other rows, and the changes of an upgrade."""
-        changed: dict[PollKey, StateRow | None] = {}
-        for number, (key, row) in enumerate(upgraded(rows, self._addresses, is_shared=self._storage.is_shared), 1):
-            changed[key] = row
-            if not number % AT_ONCE:
-                await asyncio.sleep(0)
-        found: dict[PollKey, StateRow] = {}
+    def _without_times(self, rows: Mapping[PollKey, StateRow]) -> dict[PollKey, StateRow]:
+        """Restore the platform times of the accounts; return the other rows."""
         for key, row in rows.items():
             if key.collector == PLATFORM_TIME:
                 self.platform_time(key.target.account).restore(row.success)
-            elif (kept := changed.get(key, row)) is not None:
-                found[key] = kept
-        return found, changed
+        return {key: row for key, row in rows.items() if key.collector != PLATFORM_TIME}
 
     def _failed(self, event: str, error: Exception) -> None:
         if not self.fault:
-            self._say(self._log.error, event, error=str(error))
+            self._log.error(event, path=self._storage.location, error=str(error))
         self.fault = str(error) or repr(error)
         self._next_try = self._clocks.monotonic() + self._retry
         self._observer.wrote(self.fault)
         if isinstance(error, ShardTakenError):
             self._taken()
 
-    def _say(self, write: Callable[..., object], event: str, **facts: str) -> None:
-        report(write, event, path=self._storage.location, **facts)
-
     def _committed(self, key: PollKey) -> Families:
-        """Return the last committed counters of a target; none before the first commit after its row was read."""
-        return {} if key in self._uncounted else self._families(key, self._rows.get(key))
+        """Return the last committed counters of a target."""
+        return self._families(key, self._rows.get(key))
 
     def _families(self, key: PollKey, stored: StateRow | None) -> Families:
         try:
             return {} if stored is None else unpack(stored.data)
         except ValueError as error:
-            self._say(self._log.error, "counters of a target start again", target=key.target.label, error=str(error))
+            event, target = "counters of a target start again", key.target.label
+            self._log.error(event, path=self._storage.location, target=target, error=str(error))
             return {}
 
     def _count(self, entry: Entry) -> Families:
@@ -394,31 +350,21 @@ class Ledger:
         for name, family in before.items():
             zero_since = self._zeros.get((entry.key, name), math.inf)
             family.is_anew = family.is_anew and self._clocks.monotonic() - zero_since < ZERO_SECONDS
-        poll = Poll(entry.now, entry.success)
         families, corrections = count_poll(
-            before, entry.counts, entry.address, poll, self._retention, limit=entry.max_label_values
+            before,
+            entry.counts,
+            entry.address,
+            Poll(entry.now, entry.success),
+            self._retention,
+            limit=entry.max_label_values,
         )
         for name, number in corrections.items():
             self._observer.corrected(name, number)
         for name, family in before.items():
             if families[name] is not family:
                 self._say_anew(entry.key, name, families[name].digest)
-        if outside := left_out(families, entry.counts):
-            self.left_out[entry.key] = outside
-        else:
-            self.left_out.pop(entry.key, None)
-        row = StateRow(entry.name, entry.success, pack(families))
-        self._unsaved[entry.key] = row
+        self._unsaved[entry.key] = StateRow(entry.name, entry.success, pack(families))
         return families
-
-    def _note_zeros(self, key: PollKey, families: Families, counters: Counters) -> None:
-        """Note which of the counters that are served now are 0 because they count something else than before."""
-        shown = {counter.info.name for counter in counters}
-        for name, family in families.items():
-            if family.is_anew and name in shown:
-                self._zeros.setdefault((key, name), self._clocks.monotonic())
-            else:
-                self._zeros.pop((key, name), None)
 
     def _say_anew(self, key: PollKey, family: str, digest: bytes) -> None:
         """Log once for the targets of an account that a counter counts something else now."""
@@ -426,30 +372,43 @@ class Ledger:
         if said not in self._said:
             self._said.add(said)
             event = "counter counts something else now, it starts again at 0"
-            self._say(self._log.warning, event, account=key.target.account, family=family)
+            self._log.warning(event, path=self._storage.location, account=key.target.account, family=family)
+
+    def _shown(self, entry: Entry, families: Families, *, is_saved: bool) -> Counters:
+        """Return the counters to serve, and note which are 0 because they count something else than before."""
+        saved = families if is_saved or not entry.counts else self._committed(entry.key)
+        counters = served(saved, entry.counts)
+        shown = {counter.info.name for counter in counters}
+        for name, family in saved.items():
+            if family.is_anew and name in shown:
+                self._zeros.setdefault((entry.key, name), self._clocks.monotonic())
+            else:
+                self._zeros.pop((entry.key, name), None)
+        return Counters(counters, left_out(families, entry.counts))
 
     async def _save(self) -> bool:
-        """Write unsaved rows; return whether they are saved."""
-        rows = dict(self._unsaved)
-        for account, time in self._platform_times.items():
-            if time.believed is not None:
-                rows[account_key(PLATFORM_TIME, account)] = StateRow("", time.believed, b"")
+        """Write what is not saved; return whether it is saved. What comes meanwhile is for the next time."""
+        if not self._unsaved and not self.fault:
+            return True
+        rows, self._unsaved = self._unsaved, {}
+        times = {
+            account_key(PLATFORM_TIME, account): StateRow("", time.believed, b"")
+            for account, time in self._platform_times.items()
+            if time.believed is not None
+        }
         try:
-            await self._storage.commit(rows)
+            await self._storage.commit({**rows, **times})
         except StorageError as error:
+            self._unsaved = {**rows, **self._unsaved}
             self._failed("state not saved, counters do not change until it is", error)
             return False
-        for key, stored in self._unsaved.items():
+        for key, stored in rows.items():
             if stored is None:
                 self._rows.pop(key, None)
-                self.left_out.pop(key, None)
             else:
                 self._rows[key] = stored
-        self._has_saved = True
-        self._uncounted -= self._unsaved.keys()
-        self._unsaved = {}
         if self.fault:
-            self._say(self._log.info, "state saved again")
+            self._log.info("state saved again", path=self._storage.location)
             self.fault = ""
             self._observer.wrote(self.fault)
         return True

@@ -3,17 +3,16 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, replace
-from datetime import date
+from datetime import UTC, date, datetime
 from functools import cache, lru_cache
 from operator import index
 from typing import Any, NamedTuple
 
 import msgpack
 
-from exporter.counters.changes import ChangeSeries
 from exporter.counters.counting import CountedFamily, Families, Series
 from exporter.counters.months import MonthSeries
-from exporter.counters.series import DaySeries
+from exporter.counters.series import ChangeSeries, DaySeries
 from exporter.targets.target import PollKey
 
 _NO_NUMBER = "a series of the state holds a value that is not a number"
@@ -93,10 +92,23 @@ def unpack(packed: bytes) -> Families:
         ValueError: they have another form.
     """
     try:
-        parts: tuple[Sequence[Any], ...] = msgpack.unpackb(packed, use_list=False)
+        parts: Any = msgpack.unpackb(packed, use_list=False)
+        if isinstance(parts, dict):
+            return {str(name): _former_family(series) for name, series in parts.items() if series}
         return dict(_family(plain) for plain in parts if len(plain) != _PARTS_OF_GAUGE)
-    except (TypeError, ValueError, OverflowError, msgpack.UnpackException) as error:
+    except (TypeError, ValueError, OverflowError, OSError, msgpack.UnpackException) as error:
         raise ValueError("a row of the state does not have the form that this version writes") from error
+
+
+def _former_family(plain: Sequence[Any]) -> CountedFamily:
+    """Return a family of an earlier version, whose rows say neither what it counts nor when it was first seen."""
+    series = {tuple(map(str, labels)): from_plain(state) for labels, state in plain}
+    firsts = [
+        one.first_day if isinstance(one, DaySeries) else datetime.fromtimestamp(one.created, UTC).toordinal()
+        for one in series.values()
+        if not isinstance(one, ChangeSeries)
+    ]
+    return CountedFamily(b"", min(firsts), series)
 
 
 def _family(plain: Sequence[Any]) -> tuple[str, CountedFamily]:
@@ -112,10 +124,9 @@ def _family(plain: Sequence[Any]) -> tuple[str, CountedFamily]:
     return name, family
 
 
-# Version 0.1 wrote 7 values of a month. Later ones are left out at its end if they equal these.
-_FIRST_OF_MONTH = 7
+# A row of version 0.1 has the first values of a month alone.
+_FIRST_OF_MONTH, _ALL_OF_MONTH = 7, 12
 _NO_FORMER = -1.0
-_REST_OF_MONTH = (0.0, 0.0, _NO_FORMER, 0.0, 0.0)
 
 
 def to_plain(series: Series) -> list[object]:
@@ -127,10 +138,7 @@ def to_plain(series: Series) -> list[object]:
     if isinstance(series, ChangeSeries):
         return ["c", series.mark, series.value]
     former = _NO_FORMER if series.former is None else series.former
-    plain = [int(value) if isinstance(value, bool) else value for value in astuple(replace(series, former=former))]
-    while len(plain) > _FIRST_OF_MONTH and plain[-1] == _REST_OF_MONTH[len(plain) - 1 - _FIRST_OF_MONTH]:
-        plain.pop()
-    return ["m", *plain]
+    return ["m", *astuple(replace(series, former=former))]
 
 
 def from_plain(plain: object) -> Series:
@@ -142,13 +150,12 @@ def from_plain(plain: object) -> Series:
     match plain:
         case ["c", mark, value]:
             return ChangeSeries(number(mark), number(value))
-        case ["m", *fields] if 0 <= len(fields) - _FIRST_OF_MONTH <= len(_REST_OF_MONTH):
-            rest = _REST_OF_MONTH[len(fields) - _FIRST_OF_MONTH :]
-            values = [*map(number, fields), *rest]
-            created, month, polled, baseline, high, last, closed, seen, has_fallen, former, guard, is_held = values
-            months = MonthSeries(created, int(month), polled, baseline, high, last, closed, seen, guard=guard)
-            months.has_fallen, months.is_held = bool(has_fallen), bool(is_held)
-            months.former = None if former < 0 else former
+        case ["m", *fields] if _FIRST_OF_MONTH <= len(fields) <= _ALL_OF_MONTH:
+            months = MonthSeries(*map(number, fields))  # type: ignore[arg-type] # the others are numbers, too
+            months.month = int(months.month)
+            months.has_fallen, months.is_held = bool(months.has_fallen), bool(months.is_held)
+            if months.former is not None and months.former < 0:
+                months.former = None
             return months
         case ["d", created, first_day, closed, shut, highs, baselines, lasts, *whole] if whole in ([], [1]):
             first = int(number(first_day))

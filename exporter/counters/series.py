@@ -1,11 +1,12 @@
-"""The rules for an exact counter over the buckets of days."""
+"""The rules for an exact counter over the buckets of days, and for the moment at which answers last changed."""
 
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import ClassVar
 
-from exporter.metric import DayBuckets, is_count
+from exporter.metric import DayBuckets, LastChange, is_count
 
 # Days that are older than the newest one by more than this are removed: the platform's windows are 28 and 31 days long.
 HORIZON_DAYS = 45
@@ -191,3 +192,25 @@ def begin_days(source: DayBuckets, poll: Poll) -> DaySeries:
     series = DaySeries(poll.now.timestamp(), first_day, shut=poll.shut, is_whole=source.is_whole)
     series.count(source, poll, first=poll.since is None)
     return series
+
+
+@dataclass(slots=True)
+class ChangeSeries:
+    """When the answers of a target last changed.
+
+    Attributes:
+        mark: the mark of the last answer.
+        value: this machine's unix seconds at the poll that first had this mark.
+    """
+
+    mark: float
+    value: float
+    # It has counted no day, and is the sum of nothing.
+    following: ClassVar[int] = 0
+    is_whole: ClassVar[bool] = False
+
+    def count(self, source: LastChange, wall: float) -> int:
+        """Take over an answer, polled at `wall` in unix seconds; a clock that was set back takes the moment with it."""
+        self.value = min(self.value, wall) if source.value == self.mark else wall
+        self.mark = source.value
+        return 0

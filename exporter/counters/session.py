@@ -33,7 +33,7 @@ R = TypeVar("R")
 
 
 class PoolerError(StorageError):
-    """A statement was answered by another session than the one before."""
+    """A statement was answered by another session of the server than the one before."""
 
 
 class Backend(NamedTuple):
@@ -80,6 +80,9 @@ class Session:
     Attributes:
         backend: the server's process of the session.
         answered: when the last answered statement was sent, by `clock`.
+        counts_shards: whether it has the shared lock of the number of shards.
+        holds_shard: whether it has the lock of a shard.
+        number: the number of the session, since it has read the shard's rows; 0 before.
 
     Raises:
         StorageError: by all methods: the session is lost, and closed. The message does not contain the password.
@@ -94,6 +97,8 @@ class Session:
         self._clock = clock
         self._is_asking = False
         self.answered = 0.0
+        self.counts_shards = self.holds_shard = False
+        self.number = 0
         self.backend = Backend(0, datetime.min.replace(tzinfo=UTC))
 
     @classmethod

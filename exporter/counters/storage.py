@@ -1,8 +1,7 @@
 """The interface between the ledger and its storage."""
 
 import math
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
 from exporter.counters.rows import StateRow
@@ -45,11 +44,6 @@ class Storage(Protocol):
         return ""
 
     @property
-    def is_shared(self) -> bool:
-        """Whether other exporters keep their rows in it, too."""
-        return False
-
-    @property
     def pulse(self) -> float:
         """The longest time between two calls of `prepare`, in seconds."""
         return math.inf
@@ -83,9 +77,3 @@ class Storage(Protocol):
 
 class MemoryStorage(Storage):
     """Keeps nothing: counters start again with each process, and no other process can use its memory."""
-
-
-def report(write: Callable[..., object], event: str, **facts: str) -> None:
-    """Write a log line if possible: a full disk may hold the log, too, and this must not stop the counters."""
-    with suppress(OSError, ValueError):
-        write(event, **facts)

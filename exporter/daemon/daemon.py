@@ -247,7 +247,6 @@ class Daemon:
             clocks=clocks,
             retry=min(RETRY_SECONDS, storage.pulse / 2),
             retention=settings.state.retention,
-            addresses=from_settings.addresses(settings),
             reread=self._reread,
             taken=self._taken,
         )

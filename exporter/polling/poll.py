@@ -113,11 +113,11 @@ class Poller:
             self.schedule.gone.discard(target)
         key, address = PollKey(target.key, collector.name), due.account.client.base_url
         entry = Entry(key, target.name, self.clocks.wall(), outcome.counts, now, address, limit)
-        counters = await self.ledger.record(entry)
+        counters, without_place = await self.ledger.record(entry)
         if not self._is_in_force(due, target):
             return
         gauges, left_out = bounded(outcome.families, limit)
-        left_out |= self.ledger.left_out.get(key, {})
+        left_out |= without_place
         lifetime = self.schedule.lifetime(collector.name, target)
         self.schedule.succeeded(key)
         if target in self.schedule.gone and not collector.owns_target:

@@ -12,10 +12,9 @@ from typing import Any, Self, TypeVar
 from exporter.blocking import one_thread
 from exporter.clock import Clocks
 from exporter.counters.ledger import Counters, Entry, Ledger
-from exporter.counters.on_thread import OnThread
 from exporter.counters.rows import unpack
-from exporter.counters.state_file import FileStorage
-from exporter.counters.storage import MemoryStorage, Storage
+from exporter.counters.state_file import FileStorage, StateFile
+from exporter.counters.storage import MemoryStorage
 from exporter.metric import Count, DayBuckets, Family, FamilyInfo, Kind, LabelValues, Source
 from exporter.targets.target import PollKey
 from tests.waiting import PATIENCE
@@ -57,7 +56,7 @@ class LedgerEvents:
             self.saved.set()
 
     def set_aside(self, at: float) -> None:
-        """Implements `exporter.counters.ledger.LedgerObserver`."""
+        """Record that a damaged file was renamed."""
         self.asides.append(at)
 
 
@@ -90,14 +89,13 @@ class LedgerDriver:
 
     def __init__(
         self,
-        location: Path | FileStorage | Storage | None,
+        location: Path | StateFile | None,
         *,
         linger: float = 0.0,
         retry: float = 0.0,
         clock: Callable[[], float] = lambda: WALL,
         monotonic: Callable[[], float] = lambda: 0.0,
         retention: float = math.inf,
-        addresses: Mapping[str, str] | None = None,
     ) -> None:
         self.events = LedgerEvents()
         # The ledger works on while the test does not ask it for anything, as in a process.
@@ -105,12 +103,8 @@ class LedgerDriver:
         self._thread = threading.Thread(target=self._loop.run_forever, name="driver", daemon=True)
         self._thread.start()
         if isinstance(location, Path):
-            location = FileStorage(location, clock, self.events.set_aside)
-        storage = (
-            OnThread(location, one_thread("state"))
-            if isinstance(location, FileStorage)
-            else location or MemoryStorage()
-        )
+            location = StateFile(location, clock, self.events.set_aside)
+        storage = FileStorage(location, one_thread("state")) if location is not None else MemoryStorage()
         self.ledger = Ledger(
             storage,
             self.events,
@@ -118,7 +112,6 @@ class LedgerDriver:
             linger=linger,
             retry=retry,
             retention=retention,
-            addresses=addresses,
         )
         self._run(self.ledger.open())
 
@@ -140,12 +133,7 @@ class LedgerDriver:
 
     def record(self, *entries: Entry) -> list[tuple[Family, ...]]:
         """Record polls together; return what is served for each."""
-
-        async def recorded() -> list[Counters]:
-            async with asyncio.timeout(PATIENCE):
-                return await asyncio.gather(*map(self.ledger.record, entries))
-
-        return self._run(recorded())
+        return [outcome.families for outcome in self.attempt(*entries) if isinstance(outcome, Counters)]
 
     def attempt(self, *entries: Entry) -> list[Counters | BaseException]:
         """Record polls together; return for each what it was counted to, or its error."""
@@ -154,6 +142,15 @@ class LedgerDriver:
             return await asyncio.gather(*map(self.ledger.record, entries), return_exceptions=True)
 
         return self._run(attempted())
+
+    def begin(self, entry: Entry) -> None:
+        """Record a poll without waiting for its commit."""
+
+        async def begun() -> None:
+            self._begun = asyncio.create_task(self.ledger.record(entry))
+            await asyncio.sleep(0)
+
+        self._run(begun())
 
     def poll(self, count: float, zone: str = "102", day: int = 0) -> float | None:
         """Poll a zone whose chart has one day; return the served counter, or None."""

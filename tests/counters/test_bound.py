@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from exporter.counters.counting import Families, count_poll, left_out, served
-from exporter.counters.ledger import Entry
+from exporter.counters.ledger import Counters, Entry
 from exporter.counters.rows import pack, unpack
 from exporter.counters.series import Poll
 from exporter.metric import Count, DayBuckets, FamilyInfo, Kind, MonthToDate, Source
@@ -81,11 +81,10 @@ def test_what_is_left_out_goes_through_the_ledger(tmp_path: Path) -> None:
     count = Count(THINGS, ("1",), tuple(((part,), DayBuckets({TODAY: 1.0})) for part in "abc"))
     with LedgerDriver(tmp_path / "state.db") as driver:
         entry = Entry(key, "x", FIRST_SIGHT.timestamp(), (count,), FIRST_SIGHT, max_label_values=2)
-        ((family,),) = driver.record(entry)
-        assert [sample.values for sample in family.samples] == [("1", "a"), ("1", "b")]
-        assert driver.ledger.left_out == {key: {THINGS.name: 1}}
-        driver.record(entry._replace(counts=(count._replace(sources=count.sources[:2]),)))
-        assert driver.ledger.left_out == {}
+        (counters,) = driver.attempt(entry)
+        assert isinstance(counters, Counters)
+        assert [sample.values for sample in counters.families[0].samples] == [("1", "a"), ("1", "b")]
+        assert counters.left_out == {THINGS.name: 1}
     with LedgerDriver(tmp_path / "state.db") as driver:
         ((family,),) = driver.record(entry._replace(counts=(count._replace(sources=count.sources[::-1]),)))
         assert {sample.values for sample in family.samples} == {("1", "a"), ("1", "b")}

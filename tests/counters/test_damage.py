@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from exporter.counters.state_file import FileStorage
+from exporter.counters.state_file import StateFile
 from exporter.counters.storage import StateLockedError
 from tests.counters.ledger_driver import LedgerDriver, key_of, poll_of, today
 
@@ -233,7 +233,7 @@ def test_a_link_to_a_file_that_does_not_exist_yet_names_the_place_for_it(path: P
     with LedgerDriver(path) as driver:
         assert driver.poll(46) == 6
         with pytest.raises(StateLockedError):
-            FileStorage(path.resolve(), time.time, None).prepare()
+            StateFile(path.resolve(), time.time, None).prepare()
 
 
 @pytest.mark.parametrize("is_folder", [False, True])

@@ -8,12 +8,10 @@ from typing import cast
 from unittest.mock import patch
 
 import pytest
-import structlog
 from structlog.testing import capture_logs
 
 from exporter.blocking import one_thread
 from exporter.counters.ledger import AT_ONCE, Entry, Ledger
-from exporter.counters.on_thread import OnThread
 from exporter.counters.rows import StateRow
 from exporter.counters.state_file import FileStorage, StateFile
 from exporter.counters.storage import StateLockedError, StorageError
@@ -60,7 +58,7 @@ def test_without_a_state_file_counters_start_anew_with_the_process() -> None:
 
 
 def test_polls_that_end_together_share_a_commit(path: Path) -> None:
-    file = FileStorage(path, time.time, lambda _at: None)
+    file = StateFile(path, time.time, lambda _at: None)
     with LedgerDriver(file, linger=0.3) as driver, patch.object(file, "commit", wraps=file.commit) as commit:
         published = driver.record(*(poll_of(str(zone), today(1)) for zone in range(100)))
         assert [families[0].samples[0].values[1] for families in published] == [str(zone) for zone in range(100)]
@@ -76,7 +74,7 @@ def test_two_polls_of_a_target_in_one_commit_both_count(path: Path) -> None:
 
 def test_closing_commits_what_waits_and_frees_the_file(path: Path) -> None:
     with LedgerDriver(path, linger=30.0) as driver:
-        driver.ledger.note(poll_of("102", today(40)))
+        driver.begin(poll_of("102", today(40)))
         message = rf"state.db: another exporter \(process {os.getpid()}\) is using"
         with pytest.raises(StateLockedError, match=message), LedgerDriver(path):
             pass
@@ -114,20 +112,9 @@ def test_a_target_that_comes_back_as_it_is_forgotten_goes_on(path: Path) -> None
         assert driver.poll(46) == 6
 
 
-def test_a_log_that_cannot_be_written_ends_nothing(path: Path) -> None:
-    def refuse(*_: object) -> str:
-        raise OSError(28, "No space left on device")
-
-    structlog.configure(processors=[refuse])
-    with LedgerDriver(path) as driver:
-        driver.poll(40)
-        path.unlink()
-        assert driver.poll(45) == 5
-        assert driver.ledger.is_alive()
-
-
 def test_a_row_that_cannot_be_read_begins_anew_and_is_logged(path: Path) -> None:
-    file = StateFile(path)
+    file = StateFile(path, time.time, None)
+    file.prepare()
     file.commit({key_of("102"): StateRow("shop.example", WALL, b"\xc1")})
     file.close()
     with LedgerDriver(path) as driver:
@@ -172,7 +159,7 @@ def test_a_counter_that_counts_something_else_is_0_for_a_minute_on_disk_too(path
         clock.now += seconds
         return served(driver, regions(1000.0, {"eu": count})).get("eu")
 
-    file = FileStorage(path, time.time, lambda _at: None)
+    file = StateFile(path, time.time, lambda _at: None)
     with LedgerDriver(file, monotonic=clock) as driver, capture_logs():
         assert [served(driver, regions(1.0, {"eu": count})) for count in (40, 45)] == [{"eu": 0}, {"eu": 5}]
         with patch.object(file, "commit", side_effect=StorageError("disk full")):
@@ -211,7 +198,7 @@ async def test_polls_of_one_commit_continue_in_order_and_a_few_at_a_time(path: P
             await asyncio.sleep(0)
             between.append(0)
 
-    storage = OnThread(FileStorage(path, time.time, lambda _at: None), one_thread("state"))
+    storage = FileStorage(StateFile(path, time.time, lambda _at: None), one_thread("state"))
     ledger = Ledger(storage, LedgerEvents(), linger=0.1)
     await ledger.open()
     with patch.object(storage, "commit", wraps=storage.commit) as commit:

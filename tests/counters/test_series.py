@@ -8,11 +8,10 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from exporter.counters.changes import ChangeSeries
 from exporter.counters.counting import CountedFamily, Families, Series, count_poll
 from exporter.counters.months import MonthSeries
 from exporter.counters.rows import from_plain, pack, to_plain, unpack
-from exporter.counters.series import DaySeries, Poll
+from exporter.counters.series import ChangeSeries, DaySeries, Poll
 from exporter.metric import Count, DayBuckets, LabelValues, MonthToDate, Source
 from tests.counters.ledger_driver import DAY_0, FIRST_SIGHT, QUERIES, URL
 

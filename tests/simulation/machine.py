@@ -13,9 +13,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from starlette.types import ASGIApp
 
 from exporter.clock import Clocks
-from exporter.counters.on_thread import OnThread
 from exporter.counters.rows import StateRow
-from exporter.counters.state_file import FileStorage
+from exporter.counters.state_file import FileStorage, StateFile
 from exporter.counters.storage import Storage, StorageError
 from exporter.daemon.daemon import Daemon
 from exporter.daemon.machine import Machine
@@ -58,13 +57,13 @@ class Disk:
     path: Path
     wrote: Callable[[Rows, bool], None]
     mode: str = "good"
-    open: list[FileStorage] = field(default_factory=list)
+    open: list[StateFile] = field(default_factory=list)
 
     def storage(
         self, _state: StateSettings, clocks: Clocks, set_aside: Callable[[float], None], executor: Executor
     ) -> Storage:
         """Implements `exporter.wiring.state_storage.OpenStorage`."""
-        file = FileStorage(self.path, clocks.wall, set_aside)
+        file = StateFile(self.path, clocks.wall, set_aside)
         commit = file.commit
 
         def troubled(rows: Rows) -> None:
@@ -77,7 +76,7 @@ class Disk:
 
         file.commit = troubled  # type: ignore[method-assign]
         self.open.append(file)
-        return OnThread(file, executor)
+        return FileStorage(file, executor)
 
     def close(self) -> None:
         """Close what a process has left open, as the system does."""

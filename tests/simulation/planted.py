@@ -29,12 +29,8 @@ def _always_saved(save: Any) -> Any:
     return saved
 
 
-def _without_a_zone(taken_in: Any) -> Any:
-    async def forgetting(*args: Any) -> Any:
-        found, changed = await taken_in(*args)
-        return {key: row for key, row in found.items() if key.target.id != "101"}, changed
-
-    return forgetting
+def _without_a_zone(without_times: Any) -> Any:
+    return lambda *args: {key: row for key, row in without_times(*args).items() if key.target.id != "101"}
 
 
 def _with_the_latest(count: Any) -> Any:
@@ -113,7 +109,7 @@ PLANTS: Mapping[str, tuple[str, Plant]] = {
         lambda f: lambda wall, _monotonic, *a: f(wall, wall, *a),
     ),
     "never let a value expire": ("exposition.store:Store.expire", lambda _: lambda _self: []),
-    "forget a row at the start": ("counters.ledger:Ledger._taken_in", _without_a_zone),
+    "forget a row at the start": ("counters.ledger:Ledger._without_times", _without_a_zone),
     "ignore the budget": ("platform.http.rate_limiter:RateLimiter._take_token", lambda _: AsyncMock()),
     "keep the series of a removed zone": (
         "exposition.store:Store.remove",
