@@ -15,8 +15,6 @@ from exporter.counters.months import MonthSeries
 from exporter.counters.series import ChangeSeries, DaySeries
 from exporter.targets.target import PollKey
 
-_NO_NUMBER = "a series of the state holds a value that is not a number"
-
 
 class StateRow(NamedTuple):
     """A packed row: the state of one target of one collector.
@@ -118,14 +116,12 @@ def _family(plain: Sequence[Any]) -> tuple[str, CountedFamily]:
         digest, date.fromordinal(day).toordinal(), is_anew=bool(is_anew), is_bounded=bool(is_bounded)
     )
     family.series = {tuple(map(str, labels)): from_plain(state) for labels, state in series}
-    family.absent = {tuple(map(str, labels)): number(since) for labels, since in absent}
+    family.absent = {tuple(map(str, labels)): float(since) for labels, since in absent}
     if not (isinstance(name, str) and isinstance(digest, bytes)):
         raise TypeError
     return name, family
 
 
-# A row of version 0.1 has the first values of a month alone.
-_FIRST_OF_MONTH, _ALL_OF_MONTH = 7, 12
 _NO_FORMER = -1.0
 
 
@@ -141,35 +137,24 @@ def to_plain(series: Series) -> list[object]:
     return ["m", *astuple(replace(series, former=former))]
 
 
-def from_plain(plain: object) -> Series:
-    """Convert the plain values of a packed row to a series.
-
-    Raises:
-        ValueError: the row has another form.
-    """
-    match plain:
-        case ["c", mark, value]:
-            return ChangeSeries(number(mark), number(value))
-        case ["m", *fields] if _FIRST_OF_MONTH <= len(fields) <= _ALL_OF_MONTH:
-            months = MonthSeries(*map(number, fields))  # type: ignore[arg-type] # the others are numbers, too
-            months.month = int(months.month)
-            months.has_fallen, months.is_held = bool(months.has_fallen), bool(months.is_held)
-            if months.former is not None and months.former < 0:
-                months.former = None
-            return months
-        case ["d", created, first_day, closed, shut, highs, baselines, lasts, *whole] if whole in ([], [1]):
-            first = int(number(first_day))
-            days = DaySeries(number(created), first, number(closed), int(number(shut)), is_whole=bool(whole))
-            days.highs, days.baselines, days.lasts = (_days(column, first) for column in (highs, baselines, lasts))
-            return days
-    raise ValueError("a series of the state does not have the form that this version writes")
-
-
-def number(value: object) -> float:
-    """Return a number of a row; raises ValueError if it is none, or not finite."""
-    if isinstance(value, int | float) and math.isfinite(value):
-        return float(value)
-    raise ValueError(_NO_NUMBER)
+def from_plain(plain: Sequence[Any]) -> Series:
+    """Convert the plain values of a packed row to a series; raises ValueError or TypeError if there are others."""
+    kind, *fields = plain
+    series: Series
+    if kind == "c":
+        series = ChangeSeries(*fields)
+    elif kind == "m":
+        series = MonthSeries(*fields)
+        series.former = None if series.former == _NO_FORMER else series.former
+    elif kind == "d":
+        created, first_day, closed, shut, *columns = fields
+        highs, baselines, lasts = (_days(column, first_day) for column in columns[:3])
+        series = DaySeries(created, first_day, closed, shut, highs, baselines, lasts, is_whole=len(columns) > 3)  # noqa: PLR2004 - three charts
+    else:
+        raise ValueError(kind)
+    if not math.isfinite(series.value):
+        raise ValueError(series.value)
+    return series
 
 
 def _column(days: dict[int, float], first_day: int) -> tuple[tuple[float, ...], ...]:
@@ -187,15 +172,8 @@ def _ordinals(offsets: tuple[int, ...], first_day: int) -> tuple[int, ...]:
     return tuple(first_day + index(offset) for offset in offsets)
 
 
-def _days(column: object, first_day: int) -> dict[int, float]:
-    match column:
-        case ():
-            return {}
-        case (tuple(offsets), tuple(held)):
-            try:
-                # One sum checks all values at once: it fails, or is not finite, if one of them is not a number.
-                if math.isfinite(sum(held)):
-                    return dict(zip(_ordinals(offsets, first_day), held, strict=True))
-            except (TypeError, ValueError, OverflowError) as error:
-                raise ValueError(_NO_NUMBER) from error
-    raise ValueError("a series of the state has days in another form than this version writes")
+def _days(column: Sequence[Any], first_day: int) -> dict[int, float]:
+    if not column:
+        return {}
+    offsets, held = column
+    return dict(zip(_ordinals(offsets, first_day), held, strict=True))

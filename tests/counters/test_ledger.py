@@ -57,14 +57,6 @@ def test_without_a_state_file_counters_start_anew_with_the_process() -> None:
         assert driver.poll(60) == 0
 
 
-def test_polls_that_end_together_share_a_commit(path: Path) -> None:
-    file = StateFile(path, time.time, lambda _at: None)
-    with LedgerDriver(file, linger=0.3) as driver, patch.object(file, "commit", wraps=file.commit) as commit:
-        published = driver.record(*(poll_of(str(zone), today(1)) for zone in range(100)))
-        assert [families[0].samples[0].values[1] for families in published] == [str(zone) for zone in range(100)]
-        assert 1 <= commit.call_count <= 2
-
-
 def test_two_polls_of_a_target_in_one_commit_both_count(path: Path) -> None:
     with LedgerDriver(path, linger=0.3) as driver:
         first, second = driver.record(poll_of("102", today(40)), poll_of("102", today(45)))
@@ -169,17 +161,6 @@ def test_a_counter_that_counts_something_else_is_0_for_a_minute_on_disk_too(path
         assert [polled(driver, 49, 59), polled(driver, 50, 59), polled(driver, 51, 10)] == [0, 0, 6]
     with LedgerDriver(path, monotonic=clock) as driver:
         assert polled(driver, 52) == 7
-
-
-def test_after_their_retention_label_values_that_no_answer_contains_leave_the_row(path: Path) -> None:
-    with LedgerDriver(path) as driver:
-        for count in (1.5, 2.5):
-            driver.record(regions(1.0, {f"region-{number}": count + number for number in range(1000)}))
-        served(driver, regions(1.0, {"region-1": 3.5}, day=1))
-    with LedgerDriver(path, retention=1.0) as driver:
-        assert served(driver, regions(1.0, {"region-1": 4.5}, day=2)) == {"region-1": 9.0}
-        assert len(driver.ledger.remembered()[key_of("102")].data) < 200
-        assert served(driver, regions(1.0, {"region-1": 4.5, "region-2": 9}, day=2)) == {"region-1": 9.0, "region-2": 9}
 
 
 async def test_polls_of_one_commit_continue_in_order_and_a_few_at_a_time(path: Path) -> None:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta, timezone
 
+import msgpack
 import pytest
 
 from exporter.counters.counting import CountedFamily, Families, Series, count_poll
@@ -266,20 +267,16 @@ def test_a_series_comes_back_as_it_was_stored(series: Series) -> None:
         [],
         "m",
         ["x", 1, 2, 3],
-        ["m", 1, 2, 3, 4, 5, 6],
         ["m", 1, 2, 3, 4, 5, 6, "7"],
         ["m", 1, 2, 3, 4, 5, 6, math.inf],
-        ["d", 1, math.nan, 0, 0, [], [], []],
+        ["m", *range(13)],
         ["d", 1, DAY_0, 0, 0, [[1], [2, 3]], [], []],
         ["d", 1, DAY_0, 0, 0, [[1], ["2"]], [], []],
         ["d", 1, DAY_0, 0, 0, [[1, 2], [1e308, 1e308]], [], []],
         ["d", 1, DAY_0, 0, 0, [1], [], []],
-        ["d", 1, DAY_0, 0, 0, None, [], []],
         ["d", 1, DAY_0, 0, 0, [], []],
-        ["d", 1, DAY_0, 0, 0, [], [], [], 2],
-        ["m", *range(13)],
     ],
 )
 def test_a_row_that_is_not_ours_is_refused(plain: object) -> None:
-    with pytest.raises(ValueError, match="a series of the state"):
-        from_plain(plain)
+    with pytest.raises(ValueError, match="a row of the state"):
+        unpack(msgpack.packb([["edge_a_total", b"digest", DAY_0, [[["a"], plain]]]]))

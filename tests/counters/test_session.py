@@ -1,7 +1,7 @@
 """The session that holds a shard's lock in a real PostgreSQL, and what it writes."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
 import psycopg
@@ -13,6 +13,7 @@ from exporter.counters.session import Locks, Session
 from exporter.counters.storage import ShardTakenError, StorageError
 from exporter.targets.target import PollKey
 from tests.counters.proxy import Proxy
+from tests.counters.sharing_processes import until
 from tests.postgres import Postgres
 from tests.waiting import PATIENCE
 
@@ -59,13 +60,6 @@ async def sessions(postgres: Postgres) -> AsyncIterator[Sessions]:
     yield made
     for storage in made.opened:
         await storage.close()
-
-
-async def until(condition: Callable[[], Awaitable[bool]]) -> None:
-    """Wait for a condition that another process makes true."""
-    async with asyncio.timeout(PATIENCE):
-        while not await condition():  # noqa: ASYNC110 - as above
-            await asyncio.sleep(0.1)
 
 
 async def until_claimed(storage: DatabaseStorage, index: int) -> None:

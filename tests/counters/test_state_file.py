@@ -1,17 +1,15 @@
 import random
 import sqlite3
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from exporter.counters import state_file
-from exporter.counters.counting import CountedFamily, count_poll
+from exporter.counters.counting import CountedFamily
 from exporter.counters.rows import StateRow, pack, unpack
-from exporter.counters.series import DaySeries, Poll
+from exporter.counters.series import DaySeries
 from exporter.counters.state_file import SCHEMA_VERSION, StateFile, is_passing, put_aside
 from exporter.counters.storage import StorageError
-from exporter.metric import Count, DayBuckets, FamilyInfo, Kind, LabelValues
 from exporter.targets.target import PollKey
 
 NOW = 1_770_379_200.0  # 2026-02-06T12:00:00Z
@@ -72,13 +70,6 @@ def test_a_commit_that_fails_writes_nothing_and_the_next_goes_well(path: Path) -
     assert read(path) == {ZONE: StateRow("shop.example", NOW, b"d")}
 
 
-def test_commits_are_written_ahead_and_reach_the_disk(path: Path, connections: list[sqlite3.Connection]) -> None:
-    file = opened(path)
-    modes = [connections[-1].execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous")]
-    assert modes == ["wal", 2]
-    file.close()
-
-
 def test_half_a_character_in_a_text_stops_no_commit(path: Path) -> None:
     write(
         path,
@@ -88,23 +79,6 @@ def test_half_a_character_in_a_text_stops_no_commit(path: Path) -> None:
         },
     )
     assert read(path) == {PollKey.of("scripts", "m?", "script", "7"): StateRow("n?\0", NOW, b"a")}
-
-
-def test_a_packed_zone_is_small() -> None:
-    """A zone with three series of 31 days: 50,000 zones take 50,000 times its size."""
-    chart = DayBuckets({739_653 - day: 100_000.0 + day for day in range(31)})
-    series: dict[str, list[LabelValues]] = {
-        "edge_dns_queries_total": [()],
-        "edge_dns_routed_queries_total": [("normal",), ("smart",)],
-    }
-    counts = [
-        Count(FamilyInfo(name, "", Kind.COUNTER), (), tuple((labels, chart) for labels in further))
-        for name, further in series.items()
-    ]
-    families, _ = count_poll(
-        {}, counts, "https://api.example.net", Poll(datetime.fromtimestamp(NOW, UTC), NOW), 1.0, limit=1000
-    )
-    assert len(pack(families)) < 800
 
 
 @pytest.mark.parametrize(
@@ -154,15 +128,6 @@ def test_no_flipped_bit_makes_other_rows(path: Path, tmp_path: Path) -> None:
     assert refused > 500
 
 
-def test_no_truncated_file_makes_other_rows(path: Path, tmp_path: Path) -> None:
-    write(path, {**ROWS})
-    whole = path.read_bytes()
-    copy = tmp_path / "copy.db"
-    for size in range(0, len(whole), 997):
-        copy.write_bytes(whole[:size])
-        assert read_or_refuse(copy) is None
-
-
 def test_an_older_schema_is_led_to_the_newest_with_its_rows(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(path, {ZONE: StateRow("shop.example", NOW, b"a")})
     steps = (*state_file.MIGRATIONS, "CREATE TABLE tag (name TEXT);", "INSERT INTO tag SELECT name FROM row;")
@@ -173,18 +138,6 @@ def test_an_older_schema_is_led_to_the_newest_with_its_rows(path: Path, monkeypa
     assert database.execute("SELECT name FROM tag").fetchall() == [("shop.example",)]
     assert database.execute("PRAGMA user_version").fetchall() == [(SCHEMA_VERSION + 2,)]
     database.close()
-
-
-def test_a_step_that_fails_leaves_the_schema_before_it(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write(path, {ZONE: StateRow("shop.example", NOW, b"a")})
-    monkeypatch.setattr(
-        state_file, "MIGRATIONS", (*state_file.MIGRATIONS, "UPDATE row SET id = '0'; UPDATE row SET absent = 0;")
-    )
-    monkeypatch.setattr(state_file, "SCHEMA_VERSION", SCHEMA_VERSION + 1)
-    with pytest.raises(StorageError, match="no such column"):
-        read(path)
-    monkeypatch.undo()
-    assert read(path) == {ZONE: StateRow("shop.example", NOW, b"a")}
 
 
 def test_a_file_whose_making_was_cut_off_is_made_anew(path: Path) -> None:

@@ -492,13 +492,14 @@ async def test_results_that_wait_for_a_stopped_ledger_have_a_bound_and_all_are_p
 
         parts.ledger.record = stopped  # type: ignore[method-assign]
         await until(lambda: len(parts.registry.by_key) > 40)
+        before = statistics(asked)
         for _ in range(10):
             parts.clock.now += 300
             await parts.schedule.tick()
             await asyncio.sleep(0.01)
         # One of them may be the account's own.
         assert len(parts.schedule.running) == 7
-        assert statistics(asked) in {6, 7}
+        assert statistics(asked) - before <= 7
         resumed.set()
         await parts.settle()
         assert len(parts.samples("edge_dns_window_queries")) == 40
