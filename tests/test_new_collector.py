@@ -28,7 +28,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("exporter", "tests", "docs", "dashboards", "deploy"):
         # With the bytecode, but not with the files that become it.
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("*.pyc.*"))
-    for name in ("CONTRIBUTING.md", "README.md", "Makefile", "pyproject.toml"):
+    for name in ("CHANGELOG.md", "CONTRIBUTING.md", "README.md", "Makefile", "pyproject.toml"):
         shutil.copy(ROOT / name, folder)
     example = re.search(r"^```python\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL)
     assert example is not None

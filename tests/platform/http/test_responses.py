@@ -50,6 +50,7 @@ REFUSED: list[tuple[Operation[Any], Mapping[str, object]]] = [
     (dns.STATISTICS, {
         "empty": b"", "blank": b" \r\n", "HTML": b" <html></html>", "cut": b'{"T": 1', "binary": b"\x00\xff",
         "no number": {"TotalQueriesServed": "many"}, "no object": {"QueriesServedChart": [1]},
+        "no number beside odd text": b'{"TotalQueriesServed": "many", "Domain": "caf\xe9"}',
         "other fields": {"Message": "hi"}, "an error of scripts": {"ErrorKey": "x", "Field": "y", "Message": "z"},
     }),
     (scripting.READ, {
