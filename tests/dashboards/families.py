@@ -65,6 +65,7 @@ OTHERS: Mapping[str, Known] = MappingProxyType(
         "ALERTS": _own("alertstate", *_OF_ALERTS),
         "ALERTS_FOR_STATE": _own(*_OF_ALERTS),
         "account:edge_up:answering": _own("account"),
+        "account:edge_dns_queries:rate1h": _own("account"),
         "zone:edge_dns_queries:rate1h": _own("account", "zone_id", "domain"),
         "script:edge_script_requests:rate2h": _own("account", "script_id", "script"),
         "rate_limit_action:edge_shield_rate_limit_breaches:rate15m": _own(

@@ -39,7 +39,7 @@ def found(month: Month, title: str) -> list[dict[str, str]]:
 @pytest.mark.parametrize("name", INCIDENTS)
 def test_an_incident_is_named_on_the_overview(tmp_path: Path, name: str) -> None:
     # What is usual for a zone is recorded by rules.
-    with served(tmp_path, INCIDENTS[name], rules=name.startswith("traffic")) as month:
+    with served(tmp_path, INCIDENTS[name], rules=name.startswith(("traffic", "statistics"))) as month:
         rows = found(month, "What stands out now")
     assert {(row["what"], row.get("about", "")) for row in rows} == INCIDENTS[name].finds
 

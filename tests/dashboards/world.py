@@ -118,7 +118,7 @@ TROUBLES = {
 DAILY = {
     *("edge_dns_day_queries", "edge_dns_day_start_timestamp_seconds", "edge_dns_window_queries"),
     *("edge_dns_queries_total", "edge_dns_routed_queries_total", "edge_script_monthly_cost_dollars"),
-    *("edge_target_up", "zone:edge_dns_queries:rate1h"),
+    *("edge_target_up", "zone:edge_dns_queries:rate1h", "account:edge_dns_queries:rate1h"),
 }
 
 

@@ -83,6 +83,13 @@ INCIDENTS: dict[str, Incident] = {
         (("edge_dns_(day|window|queries|routed)_.*(queries|total)", {"zone_id": "202"}, _grown(0.5)),),
         {("Traffic has fallen", "zone login.example")},
     ),
+    "statistics stand still (eu)": Incident(
+        (
+            ("edge_dns_statistics_changed_timestamp_seconds", _EU, _held),
+            ("edge_dns_(day|window|queries|routed)_.*(queries|total)", _EU, _held),
+        ),
+        {("Statistics stand still", "account eu")},
+    ),
     "WAF switched off (shop-eu, zone 4)": Incident(
         (("edge_shield_zone_waf_enabled", {"shield_zone_id": "4"}, 0.0),),
         {("WAF switched off", "shield zone shop-eu")},

@@ -131,6 +131,7 @@ _SERIES: dict[str, float | Value] = {
     "process_resident_memory_bytes": _about(9e7),
     "process_start_time_seconds": BEGIN.timestamp() + 26 * HOUR,
     "scrape_duration_seconds": _about(0.004),
+    "account:edge_dns_queries:rate1h": 50.0,
     "zone:edge_dns_queries:rate1h": lambda of, at: _traffic(of, at - HOUR, at) / HOUR,
     "script:edge_script_requests:rate2h": lambda of, at: _traffic(of, at - 2 * HOUR, at) / (2 * HOUR),
     "rate_limit_action:edge_shield_rate_limit_breaches:rate15m": lambda of, at: _traffic(of, at - 900, at) / 900,

@@ -192,7 +192,13 @@ _TARGETS_FAILING = f"sum by (account, collector) ({_OTHERS_UP} == bool 0) > 0 un
 _LATELY_HERE = f"last_over_time({series('edge_exporter_build_info')}[1d])"
 _EXPORTER_DOWN = f"{series('up')} == 0 and on (job, instance) {_LATELY_HERE}"
 
+# No zone of an account with traffic has changed: that is no fall of each of its zones.
+_CHANGED = highest(gauge("edge_dns_statistics_changed_timestamp_seconds", ACCOUNT), "account")
+_STILL = f"(time() - {_CHANGED} > {_SPAN})"
+_TRAFFIC = f"{highest(series('account:edge_dns_queries:rate1h', ACCOUNT, at=' offset 1d'), 'account')} > 0.1"
+STALLED = f"{_STILL} and on (account) {_STEADY_ZONE} and on (account) {_TRAFFIC}"
 FALLEN, SURGED = _out_of_line("<", _FALLEN, ">"), _out_of_line(">", _SURGED, "<")
+FALLEN = f"({FALLEN} unless on (account) {_STILL})"
 
 FINDINGS = (
     Finding("Exporter or shard missing", "exporter", _ACT, SILENT.expr, ()),
@@ -231,6 +237,7 @@ FINDINGS = (
         (*_LIMIT, "pull_zone"),
         "$1 in 15 min",
     ),
+    Finding("Statistics stand still", "dns", _ACT, STALLED, ("account",)),
     Finding("Traffic has fallen", "dns", _LOOK, FALLEN, _ZONE, "$1 % of the usual", 100),
     Finding("Traffic has surged", "dns", _LOOK, SURGED, _ZONE, "$1 % of the usual", 100),
     Finding("Record scan failed", "dns", _LOOK, _SCAN_FAILED, _ZONE),
