@@ -1,8 +1,7 @@
 """`/target/{kind}/{id}`: all that is known of one target, also of one that left the platform."""
 
 import json
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from urllib.parse import quote, urlencode
 
 from prometheus_client.parser import text_string_to_metric_families
@@ -11,33 +10,28 @@ from starlette.exceptions import HTTPException
 from exporter.exposition.exposition import Filter, Format
 from exporter.exposition.store import HEALTH
 from exporter.metric import label_value
+from exporter.targets.target import DATABASE_PREFIX, TargetKey
 from exporter.web.api import Fields, explain
 from exporter.web.status import Json, View
-from exporter.web.target_query import Pair, QueryError, read_fields
+from exporter.web.target_query import QueryError, read_fields
 
 # So many values are shown; /metrics has all.
 MOST_VALUES = 200
 _HEALTH = frozenset(info.name for info in HEALTH)
-# A kind of target → the shipped dashboard about it, and the variable that takes its id.
-_DASHBOARDS = {
-    "dns_zone": ("edge-zone", "zone"),
-    "script": ("edge-scripts", "script"),
-    "shield_zone": ("edge-shield", "shield_zone"),
-    "database": ("edge-database", "database"),
+# A kind of target → the label with its id in what is said of it, its shipped dashboard, and the variable for the id.
+_KINDS = {
+    "dns_zone": ("zone_id", "edge-zone", "zone"),
+    "script": ("script_id", "edge-scripts", "script"),
+    "shield_zone": ("shield_zone_id", "edge-shield", "shield_zone"),
+    "rate_limit": ("rate_limit_id", "edge-shield", ""),
+    "access_list": ("access_list_id", "edge-shield", ""),
+    "waf_custom_rule": ("rule_id", "edge-shield", ""),
+    "database": ("database", "edge-database", "database"),
+    "query": ("", "edge-database", ""),
 }
 
 # Selects a part of the exposition that may be served now.
 Select = Callable[[Filter, Format], Awaitable[bytes]]
-
-
-class _Found(NamedTuple):
-    """A target: its account or database, label, name, its state with each collector, and when it left the platform."""
-
-    account: str
-    label: str
-    name: str
-    pairs: list[Pair]
-    removed: float | None
 
 
 async def target_values(view: View, select: Select, kind: str, target_id: str, given: Fields) -> Json:
@@ -47,42 +41,37 @@ async def target_values(view: View, select: Select, kind: str, target_id: str, g
         HTTPException: there is no such kind or target (404).
         QueryError: a parameter is unknown, or several accounts have the target and none is given.
     """
-    found = _find(view, kind, target_id, given)
-    values, omitted = _present(await select(Filter(targets=frozenset({found.label})), Format.TEXT), found, target_id)
-    absences = explain(view, [("target", found.label)])["absences"]
-    return {
-        "now": view.clocks.wall(),
-        "account": label_value(found.account),
-        "target": label_value(found.label),
-        "name": label_value(found.name),
-        "removed": found.removed,
-        "results": [view.target(pair) for pair in found.pairs],
-        "values": values,
-        "omitted": omitted,
-        "absences": [one for one in absences if one["account"] == label_value(found.account)],
-        "links": list(_links(view, found, kind, target_id, values)),
-    }
-
-
-def _find(view: View, kind: str, target_id: str, given: Fields) -> _Found:
     label = f"{kind}/{target_id}"
     asked = read_fields(given, ("account",), ("account",)).get("account")
-    found: dict[str, _Found] = {}
-    for move in view.polling.moves():
-        if move.is_gone and _is_named(move.key.label, label):
-            found[move.key.account] = _Found(move.key.account, move.key.label, move.name, [], move.at)
-    for pair in view.pairs():
-        account, key, name = pair[1].target.client_name, pair[0].target, pair[1].target.name
-        if _is_named(key.label, label):
-            found.setdefault(account, _Found(account, key.label, name, [], None)).pairs.append(pair)
-    chosen = [one for account, one in found.items() if asked is None or _is_named(account, asked[0])]
+    pairs = [pair for pair in view.pairs() if _is_named(pair[0].target.label, label)]
+    gone = {
+        move.key.account: move for move in view.polling.moves() if move.is_gone and _is_named(move.key.label, label)
+    }
+    accounts = dict.fromkeys([*(status.target.client_name for _, status in pairs), *gone])
+    chosen = [account for account in accounts if asked is None or _is_named(account, asked[0])]
     if not chosen:
         kinds = sorted({kind for collector in view.explainer.collectors() for kind in collector.kinds})
         why = view.explainer.answer(label) if kind in kinds else "there is no such kind"
         raise HTTPException(404, f"{label[:300]!r} is not shown here: {why}; the kinds are: {', '.join(kinds)}")
     if len(chosen) > 1:
-        raise QueryError(f"several accounts have {label[:300]!r}; account= chooses one of: {', '.join(found)}")
-    return chosen[0]
+        raise QueryError(f"several accounts have {label[:300]!r}; account= chooses one of: {', '.join(accounts)}")
+    account, move = chosen[0], gone.get(chosen[0])
+    own = [pair for pair in pairs if pair[1].target.client_name == account]
+    key, name = (move.key, move.name) if move is not None else (own[0][0].target, own[0][1].target.name)
+    values = _values(await select(Filter(targets=frozenset({key.label})), Format.TEXT), account, {key.id, name})
+    absences = explain(view, [("target", key.label)])["absences"]
+    return {
+        "now": view.clocks.wall(),
+        "account": label_value(account),
+        "target": label_value(key.label),
+        "name": label_value(name),
+        "removed": None if move is None else move.at,
+        "results": [view.target(pair) for pair in own],
+        "values": values[:MOST_VALUES],
+        "omitted": max(0, len(values) - MOST_VALUES),
+        "absences": [one for one in absences if one["account"] == label_value(account)],
+        "links": list(_links(view, account, key)),
+    }
 
 
 def _is_named(text: str, given: str) -> bool:
@@ -90,42 +79,34 @@ def _is_named(text: str, given: str) -> bool:
     return given in (text, label_value(text))
 
 
-def _present(exposed: bytes, found: _Found, target_id: str) -> tuple[list[Json], int]:
-    """Return the values that are served of a target, at most `MOST_VALUES`, and how many more there are."""
-    account, own = label_value(found.account), {label_value(target_id), label_value(found.name)}
-    values = [
+def _values(exposed: bytes, account: str, said: set[str]) -> list[Json]:
+    """Return the values that are served of a target, without the labels that only say which target it is."""
+    return [
         {
             "name": sample.name,
             "help": family.documentation,
-            # Which target it is stands above.
-            "labels": {name: value for name, value in sample.labels.items() if name != "account" and value not in own},
-            "id_label": next((name for name, value in sample.labels.items() if value == target_id), ""),
+            "labels": {name: value for name, value in sample.labels.items() if name != "account" and value not in said},
             "value": sample.value,
         }
         for family in text_string_to_metric_families(exposed.decode())
         if family.name not in _HEALTH
         for sample in family.samples
-        if sample.labels.get("account", account) == account
+        if sample.labels.get("account", label_value(account)) == label_value(account)
     ]
-    return values[:MOST_VALUES], max(0, len(values) - MOST_VALUES)
 
 
-def _links(view: View, found: _Found, kind: str, target_id: str, values: Iterable[Json]) -> Iterable[tuple[str, str]]:
-    """Return words and addresses: the silences of its alerts, which name it by an id of their own or by its label."""
-    account = {} if found.account.startswith("database:") else {"account": found.account}
-    process = view.process()
-    dashboards, alertmanager = process.dashboard_url, process.alertmanager_url
-    if dashboards:
-        uid, variable = _DASHBOARDS.get(kind, ("edge-overview", ""))
-        chosen = {f"var-{name}": value for name, value in account.items()} | (
-            {f"var-{variable}": target_id} if variable else {}
-        )
-        yield "Dashboard", f"{dashboards}/d/{uid}?{urlencode(chosen, errors='replace')}"
-    if alertmanager:
-        id_label = next((value["id_label"] for value in values if value["id_label"]), "")
+def _links(view: View, account: str, key: TargetKey) -> Iterator[tuple[str, str]]:
+    """Yield the words and addresses of a dashboard, and of silences: alerts name a target by its id or by its label."""
+    process, (id_label, dashboard, variable) = view.process(), _KINDS.get(key.kind, ("", "edge-overview", ""))
+    whose = {} if account.startswith(DATABASE_PREFIX) else {"account": account}
+    if process.dashboard_url:
+        chosen = whose | ({variable: key.id} if variable else {})
+        query = urlencode({f"var-{name}": value for name, value in chosen.items()}, errors="replace")
+        yield "Dashboard", f"{process.dashboard_url}/d/{dashboard}?{query}"
+    if process.alertmanager_url:
         if id_label:
-            yield "Silence its alerts", _silence(alertmanager, {**account, id_label: target_id})
-        yield "Silence alerts on its polls", _silence(alertmanager, {**account, "target": found.label})
+            yield "Silence its alerts", _silence(process.alertmanager_url, {**whose, id_label: key.id})
+        yield "Silence alerts on its polls", _silence(process.alertmanager_url, {**whose, "target": key.label})
 
 
 def _silence(alertmanager: str, labels: Mapping[str, str]) -> str:
