@@ -5,8 +5,9 @@ are counted once for each collector, and an unknown value is null.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
+from itertools import chain
 from operator import itemgetter
 from typing import Any, Protocol
 
@@ -179,30 +180,39 @@ class View:
 
     def is_target(self, key: str) -> bool:
         """Return whether a target of this key is polled."""
-        return any(known.target.label == key for known, _ in self.pairs())
+        return any(known.target.label == key for known, _ in chain(self.polling.store.statuses(), self._pending()))
+
+    def _pending(self) -> Iterator[tuple[PollKey, Target]]:
+        """Yield what was not polled yet since the start."""
+        store = self.polling.store
+        for name, plan in self.polling.schedule.plans.items():
+            for target in self.polling.registry.targets(plan.collector.polls):
+                key = PollKey(target.key, name)
+                # Where discovery is off, it may look up names, which has no status.
+                if store.find(key) is None and plan.collector.wants(discovery.without_names(target)):
+                    yield key, target
 
     def pairs(self) -> list[Pair]:
         """Return every target, once for each collector; one that was not polled yet has a status without a poll."""
-        registry, schedule, store = self.polling.registry, self.polling.schedule, self.polling.store
+        store = self.polling.store
         polled = list(store.statuses())
         pending = [
-            (key, Status(target, name, success=store.remembered(name, target)))
-            for name, plan in schedule.plans.items()
-            for target in registry.targets(plan.collector.polls)
-            if store.find(key := PollKey(target.key, name)) is None
-            # Where discovery is off, it may look up names, which has no status.
-            and plan.collector.wants(discovery.without_names(target))
+            (key, Status(target, key.collector, success=store.remembered(key.collector, target)))
+            for key, target in self._pending()
         ]
         return sorted([*polled, *pending], key=itemgetter(0)) if pending else polled
 
     def counts(self) -> Mapping[tuple[str, str], int]:
         """Return the number of targets that are up, failing and pending, of each account and database."""
-        census = Census(self.pairs())
-        states = {"up": (State.OK,), "failing": UNWELL, "pending": (State.PENDING,)}
+        names = {State.OK: "up", State.FAILING: "failing", State.STALE: "failing", State.PENDING: "pending"}
+        counts = Counter(
+            (status.target.client_name, names[state_of(status)]) for _, status in self.polling.store.statuses()
+        )
+        counts.update((target.client_name, "pending") for _, target in self._pending())
         return {
-            (account, name): census.count(*those, account=account)
+            (account, name): counts[account, name]
             for account in self.polling.schedule.accounts
-            for name, those in states.items()
+            for name in names.values()
         }
 
     def targets(self, query: TargetQuery, pairs: Sequence[Pair] = ()) -> tuple[Json, Census]:
