@@ -150,7 +150,7 @@ class Polling:
         changed = [key for key in shown.keys() | polled.keys() if shown.get(key) is not polled.get(key)]
         for key in changed[:_LABELLED_AT_ONCE]:
             target = polled.get(key)
-            self.store.show(PollKey(key, _CONFIGURATION), self._families_of(target) if target is not None else ())
+            self.store.change(PollKey(key, _CONFIGURATION), self._families_of(target) if target is not None else ())
             if target is not None:
                 shown[key] = target
             else:

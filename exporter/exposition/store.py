@@ -175,7 +175,7 @@ class Store:
         status.chart = array("d", outcome.chart) if outcome.chart else ()
         status.is_mismatched = outcome.is_mismatched
         self._believe(status, lifetime)
-        self._change(status.key, outcome.families)
+        self.change(status.key, outcome.families)
 
     def _note_families(self, status: Status, families: tuple[Family, ...]) -> None:
         # Targets of a kind mostly have the same families, and share one set of names.
@@ -209,18 +209,15 @@ class Store:
         if outcome.families:
             self._note_families(status, outcome.families)
             self._believe(status, lifetime)
-            self._change(status.key, outcome.families)
+            self.change(status.key, outcome.families)
             return
         if not status.is_final:
             status.expires = max(status.expires, status.believed + lifetime)
             status.is_final = True
-        self._change(status.key, self._changed.get(status.key))
+        self.change(status.key, self._changed.get(status.key))
 
-    def show(self, key: PollKey, families: tuple[Family, ...]) -> None:
-        """Replace the families of a key that is no poll's, and has no status."""
-        self._change(key, families)
-
-    def _change(self, key: PollKey, families: tuple[Family, ...] | None) -> None:
+    def change(self, key: PollKey, families: tuple[Family, ...] | None) -> None:
+        """Replace the families of a key, also of one without a status; None if only its health has changed."""
         self._changed[key] = families
         self.has_changed.set()
 
@@ -275,7 +272,7 @@ class Store:
         if status is not None and status.served:
             status.served, status.families = False, frozenset()
             status.message = status.message or GONE
-            self._change(key, ())
+            self.change(key, ())
 
     def remove(self, target: Target, collector: str | None = None) -> None:
         """Remove all families and the status of a target, for one collector or for all."""
@@ -283,7 +280,7 @@ class Store:
             key = PollKey(target.key, name)
             if self._statuses.pop(key, None) is not None:
                 self._ordered = None
-                self._change(key, ())
+                self.change(key, ())
 
     def expire(self) -> list[Status]:
         """Remove the platform families of targets whose last success is too long ago; returns their statuses.
@@ -302,7 +299,7 @@ class Store:
         for status in late:
             status.since = status.since or self.wall()
             status.served, status.up = False, False
-            self._change(status.key, ())
+            self.change(status.key, ())
         self.earliest = min((status.expires for status in served if status.served), default=math.inf)
         return late
 
