@@ -42,12 +42,7 @@ class Module:
     @cached_property
     def nodes(self) -> list[ast.AST]:
         """Return every node of its syntax tree."""
-        return list(ast.walk(self.tree))
-
-    @cached_property
-    def tree(self) -> ast.Module:
-        """Return its syntax tree."""
-        return ast.parse(self.file.read_text(encoding="utf-8"))
+        return list(ast.walk(ast.parse(self.file.read_text(encoding="utf-8"))))
 
     def imports(self) -> Iterator[str]:
         """Return the modules, and the names of modules, that it imports."""

@@ -55,16 +55,6 @@ def test_what_is_commented_out_shows_the_defaults() -> None:
     assert set(shown) - set(defaults) == {"EDGE_EXPORTER_CONFIG", "ARGS"}
 
 
-def test_a_signal_reloads_it_and_state_is_kept_in_the_folder_that_systemd_makes() -> None:
-    lines = set(UNIT.read_text().splitlines())
-    assert {
-        "StateDirectory=edge-exporter",
-        "WorkingDirectory=%S/edge-exporter",
-        "EnvironmentFile=-/etc/default/edge-exporter",
-        "ExecReload=/bin/kill -HUP $MAINPID",
-    } <= lines
-
-
 def test_a_reload_before_the_program_listens_to_signals_does_not_end_it(tmp_path: Path) -> None:
     program = tmp_path / "edge-exporter"
     program.write_text('#!/bin/sh\nkill -HUP $$\necho "$@"\n')
