@@ -358,6 +358,16 @@ async def test_intervals_stretch_when_the_budget_does_not_carry_them() -> None:
         assert parts.schedule.slowest("discovery") == 1800
 
 
+async def test_what_a_poll_costs_follows_the_number_of_its_calls_gradually() -> None:
+    zones, demand = Zones(range(1000)), []
+    async with polling(zones, DNS_ONLY, only("discovery")) as (_, parts):
+        for zones.numbers in (range(1000), range(3000), range(3000)):
+            await parts.turn(900)
+            demand.append(parts.value("edge_api_demand_requests_per_second", account="main") or 0.0)
+    # Three pages in place of one: a tenth of what is missing counts with each poll.
+    assert [each / demand[0] for each in demand] == pytest.approx([1.0, 1.2, 1.38])
+
+
 HOURLY = {**STATISTICS, "dns_statistics": {"interval": "1h"}}
 OF_102 = "/dnszone/102/statistics"
 
