@@ -4,10 +4,8 @@ import sys
 import tarfile
 from collections.abc import Callable, Iterator
 from difflib import unified_diff
-from functools import partial
-from http.server import BaseHTTPRequestHandler, HTTPServer, SimpleHTTPRequestHandler
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from threading import Thread
 
 import pytest
 import yaml
@@ -16,6 +14,7 @@ from exporter.settings.model import Settings
 from tests.deploy.files import DASHBOARDS, DEPLOY, RELEASE, RULES, Document, document, documents, run
 from tests.deploy.objects import RENDERED, check_objects, of_kind, workload_of
 from tests.golden import assert_golden
+from tests.http_answers import answering
 from tests.real_parts import find_promtool
 
 CHART = DEPLOY / "helm" / "edge-exporter"
@@ -53,22 +52,18 @@ def test_an_example_is_valid_and_what_the_exporter_takes(helm: Helm, tmp_path: P
 
 
 @pytest.mark.real
-def test_the_test_of_a_release_asks_every_pod_and_counts_them(helm: Helm, tmp_path: Path) -> None:
+def test_the_test_of_a_release_asks_every_pod_and_counts_them(helm: Helm) -> None:
     objects = _objects(helm, "--values", str(CHART / "ci" / "spare-values.yaml"))
     (container,) = of_kind(objects, "Pod")["spec"]["containers"]
     interpreter, option, code, *arguments = container["command"]
     assert (interpreter, option, arguments) == ("python", "-c", ["http", "edge-edge-exporter", "/-/healthy", "3"])
 
-    (tmp_path / "-").mkdir()
-    (tmp_path / "-" / "healthy").touch()
-    with HTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=tmp_path)) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        here = code.replace("9877", str(server.server_port))
+    with answering(lambda request, _: (200 if request.path == "/-/healthy" else 404, b"")) as url:
+        here = code.replace("9877", url.rpartition(":")[2])
         ends = {
             (path, expected): run(sys.executable, "-c", here, "http", "127.0.0.1", path, expected)
             for path, expected in (("/-/healthy", "1"), ("/-/healthy", "3"), ("/-/ready", "1"))
         }
-        server.shutdown()
     assert [done.returncode for done in ends.values()] == [0, 1, 1]
     assert ends["/-/healthy", "3"].stderr.strip() == "127.0.0.1 leads to 1 of 3 exporters"
 
@@ -188,22 +183,15 @@ def test_what_a_cluster_does_not_change_is_refused_before_it_is_asked(helm: Helm
         "/api/v1/namespaces/monitoring/secrets": {"kind": "SecretList", "apiVersion": "v1", "items": []},
     }
 
-    class Cluster(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            answer = answers.get(self.path.partition("?")[0])
-            self.send_response(200 if answer else 404)
-            self.send_header("Content-Type", "application/json")
-            self.end_headers()
-            self.wfile.write(json.dumps(answer or {"kind": "Status", "code": 404, "reason": "NotFound"}).encode())
+    def answer(request: BaseHTTPRequestHandler, _sent: bytes) -> tuple[int, bytes]:
+        found = answers.get(request.path.partition("?")[0])
+        return (200 if found else 404), json.dumps(
+            found or {"kind": "Status", "code": 404, "reason": "NotFound"}
+        ).encode()
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with HTTPServer(("127.0.0.1", 0), Cluster) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        cluster = ("--kube-apiserver", f"http://127.0.0.1:{server.server_port}", "--namespace", "monitoring")
+    with answering(answer) as url:
+        cluster = ("--kube-apiserver", url, "--namespace", "monitoring")
         refused = helm("install", "edge", str(CHART), *cluster, *ACCOUNT, "--set", value, refuses=True)
-        server.shutdown()
     assert reason in refused
 
 

@@ -22,11 +22,6 @@ def test_help_beside_an_operation_has_its_parameters(name: str) -> None:
     assert (missing, CALLABLE[name].path in ended.out, ended.err, ended.code) == ([], True, "", 0)
 
 
-def test_help_beside_what_is_no_operation_names_the_nearest() -> None:
-    ended = invoke("call", "dns_statistic", "--help")
-    assert ended == Ended("", "there is no operation 'dns_statistic'; did you mean 'dns_statistics'?\n", 2)
-
-
 @pytest.mark.parametrize(
     ("typed", "offered"),
     [

@@ -185,15 +185,6 @@ async def test_the_key_follows_no_redirect() -> None:
     assert (len(server.requests), elsewhere.requests, elsewhere.connections) == (1, [], 0)
 
 
-async def test_nothing_listens_there() -> None:
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        place = f"127.0.0.1:{unused.getsockname()[1]}"
-        error, _ = await failure(f"http://{place}")
-    said = f"nothing accepts connections there ({place}: Connection refused)"
-    assert (type(error), str(error)) == (errors.Refused, said)
-
-
 async def test_the_zone_of_an_address_is_this_machine_s_alone() -> None:
     error, _ = await failure("http://[::1%251]:1")
     assert type(error) is errors.Refused
@@ -203,16 +194,6 @@ async def test_the_zone_of_an_address_is_this_machine_s_alone() -> None:
     ):
         await dns.statistics(kit.calls, 102)
     assert proxy.requests[0].header("Host") == "[fe80::2]:8080"
-
-
-async def test_a_name_that_does_not_resolve(monkeypatch: pytest.MonkeyPatch) -> None:
-    def unknown(*_: object, **__: object) -> None:
-        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
-
-    monkeypatch.setattr(socket, "getaddrinfo", unknown)
-    error, _ = await failure("http://platform.invalid")
-    said = "the host name does not resolve (platform.invalid: Name or service not known)"
-    assert (type(error), str(error)) == (errors.NameFault, said)
 
 
 async def test_a_host_that_does_not_take_the_connection() -> None:
