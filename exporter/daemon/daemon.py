@@ -39,7 +39,8 @@ from exporter.targets.target import PollKey
 from exporter.telemetry import Telemetry
 from exporter.validation.configuration_errors import ConfigurationError, KeyPath, written
 from exporter.web.app import create_app
-from exporter.web.status import Process, View
+from exporter.web.parts import Process
+from exporter.web.status import View
 from exporter.wiring import from_settings
 from exporter.wiring.clients import client_of
 from exporter.wiring.state_storage import database_storage

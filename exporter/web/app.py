@@ -56,12 +56,12 @@ class _Endpoints:
 
     async def healthy(self, _request: Request) -> Response:
         """`/-/healthy`: 200 while the event loop, the scheduler, the ledger and the renderer run, else 503."""
-        ailment = self._view.ailment()
+        ailment = self._view.readiness.ailment()
         return PlainTextResponse(f"{ailment or 'healthy'}\n", 503 if ailment else 200)
 
     async def ready(self, _request: Request) -> Response:
         """`/-/ready`: 200 once discovery has ended, a call was authenticated and counts were saved; 503 before."""
-        waits_for = self._view.waits_for()
+        waits_for = self._view.readiness.waits_for()
         spare = self._view.process().spare
         # A roll-out that replaces the exporters for which this one waits must go on.
         ready = f"ready, {spare}\n" if spare else "ready\n"

@@ -6,10 +6,10 @@ are counted once for each collector, and an unknown value is null.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from operator import itemgetter
-from typing import Any, Protocol
+from typing import Any
 
 from exporter import __version__
 from exporter.clock import Clocks
@@ -17,19 +17,16 @@ from exporter.collectors import discovery
 from exporter.counters.ledger import Ledger
 from exporter.explain.explainer import Explainer
 from exporter.exposition.renderer import Renderer
-from exporter.exposition.store import Status, Store
+from exporter.exposition.store import Status
 from exporter.metric import label_value
 from exporter.polling.schedule import Schedule
-from exporter.polling.script_budgets import ScriptBudgets
-from exporter.targets.known_resources import Move
-from exporter.targets.registry import Registry
 from exporter.targets.target import PollKey, Target, TargetKey
+from exporter.web.parts import Polling, Process
+from exporter.web.readiness import Readiness
 from exporter.web.target_query import UNWELL, FilterValues, Pair, State, TargetQuery, state_of
 
-SLOWEST_TICK = 30.0
 MOST_FAILURES = 50
 MOST_MOVES = 50
-MOST_REFUSALS = 3
 
 Json = dict[str, Any]
 
@@ -61,58 +58,6 @@ class Census:
         )
 
 
-class Accounts(Protocol):
-    """The accounts and databases that are polled."""
-
-    def up(self) -> Mapping[str, bool]:
-        """Return for each account whether it answers; without databases."""
-
-    def is_authenticated(self) -> bool:
-        """Return whether an authenticated answer has ever come."""
-
-
-class Polling(Protocol):
-    """What polls, for the shard of this process."""
-
-    store: Store
-    registry: Registry
-    schedule: Schedule
-    budgets: ScriptBudgets
-
-    @property
-    def accounts(self) -> Accounts:
-        """The accounts and databases."""
-
-    def moves(self) -> Sequence[Move]:
-        """Return the targets that left the platform, or are new there, the newest first."""
-
-
-@dataclass(frozen=True, slots=True)
-class Process:
-    """What the process says of itself; times are unix seconds.
-
-    Attributes:
-        config_loaded: when the configuration in force was loaded.
-        config_faults: the faults of a later one that was refused.
-        is_durable: whether the counters are kept in a file or a database; otherwise they start at 0 with the process.
-        set_aside: when damaged state was last found in this run; None if that never happened.
-        spare: why this exporter polls nothing, such as "spare: 4 of 4 shards are held"; empty if it polls.
-        unproven: what a spare waits for before it is ready; empty if it could take a shard.
-        dashboard_url: the address of Grafana; None if it is not known.
-        alertmanager_url: the address of Alertmanager; None if it is not known.
-    """
-
-    started: float
-    config_loaded: float
-    config_faults: tuple[str, ...]
-    is_durable: bool
-    set_aside: float | None
-    spare: str
-    unproven: str
-    dashboard_url: str | None
-    alertmanager_url: str | None
-
-
 @dataclass(slots=True)
 class View:
     """Reads the state of the running parts; no method causes a platform call."""
@@ -123,55 +68,11 @@ class View:
     renderer: Renderer
     explainer: Explainer
     clocks: Clocks
-    _: KW_ONLY
     version: str = __version__
-    _was_ready: bool = False
+    readiness: Readiness = field(init=False)
 
-    def ailment(self) -> str:
-        """Return which part has stalled; empty if none. The event loop runs, or there would be no answer."""
-        if self.clocks.monotonic() - self.polling.schedule.last_tick >= SLOWEST_TICK:
-            return "the scheduler has stalled"
-        if not self.ledger.is_alive():
-            return "the ledger has stalled"
-        return "" if self.renderer.is_alive() else "the exposition has stalled"
-
-    def waits_for(self) -> str:
-        """Return what readiness waits for; empty for good once it waits for nothing.
-
-        Discovery must have ended, a call been authenticated, and the first counts been saved, without which no counter
-        is served.
-        A spare polls nothing: it is ready as soon as it could take a shard.
-        """
-        if self._was_ready:
-            return ""
-        if self.polling.registry.shard.index is None and (unproven := self.process().unproven):
-            return self._refusal() or unproven
-        silent = [name for name, is_up in self.polling.accounts.up().items() if not is_up]
-        if not self.polling.schedule.all_discovered(silent):
-            return self._refusal() or "discovery has not ended"
-        if not self.polling.accounts.is_authenticated():
-            return self._refusal() or "no authenticated answer has come"
-        if reason := self.ledger.withholds():
-            return f"no counter is served: {reason}"
-        self._was_ready = True
-        return ""
-
-    def _refusal(self) -> str:
-        """Return the credentials that are refused, or could not be read or sent, in words; empty if none."""
-        accounts, known = self.polling.schedule.accounts, self.polling.accounts.up()
-        refused = [
-            name for name in (known or accounts) if name in accounts and accounts[name].client.credential.is_refused()
-        ]
-        words = []
-        for name in refused[:MOST_REFUSALS]:
-            statuses = (status for _, status in self.polling.store.statuses() if status.target.client_name == name)
-            reasons = (status.reason for status in statuses)
-            reason = next((reason for reason in reasons if reason in ("unauthorized", "credential")), "unauthorized")
-            why = "is not accepted" if reason == "unauthorized" else "cannot be used"
-            words.append(f"the {credential_of(label_value(name))} {why}")
-        if len(refused) > MOST_REFUSALS:
-            words.append(f"{len(refused) - MOST_REFUSALS} more are refused")
-        return ", ".join(words)
+    def __post_init__(self) -> None:
+        self.readiness = Readiness(self.process, self.polling, self.ledger, self.renderer, self.clocks)
 
     def known(self) -> FilterValues:
         """Return the collectors and accounts that a query may name."""
@@ -263,7 +164,7 @@ class View:
         """Return the state of the whole exporter; `pairs` are all targets, if they are known already."""
         census, schedule, process = Census(pairs or self.pairs()), self.polling.schedule, self.process()
         failures = self._failures(census)
-        waits_for, ailment = self.waits_for(), self.ailment()
+        waits_for, ailment = self.readiness.waits_for(), self.readiness.ailment()
         return {
             "version": self.version,
             "started": process.started,
@@ -344,9 +245,3 @@ class View:
             "next_run": max(0.0, schedule.next_due(name) - self.clocks.monotonic()),
             "last_duration": schedule.durations.get(name),
         }
-
-
-def credential_of(account: str) -> str:
-    """Name the credential of an account or a database, on one line."""
-    kind, _, name = " ".join(account.split()).partition(":")
-    return f"token of database {name}" if kind == "database" and name else f"key of account {' '.join(account.split())}"

@@ -34,11 +34,11 @@ async def test_a_key_that_is_not_accepted_is_what_readiness_waits_for(*, is_disc
         accounts = setup.schedule.accounts
         accounts["second"].client.credential.refused = "wrong"
         setup.fail(zone(1, account="second"), reason="unauthorized")
-        assert setup.view().waits_for() == "the key of account second is not accepted"
+        assert setup.view().readiness.waits_for() == "the key of account second is not accepted"
         assert setup.schedule.silent == ["second"]
         accounts["main"].client.credential.refused = ""
         setup.fail(zone(1), reason="credential")
-        assert setup.view().waits_for() == (
+        assert setup.view().readiness.waits_for() == (
             "the key of account main cannot be used, the key of account second is not accepted"
         )
 
@@ -48,9 +48,9 @@ async def test_a_database_s_token_is_waited_for_only_where_there_is_no_account()
         setup.is_authenticated = False
         del setup.up["database:orders"]
         setup.schedule.accounts["database:orders"].client.credential.refused = "wrong"
-        assert setup.view().waits_for() == "no authenticated answer has come"
+        assert setup.view().readiness.waits_for() == "no authenticated answer has come"
         del setup.up["main"]
-        assert setup.view().waits_for() == "the token of database orders is not accepted"
+        assert setup.view().readiness.waits_for() == "the token of database orders is not accepted"
 
 
 async def test_a_spare_is_ready_when_it_could_take_a_shard() -> None:
@@ -58,9 +58,9 @@ async def test_a_spare_is_ready_when_it_could_take_a_shard() -> None:
         setup.registry.shard = Shard(None, 2)
         setup.unproven, setup.spare = "the state's database has not answered", "spare: 2 of 2 shards are held"
         view = setup.view()
-        waits_for = [view.waits_for()]
+        waits_for = [view.readiness.waits_for()]
         setup.unproven = ""
-        waits_for.append(view.waits_for())
+        waits_for.append(view.readiness.waits_for())
         status = view.status()
     assert waits_for == ["the state's database has not answered", ""]
     assert (status["ready"], status["shard"], status["spare"]) == (True, None, "spare: 2 of 2 shards are held")
@@ -74,7 +74,7 @@ async def test_what_readiness_waits_for_is_one_line_however_many_keys_are_refuse
         setup.is_authenticated = False
         for account in setup.schedule.accounts.values():
             account.client.credential.refused = "wrong"
-        assert setup.view().waits_for() == (
+        assert setup.view().readiness.waits_for() == (
             "the key of account a b is not accepted, the key of account c is not accepted, "
             f"the key of account d is not accepted{more}"
         )

@@ -27,8 +27,9 @@ from exporter.targets.sharding import Shard
 from exporter.targets.target import PollKey, Target
 from exporter.telemetry import Telemetry
 from exporter.web.app import create_app
+from exporter.web.parts import Process
 from exporter.web.server import WebServer
-from exporter.web.status import Process, View
+from exporter.web.status import View
 from exporter.wiring.clients import client_of
 from tests.exporter_parts import START, at_once
 from tests.turned_clock import TurnedClock

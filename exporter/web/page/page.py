@@ -11,7 +11,8 @@ from exporter.explain.cause import Cause, moment
 from exporter.platform.errors import RateLimited
 from exporter.web.page import wording
 from exporter.web.page.wording import compact, count, plural
-from exporter.web.status import Census, Json, credential_of
+from exporter.web.readiness import credential_of
+from exporter.web.status import Census, Json
 from exporter.web.target_query import LONGEST_SEARCH, MOST_ROWS, ON_PAGE, UNWELL, FilterValues, State, TargetQuery
 
 if TYPE_CHECKING:
