@@ -1,97 +1,44 @@
-"""How the exceptions of httpx, aiohttp and the sockets are translated, and how calls go through a proxy."""
+"""How the exceptions of aiohttp are translated, and how calls go through a proxy."""
 
 import asyncio
 import base64
-import inspect
-import socket
-import ssl
 from typing import Any
-from unittest.mock import Mock
 
 import aiohttp
-import httpx
 import pytest
-from aiohttp import client_exceptions, http_exceptions
-from multidict import CIMultiDict, CIMultiDictProxy
-from yarl import URL
 
 from exporter.blocking import one_thread
 from exporter.platform import errors
 from exporter.platform.api import dns
 from exporter.platform.errors import ProxyFault
-from exporter.platform.http.aiohttp_transport import CAUGHT, translate
+from exporter.platform.http.aiohttp_transport import translate
 from exporter.platform.http.transport import connector, fault_of
 from tests.platform.clients import KEY, client_of
 from tests.platform.raw_server import Line, listening, raw_server, reply, saying
 
 GOOD = reply('{"TotalQueriesServed": 7}')
 CONNECTION: Any = aiohttp.client_reqrep.ConnectionKey("h", 443, True, True, None, None, None)  # noqa: FBT003
-REQUEST = aiohttp.RequestInfo(
-    URL("http://h/?k=s3cret"), "GET", CIMultiDictProxy(CIMultiDict(AccessKey="s3cret")), URL()
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "said"),
+    [
+        (
+            aiohttp.ClientConnectorError(CONNECTION, TimeoutError(110, "Connect call failed")),
+            errors.ConnectTimeout,
+            "no connection within the time limit (h)",
+        ),
+        (aiohttp.ClientError("s3cret"), errors.Reset, "the connection ended before the answer did (h)"),
+        (aiohttp.InvalidURL("http://h/?k=s3cret"), errors.NameFault, "the host name does not resolve (h)"),
+        (ValueError("s3cret"), errors.TransportError, "the call failed (h: ValueError)"),
+    ],
 )
-REFUSED = ConnectionRefusedError(111, "Connect call failed")
-
-
-ARGUMENTS: dict[type[BaseException], tuple[object, ...]] = {
-    aiohttp.ClientConnectorCertificateError: (CONNECTION, ssl.SSLCertVerificationError("no")),
-    client_exceptions.UnixClientConnectorError: ("/socket", CONNECTION, REFUSED),
-    aiohttp.ServerFingerprintMismatch: (b"a", b"b", "h", 443),
-    aiohttp.ClientConnectorError: (CONNECTION, REFUSED),
-    aiohttp.ClientResponseError: (REQUEST, ()),
-    http_exceptions.BadHttpMessage: ("m",),
-    http_exceptions.HttpProcessingError: (),
-    httpx.HTTPStatusError: ("m",),
-    httpx.StreamConsumed: (),
-    httpx.StreamClosed: (),
-    httpx.ResponseNotRead: (),
-    httpx.RequestNotRead: (),
-}
-
-
-def constructed(kind: type[BaseException]) -> BaseException:
-    """Return an exception of a class, with the arguments that its constructor needs."""
-    named = {"request": None, "response": None} if kind is httpx.HTTPStatusError else {}
-    return kind(*next((made for base, made in ARGUMENTS.items() if issubclass(kind, base)), ("m",)), **named)
-
-
-def exceptions_of(module: object) -> list[type[BaseException]]:
-    """Return the exceptions that a module of these libraries defines."""
-    found = inspect.getmembers(module, lambda kind: inspect.isclass(kind) and issubclass(kind, Exception))
-    return [kind for _, kind in found if kind.__module__.startswith(("aiohttp", "httpx"))]
-
-
-# Of web sockets, which are not used.
-NEVER_RAISED = {client_exceptions.WSMessageTypeError}
-RAISED = [
-    *(kind for kind in exceptions_of(client_exceptions) if kind not in NEVER_RAISED),
-    *exceptions_of(http_exceptions),
-    *(OSError, ConnectionResetError, TimeoutError, ssl.SSLError, socket.gaierror, UnicodeError, ValueError),
-]
-
-
-@pytest.mark.parametrize("kind", RAISED, ids=lambda kind: kind.__name__)
-def test_every_exception_of_aiohttp_and_the_sockets_is_caught_and_named_without_secrets(
-    kind: type[BaseException],
+def test_what_no_platform_brings_about_is_named_without_secrets(
+    error: Exception, kind: type[errors.PlatformError], said: str
 ) -> None:
-    """Which error each is, `faults.txt` has of those that a platform can bring about."""
-    fault = fault_of(translate(constructed(kind)), "platform.example")
-    assert ("platform.example" in str(fault), "s3cret" in str(fault)) == (True, False)
-    # aiohttp wraps what its parser raises.
-    assert issubclass(kind, CAUGHT) or kind.__module__ == http_exceptions.__name__
-
-
-def test_a_connection_that_the_system_gives_up_is_a_connect_timeout() -> None:
-    error = aiohttp.ClientConnectorError(CONNECTION, TimeoutError(110, "Connect call failed"))
+    """`faults.txt` has what a platform can bring about."""
     fault = fault_of(translate(error), "h")
-    assert (type(fault), str(fault)) == (errors.ConnectTimeout, "no connection within the time limit (h)")
-
-
-async def test_every_exception_of_httpx_is_an_error_without_secrets() -> None:
-    kinds = [kind for kind in exceptions_of(httpx) if kind is not httpx.CookieConflict]
-    for kind in kinds:
-        transport = httpx.MockTransport(Mock(side_effect=constructed(kind)))
-        async with client_of("http://platform.example", transport=transport) as kit:
-            assert KEY not in str(await kit.failure()), kind
+    assert (type(fault), str(fault)) == (kind, said)
 
 
 async def test_a_call_goes_through_its_proxy() -> None:
