@@ -312,12 +312,15 @@ async def test_a_reload_replaces_what_differs_and_polls_that_at_once_while_the_p
 async def test_a_reload_takes_over_which_families_are_served(configured: ConfiguredSandbox) -> None:
     async with configured.daemon() as (daemon, client):
         await scraped(daemon, client, "edge_dns_window_queries")
-        configured.write(FILE + "series: {{deny: [edge_dns_window_.*, edge_script_.*]}}\n")
+        configured.write(FILE + "series: {{deny: [edge_dns_window_.*, edge_script_.*, edge_api_retries_.*]}}\n")
         assert (await client.post("/-/reload")).status_code == 200
         assert await scraped(daemon, client, "edge_dns_queries_total")
         text = (await client.get("/metrics")).text
         assert "edge_dns_window_" not in text
         assert "\nedge_script_" not in text
+        assert "edge_api_retries_" not in text, "also what the exporter tells of itself"
+        denied = "name[]=edge_dns_window_queries&name[]=edge_api_retries_total"
+        assert (await client.get(f"/metrics?{denied}")).text == ""
         configured.write(FILE)
         assert (await client.post("/-/reload")).status_code == 200
         # What is asked for again is polled at once.

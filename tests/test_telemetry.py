@@ -80,6 +80,8 @@ async def test_a_new_exporter_shows_its_state_and_its_process_and_what_may_be_wo
     own = ("process_open_fds ", "python_info{", "python_gc_collections_total{", "edge_api_throttled_seconds_total{")
     assert [name for name in own if f"\n{name}" not in text] == []
     assert "_created" not in text
+    families = re.findall("^# TYPE (edge_dns|edge_api|edge_exporter)_", text, re.MULTILINE)
+    assert families == sorted(families, key=lambda name: name != "edge_dns"), "its own come last"
     # Calls may take longer than what the loop does.
     for family, bounds in (
         ("edge_api_request_duration_seconds", (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)),

@@ -8,7 +8,7 @@ from unittest.mock import patch
 
 from hypothesis import given
 from hypothesis import strategies as st
-from prometheus_client import CollectorRegistry, Counter, Gauge
+from prometheus_client import CollectorRegistry, Gauge
 from prometheus_client import Metric as WireMetric
 from prometheus_client.registry import Collector
 from structlog.testing import capture_logs
@@ -156,28 +156,9 @@ def test_a_filter_gives_what_a_naive_filter_gives(made_changes: list[tuple[PollK
     assert [made.select(wanted, form) for form in Format] == [naive(state, form, wanted) for form in Format]
 
 
-def own_metrics() -> CollectorRegistry:
-    """Two of the program's own families."""
-    registry = CollectorRegistry()
-    Counter("edge_api_requests", "Requests.", registry=registry).inc()
-    Gauge("edge_exporter_series", "Series.", registry=registry).set(4)
-    return registry
-
-
-def names(exposed: bytes | str) -> list[str]:
+def names(exposed: str) -> list[str]:
     """Return the families of a text, in order."""
-    reported = exposed if isinstance(exposed, str) else exposed.decode()
-    return [line.split()[2] for line in reported.splitlines() if line.startswith("# TYPE")]
-
-
-def test_own_metrics_come_last_and_belong_to_no_collector_and_no_target() -> None:
-    made = Exposition(WithoutCreated(own_metrics()))
-    made.declare(INFOS)
-    made.take({key(9): Update((family(WINDOW, "9"),))})
-    assert names(text(made.build())) == ["edge_window_queries", "edge_api_requests_total", "edge_exporter_series"]
-    assert names(made.select(Filter(collectors=frozenset({"statistics"})), Format.TEXT)) == ["edge_window_queries"]
-    assert names(made.select(Filter(targets=frozenset({"dns_zone/9"})), Format.TEXT)) == ["edge_window_queries"]
-    assert names(made.select(Filter(frozenset({"edge_exporter_series"})), Format.TEXT)) == ["edge_exporter_series"]
+    return [line.split()[2] for line in exposed.splitlines() if line.startswith("# TYPE")]
 
 
 def test_own_metrics_stand_as_they_were_unless_they_are_asked_for() -> None:
@@ -188,19 +169,6 @@ def test_own_metrics_stand_as_they_were_unless_they_are_asked_for() -> None:
     gauge.set(7)
     reported = [text(made.build(own=own)).splitlines()[-1] for own in (False, True, False)]
     assert reported == ["edge_exporter_series 0.0", "edge_exporter_series 7.0", "edge_exporter_series 7.0"]
-
-
-def test_what_is_not_admitted_is_not_exposed_whosever_it_is() -> None:
-    made = Exposition(
-        WithoutCreated(own_metrics()), admits=lambda name: name not in (WINDOW.name, "edge_api_requests_total")
-    )
-    made.declare(INFOS)
-    made.take({key(9): Update((family(WINDOW, "9"), family(DAY, "9")))})
-    generation = made.build()
-    assert names(text(generation)) == ["edge_day_start_timestamp_seconds", "edge_exporter_series"]
-    assert generation.series == 1
-    everything = made.select(Filter(frozenset({WINDOW.name, "edge_api_requests"})), Format.TEXT)
-    assert everything == b""
 
 
 def test_a_family_that_cannot_be_rendered_takes_nothing_else_with_it() -> None:
