@@ -1,10 +1,8 @@
 """The sandbox's server: what no application without a socket shows."""
 
-import asyncio
 import signal
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
@@ -13,7 +11,6 @@ from exporter.sandbox.keys import API_KEY, DATABASE_TOKEN_FULL
 from exporter.sandbox.sandbox_app import create_app
 from exporter.sandbox.sandbox_server import SandboxServer
 from exporter.sandbox.world import World
-from tests.waiting import END_SECONDS, PATIENCE
 
 ZONE = "/dnszone/101/statistics"
 
@@ -62,20 +59,3 @@ async def test_the_end_of_the_server_is_the_end_of_the_databases_files(
     assert files_in(tmp_path) != []
     await server.stop()
     assert files_in(tmp_path) == []
-
-
-async def test_a_server_stops_at_once_during_stalled_answers(world: World) -> None:
-    server = SandboxServer(create_app(world))
-    await server.start()
-    async with httpx.AsyncClient(base_url=server.url, headers={"AccessKey": API_KEY}, timeout=PATIENCE) as client:
-        stalled: list[asyncio.Task[Any]] = []
-        for kind, spec in (("stall", {}), ("delay", {"seconds": 3600})):
-            path = f"/dnszone/{kind}/statistics"
-            assert (await client.post("/sandbox/faults", json={"kind": kind, "path": path, **spec})).is_success
-            stalled.append(asyncio.create_task(client.get(path)))
-        while any(fault["hits"] == 0 for fault in (await client.get("/sandbox/faults")).json()):
-            continue
-        async with asyncio.timeout(END_SECONDS):
-            await server.stop()
-        ended = await asyncio.gather(*stalled, return_exceptions=True)
-        assert all(isinstance(result, httpx.TransportError) for result in ended)

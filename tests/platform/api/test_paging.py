@@ -1,19 +1,14 @@
 """Lists are read to their end with any page size; `lists.txt` has what is read from the pages of each case."""
 
-import asyncio
 import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from exporter.platform.api import global_search, shield
 from exporter.platform.errors import PlatformError, Rejected, ServerError
 from tests.golden import assert_golden
 from tests.platform.callers import ScriptedCaller, caller
-from tests.platform.clients import client_of
-from tests.platform.raw_server import Line, RawRequest, raw_server, reply
 
 
 def found(ids: Sequence[int | None], total: int | None) -> str:
@@ -90,23 +85,3 @@ async def test_lists_end_with_what_their_pages_say() -> None:
                 said = f"{error.reason}: {error}"
             text += f"{read.__name__}, {words}: {said}; asked {[list(given.values()) for _, given in asked.calls]}\n"
     assert_golden(text, Path(__file__).parent / "lists.txt")
-
-
-@pytest.mark.parametrize("size", [1, 7, 10, 1000])
-async def test_both_lists_are_whole_over_the_wire_with_any_page_size(size: int) -> None:
-    ids = list(range(1, 24))
-
-    async def page(request: RawRequest, line: Line) -> None:
-        arguments = dict(pair.split("=") for pair in request.target.partition("?")[2].split("&"))
-        if request.target.startswith("/search"):
-            start = int(arguments["from"])
-            await line.send(reply(found(ids[start : start + size], len(ids))))
-            return
-        number = int(arguments["page"])
-        part = ids[(number - 1) * size : number * size]
-        await line.send(reply(zones(part, len(ids), number + 1 if number * size < len(ids) else None)))
-
-    async with raw_server(page) as server, client_of(server.url) as kit:
-        everything, shields = await asyncio.gather(global_search.everything(kit.calls), shield.zones(kit.calls))
-    assert ([one.id for one in everything.value.names], everything.value.complete) == (ids, True)
-    assert (list(shields.value.zones), shields.value.complete) == (ids, True)
