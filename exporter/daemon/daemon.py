@@ -272,7 +272,16 @@ class Daemon:
         await self.polling.start()
         await self.renderer.render()
         explainer = self._explainer()
-        view = View(self._process, self.polling, self.ledger, self.renderer, explainer, clocks)
+        view = View(
+            self._process,
+            self.polling.store,
+            self.polling.registry,
+            self.schedule,
+            self.ledger,
+            self.renderer,
+            explainer,
+            clocks,
+        )
 
         def show_targets() -> None:
             telemetry.show_targets(view.counts())
@@ -412,6 +421,10 @@ class Daemon:
             set_aside=self.telemetry.set_aside_at,
             spare=self.spare(),
             unproven=self._unproven(),
+            account_up=self.polling.accounts.up(),
+            is_authenticated=self.polling.accounts.is_authenticated(),
+            unmatched_budgets=self.polling.budgets.unmatched,
+            moves=self.polling.moves(),
             dashboard_url=self.settings.dashboard_url,
             alertmanager_url=self.settings.alertmanager_url,
         )

@@ -30,10 +30,6 @@ def encode(value: object) -> str:
     return json.dumps(value, separators=(",", ":"), allow_nan=False)
 
 
-def _status(view: View, _given: Fields) -> Json:
-    return view.status()
-
-
 def _targets(view: View, given: Fields) -> Json:
     found, _ = view.targets(parse_query(given, view.known(), TargetQuery()))
     return found
@@ -83,7 +79,10 @@ def explain(view: View, given: Fields) -> Json:
 ENDPOINTS = (
     Endpoint("", "the endpoints and their parameters", {}, _index),
     Endpoint(
-        "status", "the exporter as a whole: readiness, configuration, accounts, collectors, failures", {}, _status
+        "status",
+        "the exporter as a whole: readiness, configuration, accounts, collectors, failures, moves",
+        {},
+        lambda view, _given: view.status(),
     ),
     Endpoint(
         "targets",

@@ -26,7 +26,7 @@ def discover(view: View, kind: str, query: QueryParams) -> tuple[list[Known], li
         HTTPException: nothing lists such a kind (404), or nothing is known of it yet (503).
         QueryError: a parameter is unknown or has an invalid value.
     """
-    registry, is_gone = view.polling.registry, view.polling.schedule.is_gone
+    registry, is_gone = view.registry, view.schedule.is_gone
     if spare := view.process().spare:
         raise HTTPException(503, spare)
     kinds = registry.listed_kinds()

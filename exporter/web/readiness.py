@@ -1,13 +1,16 @@
 """Whether the exporter is healthy, and whether it is ready."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from exporter.clock import Clocks
 from exporter.counters.ledger import Ledger
 from exporter.exposition.renderer import Renderer
+from exporter.exposition.store import Store
 from exporter.metric import label_value
-from exporter.web.parts import Polling, Process
+from exporter.polling.schedule import Schedule
+from exporter.targets.registry import Registry
+from exporter.web.parts import Process
 
 SLOWEST_TICK = 30.0
 MOST_REFUSALS = 3
@@ -18,7 +21,9 @@ class Readiness:
     """Says which part has stalled, and what the first readiness waits for."""
 
     process: Callable[[], Process]
-    polling: Polling
+    store: Store
+    registry: Registry
+    schedule: Schedule
     ledger: Ledger
     renderer: Renderer
     clocks: Clocks
@@ -26,7 +31,7 @@ class Readiness:
 
     def ailment(self) -> str:
         """Return which part has stalled; empty if none. The event loop runs, or there would be no answer."""
-        if self.clocks.monotonic() - self.polling.schedule.last_tick >= SLOWEST_TICK:
+        if self.clocks.monotonic() - self.schedule.last_tick >= SLOWEST_TICK:
             return "the scheduler has stalled"
         if not self.ledger.is_alive():
             return "the ledger has stalled"
@@ -41,27 +46,27 @@ class Readiness:
         """
         if self._was_ready:
             return ""
-        if self.polling.registry.shard.index is None and (unproven := self.process().unproven):
-            return self._refusal() or unproven
-        silent = [name for name, is_up in self.polling.accounts.up().items() if not is_up]
-        if not self.polling.schedule.all_discovered(silent):
-            return self._refusal() or "discovery has not ended"
-        if not self.polling.accounts.is_authenticated():
-            return self._refusal() or "no authenticated answer has come"
+        process = self.process()
+        if self.registry.shard.index is None and process.unproven:
+            return self._refusal(process.account_up) or process.unproven
+        if not self.schedule.all_discovered([name for name, is_up in process.account_up.items() if not is_up]):
+            return self._refusal(process.account_up) or "discovery has not ended"
+        if not process.is_authenticated:
+            return self._refusal(process.account_up) or "no authenticated answer has come"
         if reason := self.ledger.withholds():
             return f"no counter is served: {reason}"
         self._was_ready = True
         return ""
 
-    def _refusal(self) -> str:
+    def _refusal(self, known: Collection[str]) -> str:
         """Return the credentials that are refused, or could not be read or sent, in words; empty if none."""
-        accounts, known = self.polling.schedule.accounts, self.polling.accounts.up()
+        accounts = self.schedule.accounts
         refused = [
             name for name in (known or accounts) if name in accounts and accounts[name].client.credential.is_refused()
         ]
         words = []
         for name in refused[:MOST_REFUSALS]:
-            statuses = (status for _, status in self.polling.store.statuses() if status.target.client_name == name)
+            statuses = (status for _, status in self.store.statuses() if status.target.client_name == name)
             reasons = (status.reason for status in statuses)
             reason = next((reason for reason in reasons if reason in ("unauthorized", "credential")), "unauthorized")
             why = "is not accepted" if reason == "unauthorized" else "cannot be used"

@@ -17,11 +17,12 @@ from exporter.collectors import discovery
 from exporter.counters.ledger import Ledger
 from exporter.explain.explainer import Explainer
 from exporter.exposition.renderer import Renderer
-from exporter.exposition.store import Status
+from exporter.exposition.store import Status, Store
 from exporter.metric import label_value
 from exporter.polling.schedule import Schedule
+from exporter.targets.registry import Registry
 from exporter.targets.target import PollKey, Target, TargetKey
-from exporter.web.parts import Polling, Process
+from exporter.web.parts import Process
 from exporter.web.readiness import Readiness
 from exporter.web.target_query import UNWELL, FilterValues, Pair, State, TargetQuery, state_of
 
@@ -63,7 +64,9 @@ class View:
     """Reads the state of the running parts; no method causes a platform call."""
 
     process: Callable[[], Process]
-    polling: Polling
+    store: Store
+    registry: Registry
+    schedule: Schedule
     ledger: Ledger
     renderer: Renderer
     explainer: Explainer
@@ -72,22 +75,24 @@ class View:
     readiness: Readiness = field(init=False)
 
     def __post_init__(self) -> None:
-        self.readiness = Readiness(self.process, self.polling, self.ledger, self.renderer, self.clocks)
+        self.readiness = Readiness(
+            self.process, self.store, self.registry, self.schedule, self.ledger, self.renderer, self.clocks
+        )
 
     def known(self) -> FilterValues:
         """Return the collectors and accounts that a query may name."""
-        schedule = self.polling.schedule
+        schedule = self.schedule
         return FilterValues(tuple(schedule.plans), tuple(schedule.accounts))
 
     def is_target(self, key: str) -> bool:
         """Return whether a target of this key is polled."""
-        return any(known.target.label == key for known, _ in chain(self.polling.store.statuses(), self._pending()))
+        return any(known.target.label == key for known, _ in chain(self.store.statuses(), self._pending()))
 
     def _pending(self) -> Iterator[tuple[PollKey, Target]]:
         """Yield what was not polled yet since the start."""
-        store = self.polling.store
-        for name, plan in self.polling.schedule.plans.items():
-            for target in self.polling.registry.targets(plan.collector.polls):
+        store = self.store
+        for name, plan in self.schedule.plans.items():
+            for target in self.registry.targets(plan.collector.polls):
                 key = PollKey(target.key, name)
                 # Where discovery is off, it may look up names, which has no status.
                 if store.find(key) is None and plan.collector.wants(discovery.without_names(target)):
@@ -95,7 +100,7 @@ class View:
 
     def pairs(self) -> list[Pair]:
         """Return every target, once for each collector; one that was not polled yet has a status without a poll."""
-        store = self.polling.store
+        store = self.store
         polled = list(store.statuses())
         pending = [
             (key, Status(target, key.collector, success=store.remembered(key.collector, target)))
@@ -106,15 +111,9 @@ class View:
     def counts(self) -> Mapping[tuple[str, str], int]:
         """Return the number of targets that are up, failing and pending, of each account and database."""
         names = {State.OK: "up", State.FAILING: "failing", State.STALE: "failing", State.PENDING: "pending"}
-        counts = Counter(
-            (status.target.client_name, names[state_of(status)]) for _, status in self.polling.store.statuses()
-        )
+        counts = Counter((status.target.client_name, names[state_of(status)]) for _, status in self.store.statuses())
         counts.update((target.client_name, "pending") for _, target in self._pending())
-        return {
-            (account, name): counts[account, name]
-            for account in self.polling.schedule.accounts
-            for name in names.values()
-        }
+        return {(account, name): counts[account, name] for account in self.schedule.accounts for name in names.values()}
 
     def targets(self, query: TargetQuery, pairs: Sequence[Pair] = ()) -> tuple[Json, Census]:
         """Return the targets that a query finds, of these or of all, and their counts in every state."""
@@ -134,7 +133,7 @@ class View:
     def target(self, pair: Pair) -> Json:
         """Return a target as one collector sees it; `reason` is one word for its failure."""
         key, status = pair
-        state, due = state_of(status), self.polling.schedule.due_at(key)
+        state, due = state_of(status), self.schedule.due_at(key)
         return {
             "account": label_value(status.target.client_name),
             "collector": key.collector,
@@ -158,11 +157,11 @@ class View:
         """Return the name of the shield zone to which a target belongs, or its label; empty if it belongs to none."""
         zone_id = target.attributes.get("shield_zone_id", "")
         key = TargetKey.of(target.account, "shield_zone", zone_id)
-        return label_value(self.polling.registry.name_of(key) or key.label) if zone_id else ""
+        return label_value(self.registry.name_of(key) or key.label) if zone_id else ""
 
     def status(self, pairs: Sequence[Pair] = ()) -> Json:
         """Return the state of the whole exporter; `pairs` are all targets, if they are known already."""
-        census, schedule, process = Census(pairs or self.pairs()), self.polling.schedule, self.process()
+        census, process = Census(pairs or self.pairs()), self.process()
         failures = self._failures(census)
         waits_for, ailment = self.readiness.waits_for(), self.readiness.ailment()
         return {
@@ -174,12 +173,12 @@ class View:
             "spare": process.spare,
             "healthy": not ailment,
             "ailment": ailment,
-            "shard": self.polling.registry.shard.index,
-            "shards": self.polling.registry.shard.total,
+            "shard": self.registry.shard.index,
+            "shards": self.registry.shard.total,
             "series": self.renderer.current.series,
             "config_loaded": process.config_loaded,
             "config_faults": process.config_faults,
-            "unmatched_budgets": self.polling.budgets.unmatched,
+            "unmatched_budgets": process.unmatched_budgets,
             "ledger": {
                 "durable": process.is_durable,
                 "saves": not self.ledger.fault,
@@ -187,8 +186,8 @@ class View:
                 "set_aside": process.set_aside,
             },
             "targets": {state: census.count(state) for state in State},
-            "accounts": [self._account(name, schedule, census, failures) for name in schedule.accounts],
-            "collectors": [self._collector(name, schedule, census) for name in schedule.plans],
+            "accounts": [self._account(name, process.account_up, census, failures) for name in self.schedule.accounts],
+            "collectors": [self._collector(name, census) for name in self.schedule.plans],
             "failures": failures,
             "moves": [
                 {
@@ -198,7 +197,7 @@ class View:
                     "gone": move.is_gone,
                     "at": move.at,
                 }
-                for move in self.polling.moves()[:MOST_MOVES]
+                for move in process.moves[:MOST_MOVES]
             ],
         }
 
@@ -213,12 +212,13 @@ class View:
             failures.append({**of, **shown, "last_poll": pair[1].polled})
         return failures
 
-    def _account(self, name: str, schedule: Schedule, census: Census, failures: Sequence[Json]) -> Json:
+    def _account(self, name: str, up: Mapping[str, bool], census: Census, failures: Sequence[Json]) -> Json:
         """Return an account or a database; of its `limits` by the keys of the configuration, the lowest applies."""
-        account, budget = schedule.accounts[name], schedule.accounts[name].client.rate_limiter
+        account = self.schedule.accounts[name]
+        budget = account.client.rate_limiter
         failing = census.count(*UNWELL, account=name)
         # A database's last answer is not kept; it is up if one of its targets is up.
-        is_up = self.polling.accounts.up().get(name, not failing or census.count(State.OK, account=name) > 0)
+        is_up = up.get(name, not failing or census.count(State.OK, account=name) > 0)
         reason = "" if is_up else next((one["reason"] for one in failures if one["account"] == name), "")
         return {
             "account": name,
@@ -234,14 +234,14 @@ class View:
             "clock_offset": self.ledger.platform_time(name).offset,
         }
 
-    def _collector(self, name: str, schedule: Schedule, census: Census) -> Json:
+    def _collector(self, name: str, census: Census) -> Json:
         """Return a collector; `next_run` is the time until its next target is due."""
         return {
             "collector": name,
-            "interval": schedule.plans[name].interval,
-            "effective_interval": schedule.slowest(name),
+            "interval": self.schedule.plans[name].interval,
+            "effective_interval": self.schedule.slowest(name),
             "targets": census.count(collector=name),
             "failing": census.count(*UNWELL, collector=name),
-            "next_run": max(0.0, schedule.next_due(name) - self.clocks.monotonic()),
-            "last_duration": schedule.durations.get(name),
+            "next_run": max(0.0, self.schedule.next_due(name) - self.clocks.monotonic()),
+            "last_duration": self.schedule.durations.get(name),
         }

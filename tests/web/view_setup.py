@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mappi
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import httpx
 from prometheus_client import CollectorRegistry
@@ -20,6 +20,7 @@ from exporter.exposition.exposition import Exposition
 from exporter.exposition.renderer import Renderer
 from exporter.exposition.store import HEALTH, Store
 from exporter.polling.pace import Account, Plan
+from exporter.polling.schedule import Schedule
 from exporter.settings.model import Settings
 from exporter.targets.known_resources import MOVES_LAST
 from exporter.targets.registry import Registry
@@ -114,18 +115,14 @@ class ViewSetup:
                 set_aside=self.set_aside,
                 spare=self.spare,
                 unproven=self.unproven,
+                account_up=self.up,
+                is_authenticated=self.is_authenticated,
+                unmatched_budgets=self.unmatched_budgets,
+                moves=self.registry.moves(self.wall() - MOVES_LAST),
                 dashboard_url=self.dashboard_url,
                 alertmanager_url="http://127.0.0.1:9093",
             )
 
-        polling = own(
-            store=self.store,
-            registry=self.registry,
-            schedule=self.schedule,
-            budgets=own(unmatched=self.unmatched_budgets),
-            accounts=own(up=lambda: self.up, is_authenticated=lambda: self.is_authenticated),
-            moves=lambda: self.registry.moves(self.wall() - MOVES_LAST),
-        )
         ledger = own(
             is_alive=lambda: self.is_ledger_alive,
             fault=self.ledger_fault,
@@ -133,7 +130,9 @@ class ViewSetup:
             platform_time=lambda _: own(offset=None),
         )
         clocks = Clocks(self.wall, self.clock)
-        return View(process, polling, ledger, self.renderer, self.explainer(), clocks, version="1.2.3")
+        schedule = cast(Schedule, self.schedule)
+        parts = (self.store, self.registry, schedule, ledger, self.renderer)
+        return View(process, *parts, self.explainer(), clocks, version="1.2.3")
 
     def explainer(self) -> Explainer:
         """Return an explainer of the store's absent families."""

@@ -40,21 +40,6 @@ def to_target(account: str, target: str) -> str:
     return f"target/{path}?{urlencode({'account': account}, errors='replace')}"
 
 
-def bars(chart: Sequence[float]) -> list[dict[str, str]]:
-    """Draw a chart of days as bars, each 10 wide and at most 100 high: its place, its height, and its title."""
-    highest, newest = max(chart) or 1.0, len(chart) - 1
-    days = {newest: "the newest day, so far", newest - 1: "the day before the newest"}
-    return [
-        {
-            "x": f"{10 * place}",
-            "y": f"{100 - 100 * value / highest:.1f}",
-            "height": f"{100 * value / highest:.1f}",
-            "title": f"{compact(value)}: {days.get(place, f'{newest - place} days before the newest')}",
-        }
-        for place, value in enumerate(chart)
-    ]
-
-
 def sparkline(chart: Sequence[float]) -> dict[str, str]:
     """Draw a chart of at least two days, 120 by 28 pixels: its line, the end of the last whole day, and a dot.
 
@@ -97,7 +82,7 @@ def verdict(status: Json) -> tuple[str, str]:
 
 _FILTERS = (
     *(wording.ago, wording.ahead, wording.instant, wording.interval, wording.lapse, moment),
-    *(wording.compact, wording.count, wording.plural, wording.figure, wording.rate, sparkline, bars),
+    *(wording.compact, wording.count, wording.plural, wording.figure, wording.rate, sparkline),
     *(wording.foreign, wording.named, wording.plain),
 )
 _GLOBALS = {
