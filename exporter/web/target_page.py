@@ -51,7 +51,7 @@ async def target_values(view: View, select: Select, kind: str, target_id: str, g
     chosen = [account for account in accounts if asked is None or _is_named(account, asked[0])]
     if not chosen:
         kinds = sorted({kind for collector in view.explainer.collectors() for kind in collector.kinds})
-        why = view.explainer.answer(label) if kind in kinds else "there is no such kind"
+        why = view.process().spare or view.explainer.answer(label) if kind in kinds else "there is no such kind"
         raise HTTPException(404, f"{label[:300]!r} is not shown here: {why}; the kinds are: {', '.join(kinds)}")
     if len(chosen) > 1:
         raise QueryError(f"several accounts have {label[:300]!r}; account= chooses one of: {', '.join(accounts)}")

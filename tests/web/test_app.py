@@ -7,6 +7,7 @@ import pytest
 
 from exporter.assets.shipped import AssetError, find_folder
 from exporter.blocking import one_thread
+from exporter.targets.target import Target
 from exporter.web.app import create_app
 from tests.web.rendered import Page
 from tests.web.view_setup import endpoints_client, view_setup, zone
@@ -158,11 +159,14 @@ async def test_a_runbook_is_served_under_the_alert_s_name_and_its_file_s() -> No
     assert (redirect.status_code, redirect.headers["location"]) == (307, "runbooks/")
 
 
-async def test_every_link_of_every_page_answers() -> None:
-    async with view_setup() as setup, endpoints_client(setup) as client:
+@pytest.mark.parametrize("prefix", ["/", "/tools/edge/"])
+async def test_every_link_of_every_page_answers(prefix: str) -> None:
+    home = f"http://exporter:9877{prefix}"
+    async with view_setup() as setup, endpoints_client(setup, prefix) as client:
         setup.succeed(zone(101, "shop.example"))
         setup.fail(zone(102, "<b>&%"))
-        seen, left = set[str](), ["http://exporter:9877/"]
+        setup.succeed(Target("main", "image", "a/b/c"), "container_tags")
+        seen, left = set[str](), [home]
         while left:
             if (place := left.pop()) in seen:
                 continue
@@ -174,8 +178,8 @@ async def test_every_link_of_every_page_answers() -> None:
                 found = (urldefrag(urljoin(place, link)).url for link in own)
                 left += [link for link in found if link.startswith("http://exporter:9877/")]
     runbooks = [f"runbooks/{path.name}" for path in find_folder("runbooks").glob("Edge*.md")]
-    linked = ("target/dns_zone/102?account=main", "api/v1/", *runbooks)
-    assert seen >= {f"http://exporter:9877/{path}" for path in linked}
+    linked = ("target/dns_zone/102?account=main", "target/image/a/b/c?account=main", "api/v1/", *runbooks)
+    assert seen >= {home + path for path in linked}
 
 
 async def test_what_is_no_runbook_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
