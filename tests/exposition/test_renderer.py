@@ -16,7 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from exporter.blocking import one_thread
 from exporter.collectors.collector import Outcome
 from exporter.exposition.exposition import Exposition, Filter, Format
-from exporter.exposition.renderer import EAGER_SECONDS, LONGEST_SILENCE, SHORTEST_GAP, Renderer
+from exporter.exposition.renderer import EAGER_SECONDS, SHORTEST_GAP, Renderer
 from exporter.exposition.store import HEALTH, Store
 from exporter.metric import Family, FamilyInfo, Kind, Sample
 from exporter.targets.target import Target
@@ -150,16 +150,6 @@ async def test_its_own_metrics_say_how_long_it_took_and_how_many_series_there_ar
         await setup.renderer.render()
         await setup.renderer.render()
         assert "edge_exporter_series_dropped{" not in setup.text()
-
-
-async def test_a_renderer_that_renders_no_more_is_known_for_dead() -> None:
-    async with rendering() as setup:
-        await setup.renderer.render()
-        seen = [setup.renderer.is_alive()]
-        setup.clock.now += LONGEST_SILENCE
-        seen.append(setup.renderer.is_alive())
-        await setup.renderer.step()
-        assert [*seen, setup.renderer.is_alive()] == [True, False, True]
 
 
 async def scraped(setup: RendererSetup) -> set[str]:
