@@ -59,6 +59,7 @@ def test_a_reader_that_has_read_enough_is_no_reason_for_a_trace() -> None:
         process.stdout.read(10)
         process.stdout.close()
         assert process.stderr.read() == b""
+        assert process.wait() == 0
 
 
 @pytest.mark.parametrize("words", ["call --list", "metrics"])

@@ -14,7 +14,6 @@ from structlog.testing import capture_logs
 
 from exporter.collectors.collector import Collector, Context, Polled
 from exporter.counters.ledger import Counters, Entry
-from exporter.explain.cause import Cause
 from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, FIRST_TRIES
 from exporter.sandbox.faults import Scripted
 from exporter.sandbox.keys import API_KEY, DATABASE_TOKEN_FULL
@@ -168,20 +167,6 @@ def names(parts: ExporterParts) -> dict[str, str]:
 def searches(parts: ExporterParts) -> float:
     """Return how often search was answered well."""
     return sum(parts.samples("edge_api_requests_total", operation="search", code="200").values())
-
-
-async def test_names_of_configured_ids_are_looked_up_once_before_they_are_polled() -> None:
-    async with exporter_parts(account=FIXED, world=world()) as parts:
-        for _ in range(3):
-            assert (names(parts), searches(parts)) == (NAMES, 1.0)
-            assert set(parts.samples("edge_dns_window_queries")) == {("main", "prod-shop.example", "101")}
-            (info,) = parts.samples("edge_shield_zone_info")
-            assert NAMES["shield_zone/1"] in info
-            # The look-up is no discovery: it gives no series of its own, and no count of resources.
-            assert parts.samples("edge_target_up", collector="discovery") == {}
-            (absence,) = parts.explainer().absences(["edge_resources"])
-            assert absence.finding.cause is Cause.NOT_ASKED_FOR
-            await parts.turn(900)
 
 
 @pytest.mark.parametrize(

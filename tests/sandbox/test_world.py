@@ -1,12 +1,9 @@
 """What must hold of a world at any time: sums, growth and windows; the golden has the values of one at a few times."""
 
-from collections.abc import Callable
 from datetime import date
-from itertools import pairwise
 from typing import Any
 
 import httpx
-import pytest
 
 from exporter.sandbox.keys import API_KEY
 from exporter.sandbox.sandbox_app import create_app
@@ -56,24 +53,3 @@ async def test_buckets_are_the_true_days_of_which_the_oldest_is_clipped(
 def test_the_seed_determines_the_world() -> None:
     first, same, other = (World(seed, WorldClock(1_770_379_200.0, speed=0.0)).dns.statistics(101) for seed in (7, 7, 8))
     assert first == same != other
-
-
-@pytest.mark.parametrize(
-    ("read", "step", "times"),
-    [
-        (lambda world: world.dns.true_routed(101, TODAY), 3_000, 12),
-        (lambda world: world.scripts.true_month(7), 86_400, 22),
-        # A world that opens has breaches today and more every minute.
-        (lambda world: [world.rate_limits.true_breaches(7, TODAY).total], 60, 30),
-    ],
-)
-def test_what_counts_grows_with_the_clock(
-    world: World, clock: WorldClock, read: Callable[[World], list[float]], step: float, times: int
-) -> None:
-    seen = []
-    for _ in range(times):
-        seen.append(list(read(world)))
-        clock.advance(step)
-    assert all(
-        before < after for earlier, later in pairwise(seen) for before, after in zip(earlier, later, strict=True)
-    )

@@ -3,7 +3,6 @@
 import json
 import re
 import signal
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import pytest
 from exporter.sandbox import keys
 from tests.commands.conftest import Configure, UnusedAddress
 from tests.commands.platform import Platform, running
-from tests.commands.shell import PROGRAM, clean, invoke, process
+from tests.commands.shell import invoke, process
 from tests.commands.terminal import type_in
 from tests.exporter_parts import only
 from tests.golden import assert_golden
@@ -135,16 +134,6 @@ def test_an_unknown_zone_is_named_and_its_scan_is_not_called_never_scanned(
     ended = invoke("check", "--config", path)
     assert_golden(without_counts(ended.out), Path(__file__).with_name("unknown_zone.txt"))
     assert ended.code == 1
-
-
-def test_a_reader_of_the_first_line_alone_does_not_change_the_exit_code(
-    platform: Platform, configure: Configure
-) -> None:
-    path = configure(ACCOUNT, url=platform.url, key=keys.API_KEY)
-    code = '{ "$@"; echo "ended with $?" >&2; } | head -1'
-    words = ["sh", "-c", code, "sh", *PROGRAM, "check", "--config", str(path)]
-    ended = subprocess.run(words, capture_output=True, check=True, env=clean(), text=True)
-    assert (ended.stdout, ended.stderr) == ("account main\n", "ended with 0\n")
 
 
 def test_zones_that_fail_leave_the_others_well_and_their_answers_are_masked_and_escaped(
