@@ -81,23 +81,16 @@ class KnownResources:
                 self.facts.setdefault(key, facts)
             yield Known(key, name, self.facts.get(key), *parent)
 
-    def merge(
-        self,
-        place: Place,
-        resources: Iterable[Resource],
-        *,
-        complete: bool,
-        is_reported: Callable[[Resource], bool] = lambda _: True,
-    ) -> set[str]:
+    def merge(self, place: Place, resources: Iterable[Resource], *, complete: bool) -> set[str]:
         """Take in a list, and return the ids that are removed.
 
-        What two complete lists in a row do not contain is removed; an incomplete list removes nothing. `is_reported`
-        says which of those that left or came are among the moves.
+        What two complete lists in a row do not contain is removed; an incomplete list removes nothing.
         """
         before, absent = self._packed.get(place), self._absent.get(place, set())
         listed = {one.id: one for one in resources}
         known = {one.key.id: Resource(one.key.id, one.name, one.parent) for one in self.resources(place)}
-        new = [one for one in listed.values() if one.id not in known]
+        # What the first list of a run contains is not new: the state may be that of another shard.
+        new = [one for one in listed.values() if one.id not in known and place in self._absent]
         for one in listed.values():
             if not one.name and one.id in known:
                 # A name that is left out stays.
@@ -109,7 +102,7 @@ class KnownResources:
         self._absent[place] = set(kept) if complete else absent & kept.keys()
         address = self.addresses.get(place[0], "")
         if place in self.whole and self._sources.get(place) == address:
-            self._note_moves(place, filter(is_reported, new), filter(is_reported, gone))
+            self._note_moves(place, new, gone)
         if complete:
             self.whole.add(place)
             if not kept:

@@ -147,18 +147,10 @@ class Registry:
             elif known is not None:
                 changed = True
                 del listed[resource.id]
-        # A shard lists the rate limits of its own shield zones alone: what the state knows of others has not left.
-        is_part, was_whole = kind == "rate_limit" and self.shard.total > 1, (account, kind) in self._complete
-
-        def is_reported(one: Resource) -> bool:
-            is_own = one.parent != "" and self.owns(TargetKey.of(account, kind, one.id), one.parent)
-            return not is_part or (was_whole and is_own)
-
         complete = resource_list.complete
         if complete:
             self._complete.add((account, kind))
-        resources, place = resource_list.resources, (account, kind)
-        for gone in self.resources.merge(place, resources, complete=complete, is_reported=is_reported):
+        for gone in self.resources.merge((account, kind), resource_list.resources, complete=complete):
             if listed.pop(gone, None) is not None:
                 changed = True
                 if gone not in fixed:
@@ -325,18 +317,23 @@ class Registry:
     def moves(self, since: float) -> list[Move]:
         """Return what left the platform since a moment, or is new there, the newest first.
 
-        Only what this process would poll or polls, and the configuration does not leave out; at most `MOST_MOVES` of an
-        account that left, and as many that came.
+        At most `MOST_MOVES` of an account that left, and as many that came.
         """
         found = [move for moves in self.resources.moves.values() for move in moves.values() if move.at >= since]
         counts: Counter[tuple[str, bool]] = Counter()
         newest = []
-        for move in sorted(found, key=lambda move: -move.at):
-            selection = self._selections.get((move.key.account, move.key.kind))
-            is_polled = move.key in self.by_key
-            is_wanted = selection is not None and selection.rejection(move.name) is None
-            if is_wanted and is_polled != move.is_gone and self.owns(move.key, move.parent):
-                counts[move.key.account, move.is_gone] += 1
-                if counts[move.key.account, move.is_gone] <= MOST_MOVES:
-                    newest.append(move)
+        for move in sorted(filter(self._is_reported, found), key=lambda move: -move.at):
+            counts[move.key.account, move.is_gone] += 1
+            if counts[move.key.account, move.is_gone] <= MOST_MOVES:
+                newest.append(move)
         return newest
+
+    def _is_reported(self, move: Move) -> bool:
+        """Return whether it concerns what this process polls, or would poll if it were there."""
+        key, place = move.key, (move.key.account, move.key.kind)
+        selection = self._selections.get(place)
+        if selection is None or selection.rejection(move.name) is not None or (key in self.by_key) == move.is_gone:
+            return False
+        # A shard lists the rate limits of its own shield zones alone; the state may have those of another.
+        is_known = key.kind != "rate_limit" or self.shard.total == 1 or (move.parent != "" and place in self._complete)
+        return is_known and self.owns(key, move.parent)
