@@ -106,27 +106,3 @@ def test_values_are_read_in_each_way_to_write_them_and_true_is_no_number() -> No
         lines.append(f"found {(one.type, one.id, one.name) if is_read else (one.fault, one.identity('Id'))}")
     lines += [f"unexpected in {body}: {list(unexpected_in(read(of, body)))}" for of, body in UNEXPECTED]
     assert_golden("\n".join([*lines, ""]), Path(__file__).parent / "values.txt")
-
-
-# Objects whose names are data.
-MAPPINGS = {
-    *("QueriesServedChart", "NormalQueriesServedChart", "SmartQueriesServedChart", "QueriesByTypeChart", "result"),
-    *("ratelimitOverviewPastTwentyEightDays", "variableTypes", "responseBodySchemasYaml"),
-}
-
-
-def with_strange_fields(value: Any) -> Any:
-    """Return a payload in which each object has unknown fields."""
-    if isinstance(value, list):
-        return [with_strange_fields(part) for part in value]
-    if not isinstance(value, dict):
-        return value
-    known = {name: part if name in MAPPINGS else with_strange_fields(part) for name, part in value.items()}
-    return {**known, "Strange": {"a": [1, {"b": None}]}, "strange": 7}
-
-
-@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
-def test_unknown_fields_are_ignored_everywhere(operation: Operation[Any]) -> None:
-    body = json.dumps(with_strange_fields(GOOD[operation.name]))
-    assert "trange" in body
-    assert "trange" not in repr(read(operation, body))
