@@ -1,13 +1,14 @@
 """Which calls go through a proxy of the environment, and which go directly."""
 
 import os
+from base64 import b64encode
 
 import pytest
 
 from exporter.platform.api import dns
 from exporter.platform.errors import ProxyFault
 from exporter.platform.http.proxy import is_direct, proxy_of
-from tests.platform.clients import client_of
+from tests.platform.clients import KEY, client_of
 from tests.platform.raw_server import raw_server, reply, saying
 
 GOOD = reply('{"TotalQueriesServed": 7}')
@@ -24,13 +25,20 @@ async def test_calls_go_through_the_proxy_of_the_environment_and_never_those_of_
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async with raw_server(saying(GOOD)) as proxy, raw_server(saying(GOOD)) as direct:
-        monkeypatch.setenv("ALL_PROXY", f"127.0.0.1:{proxy.port}")
+        monkeypatch.setenv("ALL_PROXY", f"http://me:pa%3Ass@127.0.0.1:{proxy.port}")
         async with client_of("http://platform.example") as kit:
-            await dns.statistics(kit.calls, 102)
+            for zone in (102, 103):
+                await dns.statistics(kit.calls, zone)
         async with client_of(direct.url) as kit:
             await dns.statistics(kit.calls, 102)
-    assert [sent.target for sent in proxy.requests] == ["http://platform.example/dnszone/102/statistics"]
-    assert [sent.target for sent in direct.requests] == ["/dnszone/102/statistics"]
+    path, sent = "/dnszone/102/statistics", proxy.requests[0]
+    assert (sent.target, sent.header("Host"), sent.header("AccessKey")) == (
+        *(f"http://platform.example{path}", "platform.example", KEY),
+    )
+    credentials = "Basic " + b64encode(b"me:pa:ss").decode()
+    assert [one.header("Proxy-Authorization") for one in proxy.requests] == [credentials] * 2
+    assert [one.header("Authorization") for one in proxy.requests] == [None] * 2
+    assert (proxy.connections, [one.target for one in direct.requests]) == (1, [path])
 
 
 @pytest.mark.parametrize(

@@ -41,25 +41,6 @@ def test_what_no_platform_brings_about_is_named_without_secrets(
     assert (type(fault), str(fault)) == (kind, said)
 
 
-async def test_a_call_goes_through_its_proxy() -> None:
-    async with raw_server(saying(GOOD)) as proxy:
-        address = f"http://me:pa%3Ass@127.0.0.1:{proxy.port}"
-        async with client_of("http://platform.example", proxy=address) as kit:
-            await dns.statistics(kit.calls, 102)
-            await dns.statistics(kit.calls, 103)
-    sent = proxy.requests[0]
-    assert (sent.method, sent.target, sent.header("Host"), sent.header("AccessKey")) == (
-        "GET",
-        "http://platform.example/dnszone/102/statistics",
-        "platform.example",
-        KEY,
-    )
-    credentials = "Basic " + base64.b64encode(b"me:pa:ss").decode()
-    assert [one.header("Proxy-Authorization") for one in proxy.requests] == [credentials, credentials]
-    assert [one.header("Authorization") for one in proxy.requests] == [None, None]
-    assert proxy.connections == 1
-
-
 async def test_a_proxy_on_the_way_to_https_never_sees_the_key() -> None:
     async with raw_server(saying(reply("", 403))) as proxy:
         address = f"http://me:word@127.0.0.1:{proxy.port}"
