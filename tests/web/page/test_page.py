@@ -127,6 +127,7 @@ def removed(setup: ViewSetup) -> None:
         ),
         ("target", "main", "/target/dns_zone/102?account=main", linked),
         ("removed_target", "main", "/target/script/7", removed),
+        ("moves", 'section id="moves"', "/", removed),
         ("absences", "main", f"/explain?{FAMILIES}", busy),
         ("absences_of_one", "main", f"/explain?target=dns_zone/102&target=nothing&{FAMILIES}", busy),
     ],
