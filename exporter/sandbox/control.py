@@ -125,8 +125,7 @@ async def _on_tokens(request: Request) -> Response:
 async def _on_faults(request: Request) -> Response:
     faults: Faults = request.app.state.faults
     if request.method == "POST":
-        paths = [route.path for route in request.app.routes if isinstance(route, Route)]
-        return payload(faults.add(await json_object(request), paths).summary(), 201)
+        return payload(faults.add(await json_object(request)).summary(), 201)
     if request.method == "DELETE":
         faults.clear()
     return payload([scripted.summary() for scripted in faults.all()])
