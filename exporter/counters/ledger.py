@@ -73,13 +73,6 @@ class Counters(NamedTuple):
     left_out: Mapping[str, int]
 
 
-class _Waiting(NamedTuple):
-    """A poll whose counters are awaited."""
-
-    entry: Entry
-    counters: "asyncio.Future[Counters]"
-
-
 async def _wait(event: asyncio.Event, most_seconds: float) -> None:
     """Wait until an event is set, or until the time is over."""
     with suppress(TimeoutError):
@@ -138,10 +131,9 @@ class Ledger:
         # The rows on disk, and those that are not saved yet. They stay packed, because there are many.
         self._rows: dict[PollKey, StateRow] = {}
         self._unsaved: dict[PollKey, StateRow | None] = {}
-        # Polls that are not counted yet, keys that are not deleted yet, and all polls that wait for their commit.
-        self._polls: list[_Waiting] = []
+        # Polls that are not counted yet, with what they wait for, and keys that are not deleted yet.
+        self._polls: list[tuple[Entry, asyncio.Future[Counters]]] = []
         self._to_delete: set[PollKey] = set()
-        self._waiting: dict[asyncio.Future[Counters], Entry] = {}
         self._platform_times: dict[str, PlatformTime] = {}
         # Families that count something else now, and since when they are served as 0, on the monotonic clock.
         self._zeros: dict[tuple[PollKey, str], float] = {}
@@ -184,8 +176,6 @@ class Ledger:
             # A storage that still waits for the disk is left to the end of the process.
             await asyncio.wait([self._task], timeout=CLOSE_SECONDS)
             self._task.cancel()
-        for waiting in list(self._waiting):
-            waiting.cancel()
 
     def remembered(self) -> Mapping[PollKey, StateRow]:
         """The name and the last success of each target; until its first poll, those of an earlier run.
@@ -217,13 +207,13 @@ class Ledger:
             ended.
         """
         counters: asyncio.Future[Counters] = asyncio.get_running_loop().create_future()
-        self._waiting[counters] = entry
-        self._polls.append(_Waiting(entry, counters))
+        self._polls.append((entry, counters))
         self._asked.set()
         try:
-            return await counters
-        finally:
-            del self._waiting[counters]
+            async with asyncio.timeout(MOST_WAIT_SECONDS):
+                return await counters
+        except TimeoutError:
+            return Counters(served(self._committed(entry.key), entry.counts), {})
 
     def keep(self, account: str, kind: str, packed: bytes) -> None:
         """Store the packed list of an account's resources of a kind, without waiting for the commit."""
@@ -247,16 +237,7 @@ class Ledger:
             await _wait(self._ending, self._linger)
             is_last = self._ending.is_set()
             self._asked.clear()
-            turn = asyncio.create_task(self._turn(), name="ledger")
-            try:
-                while not (await asyncio.wait({turn}, timeout=MOST_WAIT_SECONDS))[0]:
-                    # The storage hangs, and polls go on with the counters that were committed last.
-                    for counters, entry in list(self._waiting.items()):
-                        if not counters.done():
-                            counters.set_result(Counters(served(self._committed(entry.key), entry.counts), {}))
-                turn.result()
-            finally:
-                turn.cancel()
+            await self._turn()
         await self._storage.close()
 
     async def _turn(self) -> None:
@@ -264,21 +245,21 @@ class Ledger:
         polls, self._polls = self._polls, []
         to_delete, self._to_delete = self._to_delete, set()
         is_usable = await self._is_usable()
-        counted: list[tuple[_Waiting, Families]] = []
-        for number, poll in enumerate(polls, 1):
+        counted: list[tuple[Entry, asyncio.Future[Counters], Families]] = []
+        for number, (entry, counters) in enumerate(polls, 1):
             try:
-                counted.append((poll, self._count(poll.entry)))
+                counted.append((entry, counters, self._count(entry)))
             except Exception as error:  # noqa: BLE001 - what one entry breaks is no fault of the others
-                if not poll.counters.done():
-                    poll.counters.set_exception(error)
+                if not counters.done():
+                    counters.set_exception(error)
             if not number % AT_ONCE:
                 await asyncio.sleep(0)
-        self._unsaved.update(dict.fromkeys(to_delete - {poll.entry.key for poll in polls}))
+        self._unsaved.update(dict.fromkeys(to_delete - {entry.key for entry, _ in polls}))
         is_saved = is_usable and await self._save()
-        for number, ((entry, counters), families) in enumerate(counted, 1):
+        for number, (entry, counters, families) in enumerate(counted, 1):
             if entry.counts:
                 self._owes = not is_saved
-            # A poll that was cancelled at the end of the process does not continue.
+            # A poll may have been cancelled, or have waited long enough.
             if not counters.done():
                 counters.set_result(self._shown(entry, families, is_saved=is_saved))
             if not number % AT_ONCE:

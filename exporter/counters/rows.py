@@ -64,8 +64,8 @@ def lists(rows: Mapping[PollKey, StateRow]) -> dict[tuple[str, str], bytes]:
     return {(key.target.account, key.collector.removeprefix(_LIST)): packed for key, packed in found}
 
 
-# What a family of a row may lack at its end: its absent label values, whether it started again, and whether it was
-# bounded.
+# What a family of an earlier row may lack at its end: its absent label values, whether it started again, and whether it
+# was bounded.
 _REST_OF_FAMILY: tuple[Any, ...] = ((), 0, 0)
 # What an earlier version stored of a gauge: its name and the label values that it had.
 _PARTS_OF_GAUGE = 2
@@ -76,9 +76,8 @@ def pack(families: Families) -> bytes:
     plain: list[object] = []
     for name, family in families.items():
         series = [[labels, to_plain(state)] for labels, state in family.series.items()]
-        is_plain = not (family.absent or family.is_anew or family.is_bounded)
-        rest = [] if is_plain else [list(family.absent.items()), int(family.is_anew), int(family.is_bounded)]
-        plain.append([name, family.digest, family.day, series, *rest])
+        absent = list(family.absent.items())
+        plain.append([name, family.digest, family.day, series, absent, family.is_anew, family.is_bounded])
     packed: bytes = msgpack.packb(plain)
     return packed
 

@@ -49,18 +49,17 @@ class DaySeries:
     @property
     def value(self) -> float:
         """The counter: the sum over all days. It is computed again each time, so that rounding errors do not add up."""
-        return math.fsum((self.closed, *self._counted(self.highs.items())))
+        first, baselines = self.first_day, self.baselines
+        counted = [
+            high - baselines.get(day, 0.0) for day, high in self.highs.items() if day >= first or day in baselines
+        ]
+        return math.fsum((self.closed, *counted))
 
     def uncounted(self, ordinal: int) -> float | None:
         """Return the baseline of a day; None if it is unknown: the day was in no chart, or was removed by age."""
         if ordinal >= self.first_day:
             return self.baselines.get(ordinal, 0.0)
         return self.baselines.get(ordinal, self.highs.get(ordinal))
-
-    def _counted(self, highs: Iterable[tuple[int, float]]) -> list[float]:
-        """Return the counted part of each of these days; days without a counted part are left out."""
-        first, baselines = self.first_day, self.baselines
-        return [high - baselines.get(day, 0.0) for day, high in highs if day >= first or day in baselines]
 
     def count(self, source: DayBuckets, poll: "Poll", *, first: bool = False) -> int:
         """Update the counter from the days that a poll returned.

@@ -211,11 +211,8 @@ def classes(installation: str) -> tuple[int, int]:
 
 
 def location_of(url: str) -> str:
-    """Return the name of a database for logs: its host, port and name."""
-    try:
-        address = _address(url)
-    except StorageError:
-        return "PostgreSQL"
+    """Return the name of a database for logs: its host, port and name; raises StorageError if there are none."""
+    address = _address(url)
     port = address.get("port")
     return f"postgresql://{address.get('host', '')}{f':{port}' if port else ''}/{address.get('dbname', '')}"
 

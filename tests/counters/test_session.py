@@ -9,7 +9,6 @@ import pytest
 
 from exporter.counters.database_storage import PAGE, DatabaseStorage
 from exporter.counters.rows import StateRow
-from exporter.counters.session import Locks, Session
 from exporter.counters.storage import ShardTakenError, StorageError
 from exporter.targets.target import PollKey
 from tests.counters.proxy import Proxy
@@ -145,30 +144,6 @@ async def test_a_lost_session_is_opened_again_and_reads_its_rows_anew(sessions: 
     opened = await holder.prepare()
     assert opened is not None
     assert (opened.rows, opened.session, holder.session()) == ({key_of(1): ROW}, 2, 2)
-
-
-async def test_a_new_session_serves_nothing_before_it_has_read_the_rows(
-    sessions: Sessions, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    holder, other = await sessions.holder(0), sessions.storage(0)
-    sessions.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'edge-exporter'")
-
-    async def taken() -> bool:
-        return await other.claim() == 0
-
-    await until(taken)
-    meanwhile: list[int] = []
-    locks = Session.locks
-
-    async def watched(session: Session, installation: str) -> Locks:
-        found = await locks(session, installation)
-        meanwhile.append(holder.session())
-        return found
-
-    monkeypatch.setattr(Session, "locks", watched)
-    with pytest.raises(ShardTakenError):
-        await holder.prepare()
-    assert set(meanwhile) == {0}
 
 
 async def test_a_session_that_hangs_in_a_proxy_is_replaced_by_its_own_process(
