@@ -131,6 +131,8 @@ class Ledger:
         # The rows on disk, and those that are not saved yet. They stay packed, because there are many.
         self._rows: dict[PollKey, StateRow] = {}
         self._unsaved: dict[PollKey, StateRow | None] = {}
+        # Rows that were read, and not counted since: a restored state may be older than what was served of them.
+        self._uncounted: set[PollKey] = set()
         # Polls that are not counted yet, with what they wait for, and keys that are not deleted yet.
         self._polls: list[tuple[Entry, asyncio.Future[Counters]]] = []
         self._to_delete: set[PollKey] = set()
@@ -141,8 +143,8 @@ class Ledger:
         self._said: set[object] = set()
         self.fault = ""
         self._next_try = 0.0
-        # Whether counters wait for a further poll.
-        self._owes = False
+        # Whether polls were recorded, whether a commit has succeeded, and whether counters wait for a further poll.
+        self._is_needed = self._has_saved = self._owes = False
         self._asked, self._ending = asyncio.Event(), asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
@@ -165,8 +167,10 @@ class Ledger:
         return self._task is not None and not self._task.done()
 
     def withholds(self) -> str:
-        """Return why counters are not served, or not with their last poll; empty if they are, or if none is due."""
-        return (self.fault or "the next polls are waited for") if self._owes else ""
+        """Return why no counter is served yet; empty if any is, or if none is due."""
+        if self._has_saved and not self._owes:
+            return ""
+        return self.fault or ("the next polls are waited for" if self._is_needed else "")
 
     async def close(self) -> None:
         """Commit what is not saved, and stop."""
@@ -208,6 +212,7 @@ class Ledger:
         """
         counters: asyncio.Future[Counters] = asyncio.get_running_loop().create_future()
         self._polls.append((entry, counters))
+        self._is_needed = True
         self._asked.set()
         try:
             async with asyncio.timeout(MOST_WAIT_SECONDS):
@@ -287,6 +292,7 @@ class Ledger:
             # Counts from before these rows were read started without them, or another exporter has counted since. They
             # are dropped, and the next polls count the same days again.
             changed = {key for key in self._rows.keys() | found.keys() if self._rows.get(key) != found.get(key)}
+            self._uncounted |= changed
             self._unsaved = {key: row for key, row in self._unsaved.items() if key not in found}
             self._rows = found
             if self._is_read:
@@ -314,8 +320,8 @@ class Ledger:
             self._taken()
 
     def _committed(self, key: PollKey) -> Families:
-        """Return the last committed counters of a target."""
-        return self._families(key, self._rows.get(key))
+        """Return the last committed counters of a target; none before the first commit after its row was read."""
+        return {} if key in self._uncounted else self._families(key, self._rows.get(key))
 
     def _families(self, key: PollKey, stored: StateRow | None) -> Families:
         try:
@@ -388,6 +394,8 @@ class Ledger:
                 self._rows.pop(key, None)
             else:
                 self._rows[key] = stored
+        self._uncounted -= rows.keys()
+        self._has_saved = True
         if self.fault:
             self._log.info("state saved again", path=self._storage.location)
             self.fault = ""
