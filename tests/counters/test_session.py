@@ -108,6 +108,15 @@ async def test_rows_are_read_in_pages_and_written_and_deleted_by_their_holder_al
     assert sessions.execute("SELECT count(*) FROM edge_exporter_row") == [(2 * PAGE + 1,)]
 
 
+async def test_nothing_is_written_for_a_shard_whose_lock_another_session_has(sessions: Sessions) -> None:
+    await sessions.holder(0)
+    other = await sessions.holder(1)
+    other.index = 0
+    with pytest.raises(StorageError, match="the session has changed: nothing was written"):
+        await other.commit({key_of(1): ROW})
+    assert sessions.execute("SELECT count(*) FROM edge_exporter_row") == [(0,)]
+
+
 async def test_rows_of_another_number_of_shards_are_read_by_each(sessions: Sessions) -> None:
     former = await sessions.holder(0)
     await former.commit({key_of(1): ROW})
