@@ -1,11 +1,9 @@
 """`config show`."""
 
 import json
-import re
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tests.commands.shell import invoke
 
@@ -55,20 +53,16 @@ def test_show_names_the_origin_of_each_value(config: Path) -> None:
     assert (ended.err, ended.code) == ("", 0)
 
 
-def test_show_masks_secrets_and_its_text_is_yaml(config: Path) -> None:
+def test_show_masks_secrets_and_its_text_has_a_line_for_each_setting(config: Path) -> None:
     text, as_json = (invoke("config", "show", "-o", form, "--config", config).out for form in ("text", "json"))
     for shown in (text, as_json):
         assert [secret for secret in (KEY, "password") if secret in shown] == []
         assert "http://***@proxy.example.net:3128" in shown
         assert "edge_script_é" in shown
         assert "\u202e" not in shown
-    assert "\n    auth: access_key  # default\n" in text
-    settings = yaml.safe_load(text)
-    for one in json.loads(as_json):
-        value = settings
-        for step in re.findall(r"[^][.]+", one["path"]):
-            value = value[int(step) if isinstance(value, list) else step]
-        assert (one["path"], value) == (one["path"], one["value"])
+    lines = dict(line.split(": ", 1) for line in text.splitlines())
+    assert lines["accounts[0].auth"] == '"access_key"  # default'
+    assert {one["path"] for one in json.loads(as_json)} == lines.keys()
 
 
 def test_check_prints_the_faults_of_a_configuration_as_json(config: Path) -> None:

@@ -1,6 +1,6 @@
 """`config`: shows the merged settings.
 
-In: flags, environment and file. Out: YAML with comments, or JSON; secrets are masked.
+In: flags, environment and file. Out: a line for each setting, or JSON; secrets are masked.
 """
 
 from collections.abc import Mapping

@@ -6,13 +6,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-import click
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
 from exporter.commands.output.printing import echo
 from exporter.foreign.patterns import Pattern
-from exporter.foreign.terminal import escape
 from exporter.platform.http.mask import MASK
 from exporter.settings.loading import load
 from exporter.validation.configuration_errors import KeyPath, written
@@ -20,9 +18,6 @@ from exporter.validation.section import Section
 from exporter.validation.types import Metavar, format_duration
 
 _PASSWORD = re.compile(r"(?<=://)[^/@]*@")
-# Texts that YAML reads as text even without quotes.
-_PLAIN = re.compile(r"[A-Za-z/][A-Za-z0-9 ._/-]*")
-_WORDS_OF_YAML = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
 
 # A value of the settings: its path, the value, and its origin.
 Value = tuple[KeyPath, object, str]
@@ -36,7 +31,8 @@ def show(config: Path | None, flags: Mapping[str, str], *, is_json: bool) -> Non
         found = [{"path": written(path), "value": value, "origin": origin} for path, value, origin in values]
         echo(json.dumps(found, indent=2, ensure_ascii=False))
     else:
-        click.echo("\n".join(_lines(values)))
+        for path, value, origin in values:
+            echo(f"{written(path)}: {json.dumps(value, ensure_ascii=False)}  # {origin}")
 
 
 def _values(section: Section, path: KeyPath, origin: Callable[[KeyPath], str]) -> Iterator[Value]:
@@ -74,33 +70,3 @@ def _plain(value: object, field: FieldInfo) -> object:
         case _:
             shown = str(value)
     return shown
-
-
-def _lines(values: list[Value]) -> Iterator[str]:
-    """Return YAML lines, one for each value, with the origin as a comment."""
-    above: KeyPath = ()
-    for (*steps, key), value, origin in values:
-        shared = next(
-            (depth for depth, (step, other) in enumerate(zip(steps, above, strict=False)) if step != other),
-            min(len(steps), len(above)),
-        )
-        dash = ""
-        for depth, step in enumerate(steps[shared:], start=shared):
-            if isinstance(step, int):
-                dash = "- "
-            else:
-                yield f"{_indent(steps[:depth], dash)}{dash}{step}:"
-                dash = ""
-        yield escape(f"{_indent(steps, dash)}{dash}{key}: {_scalar(value)}  # {origin}")
-        above = tuple(steps)
-
-
-def _indent(steps: list[str | int], dash: str) -> str:
-    """Indent by two columns for each mapping and list around a line; the dash of a list item is part of the indent."""
-    return "  " * (len(steps) - (1 if dash else 0))
-
-
-def _scalar(value: object) -> str:
-    if isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _WORDS_OF_YAML:
-        return value.rstrip() if value == value.rstrip() else json.dumps(value)
-    return json.dumps(value, ensure_ascii=False)
