@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
-from typing import Any, Protocol
+from typing import Any
 
 from exporter.clock import PlatformTime
 from exporter.counters.ledger import Ledger
@@ -39,18 +39,8 @@ UP_SLACK = 1.5
 UP_UNEVENNESS = 1.0
 
 
-class MakeClient(Protocol):
-    """Creates the client of an account or a database, as `exporter.wiring.clients.client_of` does."""
-
-    def __call__(
-        self,
-        settings: AccountSettings | DatabaseSettings,
-        observer: Observer,
-        shards: int,
-        *,
-        platform_time: PlatformTime,
-    ) -> Client:
-        """Create it."""
+# Creates the client of an account or a database, as `exporter.wiring.clients.client_of` does.
+MakeClient = Callable[..., Client]
 
 
 class AccountObserver(Observer):

@@ -5,7 +5,6 @@ import ssl
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
 from importlib import import_module
-from typing import Protocol
 
 import httpx
 
@@ -39,20 +38,8 @@ _ERRORS: tuple[tuple[type[Exception] | tuple[type[Exception], ...], type[errors.
 )
 
 
-class Connector(Protocol):
-    """Returns a function that creates an account's transport."""
-
-    def __call__(
-        self,
-        base_url: str,
-        max_in_flight: int,
-        names: Executor,
-        *,
-        connect_seconds: float,
-        ca_file: str | None = None,
-        proxy: str | None = None,
-    ) -> Callable[[], Awaitable[httpx.AsyncBaseTransport]]:
-        """Return the function; the arguments are those of `connector`."""
+# Returns a function that creates an account's transport, as `connector` does.
+Connector = Callable[..., Callable[[], Awaitable[httpx.AsyncBaseTransport]]]
 
 
 def connector(
