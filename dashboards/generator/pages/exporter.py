@@ -22,11 +22,22 @@ _DROPPED = top(total(f"{series('edge_exporter_series_dropped', INSTANCE)} > 0", 
 _SINCE_SUCCESS = age("edge_target_last_success_timestamp_seconds", ACCOUNT)
 _INTERVAL = highest(series("edge_exporter_collector_interval_seconds", INSTANCE), "collector")
 
-_ABSENT = total(series("edge_exporter_absent_families", INSTANCE), "collector", "cause")
+
+def _known(expr: str, label: str, what: str) -> str:
+    return f'label_replace({expr}, "what", "{what}", "{label}", "(.*)")'
+
+
 _FAILING = total(series("edge_exporter_failing_targets", ACCOUNT, INSTANCE), "account", "collector", "reason")
-_DIFFERING = (
-    f"label_replace({total(series('edge_window_mismatched_targets', ACCOUNT, INSTANCE), 'account')} > 0,"
-    ' "reason", "days_differ", "", "")'
+_ABSENT = total(series("edge_exporter_absent_families", INSTANCE), "collector", "cause")
+_DIFFERING = total(series("edge_window_mismatched_targets", ACCOUNT, INSTANCE), "account")
+_KNOWN = " or ".join(
+    (
+        _known(_FAILING, "reason", "fails: $1"),
+        _known(f"{_DIFFERING} > 0", "", "total differs from its days"),
+        _known(_ABSENT, "cause", "metrics absent: $1"),
+        _known(count(gauge("edge_target_labels", ACCOUNT), "account"), "", "has labels"),
+        _known(count(gauge("edge_alert_threshold", ACCOUNT), "account", "alert"), "alert", "has a threshold: $1"),
+    )
 )
 
 
@@ -120,19 +131,15 @@ _SCHEDULE = row(
     ),
     panel(
         "Targets that fail, and missing metrics",
-        "Targets whose last poll failed, and metrics that targets have no series of, by the reason; days_differ: zones"
-        " whose total is not the sum of the days in the same answer. How many targets have labels and thresholds of"
-        " the configuration, by account.",
+        "How many targets fail, by reason; zones whose total is not the sum of the days in the same answer; metrics"
+        " that targets have no series of, by cause; targets with labels and thresholds of the configuration.",
         "The status page names the targets; `edge-exporter explain FAMILY` says why a metric is missing."
         " not_polled_yet passes by itself. Fewer labels or thresholds than expected: a pattern matches no name.",
-        Table(sort="Targets", none="Nothing fails or is missing."),
-        Column("Account", label="account"),
-        Column("Collector", label="collector"),
-        Column("Reason", label="reason"),
-        Column("Targets", Query(f"{_FAILING} or {_DIFFERING}", quiet="a target fails"), width=100),
-        Column("Metrics", f'label_replace({_ABSENT}, "reason", "$1", "cause", "(.*)")', width=100),
-        Column("Labels", count(gauge("edge_target_labels", ACCOUNT), "account"), width=100),
-        Column("Thresholds", count(gauge("edge_alert_threshold", ACCOUNT), "account"), width=115),
+        Table(sort="Number", none="Nothing fails or is missing."),
+        Column("Account", label="account", width=110),
+        Column("Collector", label="collector", width=190),
+        Column("What", label="what"),
+        Column("Number", highest(_KNOWN, "account", "collector", "what"), width=100),
     ),
 )
 
