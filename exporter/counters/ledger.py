@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 
 from exporter.clock import SYSTEM, Clocks, PlatformTime
 from exporter.counters.counting import Families, count_poll, left_out, served
-from exporter.counters.rows import PLATFORM_TIME, StateRow, account_key, listed, pack, unpack
+from exporter.counters.rows import ACCOUNT, PLATFORM_TIME, StateRow, account_key, listed, pack, unpack
 from exporter.counters.series import Poll
 from exporter.counters.storage import ShardTakenError, StateLockedError, Storage, StorageError
 from exporter.log import logger
@@ -290,10 +290,11 @@ class Ledger:
         found = self._without_times(opened.rows)
         if opened.are_newer:
             # Counts from before these rows were read started without them, or another exporter has counted since. They
-            # are dropped, and the next polls count the same days again.
+            # are dropped, and the next polls count the same days again. Lists of an account are no counts.
             changed = {key for key in self._rows.keys() | found.keys() if self._rows.get(key) != found.get(key)}
             self._uncounted |= changed
-            self._unsaved = {key: row for key, row in self._unsaved.items() if key not in found}
+            unsaved = self._unsaved.items()
+            self._unsaved = {key: row for key, row in unsaved if key not in found or key.target.kind == ACCOUNT}
             self._rows = found
             if self._is_read:
                 await self._reread(changed)

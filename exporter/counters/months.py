@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import ClassVar
 
-from exporter.metric import MonthToDate, is_count
+from exporter.metric import MonthToDate
 
 DAY_SECONDS = 86_400.0
 # A fall below this share of the highest value is a reset; a smaller fall is a correction.
@@ -20,7 +20,7 @@ class MonthSeries:
     """A counter over a value that starts again with each UTC month.
 
     A value is either accepted at once or ignored until a later poll confirms it, so that one wrong answer counts
-    nothing. Rows of version 0.1 do not have the fields after `closed`; the defaults are used for them.
+    nothing. Rows of an earlier version do not have the fields after `closed`; the defaults are used for them.
 
     Attributes:
         created: unix seconds of the first sight.
@@ -68,8 +68,6 @@ class MonthSeries:
 
         Returns 1 for a correction (the value fell, and this was not a reset), else 0.
         """
-        if not is_count(source.value):
-            return 0
         value, month, age = float(source.value), month_of(now), _age(now)
         silence = self._pass_time(now.timestamp(), wall)
         is_new_month = month != self.month

@@ -45,12 +45,14 @@ def whole_text(text: str) -> str:
 _NEVER = 2.0**53
 _LIST = "list/"
 PLATFORM_TIME = "platform_time"
+# The kind of the key of such a row.
+ACCOUNT = "account"
 
 
 @cache
 def account_key(kind: str, account: str) -> PollKey:
     """Return the key of a row of an account that belongs to no target, such as the time of its platform."""
-    return PollKey.of(kind, account, "account", "")
+    return PollKey.of(kind, account, ACCOUNT, "")
 
 
 def listed(account: str, kind: str, packed: bytes) -> dict[PollKey, StateRow]:

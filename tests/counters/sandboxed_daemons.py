@@ -74,7 +74,6 @@ class SandboxedDaemons:
         self.faults = platform.faults
         self.sandbox = platform
         self.account: dict[str, Any] = {}
-        self.retention = "30d"
         self.later = 0.0
 
     def settings(self) -> Settings:
@@ -83,7 +82,7 @@ class SandboxedDaemons:
             {
                 "accounts": [account_at(self.sandbox.url, **{"timeout": "30s", **self.account})],
                 "web": {"listen": "127.0.0.1:0"},
-                "state": {"path": str(self.state), "retention": self.retention},
+                "state": {"path": str(self.state)},
                 "collectors": {name: {"interval": "3600s"} for name in POLLED_BY_HAND},
             }
         )
