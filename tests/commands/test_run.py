@@ -4,7 +4,6 @@ import re
 import signal
 import sqlite3
 import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from exporter.settings.flags import flags
 from tests.commands.conftest import Configure, UnusedAddress
 from tests.commands.platform import Platform
 from tests.commands.shell import PROGRAM, Ended, clean, invoke, process
-from tests.waiting import END_SECONDS, wait_until
+from tests.waiting import wait_until
 
 ACCOUNT = """\
 accounts: [{name: main, base_url: '{url}', api_key: sandbox-api-key}]
@@ -167,18 +166,3 @@ def test_every_flag_of_the_settings_is_in_the_help_which_fits_one_screen() -> No
 def test_names_of_flags_as_other_exporters_have_them_are_understood(alias: str, expected: str) -> None:
     environ = {"EDGE_EXPORTER_BASE_URL": "https://api.example.net", "EDGE_EXPORTER_API_KEY": "key"}
     assert expected in invoke("run", alias, "x", environ=environ).err
-
-
-def test_a_process_whose_threads_hang_is_ended_some_seconds_after_a_signal() -> None:
-    code = (
-        "import os, signal, threading; from exporter.commands.output.serving import ends_in_time\n"
-        "told = threading.Event(); signal.signal(signal.SIGTERM, lambda *_: told.set())\n"
-        "with ends_in_time(0.2):\n"
-        "    threading.Thread(target=threading.Event().wait, name='stuck').start()\n"
-        "    os.kill(os.getpid(), signal.SIGTERM)\n"
-        "    while not told.wait(0.01): pass\n"
-    )
-    ended = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=END_SECONDS
-    )
-    assert "ended without waiting for threads that hang" in ended.stdout + ended.stderr

@@ -1,4 +1,3 @@
-import json
 import re
 from pathlib import Path
 
@@ -6,7 +5,7 @@ import pytest
 
 from tests.dashboards.expressions import selected
 from tests.dashboards.families import SCRAPE_LABELS, family_of, known_families, reasons
-from tests.rules.rule_files import RUNBOOKS, Rule, load_alerts, load_recordings, run
+from tests.rules.rule_files import RUNBOOKS, Rule, load_alerts, load_recordings
 
 ALERTS = load_alerts()
 PAGES = sorted(path for path in RUNBOOKS.glob("*.md") if path.name != "README.md")
@@ -74,14 +73,3 @@ def test_a_page_that_goes_by_reasons_names_none_that_is_not_and_says_where_the_o
     assert named
     assert named - reasons() == set()
     assert "(EdgeTargetFailing.md) has them all" in text
-
-
-@pytest.mark.real
-def test_prometheus_parses_every_query(promtool: str, tmp_path: Path) -> None:
-    asked = [query for page in PAGES for query in queries(page)]
-    rules = [{"record": f"runbook:query:number{number}", "expr": query} for number, query in enumerate(asked)]
-    # JSON is valid YAML.
-    file = tmp_path / "queries.yml"
-    file.write_text(json.dumps({"groups": [{"name": "runbooks", "rules": rules}]}))
-    checked = run(promtool, "check", "rules", file)
-    assert (checked.returncode, f"{len(asked)} rules found" in checked.stdout) == (0, True), checked.stdout
