@@ -104,9 +104,10 @@ async def test_a_fault_of_one_zone_is_one_failure_and_nobody_elses(
         assert None not in before.values()
         for name, zone in zones.items():
             parts.faults.add({"path": f"/dnszone/{zone}/statistics", **MATRIX[name][0]})
+        # Both together are shorter than the lifetime of a value.
         with capture_logs() as logs:
-            await turn(400)
-            await turn(400)
+            await turn(330)
+            await turn(330)
         assert targets("target fails") == [(f"dns_zone/{zone}", reasons[name]) for name, zone in zones.items()]
         ups = parts.samples("edge_target_up", collector="dns_statistics", account="main")
         up = {target.removeprefix("dns_zone/"): value for (_, target), value in ups.items()}
