@@ -136,12 +136,6 @@ def test_a_state_file_that_another_process_has_is_one_clear_line(
     assert ended.err.endswith(") is using this state file\n")
 
 
-def test_an_unknown_flag_is_misuse_and_the_nearest_is_named() -> None:
-    ended = invoke("run", "--web.lisen", ":1")
-    assert (ended.out, ended.code) == ("", 2)
-    assert "No such option '--web.lisen'. (Did you mean one of: '--web.listen', " in ended.err
-
-
 def test_every_flag_of_the_settings_is_in_the_help_which_fits_one_screen() -> None:
     shown = invoke("run", "--help", environ={"COLUMNS": "80"}).out
     assert len(shown.splitlines()) <= 40

@@ -139,13 +139,6 @@ async def test_a_list_that_fails_at_first_sight_is_not_waited_for_where_search_w
         assert parts.schedule.all_discovered()
 
 
-async def test_of_an_account_that_is_silent_one_try_is_waited_for() -> None:
-    async with exporter_parts(account={"api_key": "wrong"}, world=world()) as parts:
-        assert not parts.schedule.all_discovered()
-        assert parts.schedule.all_discovered(["main"])
-        assert not parts.schedule.all_discovered(["other"])
-
-
 FIXED: dict[str, Any] = {
     "dns_zones": {"ids": [101], "discover": False},
     "scripts": {"ids": [7], "discover": False},

@@ -64,13 +64,6 @@ async def test_a_request_is_sent_byte_by_byte_as_recorded(case: str) -> None:
     assert await sent_by(json.loads(case)) == REQUESTS[case]
 
 
-async def test_a_path_without_its_parameter_is_not_sent() -> None:
-    async with answered(good("{}")) as (kit, platform):
-        with pytest.raises(KeyError, match="zoneId"):
-            await kit.calls.call(Request(dns.RECORD_SCAN))
-    assert platform.sent == []
-
-
 async def test_a_rotated_key_is_used_from_the_next_call_on_and_one_that_is_no_header_is_not_sent() -> None:
     keys = ["first", "second", "", "two\r\nlines", "caf\u00e9", "nul\0", "tab\t"]
     said: list[str] = []
