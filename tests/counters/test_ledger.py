@@ -49,6 +49,14 @@ def test_a_renamed_target_goes_on_under_its_new_name_after_a_restart(path: Path)
         assert families[0].samples == (Sample(("main", "102", "store.example"), 10.0),)
 
 
+def test_a_time_of_the_platform_that_was_believed_is_believed_after_a_restart(path: Path) -> None:
+    ahead = FIRST_SIGHT + timedelta(days=800)
+    for believed in ([FIRST_SIGHT, FIRST_SIGHT, ahead], [ahead, ahead, ahead]):
+        with LedgerDriver(path) as driver:
+            assert [driver.ledger.platform_time("main").read(ahead) for _ in range(3)] == believed
+            driver.poll(40)
+
+
 def test_without_a_state_file_counters_start_anew_with_the_process() -> None:
     with LedgerDriver(None) as driver:
         assert [driver.poll(count) for count in (40, 45)] == [0, 5]
