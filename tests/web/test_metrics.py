@@ -88,7 +88,7 @@ async def test_a_scrape_gives_the_current_generation_in_the_requested_format(for
         answer = await client.get("/metrics", headers={"Accept": form.value})
         head = await client.head("/metrics", headers={"Accept": form.value})
     assert (answer.status_code, answer.content) == (200, small.text(form))
-    assert (head.headers["content-length"], head.content) == (answer.headers["content-length"], b"")
+    assert head.headers == answer.headers
     assert answer.headers["content-type"] == form.value
     assert answer.headers["content-length"] == str(len(answer.content))
     assert (answer.headers["vary"], answer.headers["cache-control"]) == ("Accept, Accept-Encoding", "no-store")
