@@ -46,7 +46,8 @@ class ResourceIds:
 
     def slice(self, start: int, size: int) -> list[int]:
         """Return up to `size` ids, beginning at a place."""
-        return list(islice(self._names, start, start + size))
+        first = min(start, len(self._names))
+        return list(islice(self._names, first, first + size))
 
     def place(self, resource_id: int) -> int:
         """Return the distance of an id from the first seeded one; it determines the resource's properties."""
