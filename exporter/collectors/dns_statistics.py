@@ -56,8 +56,8 @@ def _last_change(zone: ZoneTraffic) -> LastChange | None:
     The window's slide over midnight changes nothing: it adds a day without queries, and takes the oldest one away.
     """
     charts = [days for days in (zone.queries, *zone.routed.values()) if days is not None]
-    newest = [sorted((day, count) for day, count in days.items() if count)[-_COMPARED_DAYS:] for days in charts]
-    return LastChange.of(repr(newest)) if charts else None
+    newest = [tuple([(day, days[day]) for day in sorted(days) if days[day]][-_COMPARED_DAYS:]) for days in charts]
+    return LastChange.of(tuple(newest)) if charts else None
 
 
 async def _fetch(context: Context, target: Target) -> Answer[ZoneTraffic]:

@@ -91,7 +91,7 @@ class Segment:
         size: the number of bytes.
     """
 
-    __slots__ = ("_ends", "_fresh", "_marks", "_part", "_plain", "_starts", "keys", "series", "size")
+    __slots__ = ("_ends", "_fresh", "_marks", "_part", "_plain", "keys", "series", "size")
 
     def __init__(self, keys: list[PollKey], chunks: list[bytes], series: Iterable[int]) -> None:
         self.keys = keys
@@ -102,8 +102,7 @@ class Segment:
         # The chunks that are not in the joined bytes yet, and for each index a mark: 1 if its chunk is one of them.
         self._fresh = dict(zip(keys, chunks, strict=True))
         self._marks = bytearray(b"\1" * len(keys))
-        # The start and end of each joined chunk in the joined bytes. There are no gaps between the chunks of two marks.
-        self._starts = array("I", [0]) * len(keys)
+        # The end of each joined chunk in the joined bytes; one without a mark begins where the one before it ends.
         self._ends = array("I", [0]) * len(keys)
 
     def find(self, key: PollKey) -> int | None:
@@ -118,8 +117,7 @@ class Segment:
         if place == len(self.keys) or self.keys[place] != key:
             self.keys.insert(place, key)
             self.series.insert(place, series)
-            self._starts.insert(place, 0)
-            self._ends.insert(place, 0)
+            self._ends.insert(place, self._start(place))
             self._marks.insert(place, 1)
         else:
             before, had = self.chunk(place), self.series[place]
@@ -137,18 +135,22 @@ class Segment:
         """Remove the chunk at an index."""
         self.size -= len(self.chunk(place))
         self._fresh.pop(self.keys[place], None)
-        del self.keys[place], self.series[place], self._starts[place], self._ends[place], self._marks[place]
         self._part = None
-        if place < len(self.keys):
+        following = place + 1
+        if following < len(self.keys):
             # The removed bytes leave a gap, so the next chunk gets a mark.
-            self._fresh[self.keys[place]] = self.chunk(place)
-            self._marks[place] = 1
+            self._fresh[self.keys[following]] = self.chunk(following)
+            self._marks[following] = 1
+        del self.keys[place], self.series[place], self._ends[place], self._marks[place]
 
     def chunk(self, place: int) -> bytes:
         """Return the chunk at an index."""
         if self._marks[place]:
             return self._fresh[self.keys[place]]
-        return self._plain[self._starts[place] : self._ends[place]]
+        return self._plain[self._start(place) : self._ends[place]]
+
+    def _start(self, place: int) -> int:
+        return self._ends[place - 1] if place else 0
 
     def part(self) -> Part:
         """Return the chunks, joined and compressed."""
@@ -159,7 +161,7 @@ class Segment:
 
     def _join(self) -> bytes:
         # To copy chunks between two marks in one piece makes a generation 40 % cheaper if 1 % of them have changed.
-        sizes = array("I", map(sub, self._ends, self._starts))
+        sizes = array("I", map(sub, self._ends, array("I", [0]) + self._ends[:-1]))
         pieces: list[bytes | memoryview] = []
         plain = memoryview(self._plain)
         place, count = 0, len(self.keys)
@@ -167,14 +169,13 @@ class Segment:
             mark = self._marks.find(1, place)
             until = count if mark < 0 else mark
             if until > place:
-                pieces.append(plain[self._starts[place] : self._ends[until - 1]])
+                pieces.append(plain[self._start(place) : self._ends[until - 1]])
             if until < count:
                 chunk = self._fresh[self.keys[until]]
                 sizes[until] = len(chunk)
                 pieces.append(chunk)
             place = until + 1
         self._ends = array("I", accumulate(sizes))
-        self._starts = array("I", [0]) + self._ends[:-1]
         self._fresh = {}
         self._marks = bytearray(count)
         return b"".join(pieces)

@@ -86,19 +86,24 @@ class Buckets(NamedTuple):
         """Read a chart."""
         if not chart:
             return cls(None if chart is None else {})
+        ordinals, width = _read_keys(tuple(chart))
         days: dict[int, float] = {}
-        moments: list[datetime] = []
         unusable = 0
-        for key, value in chart.items():
-            moment = bucket_time(key)
-            if moment is not None:
-                moments.append(moment)
-            if moment is None or not (value is None or is_count(value)):
+        for day, value in zip(ordinals, chart.values(), strict=True):
+            if day is None or not (value is None or is_count(value)):
                 unusable += 1
             elif value is not None:
-                day = moment.toordinal()
                 days[day] = days.get(day, 0) + value
-        return cls(days or None, unusable, _width(moments))
+        return cls(days or None, unusable, width)
+
+
+# Most zones have the same keys: read each time, they would take 5 % of a poll.
+@lru_cache(maxsize=256)
+def _read_keys(keys: tuple[str, ...]) -> tuple[tuple[int | None, ...], float]:
+    """Return the ordinal of each key's day, None for one that is not a date, and the width of the buckets."""
+    moments = [bucket_time(key) for key in keys]
+    ordinals = tuple(None if moment is None else moment.toordinal() for moment in moments)
+    return ordinals, _width([moment for moment in moments if moment is not None])
 
 
 def _width(moments: list[datetime]) -> float:
