@@ -15,7 +15,7 @@ from starlette.types import ASGIApp
 
 from exporter.clock import Clocks
 from exporter.collectors.catalogue import CATALOGUE
-from exporter.counters.ledger import Entry, Ledger
+from exporter.counters.ledger import Ledger, PollRecord
 from exporter.daemon.daemon import Daemon
 from exporter.daemon.machine import Machine
 from exporter.explain.explainer import Explainer
@@ -107,7 +107,7 @@ async def drained(schedule: Schedule) -> None:
 
 async def flushed(ledger: Ledger) -> None:
     """Wait until the ledger has done all earlier work."""
-    await ledger.record(Entry(PollKey.of("", "", "", ""), "", 0.0, (), datetime.now(UTC)))
+    await ledger.record(PollRecord(PollKey.of("", "", "", ""), "", 0.0, (), datetime.now(UTC)))
 
 
 class NoServer:

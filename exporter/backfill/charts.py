@@ -9,10 +9,10 @@ from typing import Any
 
 from exporter.backfill.openmetrics import Past
 from exporter.collectors import dns_statistics, shield_rate_limits
-from exporter.collectors.collector import Collector, Context, Polled, TargetCollector
+from exporter.collectors.collector import Collector, Context, PollResult, TargetCollector
 from exporter.counters.counting import CountedFamily, Series
+from exporter.counters.days import DaySeries
 from exporter.counters.rows import StateRow, unpack
-from exporter.counters.series import DaySeries
 from exporter.metric import DayBuckets, FamilyInfo, Kind, LabelValues, label_value
 from exporter.platform.api import dns
 from exporter.platform.errors import NotAvailable, PlatformError
@@ -152,7 +152,7 @@ class AccountCharts:
         # The window of the answer may begin in the middle of its oldest day.
         return {day: source.days[day] for day in sorted(source.days)[1:]}
 
-    async def _poll(self, collector: Collector, target: Target, days: range) -> Polled:
+    async def _poll(self, collector: Collector, target: Target, days: range) -> PollResult:
         calls = self.client.until(self.client.clocks.monotonic() + CALL_SECONDS)
         return await collector.result(Context(Windowed(calls, days), self.registry, self.client.present()), target)
 

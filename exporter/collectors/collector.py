@@ -64,7 +64,7 @@ class Outcome(NamedTuple):
     is_mismatched: bool = False
 
 
-class Polled(NamedTuple):
+class PollResult(NamedTuple):
     """The outcomes of one poll.
 
     Attributes:
@@ -86,9 +86,9 @@ class Polled(NamedTuple):
         return self.outcomes[0].error if self.outcomes else None
 
 
-def failed(target: Target, error: PlatformError) -> Polled:
+def failed(target: Target, error: PlatformError) -> PollResult:
     """Return the result of a poll that failed."""
-    return Polled((Outcome(target, error=error),))
+    return PollResult((Outcome(target, error=error),))
 
 
 class Collector:
@@ -135,7 +135,7 @@ class Collector:
         """Return whether it polls this target, which is of its kind."""
         return True
 
-    async def poll(self, context: Context, target: Target) -> Polled:
+    async def poll(self, context: Context, target: Target) -> PollResult:
         """Poll a target once.
 
         Raises:
@@ -143,7 +143,7 @@ class Collector:
         """
         raise NotImplementedError
 
-    async def result(self, context: Context, target: Target) -> Polled:
+    async def result(self, context: Context, target: Target) -> PollResult:
         """Poll a target once, as the daemon does. An error of the platform is part of the result."""
         try:
             return await self.poll(context, target)
@@ -299,7 +299,7 @@ class TargetCollector(Collector, Generic[P]):
     def __post_init__(self) -> None:
         object.__setattr__(self, "families", describe(self.labels, self.metrics))
 
-    async def poll(self, context: Context, target: Target) -> Polled:
+    async def poll(self, context: Context, target: Target) -> PollResult:
         """Make the calls, and turn the answer into the series of the target."""
         answer = await self.fetch(context, target)
         if self.tells_name is not None:
@@ -313,4 +313,4 @@ class TargetCollector(Collector, Generic[P]):
         total = self.total(answer.value) if self.total is not None else None
         is_mismatched = days is not None and total is not None and not math.isclose(total, math.fsum(days.values()))
         outcome = Outcome(target, families, counts, chart=chart, is_mismatched=is_mismatched)
-        return Polled((outcome,), answer.date)
+        return PollResult((outcome,), answer.date)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from exporter.collectors.collector import Collector, Context, Outcome, Polled, finite
+from exporter.collectors.collector import Collector, Context, Outcome, PollResult, finite
 from exporter.metric import Family, FamilyInfo, Kind, LabelValues, Sample, label_value
 from exporter.platform.api import sql_over_http
 from exporter.platform.api.sql_over_http import Cell, Rows
@@ -36,7 +36,7 @@ class DatabaseCollector(Collector):
     operations: tuple[Operation[Any], ...] = (sql_over_http.PIPELINE,)
     families: tuple[FamilyInfo, ...] = (UP,)
 
-    async def poll(self, context: Context, target: Target) -> Polled:
+    async def poll(self, context: Context, target: Target) -> PollResult:
         """Execute `SELECT 1`; if the database does not answer, the poll fails and the gauge is 0."""
         fault: PlatformError | None = None
         date = None
@@ -47,7 +47,7 @@ class DatabaseCollector(Collector):
         except PlatformError as error:
             fault = error
         family = Family(UP, (Sample((label_value(target.id),), float(fault is None)),))
-        return Polled((Outcome(target, (family,), error=fault),), date)
+        return PollResult((Outcome(target, (family,), error=fault),), date)
 
 
 COLLECTOR = DatabaseCollector()
@@ -178,7 +178,7 @@ class QueryCollector(Collector):
         """Return whether the query is configured."""
         return target.id in self._queries
 
-    async def poll(self, context: Context, target: Target) -> Polled:
+    async def poll(self, context: Context, target: Target) -> PollResult:
         """Execute the query, and turn its rows into samples."""
         one = self._queries[target.id]
         query = one.query
@@ -200,7 +200,7 @@ class QueryCollector(Collector):
             Family(INTERVAL, (Sample(labels, one.interval),)),
             *([family] if family.samples else []),
         )
-        return Polled((Outcome(target, families),), answer.date)
+        return PollResult((Outcome(target, families),), answer.date)
 
 
 async def _says_reading(context: Context, query: SqlQuery) -> bool:

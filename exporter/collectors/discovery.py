@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from exporter.collectors import scripts
-from exporter.collectors.collector import Collector, Context, Outcome, Polled, describe, identity, measure
+from exporter.collectors.collector import Collector, Context, Outcome, PollResult, describe, identity, measure
 from exporter.metric import FamilyInfo, Metric
 from exporter.platform.api import global_search, shield
 from exporter.platform.api.global_search import SearchListing
@@ -70,7 +70,7 @@ class DiscoveryCollector(Collector):
         """Return whether the account's resources are to be listed, or names of configured ids may be missing."""
         return not {SEARCH, SHIELD_ZONES, NAMES}.isdisjoint(target.watched)
 
-    async def poll(self, context: Context, target: Target) -> Polled:
+    async def poll(self, context: Context, target: Target) -> PollResult:
         """Request the selected lists. If one fails, the others and the resources known before stay valid."""
         faults: list[PlatformError] = []
         unnamed: list[PlatformError] = []
@@ -108,7 +108,7 @@ class DiscoveryCollector(Collector):
         if faults:
             outcome = Outcome(target, outcome.families, outcome.counts, faults[0])
         outcomes = () if {SEARCH, SHIELD_ZONES}.isdisjoint(target.watched) else (outcome,)
-        return Polled(outcomes, date, rest, unnamed[0] if unnamed else None)
+        return PollResult(outcomes, date, rest, unnamed[0] if unnamed else None)
 
     def _counted(self, target: Target, listing: SearchListing) -> Outcome:
         """Count the resources of a complete search."""

@@ -3,7 +3,16 @@
 from dataclasses import dataclass
 from typing import Any
 
-from exporter.collectors.collector import Collector, Context, Outcome, Polled, describe, enum_samples, identity, measure
+from exporter.collectors.collector import (
+    Collector,
+    Context,
+    Outcome,
+    PollResult,
+    describe,
+    enum_samples,
+    identity,
+    measure,
+)
 from exporter.metric import FamilyInfo, Metric, label_value
 from exporter.platform.api import shield
 from exporter.platform.api.shield import ZoneListing
@@ -139,7 +148,7 @@ class ShieldZonesCollector(Collector):
         """Return whether any zone of the account is polled; otherwise the list is not needed."""
         return "shield_zone" in target.watched
 
-    async def poll(self, context: Context, target: Target) -> Polled:
+    async def poll(self, context: Context, target: Target) -> PollResult:
         """Request the list, and turn the account and each zone into series."""
         answer = await shield.zones(context.caller)
         families, _ = measure((label_value(target.account),), _FAMILIES, _METRICS, answer.value)
@@ -150,7 +159,7 @@ class ShieldZonesCollector(Collector):
             found = context.registry.learn(Target(target.account, "shield_zone", str(zone_id)), "")
             error = WrongShape(f"the zone's item has another shape than documented: {fault}")
             outcomes.append(Outcome(found, error=error))
-        return Polled(tuple(outcomes), answer.date)
+        return PollResult(tuple(outcomes), answer.date)
 
 
 def _zone(context: Context, account: str, zone_id: str, zone: ShieldZone) -> Outcome:

@@ -1,6 +1,6 @@
 """Durable counters, computed from the platform's values for each day or month.
 
-`series.py` contains the rules for counting a day's value, including late corrections, and `months.py` those of a
+`days.py` contains the rules for counting a day's value, including late corrections, and `months.py` those of a
 month-to-date value; `counting.py` applies them to the families of a target, all without any I/O. `ledger.py` counts
 polls, and returns the counters after they are committed. `rows.py` packs the families into rows, also those of earlier
 versions. `storage.py` is the ledger's interface to a storage: `state_file.py` keeps the rows in SQLite, on a thread.

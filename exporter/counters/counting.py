@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from hashlib import blake2b
 
+from exporter.counters.days import ChangeSeries, DaySeries, PollTime, begin_days, owed_by
 from exporter.counters.months import MonthSeries, begin_month
-from exporter.counters.series import ChangeSeries, DaySeries, Poll, begin_days, owed_by
 from exporter.metric import (
     Count,
     DayBuckets,
@@ -79,7 +79,7 @@ def digest_of(address: str, declared: bytes) -> bytes:
 
 
 def count_poll(
-    families: Families, counts: Sequence[Count], address: str, poll: Poll, retention: float, *, limit: int
+    families: Families, counts: Sequence[Count], address: str, poll: PollTime, retention: float, *, limit: int
 ) -> tuple[Families, dict[str, int]]:
     """Count a poll of a target.
 
@@ -117,7 +117,7 @@ def _is_readable(source: Source) -> bool:
 
 
 def advance_family(
-    family: CountedFamily | None, sources: Sources, digest: bytes, poll: Poll, limit: int
+    family: CountedFamily | None, sources: Sources, digest: bytes, poll: PollTime, limit: int
 ) -> tuple[CountedFamily, int]:
     """Update a family from the sources in an answer; it starts anew if they count something else than before.
 
@@ -140,7 +140,7 @@ def advance_family(
         family.digest, since = digest, None if family.is_bounded else family.day
     sources = _with_place(family, sources, limit)
     corrections = 0
-    of_parts, of_whole = _polls(family.series.values(), sources, Poll(poll.now, poll.wall, since))
+    of_parts, of_whole = _polls(family.series.values(), sources, PollTime(poll.now, poll.wall, since))
     for labels, source in sources:
         own = of_whole if source.is_whole else of_parts
         family.series[labels], fallen = _advance(family.series.get(labels), source, own)
@@ -163,7 +163,7 @@ def _size(source: Source) -> float:
     return sum(source.days.values()) if isinstance(source, DayBuckets) else source.value
 
 
-def _advance(series: Series | None, source: Source, poll: Poll) -> tuple[Series, int]:
+def _advance(series: Series | None, source: Source, poll: PollTime) -> tuple[Series, int]:
     """Update a series from its source, or begin it; return the series and the number of corrections."""
     match series, source:
         case DaySeries(), DayBuckets():
@@ -180,12 +180,12 @@ def _advance(series: Series | None, source: Source, poll: Poll) -> tuple[Series,
             return begin_month(source, poll.now, poll.wall, poll.since), 0
 
 
-def _polls(states: Iterable[Series], sources: Sources, poll: Poll) -> tuple[Poll, Poll]:
+def _polls(states: Iterable[Series], sources: Sources, poll: PollTime) -> tuple[PollTime, PollTime]:
     """Return two views of a poll: for the series by action, and for the series of the whole."""
     if len(sources) > 1:
         # Days without a count are left out: the oldest day of the window is that of all series.
         shown = [min(source.days) for _, source in sources if isinstance(source, DayBuckets) and source.days]
-        poll = Poll(poll.now, poll.wall, poll.since, oldest=min(shown, default=None))
+        poll = PollTime(poll.now, poll.wall, poll.since, oldest=min(shown, default=None))
     days = [series for series in states if isinstance(series, DaySeries)]
     wholes = [series for series in days if series.is_whole]
     if not wholes and not any(source.is_whole for _, source in sources):

@@ -9,8 +9,8 @@ from typing import NamedTuple, Protocol
 
 from exporter.clock import SYSTEM, Clocks, PlatformTime
 from exporter.counters.counting import Families, count_poll, left_out, served
+from exporter.counters.days import PollTime
 from exporter.counters.rows import ACCOUNT, PLATFORM_TIME, StateRow, account_key, listed, pack, unpack
-from exporter.counters.series import Poll
 from exporter.counters.storage import ShardTakenError, StateLockedError, Storage, StorageError
 from exporter.log import logger
 from exporter.metric import Count, Family
@@ -39,7 +39,7 @@ class LedgerObserver(Protocol):
         """Report why a commit failed, whose rows a later one writes; empty when one has succeeded again."""
 
 
-class Entry(NamedTuple):
+class PollRecord(NamedTuple):
     """A successful poll that the ledger counts.
 
     Attributes:
@@ -134,7 +134,7 @@ class Ledger:
         # Rows that were read, and not counted since: a restored state may be older than what was served of them.
         self._uncounted: set[PollKey] = set()
         # Polls that are not counted yet, with what they wait for, and keys that are not deleted yet.
-        self._polls: list[tuple[Entry, asyncio.Future[Counters]]] = []
+        self._polls: list[tuple[PollRecord, asyncio.Future[Counters]]] = []
         self._to_delete: set[PollKey] = set()
         self._platform_times: dict[str, PlatformTime] = {}
         # Families that count something else now, and since when they are served as 0, on the monotonic clock.
@@ -201,7 +201,7 @@ class Ledger:
         session = self._storage.session()
         return session if session == self._session else 0
 
-    async def record(self, entry: Entry) -> Counters:
+    async def record(self, entry: PollRecord) -> Counters:
         """Update the counters from a poll's result, and wait for the attempt to commit them, but not long.
 
         The polls of one commit continue in the order in which they were recorded.
@@ -250,7 +250,7 @@ class Ledger:
         polls, self._polls = self._polls, []
         to_delete, self._to_delete = self._to_delete, set()
         is_usable = await self._is_usable()
-        counted: list[tuple[Entry, asyncio.Future[Counters], Families]] = []
+        counted: list[tuple[PollRecord, asyncio.Future[Counters], Families]] = []
         for number, (entry, counters) in enumerate(polls, 1):
             try:
                 counted.append((entry, counters, self._count(entry)))
@@ -332,7 +332,7 @@ class Ledger:
             self._log.error(event, path=self._storage.location, target=target, error=str(error))
             return {}
 
-    def _count(self, entry: Entry) -> Families:
+    def _count(self, entry: PollRecord) -> Families:
         stored = self._unsaved[entry.key] if entry.key in self._unsaved else self._rows.get(entry.key)
         before = self._families(entry.key, stored)
         for name, family in before.items():
@@ -342,7 +342,7 @@ class Ledger:
             before,
             entry.counts,
             entry.address,
-            Poll(entry.now, entry.success),
+            PollTime(entry.now, entry.success),
             self._retention,
             limit=entry.max_label_values,
         )
@@ -362,7 +362,7 @@ class Ledger:
             event = "counter counts something else now, it starts again at 0"
             self._log.warning(event, path=self._storage.location, account=key.target.account, family=family)
 
-    def _shown(self, entry: Entry, families: Families, *, is_saved: bool) -> Counters:
+    def _shown(self, entry: PollRecord, families: Families, *, is_saved: bool) -> Counters:
         """Return the counters to serve, and note which are 0 because they count something else than before."""
         saved = families if is_saved or not entry.counts else self._committed(entry.key)
         counters = served(saved, entry.counts)

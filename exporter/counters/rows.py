@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import msgpack
 
 from exporter.counters.counting import CountedFamily, Families, Series
+from exporter.counters.days import ChangeSeries, DaySeries
 from exporter.counters.months import MonthSeries
-from exporter.counters.series import ChangeSeries, DaySeries
 from exporter.targets.target import PollKey
 
 

@@ -17,8 +17,8 @@ from exporter.polling.poll import Poller
 from exporter.polling.schedule import Schedule
 from exporter.polling.script_budgets import ConfiguredBudgets, ScriptBudgets
 from exporter.settings.model import Settings
-from exporter.targets.known_resources import MOVES_LAST, Move
 from exporter.targets.registry import Registry
+from exporter.targets.resource_lists import MOVES_LAST, Move
 from exporter.targets.sharding import Shard
 from exporter.targets.target import DATABASE_PREFIX, PollKey, Target, TargetKey
 from exporter.telemetry import Telemetry

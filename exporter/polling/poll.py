@@ -8,14 +8,14 @@ from functools import partial
 from structlog.typing import FilteringBoundLogger
 
 from exporter.clock import Clocks
-from exporter.collectors.collector import Collector, Context, Outcome, Polled, failed
-from exporter.counters.ledger import Entry, Ledger
+from exporter.collectors.collector import Collector, Context, Outcome, PollResult, failed
+from exporter.counters.ledger import Ledger, PollRecord
 from exporter.exposition.store import GONE, Store
 from exporter.log import logger
 from exporter.metric import bounded
 from exporter.platform.errors import NotAvailable, NotFound, PlatformError
 from exporter.polling.failure_log import FailureLog
-from exporter.polling.schedule import DuePoll, Schedule
+from exporter.polling.schedule import RunningPoll, Schedule
 from exporter.targets.registry import Registry
 from exporter.targets.target import PollKey, Target
 from exporter.telemetry import Telemetry
@@ -46,7 +46,7 @@ class Poller:
     unavailable: set[PollKey] = field(default_factory=set)
     _log: FilteringBoundLogger = field(default_factory=logger)
 
-    async def poll(self, due: DuePoll) -> None:
+    async def poll(self, due: RunningPoll) -> None:
         """Poll a target that is due. A fault of ours ends with this poll: its target fails, and nothing else."""
         began = self.clocks.monotonic()
         try:
@@ -67,7 +67,7 @@ class Poller:
         else:
             await asyncio.gather(*ending)
 
-    async def _fetch(self, due: DuePoll) -> Polled:
+    async def _fetch(self, due: RunningPoll) -> PollResult:
         """Make the calls of a poll, and measure the answer; an error of the platform is part of the result."""
         collector, client = due.plan.collector, due.account.client
         # While it was due, its name may have become known.
@@ -79,7 +79,7 @@ class Poller:
             due.account.pace.note(collector.name, calls.number, calls.seconds)
         return polled
 
-    async def _note(self, due: DuePoll, polled: Polled) -> None:
+    async def _note(self, due: RunningPoll, polled: PollResult) -> None:
         """Take over what a discovery has found."""
         collector, target = due.plan.collector, due.target
         if not self.schedule.is_in_force(due):
@@ -94,7 +94,7 @@ class Poller:
             failure = (error.reason, str(error)) if error else None
             self.failures.lists(collector.name, target.account, failure)
 
-    async def _end(self, due: DuePoll, outcome: Outcome, now: datetime, seconds: float) -> None:
+    async def _end(self, due: RunningPoll, outcome: Outcome, now: datetime, seconds: float) -> None:
         """Record the counts of a target and publish it, or publish its failure; what is not in force any more goes."""
         collector, target, error = due.plan.collector, outcome.target, outcome.error
         try:
@@ -105,14 +105,14 @@ class Poller:
         if error is not None and self._is_in_force(due, target):
             self._fail(collector, outcome._replace(error=error), error, seconds)
 
-    async def _record_and_publish(self, due: DuePoll, outcome: Outcome, now: datetime, seconds: float) -> None:
+    async def _record_and_publish(self, due: RunningPoll, outcome: Outcome, now: datetime, seconds: float) -> None:
         collector, target, limit = due.plan.collector, outcome.target, self.max_label_values
         if not self._is_in_force(due, target):
             return
         if collector.owns_target:
             self.schedule.gone.discard(target)
         key, address = PollKey(target.key, collector.name), due.account.client.base_url
-        entry = Entry(key, target.name, self.clocks.wall(), outcome.counts, now, address, limit)
+        entry = PollRecord(key, target.name, self.clocks.wall(), outcome.counts, now, address, limit)
         counters, without_place = await self.ledger.record(entry)
         if not self._is_in_force(due, target):
             return
@@ -131,7 +131,7 @@ class Poller:
         outcome = outcome._replace(families=(*gauges, *counters))
         self.store.publish(collector.name, outcome, lifetime, duration=seconds, left_out=left_out)
 
-    def _is_in_force(self, due: DuePoll, target: Target) -> bool:
+    def _is_in_force(self, due: RunningPoll, target: Target) -> bool:
         """Return whether what a poll began with is still in use, and the target still polled in the same way."""
         polled = self.registry.by_key.get(target.key)
         if not self.schedule.is_in_force(due):
@@ -141,7 +141,7 @@ class Poller:
             return polled is not None or self.registry.admits(target)
         return polled is not None and polled.is_polled_as(due.target)
 
-    def _broken(self, due: DuePoll, target: Target, error: Exception) -> PlatformError:
+    def _broken(self, due: RunningPoll, target: Target, error: Exception) -> PlatformError:
         """Log an unexpected exception, and return it as the failure of its target."""
         facts = {"collector": due.plan.collector.name, "target": target.key.label, "error": repr(error)}
         self._log.error("poll broke", **facts, exc_info=error)

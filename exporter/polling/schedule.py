@@ -19,7 +19,7 @@ from zlib import crc32
 
 from exporter.clock import Clocks
 from exporter.collectors import discovery
-from exporter.collectors.collector import Collector, Polled
+from exporter.collectors.collector import Collector, PollResult
 from exporter.log import logger
 from exporter.platform.errors import PlatformError, asks_to_wait
 from exporter.polling import ticks
@@ -40,7 +40,7 @@ MOST_DOUBLINGS = 20
 
 
 @dataclass(slots=True, eq=False)
-class DuePoll:
+class RunningPoll:
     """A poll that is due, with all that it may assume.
 
     Attributes:
@@ -89,7 +89,7 @@ class Schedule:
         self.plans: Mapping[str, Plan] = {}
         self.accounts: Mapping[str, Account] = {}
         self.last_tick = clocks.monotonic()
-        self.running: dict[PollKey, DuePoll] = {}
+        self.running: dict[PollKey, RunningPoll] = {}
         self.durations: dict[str, float] = {}
         self.gone: set[Target] = set()
         self._registry = registry
@@ -153,12 +153,12 @@ class Schedule:
             for target in [entry.target for entry in self._due.of(name).values() if wanted(plan, entry.target)]:
                 self._due.put(name, target, now)
 
-    def is_in_force(self, due: DuePoll) -> bool:
+    def is_in_force(self, due: RunningPoll) -> bool:
         """Return whether the plan and the account with which a poll began are still those in use."""
         is_planned = self.plans.get(due.plan.collector.name) is due.plan
         return is_planned and self.accounts.get(due.target.client_name) is due.account
 
-    async def start(self, poll: Callable[[DuePoll], Coroutine[Any, Any, None]]) -> None:
+    async def start(self, poll: Callable[[RunningPoll], Coroutine[Any, Any, None]]) -> None:
         """Poll everything now, limited only by the budgets, and then at the intervals; `poll` never fails."""
         self.poll = poll
         await self.tick()
@@ -210,18 +210,18 @@ class Schedule:
                 self._telemetry.missed.labels(entry.collector).inc(missed)
             if key not in self.running:
                 self._calling[name] = self._calling.get(name, 0) + 1
-                due = self.running[key] = DuePoll(plan, target, account, until)
+                due = self.running[key] = RunningPoll(plan, target, account, until)
                 due.task = asyncio.create_task(self.poll(due), name="poll")
                 due.task.add_done_callback(partial(self._ended, key, due))
 
-    def answered(self, due: DuePoll) -> None:
+    def answered(self, due: RunningPoll) -> None:
         """Record that the platform has answered, or that the poll has ended: another poll may call it."""
         if not due.is_answered:
             due.is_answered = True
             self._calling[due.target.client_name] -= 1
         self._begin(due.target.client_name)
 
-    def _ended(self, key: PollKey, due: DuePoll, _task: "asyncio.Task[None]") -> None:
+    def _ended(self, key: PollKey, due: RunningPoll, _task: "asyncio.Task[None]") -> None:
         # A cancelled poll may have a successor here.
         if self.running.get(key) is due:
             del self.running[key]
@@ -336,7 +336,7 @@ class Schedule:
         await asyncio.sleep(0)
         await self.tick()
 
-    def discovery_ended(self, collector: Collector, target: Target, polled: Polled) -> None:
+    def discovery_ended(self, collector: Collector, target: Target, polled: PollResult) -> None:
         """Record that a discovery has ended; a first one without an answer is repeated soon."""
         ended = self._first_discovery.ended
         if tells_names(collector) and ended(target.account, polled.error, polled.unnamed):

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import islice
 
-from exporter.targets.known_resources import MOST_MOVES, Known, KnownResources, Move
+from exporter.targets.resource_lists import MOST_MOVES, Known, Move, ResourceLists
 from exporter.targets.selection import Selection
 from exporter.targets.sharding import Shard
 from exporter.targets.target import NAMED_BY_SEARCH, Inventory, Resource, ResourceList, Target, TargetKey
@@ -46,7 +46,7 @@ class Registry:
         self._fixed: dict[tuple[str, str], dict[str, Target]] = {}
         # The kinds in an account of which a list of this run was complete.
         self._complete: set[tuple[str, str]] = set()
-        self.resources = KnownResources(wall)
+        self.resources = ResourceLists(wall)
         # Accounts of which a whole search has not contained the configured ids that have no name.
         self._searched: set[str] = set()
         # Account → when the names of its configured ids were last looked up.

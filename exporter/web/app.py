@@ -18,8 +18,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from exporter.assets.shipped import AssetError
 from exporter.blocking import blocking
 from exporter.web.api import ENDPOINTS, Endpoint, encode, explain
-from exporter.web.discovery import INCOMPLETE, discover, groups
 from exporter.web.headers import PAGE_POLICY, accepts_gzip, with_headers
+from exporter.web.http_sd import INCOMPLETE, discover, groups
 from exporter.web.metrics import MetricsEndpoint
 from exporter.web.page.page import render, status_values
 from exporter.web.status import Json, View

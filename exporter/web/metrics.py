@@ -77,11 +77,11 @@ class MetricsEndpoint:
             return PlainTextResponse(f"there are more than {MOST_VALUES} parameters\n", status_code=400)
         names, collectors, targets = (frozenset(query.get(name, ())) for name in PARAMETERS)
         known = frozenset(self.collectors())
-        for stranger in sorted(collectors - known):
-            words = f"no collector is named {stranger[:MOST_QUOTED]!r}; there are: {', '.join(sorted(known))}\n"
+        for unknown in sorted(collectors - known):
+            words = f"no collector is named {unknown[:MOST_QUOTED]!r}; there are: {', '.join(sorted(known))}\n"
             return PlainTextResponse(words, status_code=400)
-        for stranger in sorted(target for target in targets if not self.is_target(target)):
-            words = f"{stranger[:MOST_QUOTED]!r} is not a target that is polled here; /api/v1/targets lists them\n"
+        for unknown in sorted(target for target in targets if not self.is_target(target)):
+            words = f"{unknown[:MOST_QUOTED]!r} is not a target that is polled here; /api/v1/targets lists them\n"
             return PlainTextResponse(words, status_code=404)
         return Filter(names, collectors, targets)
 

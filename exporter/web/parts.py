@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from exporter.targets.known_resources import Move
+from exporter.targets.resource_lists import Move
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 
-from exporter.collectors.collector import Collector, Context, Outcome, Polled
+from exporter.collectors.collector import Collector, Context, Outcome, PollResult
 from exporter.counters.counting import Families, count_poll
-from exporter.counters.series import Poll
+from exporter.counters.days import PollTime
 from exporter.exposition.sample_lines import Format, header, render
 from exporter.metric import Count, Family, LabelValues, LastChange, MonthToDate, Sample, Source
 from exporter.platform.errors import PlatformError
@@ -37,12 +37,12 @@ async def poll(
     *answers: Body,
     names: Mapping[tuple[str, str], str] | None = None,
     date: datetime | None = NOW,
-) -> Polled:
+) -> PollResult:
     """Poll a target once, with prepared answers instead of answers of the platform."""
     return await collector.poll(context_of(ScriptedCaller(list(answers), date), target, names), target)
 
 
-def exposed(collector: Collector, *polls: Polled, form: Format = Format.TEXT) -> str:
+def exposed(collector: Collector, *polls: PollResult, form: Format = Format.TEXT) -> str:
     """Return the exposition of a collector's families after some polls, with counters over all of them."""
     counters: dict[LabelValues, Families] = {}
     families: list[Family] = []
@@ -58,7 +58,9 @@ def exposed(collector: Collector, *polls: Polled, form: Format = Format.TEXT) ->
 
 
 def _counted(one: Count, counters: dict[LabelValues, Families], now: datetime) -> Family:
-    counted, _ = count_poll(counters.get(one.labels, {}), [one], "", Poll(now, now.timestamp()), math.inf, limit=1000)
+    counted, _ = count_poll(
+        counters.get(one.labels, {}), [one], "", PollTime(now, now.timestamp()), math.inf, limit=1000
+    )
     counters[one.labels] = counted
     # A count that cannot be read begins no family.
     series = counted[one.info.name].series if one.info.name in counted else {}

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
-from exporter.collectors.collector import Collector, Polled
+from exporter.collectors.collector import Collector, PollResult
 from exporter.exposition.exposition import Format
 from exporter.platform.errors import PlatformError
 from tests.collectors.polls import context_of, exposed
@@ -17,7 +17,7 @@ from tests.platform.callers import ScriptedCaller
 from tests.platform.damage import damaged
 
 
-async def polled(collector: Collector, bodies: dict[str, bytes]) -> Polled | None:
+async def polled(collector: Collector, bodies: dict[str, bytes]) -> PollResult | None:
     """Return the outcome of a poll; None if it ended in a typed error."""
     target = TARGETS[collector.polls]
     try:

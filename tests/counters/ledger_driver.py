@@ -11,7 +11,7 @@ from typing import Any, Self, TypeVar
 
 from exporter.blocking import one_thread
 from exporter.clock import Clocks
-from exporter.counters.ledger import Counters, Entry, Ledger
+from exporter.counters.ledger import Counters, Ledger, PollRecord
 from exporter.counters.rows import unpack
 from exporter.counters.state_file import FileStorage, StateFile
 from exporter.counters.storage import MemoryStorage
@@ -73,10 +73,10 @@ def poll_of(
     info: FamilyInfo = QUERIES,
     success: float = WALL,
     name: str = "shop.example",
-) -> Entry:
+) -> PollRecord:
     """Return a poll of a zone with one counter family."""
     count = Count(info, ("main", zone, name), tuple(sources.items()))
-    return Entry(key_of(zone), name, success, (count,), now, URL)
+    return PollRecord(key_of(zone), name, success, (count,), now, URL)
 
 
 def today(count: float, day: int = 0) -> Sources:
@@ -131,11 +131,11 @@ class LedgerDriver:
     def _run(self, work: Coroutine[Any, Any, R]) -> R:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(PATIENCE)
 
-    def record(self, *entries: Entry) -> list[tuple[Family, ...]]:
+    def record(self, *entries: PollRecord) -> list[tuple[Family, ...]]:
         """Record polls together; return what is served for each."""
         return [outcome.families for outcome in self.attempt(*entries) if isinstance(outcome, Counters)]
 
-    def attempt(self, *entries: Entry) -> list[Counters | BaseException]:
+    def attempt(self, *entries: PollRecord) -> list[Counters | BaseException]:
         """Record polls together; return for each what it was counted to, or its error."""
 
         async def attempted() -> list[Counters | BaseException]:
@@ -143,7 +143,7 @@ class LedgerDriver:
 
         return self._run(attempted())
 
-    def begin(self, entry: Entry) -> None:
+    def begin(self, entry: PollRecord) -> None:
         """Record a poll without waiting for its commit."""
 
         async def begun() -> None:
@@ -163,4 +163,4 @@ class LedgerDriver:
 
     def settle(self) -> None:
         """Wait until the ledger has done all earlier work."""
-        self.record(Entry(PollKey.of("", "", "", ""), "", WALL, (), FIRST_SIGHT))
+        self.record(PollRecord(PollKey.of("", "", "", ""), "", WALL, (), FIRST_SIGHT))

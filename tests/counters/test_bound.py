@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from exporter.counters.counting import Families, count_poll, left_out, served
-from exporter.counters.ledger import Counters, Entry
+from exporter.counters.days import PollTime
+from exporter.counters.ledger import Counters, PollRecord
 from exporter.counters.rows import pack, unpack
-from exporter.counters.series import Poll
 from exporter.metric import Count, DayBuckets, FamilyInfo, Kind, MonthToDate, Source
 from tests.counters.ledger_driver import FIRST_SIGHT, LedgerDriver, key_of
 
@@ -39,7 +39,7 @@ class Target:
         }
         counts = [Count(THINGS, ("1",), tuple(((part,), source) for part, source in sources.items()))]
         before: Families = unpack(self.row)
-        families, _ = count_poll(before, counts, URL, Poll(now, now.timestamp()), retention, limit=self.limit)
+        families, _ = count_poll(before, counts, URL, PollTime(now, now.timestamp()), retention, limit=self.limit)
         self.row, self.outside = pack(families), left_out(families, counts).get(THINGS.name, 0)
         return {sample.values[-1]: sample.value for one in served(families, counts) for sample in one.samples}
 
@@ -80,7 +80,7 @@ def test_what_is_left_out_goes_through_the_ledger(tmp_path: Path) -> None:
     key = key_of("102")
     count = Count(THINGS, ("1",), tuple(((part,), DayBuckets({TODAY: 1.0})) for part in "abc"))
     with LedgerDriver(tmp_path / "state.db") as driver:
-        entry = Entry(key, "x", FIRST_SIGHT.timestamp(), (count,), FIRST_SIGHT, max_label_values=2)
+        entry = PollRecord(key, "x", FIRST_SIGHT.timestamp(), (count,), FIRST_SIGHT, max_label_values=2)
         (counters,) = driver.attempt(entry)
         assert isinstance(counters, Counters)
         assert [sample.values for sample in counters.families[0].samples] == [("1", "a"), ("1", "b")]

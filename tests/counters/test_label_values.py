@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from exporter.counters.ledger import ZERO_SECONDS, Entry
+from exporter.counters.ledger import ZERO_SECONDS, PollRecord
 from exporter.counters.rows import unpack
 from exporter.metric import Count, DayBuckets, FamilyInfo, Kind, MonthToDate, Source, declaration
 from tests.counters.ledger_driver import FIRST_SIGHT, LedgerDriver, key_of
@@ -162,7 +162,7 @@ def play(path: Path, steps: list[Step], *, is_month: bool) -> None:
             sources = tuple(((region,), source) for region, (source, _) in found.items())
             count = Count(BYTES, ("main", "102"), sources, declared(step.scale))
             counts = () if step.counts is None else (count,)
-            (families,) = driver.record(Entry(KEY, "x", now.timestamp(), counts, now))
+            (families,) = driver.record(PollRecord(KEY, "x", now.timestamp(), counts, now))
             shown = None if step.counts is None else {region: poll for region, (_, poll) in found.items()}
             model.poll(shown, now, declared(step.scale))
             served = {sample.values[-1]: sample.value for family in families for sample in family.samples}

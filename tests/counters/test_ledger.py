@@ -11,7 +11,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from exporter.blocking import one_thread
-from exporter.counters.ledger import AT_ONCE, Entry, Ledger
+from exporter.counters.ledger import AT_ONCE, Ledger, PollRecord
 from exporter.counters.rows import StateRow
 from exporter.counters.state_file import FileStorage, StateFile
 from exporter.counters.storage import StateLockedError, StorageError
@@ -128,14 +128,14 @@ def test_a_row_that_cannot_be_read_begins_anew_and_is_logged(path: Path) -> None
 REGIONS = FamilyInfo("edge_thing_bytes_total", "Bytes.", Kind.COUNTER, "", ("account", "zone_id", "domain", "region"))
 
 
-def regions(scale: float, counts: Mapping[str, float], zone: str = "102", day: int = 0) -> Entry:
+def regions(scale: float, counts: Mapping[str, float], zone: str = "102", day: int = 0) -> PollRecord:
     """Return a poll of a configured counter whose charts have one day."""
     sources = tuple(((region,), DayBuckets({DAY_0 + day: count})) for region, count in counts.items())
     count = Count(REGIONS, ("main", zone, "x"), sources, declaration(("/p", "days", "C", "region", repr(scale))))
-    return Entry(key_of(zone), "x", WALL + day * 86_400, (count,), FIRST_SIGHT + timedelta(days=day), URL)
+    return PollRecord(key_of(zone), "x", WALL + day * 86_400, (count,), FIRST_SIGHT + timedelta(days=day), URL)
 
 
-def served(driver: LedgerDriver, entry: Entry) -> dict[str, float]:
+def served(driver: LedgerDriver, entry: PollRecord) -> dict[str, float]:
     """Record a poll; return the served counters by region."""
     (families,) = driver.record(entry)
     return {sample.values[-1]: sample.value for family in families for sample in family.samples}

@@ -6,8 +6,8 @@ import pytest
 
 from exporter.counters import state_file
 from exporter.counters.counting import CountedFamily
+from exporter.counters.days import DaySeries
 from exporter.counters.rows import StateRow, pack, unpack
-from exporter.counters.series import DaySeries
 from exporter.counters.state_file import SCHEMA_VERSION, StateFile, is_passing, put_aside
 from exporter.counters.storage import StorageError
 from exporter.targets.target import PollKey

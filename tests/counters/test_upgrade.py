@@ -9,7 +9,7 @@ from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
-from exporter.counters.ledger import Entry
+from exporter.counters.ledger import PollRecord
 from exporter.metric import Count, DayBuckets, FamilyInfo, Kind, LabelValues, MonthToDate, Source
 from exporter.targets.target import PollKey
 from tests.counters.ledger_driver import LedgerDriver
@@ -30,7 +30,7 @@ ROUTED: dict[LabelValues, Source] = {
 def served(driver: LedgerDriver, key: PollKey, family: str, sources: dict[LabelValues, Source]) -> list[float]:
     """Poll a target; return its counters."""
     count = Count(FamilyInfo(family, "", Kind.COUNTER), (), tuple(sources.items()), b"1")
-    (counters,) = driver.record(Entry(key, "x", NOW.timestamp(), (count,), NOW, "https://api.example.net"))
+    (counters,) = driver.record(PollRecord(key, "x", NOW.timestamp(), (count,), NOW, "https://api.example.net"))
     return [sample.value for counter in counters for sample in counter.samples]
 
 

@@ -14,7 +14,7 @@ from exporter.blocking import one_thread
 from exporter.clock import Clocks
 from exporter.platform.api import dns
 from exporter.platform.errors import PlatformError
-from exporter.platform.http.client import Calls, Client, Credential, Observer
+from exporter.platform.http.client import Client, Credential, Observer, PollCalls
 from exporter.platform.http.proxy import proxy_secrets
 from exporter.platform.http.rate_limiter import RateLimiter
 from exporter.platform.http.retry import Retry
@@ -112,7 +112,7 @@ class Kit:
     """A client, a caller without a deadline, and the client's parts."""
 
     client: Client
-    calls: Calls
+    calls: PollCalls
     heard: Heard
     clock: FakeClock
 

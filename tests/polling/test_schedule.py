@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from exporter.collectors.collector import Collector, Context, Polled
-from exporter.counters.ledger import Counters, Entry
+from exporter.collectors.collector import Collector, Context, PollResult
+from exporter.counters.ledger import Counters, PollRecord
 from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, FIRST_TRIES
 from exporter.sandbox.faults import Scripted
 from exporter.sandbox.keys import API_KEY, DATABASE_TOKEN_FULL
@@ -430,12 +430,12 @@ async def test_breaking_code_in_one_poll_ends_with_that_poll(breaks: str) -> Non
         class Broken(Collector):
             name, polls, interval, operations, families = "dns_statistics", "dns_zone", 300.0, (), ()
 
-            async def poll(self, context: Context, target: Target) -> Polled:
+            async def poll(self, context: Context, target: Target) -> PollResult:
                 if target.id == "102" and breaks == "call":
                     raise ZeroDivisionError
                 return await collector.poll(context, target)
 
-        async def counting(entry: Entry) -> Counters:
+        async def counting(entry: PollRecord) -> Counters:
             if entry.key == PollKey.of("dns_statistics", "main", "dns_zone", "102") and breaks == "count":
                 raise ZeroDivisionError
             return await count(entry)
@@ -474,7 +474,7 @@ async def test_results_that_wait_for_a_stopped_ledger_have_a_bound_and_all_are_p
     async with polling(Zones(range(1, 41)), account, STATISTICS) as (asked, parts):
         record, resumed = parts.ledger.record, asyncio.Event()
 
-        async def stopped(entry: Entry) -> Counters:
+        async def stopped(entry: PollRecord) -> Counters:
             await resumed.wait()
             return await record(entry)
 

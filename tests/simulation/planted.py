@@ -88,7 +88,7 @@ PLANTS: Mapping[str, tuple[str, Plant]] = {
     "lose every second commit": ("counters.state_file:StateFile.commit", _every_second),
     "publish before the commit": ("counters.ledger:Ledger._save", _always_saved),
     "count the first day in full": (
-        "counters.series:DaySeries._begin_day",
+        "counters.days:DaySeries._begin_day",
         lambda f: lambda *a, **_first: f(*a, first=False),
     ),
     "keep the old definition": ("counters.counting:digest_of", lambda f: lambda _address, declared: f("", declared)),
@@ -101,7 +101,7 @@ PLANTS: Mapping[str, tuple[str, Plant]] = {
         lambda f: lambda found, _complete: f(found, complete=True),
     ),
     "remove after one list": (
-        "targets.known_resources:KnownResources.merge",
+        "targets.resource_lists:ResourceLists.merge",
         lambda f: lambda *found, **how: f(*found, **how) | f(*found, **how),
     ),
     "use the wall clock for a deadline": (
@@ -123,9 +123,9 @@ PLANTS: Mapping[str, tuple[str, Plant]] = {
         "polling.pace:Pace.interval",
         lambda f: lambda s, plan, one: f(s, plan, one) * (1 + 50 * (one.kind == "script")),
     ),
-    "count no late rise of a day": ("counters.series:DaySeries._raise_day", lambda _: lambda *_args: None),
+    "count no late rise of a day": ("counters.days:DaySeries._raise_day", lambda _: lambda *_args: None),
     "take a new month for a correction": ("counters.months:MonthSeries._fall", lambda _: lambda *_a, **_named: 1),
-    "let a counter fall with its day": ("counters.series:DaySeries.count", _with_the_latest),
+    "let a counter fall with its day": ("counters.days:DaySeries.count", _with_the_latest),
     "leave a task behind": ("daemon.daemon:Daemon.stop", _leaving_a_task),
     "leave a zone out of service discovery": ("web.app:discover", _without_the_last),
     "ask with another key": (
@@ -140,7 +140,7 @@ PLANTS: Mapping[str, tuple[str, Plant]] = {
     "never end a call": ("polling.schedule:Schedule.answered", lambda _: lambda *_args: None),
     "expire too early": ("polling.schedule:Schedule.lifetime", lambda f: lambda *args: f(*args) / 10),
     "trust this machine's clock": (
-        "polling.poll:Entry",
+        "polling.poll:PollRecord",
         lambda f: (
             lambda key, name, wall, counts, _now, *rest: f(
                 key, name, wall, counts, datetime.fromtimestamp(wall, UTC), *rest

@@ -22,8 +22,8 @@ from exporter.exposition.store import HEALTH, Store
 from exporter.polling.pace import Account, Plan
 from exporter.polling.schedule import Schedule
 from exporter.settings.model import Settings
-from exporter.targets.known_resources import MOVES_LAST
 from exporter.targets.registry import Registry
+from exporter.targets.resource_lists import MOVES_LAST
 from exporter.targets.sharding import Shard
 from exporter.targets.target import PollKey, Target
 from exporter.telemetry import Telemetry

@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 from pydantic import TypeAdapter
 
-from exporter.collectors.collector import Collector, Context, Outcome, Polled
+from exporter.collectors.collector import Collector, Context, Outcome, PollResult
 from exporter.collectors.endpoints.endpoint import LONGEST_ID, Endpoint, TargetList
 from exporter.collectors.endpoints.expression import Expression, ExpressionError, integral
 from exporter.platform.api.document import Document
@@ -57,7 +57,7 @@ class EndpointListCollector(Collector):
         """The section of the endpoint for which it lists targets."""
         return self._endpoint
 
-    async def poll(self, context: Context, target: Target) -> Polled:
+    async def poll(self, context: Context, target: Target) -> PollResult:
         """List the targets. After a failure the earlier pages are kept; an incomplete list removes no target."""
         found: dict[str, Resource] = {}
         # The hashes of items whose ids cannot be polled.
@@ -84,7 +84,7 @@ class EndpointListCollector(Collector):
         except PlatformError as fault:
             error, complete = fault, False
         lists = {self.kind: ResourceList(tuple(found.values()), complete)} if found or error is None else {}
-        return Polled((Outcome(target, error=error),), date, Inventory(lists))
+        return PollResult((Outcome(target, error=error),), date, Inventory(lists))
 
     def _read(self, document: Document) -> tuple[list[Any], bool | None]:
         """Return the items of a page, and whether more follow; None if the page does not say."""

@@ -114,8 +114,8 @@ class RateLimitMetrics(CamelWire):
     def unexpected(self) -> Iterator[str]:
         """Return the names of fields with a wrong date or a number that is not a count; they are left out."""
         for key, day in (self.days or {}).items():
-            is_strange = any(day.unexpected()) if isinstance(day, BreachCounts) else as_count(day) != day
-            if calendar_day(key) is None or is_strange:
+            is_unusual = any(day.unexpected()) if isinstance(day, BreachCounts) else as_count(day) != day
+            if calendar_day(key) is None or is_unusual:
                 yield "ratelimitOverviewPastTwentyEightDays"
         for field in unexpected_in(self.overview):
             yield "overview.totalBreaches" if field == "totalBreaches" else "overview"

@@ -158,9 +158,9 @@ class Client:
         """Close the connections."""
         await self._transport.aclose()
 
-    def until(self, moment: float | None) -> "Calls":
+    def until(self, moment: float | None) -> "PollCalls":
         """Return the caller of one poll, whose answers are useless after `moment`, on the monotonic clock."""
-        return Calls(self, moment)
+        return PollCalls(self, moment)
 
     def present(self) -> datetime:
         """Return the platform's time now, or this machine's while that is unknown."""
@@ -331,7 +331,7 @@ class Client:
 
 
 @dataclass(slots=True, eq=False)
-class Calls:
+class PollCalls:
     """The calls of one poll, and what they took.
 
     Attributes:

@@ -61,7 +61,7 @@ class DaySeries:
             return self.baselines.get(ordinal, 0.0)
         return self.baselines.get(ordinal, self.highs.get(ordinal))
 
-    def count(self, source: DayBuckets, poll: "Poll", *, first: bool = False) -> int:
+    def count(self, source: DayBuckets, poll: "PollTime", *, first: bool = False) -> int:
         """Update the counter from the days that a poll returned.
 
         Args:
@@ -158,7 +158,7 @@ def owed_by(theirs: Iterable[DaySeries], ours: Iterable[DaySeries]) -> Owed:
 
 
 @dataclass(frozen=True, slots=True)
-class Poll:
+class PollTime:
     """The facts of a poll for counting one shape of a family.
 
     Attributes:
@@ -185,7 +185,7 @@ class Poll:
         return self.now.astimezone(UTC).toordinal()
 
 
-def begin_days(source: DayBuckets, poll: Poll) -> DaySeries:
+def begin_days(source: DayBuckets, poll: PollTime) -> DaySeries:
     """Return the state of a series after its first poll; at the first sight of its family, its counter is 0."""
     first_day = poll.today if poll.since is None else poll.since
     series = DaySeries(poll.now.timestamp(), first_day, shut=poll.shut, is_whole=source.is_whole)

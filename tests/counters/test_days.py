@@ -10,9 +10,9 @@ import msgpack
 import pytest
 
 from exporter.counters.counting import CountedFamily, Families, Series, count_poll
+from exporter.counters.days import ChangeSeries, DaySeries, PollTime
 from exporter.counters.months import MonthSeries
 from exporter.counters.rows import from_plain, pack, to_plain, unpack
-from exporter.counters.series import ChangeSeries, DaySeries, Poll
 from exporter.metric import Count, DayBuckets, LabelValues, MonthToDate, Source
 from tests.counters.ledger_driver import DAY_0, FIRST_SIGHT, QUERIES, URL
 
@@ -89,7 +89,7 @@ RULES = {
 }
 
 
-class Polled:
+class PollResult:
     """A family that is polled; after each poll it is stored and read again."""
 
     def __init__(self) -> None:
@@ -104,7 +104,7 @@ class Polled:
     def poll(self, source: Source | str, now: datetime, wall: datetime | None = None) -> float:
         """Count a poll; return the sum of the counters."""
         sources = sources_of(source, (now - FIRST_SIGHT).days) if isinstance(source, str) else [((), source)]
-        poll, counts = Poll(now, (wall or now).timestamp()), [Count(QUERIES, ("main",), tuple(sources))]
+        poll, counts = PollTime(now, (wall or now).timestamp()), [Count(QUERIES, ("main",), tuple(sources))]
         counted, corrections = count_poll(self.families, counts, URL, poll, math.inf, limit=1000)
         self.families = unpack(pack(counted))
         self.corrections += sum(corrections.values())
@@ -140,7 +140,7 @@ def sources_of(chart: str, today: int) -> Sequence[tuple[LabelValues, Source]]:
 def test_polls_count_as_the_rule_says(rule: str) -> None:
     *polls, last = RULES[rule].split("; ")
     polls, corrections = (polls, int(last)) if last.isdigit() else ([*polls, last], 0)
-    family, expected, served, moments = Polled(), [], [], []
+    family, expected, served, moments = PollResult(), [], [], []
     for poll in polls:
         asked, _, value = poll.partition(" = ")
         moment, _, answer = asked.partition(" ")
@@ -158,8 +158,8 @@ def test_polls_count_as_the_rule_says(rule: str) -> None:
 
 
 @pytest.fixture
-def family() -> Polled:
-    return Polled()
+def family() -> PollResult:
+    return PollResult()
 
 
 def chart(*counts: float, today: int = 0) -> DayBuckets:
@@ -168,7 +168,7 @@ def chart(*counts: float, today: int = 0) -> DayBuckets:
 
 
 @pytest.mark.parametrize("old", [100.0, 99.0])
-def test_a_window_that_slides_for_200_days_loses_and_doubles_nothing(family: Polled, old: float) -> None:
+def test_a_window_that_slides_for_200_days_loses_and_doubles_nothing(family: PollResult, old: float) -> None:
     family.poll(chart(*[100.0] * 30, 0), FIRST_SIGHT)
     for day in range(1, 200):
         now = FIRST_SIGHT + timedelta(days=day)
@@ -177,7 +177,7 @@ def test_a_window_that_slides_for_200_days_loses_and_doubles_nothing(family: Pol
     assert len(str(to_plain(family.series[()]))) < 900, "days leave the row by age"
 
 
-def test_the_utc_date_of_the_platform_bounds_a_day(family: Polled, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_utc_date_of_the_platform_bounds_a_day(family: PollResult, monkeypatch: pytest.MonkeyPatch) -> None:
     """Half past one in the night of the 7th, two hours east of Greenwich, is still the 6th; so it is on Kiritimati."""
     monkeypatch.setenv("TZ", "Pacific/Kiritimati")
     time.tzset()
@@ -185,7 +185,7 @@ def test_the_utc_date_of_the_platform_bounds_a_day(family: Polled, monkeypatch: 
         east = datetime(2026, 2, 7, 1, 30, tzinfo=timezone(timedelta(hours=2)))
         family.poll(DayBuckets({}), east)
         assert family.poll(chart(10), east) == 10
-        month = Polled()
+        month = PollResult()
         month.poll(MonthToDate(80), datetime(2026, 2, 28, 9, tzinfo=UTC))
         assert month.poll(MonthToDate(20), datetime(2026, 2, 28, 10, 15, tzinfo=UTC)) == 0
     finally:
@@ -194,16 +194,16 @@ def test_the_utc_date_of_the_platform_bounds_a_day(family: Polled, monkeypatch: 
 
 
 @pytest.mark.parametrize("odd", [-1.0, math.nan, math.inf, 1e300])
-def test_numbers_that_are_no_counts_are_left_out(family: Polled, odd: float) -> None:
-    month = Polled()
+def test_numbers_that_are_no_counts_are_left_out(family: PollResult, odd: float) -> None:
+    month = PollResult()
     days = [chart(*[100.0] * 30, 10), chart(*[100.0] * 30, odd), chart(*[100.0] * 30, 12, odd, today=1)]
     assert [family.poll(source, FIRST_SIGHT) for source in days] == [0, 0, 2]
     assert [month.poll(MonthToDate(value), FIRST_SIGHT) for value in (10.0, odd, 11.0)] == [0, 0, 1]
     assert family.corrections == month.corrections == 0
 
 
-def test_floats_do_not_drift(family: Polled) -> None:
-    month = Polled()
+def test_floats_do_not_drift(family: PollResult) -> None:
+    month = PollResult()
     for poll in range(1001):
         counters = (
             family.poll(chart(*[0.1] * 30, poll / 1000), FIRST_SIGHT),
@@ -213,7 +213,7 @@ def test_floats_do_not_drift(family: Polled) -> None:
 
 
 @pytest.mark.parametrize("seed", range(10, 15))
-def test_a_day_that_leaves_never_lowers_a_counter_by_a_bit(family: Polled, seed: int) -> None:
+def test_a_day_that_leaves_never_lowers_a_counter_by_a_bit(family: PollResult, seed: int) -> None:
     """Tenths are not exact in binary, so closing a day rounds its sum; with seed 12 it would round down."""
     chance = random.Random(seed)  # noqa: S311 - repeatable
     counts = [round(chance.uniform(0, 3), 1) for _ in range(120)]
@@ -225,7 +225,7 @@ def test_a_day_that_leaves_never_lowers_a_counter_by_a_bit(family: Polled, seed:
     assert served[-1] == pytest.approx(sum(counts[:99]))
 
 
-def test_a_reset_to_0_leaves_the_counter_to_the_bit(family: Polled) -> None:
+def test_a_reset_to_0_leaves_the_counter_to_the_bit(family: PollResult) -> None:
     family.poll(MonthToDate(0.1), datetime(2026, 1, 6, 12, tzinfo=UTC))
     before = 0.0
     for month in range(2, 13):
@@ -236,7 +236,7 @@ def test_a_reset_to_0_leaves_the_counter_to_the_bit(family: Polled) -> None:
         before = after
 
 
-def test_a_row_of_version_0_1_is_read_and_counts_on(family: Polled) -> None:
+def test_a_row_of_version_0_1_is_read_and_counts_on(family: PollResult) -> None:
     series = from_plain(["m", 1770379200.25, 24314, 1770379201.5, 0.1, 0.3, 0.2, 17.5])
     assert series == MonthSeries(1770379200.25, 24314, 1770379201.5, 0.1, 0.3, 0.2, 17.5)
     family.families = {QUERIES.name: CountedFamily(b"", DAY_0, {(): series})}

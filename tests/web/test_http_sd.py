@@ -10,7 +10,7 @@ import pytest
 from exporter.sandbox import keys
 from exporter.targets.selection import Selection
 from exporter.targets.target import Inventory, Resource, ResourceList, TargetKey
-from exporter.web.discovery import INCOMPLETE
+from exporter.web.http_sd import INCOMPLETE
 from tests.counters.sandboxed_daemons import running_daemon, sandboxed_daemons
 from tests.shards.sharded_daemons import sharded_daemons
 from tests.targets.test_registry import DISCOVERING, zones

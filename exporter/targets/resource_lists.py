@@ -45,7 +45,7 @@ class Move(NamedTuple):
     is_gone: bool
 
 
-class KnownResources:
+class ResourceLists:
     """The resources of each kind in an account. There can be many, so they are packed: compressed lines of JSON.
 
     Args:

@@ -4,7 +4,7 @@ from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 
 from exporter.metric import label_value
-from exporter.targets.known_resources import Known
+from exporter.targets.resource_lists import Known
 from exporter.targets.target import NAMED_BY_SEARCH, Target
 from exporter.web.api import encode
 from exporter.web.status import View
