@@ -11,11 +11,10 @@ from prometheus_client import (
     Gauge,
     GCCollector,
     Histogram,
-    Metric,
     PlatformCollector,
     ProcessCollector,
+    disable_created_metrics,
 )
-from prometheus_client.registry import Collector
 
 from exporter.metric import FamilyInfo, Kind
 
@@ -24,20 +23,6 @@ _Own = TypeVar("_Own", Counter, Gauge, Histogram)
 _OF_CALLS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 ALERTED_REASONS = ("unauthorized", "forbidden", "rate_limited", "server_error", "timeout", "refused")
-
-
-class WithoutCreated(Collector):
-    """A registry without `_created` samples, which prometheus-client adds to the text format as families, too."""
-
-    def __init__(self, registry: CollectorRegistry) -> None:
-        self._registry = registry
-
-    def collect(self) -> Iterator[Metric]:
-        """Return the registry's families."""
-        for metric in self._registry.collect():
-            if metric.type in ("counter", "histogram", "summary"):
-                metric.samples = [sample for sample in metric.samples if not sample.name.endswith("_created")]
-            yield metric
 
 
 def _own(kind: type[_Own], family: str, text: str, **more: Any) -> _Own:  # noqa: ANN401 - arguments of the kind
@@ -182,6 +167,8 @@ class Telemetry:
     )
 
     def __init__(self, registry: CollectorRegistry, version: str) -> None:
+        # prometheus-client would add `_created` samples to the text format as families of their own.
+        disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = registry
         self.set_aside_at: float | None = None
         self._removed: set[tuple[str, str, str]] = set()
@@ -194,10 +181,6 @@ class Telemetry:
         ProcessCollector(registry=registry)
         PlatformCollector(registry=registry)
         GCCollector(registry=registry)
-
-    def exposed(self) -> WithoutCreated:
-        """Return the registry as it is exposed."""
-        return WithoutCreated(self.registry)
 
     def families(self) -> Iterator[FamilyInfo]:
         """Return every family of the exporter, with or without series, without those of the process and of Python."""

@@ -19,7 +19,7 @@ def observer(now: list[float]) -> AccountObserver:
 
 def lines(telemetry: Telemetry, *beginnings: str) -> list[str]:
     """Return the sample lines with this beginning."""
-    text = generate_latest(telemetry.exposed()).decode()
+    text = generate_latest(telemetry.registry).decode()
     return [line for line in text.splitlines() if line.startswith(beginnings)]
 
 

@@ -263,7 +263,7 @@ class Daemon:
         self.polling = Polling(
             settings, shard, self.ledger, telemetry, clocks, random=self.machine.random, make_client=make_client
         )
-        exposition = Exposition(telemetry.exposed(), admits=series.serves)
+        exposition = Exposition(telemetry.registry, admits=series.serves)
         exposition.declare(_all_families(self.schedule.plans.values()))
         thread = self.machine.executors("renderer")
         self.renderer = Renderer(exposition, self.polling.store, telemetry, clocks.monotonic, thread, grown=self.grown)

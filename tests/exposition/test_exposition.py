@@ -18,7 +18,6 @@ from exporter.exposition.sample_lines import header, render
 from exporter.exposition.store import Update
 from exporter.metric import Family, FamilyInfo, Kind, Sample, label_value
 from exporter.targets.target import PollKey
-from exporter.telemetry import WithoutCreated
 from tests.golden import assert_golden
 
 WINDOW = FamilyInfo("edge_window_queries", "Queries.", Kind.GAUGE, "", ("zone_id",))
@@ -164,7 +163,7 @@ def names(exposed: str) -> list[str]:
 def test_own_metrics_stand_as_they_were_unless_they_are_asked_for() -> None:
     registry = CollectorRegistry()
     gauge = Gauge("edge_exporter_series", "Series.", registry=registry)
-    made = Exposition(WithoutCreated(registry))
+    made = Exposition(registry)
     made.build()
     gauge.set(7)
     reported = [text(made.build(own=own)).splitlines()[-1] for own in (False, True, False)]

@@ -71,7 +71,7 @@ async def rendering() -> AsyncIterator[RendererSetup]:
     clock = Clock()
     store = Store(lambda: 1_770_000_000.0, clock)
     telemetry = Telemetry(CollectorRegistry(), "test")
-    exposition = Exposition(telemetry.exposed())
+    exposition = Exposition(telemetry.registry)
     exposition.declare((*INFOS, *HEALTH))
     renderer = Renderer(exposition, store, telemetry, clock, one_thread("renderer"))
     clock.now += EAGER_SECONDS

@@ -192,7 +192,7 @@ async def view_setup(*accounts: str) -> AsyncIterator[ViewSetup]:
         for name in accounts or ("main",)
     }
     store = Store(wall, clock)
-    exposition = Exposition(telemetry.exposed())
+    exposition = Exposition(telemetry.registry)
     exposition.declare([*families(), *HEALTH])
     renderer = Renderer(exposition, store, telemetry, clock, one_thread("renderer"))
     registry = Registry(Shard(), wall)

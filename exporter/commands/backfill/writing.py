@@ -17,7 +17,6 @@ from exporter.backfill.charts import BUILT_IN, AccountCharts, counters
 from exporter.backfill.openmetrics import STEPS, Past, write
 from exporter.collectors.collector import Collector, TargetCollector
 from exporter.commands.configuration import read_configuration
-from exporter.commands.output import interruptible
 from exporter.commands.output.printing import MISUSE, complain, complaining, echo
 from exporter.counters.storage import StorageError
 from exporter.foreign.terminal import escape
@@ -56,7 +55,7 @@ def backfill(
         parsed = _parsed(labels, {label for one in charts for info in counters(one) for label in info.labels})
         if output.exists():
             raise click.UsageError(f"{output} is there already: remove it, or name another --output")
-        span, past, failures = interruptible.run(_read(settings, polled, charts, first, last))
+        span, past, failures = asyncio.run(_read(settings, polled, charts, first, last))
     faults = [f"not read: {escape(failure)}" for failure in failures]
     if not past:
         complain("\n".join([*faults, f"nothing is written: the counters began before {span}, or there are none"]))

@@ -1,5 +1,6 @@
 """Prepares a call, asks before a change, sends the request, and prints its answer or what a dry run would send."""
 
+import asyncio
 import base64
 import json
 import os
@@ -17,7 +18,6 @@ import click
 from exporter.collectors.database import is_single, leads_with_reading
 from exporter.commands.call import callable_operations
 from exporter.commands.call.parameters import read
-from exporter.commands.output import interruptible
 from exporter.commands.output.printing import FAULT, MISUSE, complain, complaining, echo
 from exporter.foreign.terminal import escape
 from exporter.platform import errors
@@ -144,7 +144,7 @@ def _carry_out(task: Task, callee: Callee) -> None:
     try:
         secrets = (callee.credential().get_secret_value(), *task.secrets)
         with complaining(ConfigurationError, code=MISUSE):
-            value, faults = interruptible.run(_send(task, callee))
+            value, faults = asyncio.run(_send(task, callee))
     except SecretFileError as error:
         complain(f"the key cannot be read: {error}", _NOT_AUTHORISED)
     except PlatformError as error:

@@ -1,5 +1,6 @@
 """Checks a configuration, and prints the findings."""
 
+import asyncio
 import json
 import os
 import sys
@@ -63,9 +64,8 @@ def _poll_all(settings: Settings) -> "Sequence[AccountResult]":
     with loading():
         from exporter.clock import SYSTEM  # noqa: PLC0415 - what contacts the platform; not for --offline
         from exporter.commands.check.first_round import check_all  # noqa: PLC0415
-        from exporter.commands.output import interruptible  # noqa: PLC0415
     with progress_bar() if sys.stderr.isatty() else nullcontext(lambda *_: None) as progressed:
-        return interruptible.run(check_all(settings, SYSTEM, progressed))
+        return asyncio.run(check_all(settings, SYSTEM, progressed))
 
 
 def _valid(settings: Settings) -> str:
