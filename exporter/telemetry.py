@@ -117,12 +117,12 @@ class Telemetry:
     )
     failing = _gauge(
         "edge_exporter_failing_targets{account, collector, reason}",
-        "Targets whose last poll by the collector failed, by reason, counted every 15 seconds.",
+        "Targets whose last poll by the collector failed, by reason, counted every five seconds.",
     )
     mismatched = _gauge(
         "edge_window_mismatched_targets{account}",
         "Targets whose total of the window (TotalQueriesServed) is not the sum of the days in the same answer "
-        "(QueriesServedChart), counted every 15 seconds.",
+        "(QueriesServedChart), counted every five seconds.",
     )
     task_failures = _counter(
         "edge_exporter_task_failures_total{task}", "Rounds of the exporter's own work that failed."
