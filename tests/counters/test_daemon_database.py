@@ -5,6 +5,7 @@ import signal
 import urllib.request
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -37,6 +38,11 @@ async def text(exporter: Exporter, path: str) -> str:
         return (await client.get(f"{exporter.url}{path}")).text
 
 
+async def is_spare(exporter: Exporter) -> bool:
+    """Return whether an exporter is ready as a spare, which one has become once its key was accepted."""
+    return await text(exporter, "/-/ready") == "ready, spare: 1 of 1 shards are held\n"
+
+
 async def test_a_suspended_process_serves_no_counter_that_another_has_passed_and_is_a_spare_then(
     sharing: SharingProcesses,
 ) -> None:
@@ -44,7 +50,7 @@ async def test_a_suspended_process_serves_no_counter_that_another_has_passed_and
         await until_all(one)
         sharing.serve(10)
         await until_total(30, one)
-        assert await text(two, "/-/ready") == "ready, spare: 1 of 1 shards are held\n"
+        await until(partial(is_spare, two))
         assert 'edge_exporter_shard_held{shard="0"} 1.0' in await text(two, "/metrics")
         assert "Spare: 1 of 1 shards are held" in await text(two, "/")
         assert (await asyncio.to_thread(two.samples, QUERIES, "zone_id")) == {}
@@ -57,11 +63,7 @@ async def test_a_suspended_process_serves_no_counter_that_another_has_passed_and
         one.send(signal.SIGCONT)
         with suppress(OSError):
             assert f"{QUERIES}{{" not in (await asked).read().decode()
-
-        async def is_spare() -> bool:
-            return await text(one, "/-/ready") == "ready, spare: 1 of 1 shards are held\n"
-
-        await until(is_spare)
+        await until(partial(is_spare, one))
         assert "edge_dns_window_queries{" not in await text(one, "/metrics")
         assert "another exporter has taken the shard, this one waits for one" in one.events
         sharing.serve(1)
