@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from exporter.platform.api.global_search import PAGE_SIZE
 from tests.bench.process import Child, get, nginx
 
 DAYS = 31
@@ -17,6 +18,7 @@ ANSWERS, FIRST_ZONE = 100, 10
 SERIES_A_ZONE = 20
 _SERVED = """
 default_type application/json; location = /requests {{ stub_status; }}
+location = /search {{ alias {folder}/search-$arg_from.json; }}
 location ~ ^/dnszone/\\d*(\\d\\d)/statistics$ {{ alias {folder}/{answer}.json; }}
 """
 
@@ -50,6 +52,15 @@ def write(folder: Path, grown: int, codes: Sequence[int] = CODES) -> None:
         written = folder / "new"
         written.write_bytes(_answer(place, grown, codes))
         written.replace(folder / f"{place:02}.json")
+
+
+def write_search(folder: Path, zones: int) -> None:
+    """Write the pages of a search that finds so many zones."""
+    for begin in range(0, zones, PAGE_SIZE):
+        ids = range(FIRST_ZONE + begin, FIRST_ZONE + min(begin + PAGE_SIZE, zones))
+        found = [{"Type": "dns", "Id": zone, "Name": f"zone-{zone}.example"} for zone in ids]
+        page = {"Query": "", "Total": zones, "From": begin, "Size": len(found), "SearchResults": found}
+        (folder / f"search-{begin}.json").write_text(json.dumps(page))
 
 
 def _answer(place: int, grown: int, codes: Sequence[int]) -> bytes:

@@ -1,7 +1,9 @@
 """The measurements: what each section starts, and the tables that it returns."""
 
+import json
 import math
 import os
+import subprocess
 import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -14,8 +16,8 @@ from tests.bench import load
 from tests.bench.alternatives import ALTERNATIVES
 from tests.bench.calls import CLIENTS, measure
 from tests.bench.peers import EXPORTER, PEERS, Peer, beside
-from tests.bench.platform import FIRST_ZONE, SERIES_A_ZONE, Platform, platform_serving, write
-from tests.bench.process import MIB, Child, cpu_seconds, get, memory, polling_zones, sum_of, wait
+from tests.bench.platform import FIRST_ZONE, SERIES_A_ZONE, Platform, platform_serving, write, write_search
+from tests.bench.process import MIB, Child, cpu_seconds, get, memory, own, polling_zones, sum_of, wait
 from tests.bench.report import Table
 from tests.counters.process import exporter_running
 
@@ -54,12 +56,14 @@ class Plan:
     polled_zones: int = 20_000
     polled_interval: float = 40.0
     polled_rounds: int = 2
+    # The targets whose start, list and reload the event loop must not be long busy with.
+    listed: int = 10_000
     # The exporters that poll as fast as they go: for how many zones, and how long each is measured.
     alternative_zones: tuple[int, ...] = (200, 1_000)
     alternative_seconds: float = 5.0
 
 
-QUICK = Plan((1_000, 10_000), 1.0, 1_000, 2.0, (1, 64), (0, 500), 500, 5.0, 1, (200,), 1.0)
+QUICK = Plan((1_000, 10_000), 1.0, 1_000, 2.0, (1, 64), (0, 500), 500, 5.0, 1, 1_000, (200,), 1.0)
 
 
 def ratio(part: float, whole: float) -> float:
@@ -190,6 +194,19 @@ def polls(plan: Plan) -> Iterator[Table]:
     yield table
 
 
+def pauses(plan: Plan) -> Iterator[Table]:
+    """Measure the longest pauses of the event loop: at the start, while a list is taken over, and in a reload."""
+    columns = ("while", "longest pause ms", "processor ms in it")
+    table = Table(f"Pauses of the event loop with {plan.listed:,} targets", columns)
+    with platform_serving(changes=False) as platform, TemporaryDirectory() as folder:
+        write_search(platform.folder, plan.listed)
+        command = own("tests.bench.pauses", platform.url, plan.listed, folder)
+        printed = subprocess.run([*map(str, command)], stdout=subprocess.PIPE, check=True).stdout
+    for event, (length, used) in json.loads(printed).items():
+        table.add(event, length, used)
+    yield table
+
+
 def alternatives(plan: Plan) -> Iterator[Table]:
     """Measure exporters that poll as fast as they go, one after another: polls, then scrapes meanwhile, and memory."""
     columns = ("zones", "exporter", "series", "polls/s", "CPU µs a poll", "scrape, median ms", "MiB")
@@ -234,5 +251,6 @@ SECTIONS: dict[str, Callable[[Plan], Iterator[Table]]] = {
     "calls": calls,
     "polls": polls,
     "daemon": whole,
+    "pauses": pauses,
     "alternatives": alternatives,
 }
