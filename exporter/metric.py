@@ -12,7 +12,6 @@ Number = float | int | bool | None
 # A larger value is not a count: it does not fit into 64 bits, and sums of it would overflow.
 LARGEST_COUNT = 2.0**63
 LabelValues = tuple[str, ...]
-_PART_BYTES = 6
 BASE_UNITS = frozenset(
     ("seconds", "bytes", "dollars", "ratio", "celsius", "joules", "volts", "amperes", "meters", "grams")
 )
@@ -199,6 +198,9 @@ class Count(NamedTuple):
     labels: LabelValues
     sources: tuple[tuple[LabelValues, Source], ...]
     declared: bytes = b"1"
+
+
+_PART_BYTES = 6
 
 
 def declaration(parts: Iterable[str]) -> bytes:

@@ -286,6 +286,7 @@ class Daemon:
         def show_targets() -> None:
             telemetry.show_targets(view.counts())
             self.polling.show()
+            self.polling.show_failing()
 
         show_targets()
 
@@ -424,7 +425,6 @@ class Daemon:
             account_up=self.polling.accounts.up(),
             is_authenticated=self.polling.accounts.is_authenticated(),
             unmatched_budgets=self.polling.budgets.unmatched,
-            moves=self.polling.moves(),
             dashboard_url=self.settings.dashboard_url,
             alertmanager_url=self.settings.alertmanager_url,
         )

@@ -18,7 +18,7 @@ from exporter.polling.schedule import Schedule
 from exporter.polling.script_budgets import ConfiguredBudgets, ScriptBudgets
 from exporter.settings.model import Settings
 from exporter.targets.registry import Registry
-from exporter.targets.resource_lists import MOVES_LAST, Move
+from exporter.targets.resource_lists import MOVES_LAST
 from exporter.targets.sharding import Shard
 from exporter.targets.target import DATABASE_PREFIX, PollKey, Target, TargetKey
 from exporter.telemetry import Telemetry
@@ -66,7 +66,7 @@ class Polling:
         make_client: MakeClient,
     ) -> None:
         self._ledger = ledger
-        self.registry = Registry(shard, clocks.wall)
+        self.registry = Registry(shard, clocks.wall, min(MOVES_LAST, settings.state.retention))
         self._telemetry = telemetry
         self._clocks = clocks
         self.schedule = Schedule(self.registry, telemetry, clocks, random, self._targets_changed)
@@ -138,11 +138,10 @@ class Polling:
                 self.store.remove(status.target, key.collector)
 
     def show(self) -> None:
-        """Serve what is known of the targets beside their polls: budgets, labels, removals and failures."""
+        """Serve what is known of the targets beside their polls: budgets, labels and removals."""
         self.budgets.show()
         self._show_labels()
         self._show_removed()
-        self._show_failing()
 
     def _show_labels(self) -> None:
         """Serve the labels and thresholds of targets that are new, gone, or have another name."""
@@ -156,7 +155,7 @@ class Polling:
             else:
                 del shown[key]
 
-    def _show_failing(self) -> None:
+    def show_failing(self) -> None:
         """Count targets that fail, and those whose answers do not add up."""
         known = {name: 0 for name in self.accounts.entries if not name.startswith(DATABASE_PREFIX)}
         self._telemetry.show_failing(self.store.failing(), {**known, **self.store.mismatched()})
@@ -168,13 +167,9 @@ class Polling:
             place = resources.unsaved.pop()
             self._ledger.keep(*place, resources.pack(place))
 
-    def moves(self) -> list[Move]:
-        """Return the targets that left the platform, or are new there, the newest first; the oldest are forgotten."""
-        return self.registry.moves(self._clocks.wall() - min(MOVES_LAST, self._retention))
-
     def _show_removed(self) -> None:
         """Serve when targets left the platform."""
-        gone = [move for move in self.moves() if move.is_gone]
+        gone = [move for move in self.registry.moves() if move.is_gone]
         removed = {(move.key.account, move.key.label, label_value(move.name)): move.at for move in gone}
         self._telemetry.show_removed(removed)
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import islice
 
-from exporter.targets.resource_lists import MOST_MOVES, Known, Move, ResourceLists
+from exporter.targets.resource_lists import MOST_MOVES, MOVES_LAST, Known, Move, ResourceLists
 from exporter.targets.selection import Selection
 from exporter.targets.sharding import Shard
 from exporter.targets.target import NAMED_BY_SEARCH, Inventory, Resource, ResourceList, Target, TargetKey
@@ -25,6 +25,7 @@ class Registry:
     Args:
         shard: the shard that this process polls.
         wall: returns unix seconds.
+        moves_last: for how many seconds it reports what left the platform, or is new there.
 
     Attributes:
         version: grows whenever the targets change.
@@ -33,7 +34,7 @@ class Registry:
         resources: what is known of all resources, polled here or not.
     """
 
-    def __init__(self, shard: Shard, wall: Callable[[], float] = float) -> None:
+    def __init__(self, shard: Shard, wall: Callable[[], float] = float, moves_last: float = MOVES_LAST) -> None:
         self.version = 0
         self.by_key: dict[TargetKey, Target] = {}
         self.shard = shard
@@ -47,6 +48,7 @@ class Registry:
         # The kinds in an account of which a list of this run was complete.
         self._complete: set[tuple[str, str]] = set()
         self.resources = ResourceLists(wall)
+        self._wall, self._moves_last = wall, moves_last
         # Accounts of which a whole search has not contained the configured ids that have no name.
         self._searched: set[str] = set()
         # Account → when the names of its configured ids were last looked up.
@@ -314,11 +316,12 @@ class Registry:
         """Return whether a list of a kind in an account was complete since the start."""
         return (account, kind) in self._complete
 
-    def moves(self, since: float) -> list[Move]:
-        """Return what left the platform since a moment, or is new there, the newest first.
+    def moves(self) -> list[Move]:
+        """Return what left the platform lately, or is new there, the newest first.
 
         At most `MOST_MOVES` of an account that left, and as many that came.
         """
+        since = self._wall() - self._moves_last
         found = [move for moves in self.resources.moves.values() for move in moves.values() if move.at >= since]
         counts: Counter[tuple[str, bool]] = Counter()
         newest = []

@@ -176,7 +176,7 @@ def create_app(
 
     `executor` loads and compresses pages; `session` is that of `MetricsEndpoint`.
     """
-    metrics = MetricsEndpoint(view.renderer, lambda: view.known().collectors, view.is_target, session)
+    metrics = MetricsEndpoint(view.renderer, lambda: view.known().collectors, view.not_polled, session)
     endpoints = _Endpoints(view, metrics, reload, executor)
     routes: list[BaseRoute] = [
         Route("/metrics", metrics, methods=["GET"]),

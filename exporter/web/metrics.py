@@ -1,7 +1,7 @@
 """`/metrics`: the rendered bytes of the current generation, or the part of it that a filter selects."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import parse_qs
 
@@ -26,14 +26,14 @@ class MetricsEndpoint:
 
     Attributes:
         collectors: returns the names that `collect[]` accepts.
-        is_target: returns whether a target is polled here.
+        not_polled: labels of targets → those of which no target is polled here, in order.
         session: returns a number that changes when another exporter may have counted in between; 0 while the counters
             of targets may not be served. It is called in each request, as this process may have been suspended.
     """
 
     renderer: Renderer
     collectors: Callable[[], Iterable[str]]
-    is_target: Callable[[str], bool]
+    not_polled: Callable[[Collection[str]], Sequence[str]]
     session: Callable[[], int] = lambda: 1
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -80,7 +80,7 @@ class MetricsEndpoint:
         for unknown in sorted(collectors - known):
             words = f"no collector is named {unknown[:MOST_QUOTED]!r}; there are: {', '.join(sorted(known))}\n"
             return PlainTextResponse(words, status_code=400)
-        for unknown in sorted(target for target in targets if not self.is_target(target)):
+        for unknown in self.not_polled(targets):
             words = f"{unknown[:MOST_QUOTED]!r} is not a target that is polled here; /api/v1/targets lists them\n"
             return PlainTextResponse(words, status_code=404)
         return Filter(names, collectors, targets)
@@ -96,10 +96,12 @@ async def _send(send: Send, form: Format, pieces: Iterable[bytes], size: int, *,
     if gzip:
         headers.append((b"content-encoding", b"gzip"))
     await send({"type": "http.response.start", "status": 200, "headers": headers})
-    bodies = [b""] if is_head else list(_cut(pieces))
-    unyielded = 0
-    for number, piece in enumerate(bodies, start=1):
-        await send({"type": "http.response.body", "body": piece, "more_body": number < len(bodies)})
+    left, unyielded = 0 if is_head else size, 0
+    for piece in (b"",) if is_head else _cut(pieces):
+        left -= len(piece)
+        await send({"type": "http.response.body", "body": piece, "more_body": left > 0})
+        if not left:
+            return
         unyielded += len(piece)
         # Let other tasks of the loop run, even if the client is fast.
         if unyielded >= STRETCH_BYTES:

@@ -1,9 +1,7 @@
 """What the endpoints are told of the daemon, which is above this package."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-
-from exporter.targets.resource_lists import Move
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +18,6 @@ class Process:
         account_up: account → whether it answers; without databases.
         is_authenticated: whether an authenticated answer has ever come.
         unmatched_budgets: account and configured name of the monthly budgets that belong to no script.
-        moves: the targets that left the platform, or are new there, the newest first.
         dashboard_url: the address of Grafana; None if it is not known.
         alertmanager_url: the address of Alertmanager; None if it is not known.
     """
@@ -35,6 +32,5 @@ class Process:
     account_up: Mapping[str, bool]
     is_authenticated: bool
     unmatched_budgets: tuple[tuple[str, str], ...]
-    moves: Sequence[Move]
     dashboard_url: str | None
     alertmanager_url: str | None

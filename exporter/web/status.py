@@ -5,7 +5,7 @@ are counted once for each collector, and an unknown value is null.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from operator import itemgetter
@@ -84,9 +84,12 @@ class View:
         schedule = self.schedule
         return FilterValues(tuple(schedule.plans), tuple(schedule.accounts))
 
-    def is_target(self, key: str) -> bool:
-        """Return whether a target of this key is polled."""
-        return any(known.target.label == key for known, _ in chain(self.store.statuses(), self._pending()))
+    def not_polled(self, labels: Collection[str]) -> list[str]:
+        """Return the labels, such as `dns_zone/102`, of which no target is polled, in order."""
+        if not labels:
+            return []
+        known = {key.target.label for key, _ in chain(self.store.statuses(), self._pending())}
+        return sorted(set(labels) - known)
 
     def _pending(self) -> Iterator[tuple[PollKey, Target]]:
         """Yield what was not polled yet since the start."""
@@ -197,7 +200,7 @@ class View:
                     "gone": move.is_gone,
                     "at": move.at,
                 }
-                for move in process.moves[:MOST_MOVES]
+                for move in self.registry.moves()[:MOST_MOVES]
             ],
         }
 

@@ -45,7 +45,7 @@ async def target_values(view: View, select: Select, kind: str, target_id: str, g
     asked = read_fields(given, ("account",), ("account",)).get("account")
     pairs = [pair for pair in view.pairs() if _is_named(pair[0].target.label, label)]
     gone = {
-        move.key.account: move for move in view.process().moves if move.is_gone and _is_named(move.key.label, label)
+        move.key.account: move for move in view.registry.moves() if move.is_gone and _is_named(move.key.label, label)
     }
     accounts = dict.fromkeys([*(status.target.client_name for _, status in pairs), *gone])
     chosen = [account for account in accounts if asked is None or _is_named(account, asked[0])]

@@ -105,4 +105,4 @@ def test_a_shard_reports_the_rate_limits_of_its_own_zones_alone() -> None:
     after.resources.restore(place, before.resources.pack(place))
     for listed in (limits[own], limits[own], limits[own][:1], limits[own][:1]):
         after.apply("main", Inventory({"rate_limit": ResourceList(listed, complete=True)}))
-    assert [(move.key.id, move.is_gone) for move in after.moves(0.0)] == [("02", True)]
+    assert [(move.key.id, move.is_gone) for move in after.moves()] == [("02", True)]

@@ -23,7 +23,6 @@ from exporter.polling.pace import Account, Plan
 from exporter.polling.schedule import Schedule
 from exporter.settings.model import Settings
 from exporter.targets.registry import Registry
-from exporter.targets.resource_lists import MOVES_LAST
 from exporter.targets.sharding import Shard
 from exporter.targets.target import PollKey, Target
 from exporter.telemetry import Telemetry
@@ -118,7 +117,6 @@ class ViewSetup:
                 account_up=self.up,
                 is_authenticated=self.is_authenticated,
                 unmatched_budgets=self.unmatched_budgets,
-                moves=self.registry.moves(self.wall() - MOVES_LAST),
                 dashboard_url=self.dashboard_url,
                 alertmanager_url="http://127.0.0.1:9093",
             )
