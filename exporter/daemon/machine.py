@@ -9,7 +9,7 @@ from starlette.types import ASGIApp
 
 from exporter.blocking import Executors, one_thread
 from exporter.clock import SYSTEM, Clocks
-from exporter.platform.http.transport import Connector, connector
+from exporter.platform.http.connector import Connector, connector
 from exporter.settings.service import WebSettings
 from exporter.web.server import WebServer
 from exporter.wiring.state_storage import OpenStorage, own_storage

@@ -25,8 +25,6 @@ WHOLE_LIMIT = 16 * 1024 * 1024
 # The extension of an `httpx.Request` that has its whole address; `httpx.URL`, which takes long to make, is that of the
 # account alone, and changes the case of the host and the percent-encoding.
 ADDRESS = "address"
-# The extension of an `httpx.Request` that needs a new connection, because the one before was lost.
-ANEW = "anew"
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
@@ -94,19 +92,6 @@ class Answer(Generic[T_co]):
     date: datetime | None
     # The answer of a script contains its deployment key: keep the body out of logs.
     raw: bytes = field(repr=False)
-    seconds: float = 0.0
-
-
-@dataclass(slots=True)
-class CallResult(Generic[T]):
-    """What a call gave, and what it took.
-
-    Attributes:
-        answer: the answer.
-        seconds: the duration of the attempts and of the waits between them, without the waits for the account's budget.
-    """
-
-    answer: Answer[T]
     seconds: float = 0.0
 
 

@@ -8,10 +8,8 @@ from exporter.blocking import Executors, one_thread
 from exporter.clock import SYSTEM, Clocks, PlatformTime
 from exporter.platform.errors import ProxyFault
 from exporter.platform.http.client import Client, Credential, Observer
-from exporter.platform.http.proxy import proxy_secrets
+from exporter.platform.http.connector import Connector, connector, proxy_secrets
 from exporter.platform.http.rate_limiter import RateLimiter
-from exporter.platform.http.retry import Retry
-from exporter.platform.http.transport import Connector, connector
 from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.key_file import KeyFile
 from exporter.validation.configuration_errors import ConfigurationError, ConfigurationFault
@@ -70,7 +68,7 @@ def client_of(
             throttled=observer.throttled,
             random=random_number,
         ),
-        retry=Retry(random_number),
+        random=random_number,
         timeout=settings.timeout,
         observer=observer,
         clocks=clocks,

@@ -15,10 +15,8 @@ from exporter.clock import Clocks
 from exporter.platform.api import dns
 from exporter.platform.errors import PlatformError
 from exporter.platform.http.client import Client, Credential, Observer, PollCalls
-from exporter.platform.http.proxy import proxy_secrets
+from exporter.platform.http.connector import connector, proxy_secrets
 from exporter.platform.http.rate_limiter import RateLimiter
-from exporter.platform.http.retry import Retry
-from exporter.platform.http.transport import connector
 from tests.turned_clock import TurnedClock
 
 KEY = "0f3c1a52-not-a-key-91d4"
@@ -133,7 +131,6 @@ async def client_of(
     connect_seconds: float = 5.0,
     attempts: int = 1,
     random: Callable[[], float] = lambda: 0.5,
-    shortest_retry: float = 1.0,
     rate: float = 1e6,
     max_in_flight: int = 64,
     proxy: str | None = None,
@@ -154,7 +151,8 @@ async def client_of(
         credential=Credential(scheme, read),
         connect=connect,
         rate_limiter=RateLimiter(rate, max_in_flight, clocks=clocks, throttled=heard.throttled, random=lambda: 1.0),
-        retry=Retry(random, attempts=attempts, shortest=shortest_retry),
+        random=random,
+        attempts=attempts,
         timeout=deadline,
         observer=heard,
         clocks=clocks,

@@ -1,6 +1,10 @@
-"""The client of one account, through which every call to its platform is made, and the key of that account."""
+"""The client of one account, through which every call to its platform is made, and the key of that account.
+
+`PollCalls.call` is a call from its request to its answer: the budget, the attempts, and the waits between them.
+"""
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
 from contextlib import suppress
@@ -16,25 +20,22 @@ from exporter.blocking import blocking
 from exporter.clock import SYSTEM, Clocks
 from exporter.platform import errors
 from exporter.platform.errors import CredentialError, PlatformError
-from exporter.platform.http import responses, transport
+from exporter.platform.http import responses
 from exporter.platform.http.rate_limiter import RateLimiter
-from exporter.platform.http.responses import read_body
-from exporter.platform.http.retry import SHORT_WAIT, Retry, http_date, retry_after_seconds
-from exporter.platform.operation import (
-    ADDRESS,
-    ANEW,
-    Answer,
-    CallResult,
-    Operation,
-    Request,
-    address_of,
-    content_of,
-    headers_of,
-)
+from exporter.platform.operation import ADDRESS, Answer, Operation, Request, address_of, content_of, headers_of
 from exporter.platform.wire import unexpected_in
 
 T = TypeVar("T")
 
+# The attempts of a read, the first included. The wait between them doubles from `FIRST_WAIT` seconds, with full jitter.
+ATTEMPTS = 3
+FIRST_WAIT = 0.5
+# A poll waits this long, in seconds, for a retry or for the end of a pause; otherwise its target is polled again later,
+# and others meanwhile. A command waits longer.
+SHORT_WAIT = 2.0
+LONG_WAIT = 30.0
+# A retry is made only if at least this time, in seconds, is left for it; otherwise it would probably be interrupted.
+SHORTEST_ATTEMPT = 1.0
 # A longer body, in bytes, is parsed by the executor; a shorter one takes a few milliseconds.
 LONG_BODY = 512 * 1024
 _PARTIAL = 206
@@ -127,12 +128,13 @@ class Client:
     Attributes:
         base_url: the management API, or a database's endpoint.
         credential: how calls are authenticated.
-        connect: makes the transport that sends the requests, such as `exporter.platform.http.transport.connector`.
+        connect: makes the transport that sends the requests, such as `exporter.platform.http.connector.connector`.
         rate_limiter: limits the calls of the account.
-        retry: when reads are retried.
         timeout: the deadline of a whole attempt, in seconds; shorter for a retry whose answer would be useless by then.
         observer: is notified of every attempt.
         clocks: the clocks.
+        random: returns a number in [0, 1).
+        attempts: the number of attempts of a read.
         platform_time: the `Date` of a good answer → the accepted time, as `PlatformTime.read` returns it.
         parsing: parses long answers, one at a time, because of the memory that they take; None parses them on the event
             loop, for a command that does nothing else.
@@ -143,20 +145,21 @@ class Client:
     credential: Credential
     connect: Callable[[], Awaitable[httpx.AsyncBaseTransport]]
     rate_limiter: RateLimiter
-    retry: Retry
     timeout: float
     observer: Observer
     clocks: Clocks = SYSTEM
+    random: Callable[[], float]
+    attempts: int = ATTEMPTS
     platform_time: Callable[[datetime | None], datetime | None] = lambda date: date
     parsing: Executor | None = None
     secrets: tuple[str, ...] = ()
-    _transport: httpx.AsyncBaseTransport = field(init=False, default_factory=httpx.AsyncBaseTransport)
-    _is_connected: bool = field(init=False, default=False)
+    _transport: httpx.AsyncBaseTransport | None = field(init=False, default=None)
     _connecting: asyncio.Lock = field(init=False, default_factory=asyncio.Lock)
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._transport.aclose()
+        if self._transport is not None:
+            await self._transport.aclose()
 
     def until(self, moment: float | None) -> "PollCalls":
         """Return the caller of one poll, whose answers are useless after `moment`, on the monotonic clock."""
@@ -166,91 +169,41 @@ class Client:
         """Return the platform's time now, or this machine's while that is unknown."""
         return self.platform_time(None) or self.clocks.utc()
 
-    async def call(self, request: Request[T], until: float | None) -> CallResult[T]:
-        """Carry out a request; retry a read while its answer would still be useful.
+    async def connected(self) -> httpx.AsyncBaseTransport:
+        """Return the transport, which is made before the first attempt: its import is not for that time limit."""
+        if self._transport is None:
+            async with self._connecting:
+                if self._transport is None:
+                    self._transport = await self.connect()
+        return self._transport
+
+    async def attempt(
+        self,
+        operation: Operation[T],
+        request: httpx.Request,
+        transport: httpx.AsyncBaseTransport,
+        deadline: float,
+        secrets: tuple[str, ...],
+    ) -> Answer[T]:
+        """Send a request once, and read its answer; report the attempt, and what its answer means for the budget.
 
         Args:
+            operation: the operation.
             request: the request.
-            until: when the answer becomes useless, on the monotonic clock; None for never.
+            transport: sends it.
+            deadline: for all of it, in seconds. It limits the duration that is reported, too: a suspension of the
+                machine is none of the platform's.
+            secrets: the secrets of the call, which are masked in its answer.
 
         Raises:
             PlatformError: there is no usable answer.
         """
-        operation, address = request.operation, address_of(self.base_url, request)
-        if not self._is_connected:
-            await self._connect()
-        secret, name, value = await self.credential.header()
+        began, code = self.clocks.monotonic(), "none"
         try:
-            sent = httpx.Request(
-                operation.method,
-                _parsed(self.base_url),
-                headers=_headers(operation.method, name, value),
-                # As a stream: for `content`, httpx computes headers, which takes a third of the time.
-                stream=httpx.ByteStream(content_of(request) or b""),
-                extensions={ADDRESS: address},
-            )
-        except httpx.InvalidURL as error:
-            raise transport.fault_of(error, _host(self.base_url)) from None
-        body, parameters = request.body or {}, operation.parameters
-        secrets = (secret, *self.secrets, *(str(body[it.name]) for it in parameters if it.secret and it.name in body))
-        attempt, seconds = 1, 0.0
-        while True:
-            try:
-                result = await self._attempt(operation, sent, until, attempt, secrets=secrets)
-            except PlatformError as error:
-                error.seconds = seconds = seconds + error.seconds
-                if isinstance(error, errors.Unauthorized):
-                    self.credential.refused = secret
-                error.redact(secrets)
-                if not error.retryable or operation.writes or attempt >= self.retry.attempts:
-                    raise
-                wait = max(self.retry.wait(attempt, error.retry_after), self.rate_limiter.pause(operation.name))
-                if isinstance(error, errors.TransportError):
-                    sent.extensions[ANEW] = True
-                if not self.retry.may_wait(wait, None if until is None else until - self.clocks.monotonic()):
-                    raise
-            else:
-                self.credential.refused = None
-                result.seconds += seconds
-                return result
-            self.observer.retried(operation.name)
-            attempt += 1
-            seconds += wait
-            await self.clocks.sleep(wait)
-
-    async def _connect(self) -> None:
-        """Make the transport before the first attempt, whose time limit is not for the import of aiohttp."""
-        async with self._connecting:
-            if not self._is_connected:
-                self._transport, self._is_connected = await self.connect(), True
-
-    async def _attempt(
-        self,
-        operation: Operation[T],
-        request: httpx.Request,
-        until: float | None,
-        attempt: int,
-        *,
-        secrets: tuple[str, ...],
-    ) -> CallResult[T]:
-        # A poll that cannot be begun now is begun after the pause; a command waits for its end.
-        await self.rate_limiter.acquire(operation.name, lambda seconds: until is None or seconds <= SHORT_WAIT)
-        began = self.clocks.monotonic()
-        # It limits the duration that is reported, too: a suspension of the machine is none of the platform's.
-        deadline = self.timeout
-        # The first attempt always has the full timeout; a retry ends before the next poll is due.
-        if attempt > 1 and until is not None:
-            deadline = min(deadline, max(self.retry.shortest, until - began))
-        code = "none"
-        try:
-            response, content = await self._send(operation, request, deadline, secrets)
+            response, content = await self._send(operation, request, transport, deadline, secrets)
             code = str(response.status_code)
-            result = await self._understand(
-                operation, response, content, min(deadline, self.clocks.monotonic() - began)
-            )
-            self.observer.attempted(operation.name, code, result.seconds, None)
-            self.rate_limiter.answered(operation.name)
-            return result
+            seconds = min(deadline, self.clocks.monotonic() - began)
+            answer = await self._understand(operation, response, content, seconds)
         except PlatformError as error:
             error.seconds = min(deadline, self.clocks.monotonic() - began)
             # The answer that a zone does not have a resource is not a failure.
@@ -263,44 +216,47 @@ class Client:
                 # Any other answer, also a refusal, shows that the operation is not limited.
                 self.rate_limiter.answered(operation.name)
             raise
-        finally:
-            self.rate_limiter.release()
+        self.observer.attempted(operation.name, code, seconds, None)
+        self.rate_limiter.answered(operation.name)
+        return answer
 
     async def _send(
-        self, operation: Operation[T], request: httpx.Request, deadline: float, secrets: tuple[str, ...]
+        self,
+        operation: Operation[T],
+        request: httpx.Request,
+        transport: httpx.AsyncBaseTransport,
+        deadline: float,
+        secrets: tuple[str, ...],
     ) -> tuple[httpx.Response, bytes]:
         """Send a request and read its answer, within a number of seconds."""
         came: httpx.Response | None = None
         content = b""
         try:
             async with asyncio.timeout(deadline):
-                came = await self._transport.handle_async_request(request)
-                stream = cast("httpx.AsyncByteStream", came.stream)
+                came = await transport.handle_async_request(request)
                 try:
-                    content = await read_body(came, stream, operation.most_bytes, secrets)
+                    content = await responses.read_body(came, operation.most_bytes, secrets)
                 finally:
-                    await stream.aclose()
-        except (TimeoutError, *transport.CAUGHT) as error:
+                    await cast("httpx.AsyncByteStream", came.stream).aclose()
+        except (TimeoutError, httpx.HTTPError) as error:
             # With an error status, the body is not needed.
             if came is not None and not came.is_success:
                 return came, content
-            raise self._fault_of(error, came, deadline) from None
+            host = urlsplit(self.base_url).netloc.rpartition("@")[2]
+            if isinstance(error, TimeoutError):
+                late = "no answer" if came is None else "the body did not end"
+                fault: PlatformError = errors.Deadline(f"{late} within {deadline:.3g} s ({host})")
+            else:
+                fault = fault_of(error, host)
+            fault.status = came.status_code if came is not None else 0
+            raise fault from None
         return came, content
-
-    def _fault_of(self, error: Exception, came: httpx.Response | None, deadline: float) -> PlatformError:
-        if isinstance(error, TimeoutError):
-            late = "no answer" if came is None else "the body did not end"
-            fault: PlatformError = errors.Deadline(f"{late} within {deadline:.3g} s ({_host(self.base_url)})")
-        else:
-            fault = transport.fault_of(error, _host(self.base_url))
-        fault.status = came.status_code if came is not None else 0
-        return fault
 
     async def _understand(
         self, operation: Operation[T], response: httpx.Response, raw: bytes, seconds: float
-    ) -> CallResult[Any]:
+    ) -> Answer[T]:
         status = response.status_code
-        date = http_date(response.headers.get("date"))
+        date = responses.http_date(response.headers.get("date"))
         if not response.is_success:
             failure = responses.status_error(status, raw, self._asked_to_wait(response, date))
             if status not in operation.absent or isinstance(failure, errors.NotAvailable):
@@ -310,24 +266,24 @@ class Client:
                 "the platform answered 206 with a part of a body, which was not asked for", status=206
             )
         moment = self.platform_time(date)
-        if status in operation.absent:
-            return CallResult(Answer(None, moment, raw, seconds), seconds)
-        unreadable = set[str]()
-        try:
-            if self.parsing is None or len(raw) <= LONG_BODY:
-                value = responses.payload(operation, raw, status, unreadable)
-            else:
-                value = await blocking(self.parsing, responses.payload, operation, raw, status, unreadable)
-        except PlatformError as error:
-            # The body may report a 429 or 503 that the status does not have.
-            error.retry_after = self._asked_to_wait(response, date)
-            raise
-        for name in (*unreadable, *unexpected_in(value)):
-            self.observer.unexpected(operation.name, name)
-        return CallResult(Answer(value, moment, raw, seconds), seconds)
+        value: Any = None
+        if status not in operation.absent:
+            unreadable = set[str]()
+            try:
+                if self.parsing is None or len(raw) <= LONG_BODY:
+                    value = responses.payload(operation, raw, status, unreadable)
+                else:
+                    value = await blocking(self.parsing, responses.payload, operation, raw, status, unreadable)
+            except PlatformError as error:
+                # The body may report a 429 or 503 that the status does not have.
+                error.retry_after = self._asked_to_wait(response, date)
+                raise
+            for name in (*unreadable, *unexpected_in(value)):
+                self.observer.unexpected(operation.name, name)
+        return Answer(value, moment, raw, seconds)
 
     def _asked_to_wait(self, response: httpx.Response, date: datetime | None) -> float | None:
-        return retry_after_seconds(response.headers.get("retry-after"), date or self.clocks.utc())
+        return responses.retry_after_seconds(response.headers.get("retry-after"), date or self.clocks.utc())
 
 
 @dataclass(slots=True, eq=False)
@@ -347,26 +303,108 @@ class PollCalls:
     seconds: float = 0.0
 
     async def call(self, request: Request[T]) -> Answer[T]:
-        """Send a request; raises PlatformError if there is no usable answer."""
+        """Send a request; repeat a read that failed while its answer would still be useful.
+
+        Raises:
+            PlatformError: there is no usable answer.
+        """
         self.number += 1
-        try:
-            result = await self.client.call(request, self.until)
-        except PlatformError as error:
-            self.seconds += error.seconds
-            raise
-        self.seconds += result.seconds
-        return result.answer
+        client, operation, attempt = self.client, request.operation, 1
+        address, transport = address_of(client.base_url, request), await client.connected()
+        secret, *header = await client.credential.header()
+        sent = httpx.Request(
+            operation.method,
+            _BESIDE,
+            headers=_headers(operation.method, *header),
+            # As a stream: for `content`, httpx computes headers, which takes a third of the time.
+            stream=httpx.ByteStream(content_of(request) or b""),
+            extensions={ADDRESS: address},
+        )
+        body = request.body or {}
+        given = (str(body[one.name]) for one in operation.parameters if one.secret and one.name in body)
+        secrets = (secret, *client.secrets, *given)
+        while True:
+            # A poll that cannot be begun now is begun after the pause; a command waits for its end.
+            await client.rate_limiter.acquire(operation.name, math.inf if self.until is None else SHORT_WAIT)
+            try:
+                answer = await client.attempt(operation, sent, transport, self._deadline(attempt), secrets)
+            except PlatformError as error:
+                self.seconds += error.seconds
+                if isinstance(error, errors.Unauthorized):
+                    client.credential.refused = secret
+                error.redact(secrets)
+                wait = self._wait(operation, error, attempt)
+                if wait is None:
+                    raise
+            else:
+                client.credential.refused = None
+                self.seconds += answer.seconds
+                return answer
+            finally:
+                client.rate_limiter.release()
+            client.observer.retried(operation.name)
+            attempt += 1
+            self.seconds += wait
+            await client.clocks.sleep(wait)
+
+    def _deadline(self, attempt: int) -> float:
+        """Return the seconds that an attempt may take: the first all of them, a retry until the next poll is due."""
+        if attempt == 1 or self.until is None:
+            return self.client.timeout
+        return min(self.client.timeout, max(SHORTEST_ATTEMPT, self.until - self.client.clocks.monotonic()))
+
+    def _wait(self, operation: Operation[T], error: PlatformError, attempt: int) -> float | None:
+        """Return the seconds until the next attempt, at least as many as the platform asked for; None for no other."""
+        client = self.client
+        if not error.retryable or operation.writes or attempt >= client.attempts:
+            return None
+        jitter = client.random() * FIRST_WAIT * 2 ** (attempt - 1)
+        wait = max(jitter + (error.retry_after or 0.0), client.rate_limiter.pause(operation.name))
+        if self.until is None:
+            return wait if wait <= LONG_WAIT else None
+        is_in_time = wait + SHORTEST_ATTEMPT <= self.until - client.clocks.monotonic()
+        return wait if wait <= SHORT_WAIT and is_in_time else None
 
 
-# Parsing an address takes two thirds of the time of a request, and its headers most of the rest.
-_parsed = lru_cache(httpx.URL)
+# The transport takes the address from the request's extension: `httpx.URL` takes long to make, and changes the address.
+_BESIDE = httpx.URL("http://platform")
 
 
 @lru_cache
 def _headers(method: str, name: str, value: str) -> httpx.Headers:
-    """Return the headers of a request, with its credential."""
+    """Return the headers of a request, with its credential; making them takes longer than the rest of the request."""
     return httpx.Headers(headers_of(method) | {name: value})
 
 
-def _host(base_url: str) -> str:
-    return urlsplit(base_url).netloc.rpartition("@")[2]
+class TlsFailed(httpx.ConnectError):
+    """The handshake failed, or the certificate is not trusted."""
+
+
+class Unresolved(httpx.ConnectError):
+    """The host name has no address."""
+
+
+class HeadTooLarge(httpx.RemoteProtocolError):
+    """A header of an answer is too long, or it has too many."""
+
+
+# The first entry that matches decides.
+_ERRORS: tuple[tuple[type[httpx.HTTPError], type[PlatformError], str], ...] = (
+    (httpx.ProxyError, errors.ProxyFault, "the proxy refused the call"),
+    (TlsFailed, errors.TlsFault, "the TLS handshake failed"),
+    (Unresolved, errors.NameFault, "the host name does not resolve"),
+    (httpx.ConnectTimeout, errors.ConnectTimeout, "no connection within the time limit"),
+    (httpx.TimeoutException, errors.Deadline, "no answer within the time limit"),
+    (httpx.ConnectError, errors.Refused, "nothing accepts connections there"),
+    (httpx.NetworkError, errors.Reset, "the connection ended before the answer did"),
+    (HeadTooLarge, errors.BodyTooLarge, "the answer has a header over 8190 bytes, or over 128 headers"),
+    (httpx.DecodingError, errors.NotJson, "the body cannot be decoded"),
+    (httpx.RemoteProtocolError, errors.NotHttp, "the answer is not HTTP"),
+    (httpx.HTTPError, errors.TransportError, "the call failed"),
+)
+
+
+def fault_of(error: httpx.HTTPError, host: str) -> PlatformError:
+    """Return the error for an exception of httpx; its text has the host and the system's message, and no header."""
+    kind, words = next((kind, words) for one, kind, words in _ERRORS if isinstance(error, one))
+    return kind(f"{words} ({host}: {error})" if str(error) else f"{words} ({host})")

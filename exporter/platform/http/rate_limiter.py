@@ -6,6 +6,7 @@ as long as the platform asked; without `Retry-After`, it doubles from one second
 """
 
 import asyncio
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -79,20 +80,20 @@ class RateLimiter:
         ends = (self._pauses[name].until for name in operations if name in self._pauses)
         return max(0.0, max((self._paused_until, *ends)) - self._clock())
 
-    async def acquire(self, operation: str, may_wait: Callable[[float], bool] = lambda _seconds: True) -> None:
+    async def acquire(self, operation: str, longest: float = math.inf) -> None:
         """Wait until an operation may be called; `release` follows the call.
 
         Args:
             operation: the operation's name.
-            may_wait: returns whether the call may wait for the end of a pause in so many seconds.
+            longest: the seconds that the call may wait for the end of a pause.
 
         Raises:
-            RateLimited: it may not; `retry_after` is the rest of the pause.
+            RateLimited: the pause is longer; `retry_after` is the rest of it.
         """
         began = self._clock()
         while True:
             if (left := self.pause(operation)) > 0:
-                if not may_wait(left):
+                if left > longest:
                     message = (
                         f"calls of {operation} are paused for another {left:.0f} s, after an answer that asked to wait"
                     )

@@ -3,8 +3,12 @@
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from functools import lru_cache
+from typing import Any, TypeVar, cast
 
+import httpx
 from pydantic import TypeAdapter, ValidationError
 
 from exporter.platform import errors
@@ -13,23 +17,19 @@ from exporter.platform.http.mask import body_without_secrets
 from exporter.platform.operation import Operation
 from exporter.platform.wire import Envelope, Wire, describe, validated
 
-if TYPE_CHECKING:
-    import httpx
-
 T = TypeVar("T")
 
 ERROR_BODY_LIMIT = 64 * 1024
+# A longer wait in seconds that the platform asks for is shortened to this one.
+LONGEST_WAIT = 3600.0
 _MOST_DIGITS = 310
 
 
-async def read_body(
-    response: "httpx.Response", stream: "httpx.AsyncByteStream", most_bytes: int, secrets: Iterable[str]
-) -> bytes:
+async def read_body(response: httpx.Response, most_bytes: int, secrets: Iterable[str]) -> bytes:
     """Read the body of an answer; the body of an error is cut at its limit.
 
     Args:
         response: the answer.
-        stream: its body. The response's own iterators accept no answer that a test has made with `content`.
         most_bytes: the limit of a good answer.
         secrets: the secrets of the call, which are masked in case the platform repeats them, so that no name, label or
             error contains one.
@@ -39,21 +39,53 @@ async def read_body(
         httpx.TransportError: it is not received completely.
         httpx.DecodingError: it cannot be decoded.
     """
-    status, is_success = response.status_code, response.is_success
-    announced = response.headers.get("content-length", "")
-    too_large = f"the body is over {most_bytes} bytes"
-    if is_success and announced.isdecimal() and int(announced) > most_bytes:
-        raise errors.BodyTooLarge(too_large, status=status)
+    is_success, announced = response.is_success, response.headers.get("content-length", "")
+    limit = most_bytes if is_success else ERROR_BODY_LIMIT
+    too_large = errors.BodyTooLarge(f"the body is over {most_bytes} bytes", status=response.status_code)
+    if is_success and announced.isdecimal() and int(announced) > limit:
+        raise too_large
     pieces: list[bytes] = []
     size = 0
-    async for piece in stream:
+    # Not by the response's own iterators, which accept no answer that a test has made with `content`.
+    async for piece in cast("httpx.AsyncByteStream", response.stream):
         pieces.append(piece)
         size += len(piece)
-        if not is_success and size > ERROR_BODY_LIMIT:
+        if size > limit:
+            if is_success:
+                raise too_large
             break
-        if size > most_bytes:
-            raise errors.BodyTooLarge(too_large, status=status)
     return body_without_secrets(b"".join(pieces), secrets)
+
+
+@lru_cache(maxsize=64)
+def http_date(text: str | None) -> datetime | None:
+    """Return a date of an HTTP header (RFC 9110, section 5.6.7) in UTC; None if it is missing or unreadable.
+
+    Results are cached, because all answers of a second have the same date.
+    """
+    if not text:
+        return None
+    try:
+        moment = parsedate_to_datetime(text)
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, TypeError, OverflowError, IndexError):
+        return None
+
+
+def retry_after_seconds(value: str | None, now: datetime) -> float | None:
+    """`Retry-After` in either form, as seconds from `now` on, at most an hour; None if it is missing or unreadable.
+
+    Args:
+        value: the header: a number of seconds or an HTTP date.
+        now: the sender's own clock, so that a difference between its clock and this machine's does not matter.
+    """
+    if value is None:
+        return None
+    text = value.strip()
+    if text.isascii() and text.isdigit():
+        return min(LONGEST_WAIT, float(text))
+    moment = http_date(text)
+    return None if moment is None else min(LONGEST_WAIT, max(0.0, (moment - now).total_seconds()))
 
 
 # Parts of error keys that mean that the plan lacks the resource, that it was never set up, or that it does not exist.

@@ -1,94 +1,216 @@
-"""The transport of an account: its connections, trusted certificates, and the errors of its exceptions."""
+"""Sends httpx's requests with aiohttp, and translates its answers and exceptions into those of httpx.
 
+Importing it takes 0.1 s, of which most is aiohttp.
+"""
+
+import asyncio
+import os
+import select
 import socket
 import ssl
-from collections.abc import Awaitable, Callable
+from base64 import b64encode
+from collections.abc import AsyncIterator
 from concurrent.futures import Executor
-from importlib import import_module
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NoReturn
 
+import aiohttp
 import httpx
+from aiohttp.client_proto import ResponseHandler
+from aiohttp.http_exceptions import BadHttpMessage, ContentEncodingError, HttpProcessingError, LineTooLong
+from yarl import URL
 
 from exporter.blocking import blocking
-from exporter.platform import errors
-from exporter.platform.http.proxy import proxy_of
+from exporter.platform.http.client import HeadTooLarge, TlsFailed, Unresolved
+from exporter.platform.operation import ADDRESS
 
-CAUGHT = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError)
-
-
-class HeadTooLargeError(httpx.RemoteProtocolError):
-    """A header of an answer is too long, or it has too many."""
+KEEPALIVE_SECONDS = 75.0
+# The headers of an answer that are passed on; all of them would take twice the time.
+_READ = frozenset({b"content-length", b"date", b"retry-after"})
 
 
-# The first entry that matches decides.
-_ERRORS: tuple[tuple[type[Exception] | tuple[type[Exception], ...], type[errors.PlatformError], str], ...] = (
-    (httpx.ProxyError, errors.ProxyFault, "the proxy refused the call"),
-    (ssl.SSLError, errors.TlsFault, "the TLS handshake failed"),
-    (
-        (socket.gaierror, httpx.InvalidURL, httpx.UnsupportedProtocol),
-        errors.NameFault,
-        "the host name does not resolve",
-    ),
-    ((httpx.ConnectTimeout, httpx.PoolTimeout), errors.ConnectTimeout, "no connection within the time limit"),
-    (httpx.TimeoutException, errors.Deadline, "no answer within the time limit"),
-    (httpx.ConnectError, errors.Refused, "nothing accepts connections there"),
-    (httpx.NetworkError, errors.Reset, "the connection ended before the answer did"),
-    (HeadTooLargeError, errors.BodyTooLarge, "the answer has a header over 8190 bytes, or over 128 headers"),
-    (httpx.RemoteProtocolError, errors.NotHttp, "the answer is not HTTP"),
-    (Exception, errors.TransportError, "the call failed"),
+class AiohttpTransport(httpx.AsyncBaseTransport):
+    """A pool of connections; it keeps no cookies, and sends each request once.
+
+    Args:
+        max_in_flight: the highest number of connections.
+        connect_seconds: the time limit for connecting.
+        names: looks up the names of hosts.
+        context: the trusted certificates; None for the system's, which aiohttp reads once for all sessions.
+        proxy: the proxy of all requests.
+
+    Attributes:
+        losses: how many requests got no answer; connections from before the last one are not used again.
+    """
+
+    def __init__(
+        self,
+        max_in_flight: int,
+        connect_seconds: float,
+        names: Executor,
+        context: ssl.SSLContext | None,
+        proxy: httpx.Proxy | None,
+    ) -> None:
+        self.losses = 0
+        connector = aiohttp.TCPConnector(
+            limit=max_in_flight,
+            keepalive_timeout=KEEPALIVE_SECONDS,
+            ssl=True if context is None else context,
+            resolver=aiohttp.ThreadedResolver(_Names(names)),  # type: ignore[arg-type] # these are all that it calls
+        )
+        connector._factory = partial(_Line, asyncio.get_running_loop(), self)  # type: ignore[assignment] # noqa: SLF001
+        self._session = aiohttp.ClientSession(
+            connector=connector,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            timeout=aiohttp.ClientTimeout(sock_connect=connect_seconds),
+        )
+        # aiohttp would repeat idempotent requests, some of which write, outside of the budget and unobserved.
+        self._session._retry_connection = False  # noqa: SLF001
+        self._proxy = None if proxy is None else str(proxy.url)
+        self._proxy_headers: dict[str, str] | None = None
+        if proxy is not None and proxy.raw_auth is not None:
+            # aiohttp sends it as Proxy-Authorization; its own argument for credentials is deprecated.
+            self._proxy_headers = {"Authorization": f"Basic {b64encode(b':'.join(proxy.raw_auth)).decode()}"}
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Send a request without redirects; the body of its answer is decoded while it is read."""
+        address = request.extensions[ADDRESS]
+        # Parts that are already percent-encoded are not encoded again; a base address may contain them.
+        url = URL(address, encoded=address.isascii() and address.isprintable())
+        # aiohttp adds the host as it is in the address.
+        headers = {name.decode(): value.decode() for name, value in request.headers.raw}
+        host, is_zoned, zone = (url.host or "").partition("%")
+        if is_zoned:
+            # The zone of an IPv6 address is percent-encoded in a URL, and means nothing to the server (RFC 6874).
+            headers["Host"] = url.with_host(host).host_port_subcomponent or ""
+            url = url.with_host(f"{host}%{zone}")
+        try:
+            response = await self._session.request(
+                request.method,
+                url,
+                headers=headers,
+                data=request.read() or None,
+                allow_redirects=False,
+                proxy=self._proxy,
+                proxy_headers=self._proxy_headers,
+            )
+        except CAUGHT as error:
+            self.losses += 1
+            _raise(error)
+        read = [pair for pair in response.raw_headers if pair[0].lower() in _READ]
+        return httpx.Response(response.status, headers=read, stream=_Body(response))
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        await self._session.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """The look-ups of an event loop, on an executor of the account: its own is shared, and a look-up may hang."""
+
+    executor: Executor
+
+    async def getaddrinfo(self, host: str, port: int, **options: int) -> list[Any]:
+        return await blocking(self.executor, socket.getaddrinfo, host, port, **options)
+
+    async def getnameinfo(self, address: tuple[Any, ...], flags: int = 0) -> tuple[str, str]:
+        return await blocking(self.executor, socket.getnameinfo, address, flags)
+
+
+class _Line(ResponseHandler):
+    """A connection that is kept for another request only while nothing comes that no request has asked for."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, transport: AiohttpTransport) -> None:
+        super().__init__(loop)
+        self._losses = transport.losses
+        self._of = transport
+
+    def is_connected(self) -> bool:
+        """Return whether another request may be sent: aiohttp asks this of a kept connection."""
+        if not super().is_connected() or self.should_close or self._losses != self._of.losses:
+            return False
+        # What the system has received and nobody has read: an answer, or the end of the connection.
+        unread = select.poll()
+        unread.register(self.transport.get_extra_info("socket"), select.POLLIN)  # type: ignore[union-attr]
+        return not unread.poll(0)
+
+
+@dataclass(slots=True, eq=False)
+class _Body(httpx.AsyncByteStream):
+    """Yields a body, decoded, in pieces."""
+
+    response: aiohttp.ClientResponse
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        try:
+            async for part in self.response.content.iter_any():
+                yield part
+        except CAUGHT as error:
+            _raise(error)
+
+    async def aclose(self) -> None:
+        """Give the connection back to the pool; it is closed if the body was not read to its end."""
+        try:
+            self.response.release()
+        except CAUGHT as error:
+            _raise(error)
+
+
+# The exceptions that aiohttp raises during a request.
+CAUGHT = (aiohttp.ClientError, OSError, ValueError)
+
+# Exceptions of aiohttp and the sockets, and that of httpx. The order matters: the first entry that matches any
+# exception of the chain decides.
+_TRANSLATIONS: tuple[tuple[tuple[type[BaseException], ...], type[httpx.RequestError]], ...] = (
+    ((LineTooLong,), HeadTooLarge),
+    ((aiohttp.ClientProxyConnectionError, aiohttp.ClientHttpProxyError), httpx.ProxyError),
+    ((ssl.SSLError, aiohttp.ClientSSLError), TlsFailed),
+    ((socket.gaierror, aiohttp.InvalidURL, UnicodeError), Unresolved),
+    ((aiohttp.ServerTimeoutError, TimeoutError), httpx.ConnectTimeout),
+    ((aiohttp.ClientConnectorError,), httpx.ConnectError),
+    ((ContentEncodingError,), httpx.DecodingError),
+    # aiohttp reports a truncated body as a fault of its encoding, too.
+    ((aiohttp.ClientPayloadError,), httpx.ReadError),
+    ((aiohttp.ClientResponseError, HttpProcessingError), httpx.RemoteProtocolError),
+    ((aiohttp.ClientError, OSError), httpx.ReadError),
 )
 
 
-# Returns a function that creates an account's transport, as `connector` does.
-Connector = Callable[..., Callable[[], Awaitable[httpx.AsyncBaseTransport]]]
+def _raise(error: BaseException) -> NoReturn:
+    """Raise the exception of httpx for another, without that one, which contains the request and with it the key."""
+    fault = translate(error)
+    # aiohttp keeps the exception beside the body; its traceback leads back to both, and to what was read of the body.
+    error.__traceback__ = None
+    try:
+        raise fault from None
+    finally:
+        # A frame that keeps the exception which keeps it would be freed, with the body, by a garbage collection only.
+        del fault
 
 
-def connector(
-    base_url: str,
-    max_in_flight: int,
-    names: Executor,
-    *,
-    connect_seconds: float,
-    ca_file: str | None = None,
-    proxy: str | None = None,
-) -> Callable[[], Awaitable[httpx.AsyncBaseTransport]]:
-    """Return what makes the transport of an account; httpx's own pool slows down as it grows.
-
-    Args:
-        base_url: the address of the calls, which decides whether a proxy of the environment applies.
-        max_in_flight: the size of the connection pool.
-        names: looks up the names of hosts.
-        connect_seconds: the time limit for connecting.
-        ca_file: certificates to trust in place of the system's.
-        proxy: a proxy's URL; None for the environment's, as `proxy_of` chooses it.
-
-    Raises:
-        OSError: the file of certificates cannot be read.
-        ProxyFault: the environment's proxy setting is not the URL of an HTTP proxy.
-    """
-    context = None if ca_file is None else ssl.create_default_context(cafile=ca_file)
-    through = proxy_of(base_url, proxy)
-
-    async def connect() -> httpx.AsyncBaseTransport:
-        # Importing aiohttp takes 0.1 s. The daemon answers its first scrape before that.
-        await blocking(names, import_module, "exporter.platform.http.aiohttp_transport")
-        from exporter.platform.http.aiohttp_transport import AiohttpTransport  # noqa: PLC0415
-
-        return AiohttpTransport(max_in_flight, connect_seconds, names, context, through)
-
-    return connect
+def translate(error: BaseException) -> httpx.RequestError:
+    """Return the exception of httpx for one of aiohttp or of the sockets; its text is the system's message."""
+    chain: list[BaseException] = []
+    link: BaseException | None = error
+    while link is not None:
+        # A connector's exception has that of the system.
+        chain += [link, *filter(None, [getattr(link, "os_error", None)])]
+        link = link.__cause__ or link.__context__
+    if any(isinstance(found, BadHttpMessage) and "Too many headers" in found.message for found in chain):
+        return HeadTooLarge("")
+    for kinds, kind in _TRANSLATIONS:
+        for found in chain:
+            if isinstance(found, kinds):
+                return kind(_system_message(found))
+    return httpx.LocalProtocolError(type(error).__name__)
 
 
-def fault_of(error: Exception, host: str) -> errors.PlatformError:
-    """Return the error for an exception of httpx.
-
-    Its text names the host and the system's message; never a header or the query of a URL.
-    """
-    if isinstance(error, httpx.DecodingError):
-        return errors.NotJson(str(error))
-    kind, words = next(
-        (kind, words)
-        for kinds, kind, words in _ERRORS
-        if isinstance(error, kinds) or isinstance(error.__cause__, kinds)
-    )
-    said = "" if isinstance(error, httpx.InvalidURL) else str(error)
-    return kind(f"{words} ({host}: {said})" if said else f"{words} ({host})")
+def _system_message(link: BaseException) -> str:
+    refusal = getattr(link, "certificate_error", link)
+    if isinstance(refusal, ssl.SSLCertVerificationError):
+        return refusal.verify_message
+    if isinstance(link, OSError) and link.errno is not None and link.errno > 0 and not isinstance(link, ssl.SSLError):
+        return os.strerror(link.errno)
+    return getattr(link, "strerror", None) or ""

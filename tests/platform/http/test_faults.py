@@ -4,7 +4,6 @@ import asyncio
 import gzip
 import socket
 import ssl
-import zlib
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -58,9 +57,8 @@ FAULTS: dict[str, Script] = {
     "a body without end": dripping(CHUNKED, b"%x\r\n%s\r\n" % (MIB, b" " * MIB), 0),
     "a gzip bomb": whole(200, BOMB, Content_Encoding="gzip"),
     "gzip in gzip": whole(200, BOMB, Content_Encoding="gzip, gzip"),
-    "an encoding that was not asked for": whole(200, zlib.compress(GOOD.encode()), Content_Encoding="deflate"),
     "gzip that is none": whole(200, GOOD, Content_Encoding="gzip"),
-    "gzip that is cut off": whole(200, ZIPPED[:-9], Content_Encoding="gzip"),
+    "gzip that is cut off": whole(200, ZIPPED[:-20], Content_Encoding="gzip"),
     "an empty body": whole(200),
     "no content": whole(204),
     "a length larger than the body": ending("closed", HEAD + GOOD.encode()),
@@ -144,12 +142,6 @@ async def test_an_answer_that_nobody_asked_for_is_not_that_of_the_next_call(
             got = await dns.statistics(kit.calls, 103)
         assert (got.value.total_queries_served, server.connections, len(server.requests)) == (9, 2, 2)
         assert kit.heard.attempts == [("dns_statistics", "200", None)] * 2
-
-
-async def test_an_answer_before_the_first_request_is_none() -> None:
-    async with listening(lambda line: line.send(reply(GOOD))) as port:
-        error, _ = await failure(f"http://127.0.0.1:{port}")
-    assert str(error) == f"the answer is not HTTP (127.0.0.1:{port}: it came before the request)"
 
 
 async def test_no_call_fails_for_kept_connections_that_are_reset_at_their_next_use() -> None:

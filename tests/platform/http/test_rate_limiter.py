@@ -69,7 +69,7 @@ class LimitedCalls:
 
     async def _acquire(self, call: str, longest: float) -> None:
         try:
-            await self.rate_limiter.acquire(call.partition(":")[0], lambda seconds: seconds <= longest)
+            await self.rate_limiter.acquire(call.partition(":")[0], longest)
         except RateLimited as paused:
             self.refused.append((call, round(paused.retry_after or 0, 6)))
             return

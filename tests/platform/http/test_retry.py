@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from exporter.platform.api import containers, dns, scripting, sql_over_http
 from exporter.platform.api.shield import SET_BOT_ACTION, SWITCH_ACCESS_LIST
 from exporter.platform.errors import PlatformError
-from exporter.platform.http.retry import Retry, http_date, retry_after_seconds
+from exporter.platform.http.responses import http_date, retry_after_seconds
 from exporter.platform.operation import Request
 from tests.platform.clients import Reply, Script, answered, good
 
@@ -51,15 +51,6 @@ def test_no_header_breaks_the_reading_of_dates(text: str) -> None:
 def test_a_date_beyond_the_calendar_is_none(text: str) -> None:
     moment = http_date(text)
     assert moment is None or 1 < moment.year < 9999
-
-
-def test_the_wait_grows_twofold_up_to_its_cap_and_is_jittered_in_full() -> None:
-    longest = Retry(lambda: 1.0, base=0.5, cap=10.0)
-    assert [longest.wait(attempt, None) for attempt in range(1, 8)] == [0.5, 1.0, 2.0, 4.0, 8.0, 10.0, 10.0]
-    jitter = iter((0.0, 0.25, 0.5, 0.0, 0.5))
-    jittered = Retry(lambda: next(jitter))
-    assert [jittered.wait(3, None) for _ in range(3)] == [0.0, 0.5, 1.0]
-    assert [jittered.wait(1, 7.0) for _ in range(2)] == [7.0, 7.25], "never shorter than what the platform asked for"
 
 
 async def stall(_request: httpx.Request) -> Reply:
@@ -117,10 +108,10 @@ CASES: dict[str, Case] = {
     "a retry ends when the next poll is due": (
         [Reply(500), stall],
         f"server_error 0.25 timeout: {LATE}",
-        {"until": 1.25, "attempts": 2, "deadline": 60.0, "shortest_retry": 0.01},
+        {"until": 1.25, "attempts": 2, "deadline": 60.0},
     ),
     "a first attempt has its time": (
-        [stall], f"timeout: {LATE}", {"until": 0.02, "deadline": 1.0, "shortest_retry": 0.01}
+        [stall], f"timeout: {LATE}", {"until": 0.02, "deadline": 1.0}
     ),
     "a long wait is left to the caller": ([after(429, "31")], f"rate_limited: {FAILS} 429", {"until": 3600}),
 }  # fmt: skip

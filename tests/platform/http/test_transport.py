@@ -11,8 +11,9 @@ from exporter.blocking import one_thread
 from exporter.platform import errors
 from exporter.platform.api import dns
 from exporter.platform.errors import ProxyFault
-from exporter.platform.http.aiohttp_transport import translate
-from exporter.platform.http.transport import connector, fault_of
+from exporter.platform.http.client import fault_of
+from exporter.platform.http.connector import connector
+from exporter.platform.http.transport import translate
 from tests.platform.clients import KEY, client_of
 from tests.platform.raw_server import Line, listening, raw_server, reply, saying
 
@@ -26,7 +27,7 @@ CONNECTION: Any = aiohttp.client_reqrep.ConnectionKey("h", 443, True, True, None
         (
             aiohttp.ClientConnectorError(CONNECTION, TimeoutError(110, "Connect call failed")),
             errors.ConnectTimeout,
-            "no connection within the time limit (h)",
+            "no connection within the time limit (h: Connection timed out)",
         ),
         (aiohttp.ClientError("s3cret"), errors.Reset, "the connection ended before the answer did (h)"),
         (aiohttp.InvalidURL("http://h/?k=s3cret"), errors.NameFault, "the host name does not resolve (h)"),

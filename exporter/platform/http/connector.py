@@ -1,19 +1,66 @@
-"""Chooses the proxy of an account's calls, by the rules that curl and Go share (docs/configuration.md, "Proxies")."""
+"""Makes the connections of an account: its trusted certificates, its proxy, and the transport that carries its calls.
+
+A proxy of the environment is chosen by the rules that curl and Go share (docs/configuration.md, "Proxies").
+"""
 
 import re
+import ssl
 from base64 import b64encode
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Executor
+from importlib import import_module
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from urllib.parse import urlsplit
 from urllib.request import getproxies_environment
 
 import httpx
 
+from exporter.blocking import blocking
 from exporter.platform import errors
 from exporter.platform.http.mask import is_ambiguous
+
+# Returns a function that creates an account's transport, as `connector` does.
+Connector = Callable[..., Callable[[], Awaitable[httpx.AsyncBaseTransport]]]
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 # [2001:db8::1]:8080, host:8080, or one of them without the port; an address of IPv6 may stand without brackets.
 _ENTRY = re.compile(r"\[(?P<v6>[^\]]+)\](?::(?P<v6_port>\d+))?|(?P<host>[^:]+):(?P<port>\d+)|(?P<bare>.+)")
+
+
+def connector(
+    base_url: str,
+    max_in_flight: int,
+    names: Executor,
+    *,
+    connect_seconds: float,
+    ca_file: str | None = None,
+    proxy: str | None = None,
+) -> Callable[[], Awaitable[httpx.AsyncBaseTransport]]:
+    """Return what makes the transport of an account; httpx's own pool slows down as it grows.
+
+    Args:
+        base_url: the address of the calls, which decides whether a proxy of the environment applies.
+        max_in_flight: the size of the connection pool.
+        names: looks up the names of hosts.
+        connect_seconds: the time limit for connecting.
+        ca_file: certificates to trust in place of the system's.
+        proxy: a proxy's URL; None for the environment's, as `proxy_of` chooses it.
+
+    Raises:
+        OSError: the file of certificates cannot be read.
+        ProxyFault: the environment's proxy setting is not the URL of an HTTP proxy.
+    """
+    context = None if ca_file is None else ssl.create_default_context(cafile=ca_file)
+    through = proxy_of(base_url, proxy)
+
+    async def connect() -> httpx.AsyncBaseTransport:
+        # Importing aiohttp takes 0.1 s. The daemon answers its first scrape before that.
+        await blocking(names, import_module, "exporter.platform.http.transport")
+        from exporter.platform.http.transport import AiohttpTransport  # noqa: PLC0415
+
+        return AiohttpTransport(max_in_flight, connect_seconds, names, context, through)
+
+    return connect
 
 
 def proxy_of(base_url: str, configured: str | None) -> httpx.Proxy | None:
