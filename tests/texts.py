@@ -1,15 +1,10 @@
-"""The texts of the package, sorted: compare them before and after a rewrite of its inside.
-
-`python -m tests.texts` prints all of them, `python -m tests.texts logs messages docstrings` those that are named.
-`docs/commands.md` and `docs/metrics.md` hold the help texts of commands and metrics.
-"""
+"""The events of the log and all other texts for people, read from the source; `tests/listed/` holds them."""
 
 import ast
 import re
-import sys
 from collections.abc import Callable, Iterator
 
-from tests.rooms import MODULES, Module
+from tests.rooms import MODULES
 
 _LEVELS = frozenset({"debug", "info", "warning", "error", "exception"})
 # A text for people has two words at least.
@@ -18,21 +13,11 @@ _PROSE = re.compile(r"[A-Za-z*{}'\")][,:;.]? [A-Za-z*{}'\"(]")
 SOURCES = [module for module in MODULES if module.unit != "sandbox"]
 
 
-def text_of(node: ast.expr) -> str:
+def text_of(node: ast.AST) -> str:
     """Return a text with `{}` for each value in it; empty for what is no text."""
     if isinstance(node, ast.JoinedStr):
         return "".join(text_of(part) if isinstance(part, ast.Constant) else "{}" for part in node.values)
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
-
-
-def docstrings() -> Iterator[str]:
-    """Yield the docstring of every public name."""
-    for module in MODULES:
-        for node in module.nodes:
-            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-                name = module.name if isinstance(node, ast.Module) else node.name
-                if not name.startswith("_") and (text := ast.get_docstring(node)):
-                    yield f"{name}: {text}"
 
 
 def logs() -> Iterator[str]:
@@ -48,37 +33,32 @@ def logs() -> Iterator[str]:
 
 
 def messages() -> Iterator[str]:
-    """Yield every other text for people: of errors, faults, pages and reports."""
+    """Yield every other text: of errors, faults, pages and reports."""
     for module in SOURCES:
-        skipped = set(_elsewhere(module))
-        for node in module.nodes:
-            if isinstance(node, ast.JoinedStr | ast.Constant) and id(node) not in skipped:
-                text = text_of(node)
-                if _PROSE.search(text):
-                    yield repr(text)
+        yield from (repr(text) for text in _below(module.nodes[0]) if _PROSE.search(text))
 
 
-def _elsewhere(module: Module) -> Iterator[int]:
-    """Yield the docstrings, the events of the log, the help texts, and the pieces of texts."""
-    for node in module.nodes:
-        match node:
-            case ast.JoinedStr(values=parts):
-                yield from map(id, parts)
-            case ast.Expr(value=text) | ast.keyword(arg="help" | "description", value=text):
-                yield id(text)
-            case ast.Call(func=ast.Attribute(attr=level), args=[text, *_]) if level in _LEVELS:
-                yield id(text)
-            case ast.Call(func=ast.Name(id="Metric" | "FamilyInfo"), args=[_, text, *_]):
-                yield id(text)
+def _below(node: ast.AST) -> Iterator[str]:
+    """Yield the texts in a piece of source other than docstrings, events of the log and help texts."""
+    if text := text_of(node):
+        yield text
+    parts = list(ast.iter_child_nodes(node))
+    match node:
+        case ast.Expr(value=ast.Constant()) | ast.keyword(arg="help" | "description"):
+            parts = []
+        case ast.JoinedStr(values=values):
+            parts = [part for part in values if isinstance(part, ast.FormattedValue)]
+        case ast.Call(func=ast.Attribute(attr=level), args=[said, *_]) if level in _LEVELS:
+            parts.remove(said)
+        case ast.Call(func=ast.Name(id="Metric" | "FamilyInfo"), args=[_, said, *_]):
+            parts.remove(said)
+    for part in parts:
+        yield from _below(part)
 
 
-LISTS: dict[str, Callable[[], Iterator[str]]] = {"docstrings": docstrings, "logs": logs, "messages": messages}
+LISTS: dict[str, Callable[[], Iterator[str]]] = {"logs": logs, "messages": messages}
 
 
 def listed(name: str) -> str:
     """Return a list, sorted, each text once."""
     return "".join(f"{text}\n" for text in sorted(set(LISTS[name]())))
-
-
-if __name__ == "__main__":
-    sys.stdout.writelines(listed(name) for name in sys.argv[1:] or LISTS)
