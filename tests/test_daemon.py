@@ -301,11 +301,15 @@ async def test_a_reload_replaces_what_differs_and_polls_that_at_once_while_the_p
         assert all(daemon.schedule.plans[name] is plan for name, plan in plans.items())
         assert all(daemon.polling.registry.by_key[key] is target for key, target in targets.items())
         assert stall.hits == 3
-        configured.faults.clear()
-        # Another timeout makes another client: its polls begin again.
+        # Another timeout makes another client: its polls begin again, and are the only ones of their targets.
         configured.write(FILE.replace("    base_url", "    timeout: 9s\n    base_url"))
         assert await daemon.reload() == ()
+        await until(lambda: stall.hits == 6)
+        assert running.keys() <= daemon.schedule.running.keys()
         assert daemon.schedule.accounts["main"] is not account
+        configured.faults.clear()
+        configured.write(FILE)
+        assert await daemon.reload() == ()
         assert len(await scraped(daemon, client, "edge_dns_window_queries")) == 3
 
 

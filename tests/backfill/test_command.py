@@ -111,8 +111,13 @@ def test_a_file_that_is_there_is_not_overwritten(config: Path) -> None:
 def test_what_failed_is_named_and_its_name_steers_no_terminal(config: Path, platform: Platform) -> None:
     platform.world.dns.zones.rename(102, "evil\x1b[2J\x9b31m\u202e\nforged")
     platform.faults.add({"kind": "status", "status": 404, "path_regex": "/dnszone/102/.*"})
+    # A resource that the plan does not have is no failure.
+    no_plan = '{"error": {"success": false, "errorKey": "invalid_plan_type.x"}}'
+    platform.faults.add(
+        {"kind": "status", "status": 403, "body": no_plan, "path_regex": "/shield/metrics/rate-limit/.*"}
+    )
     ended = backfill(config)
-    assert ended.code == 1
+    assert (ended.code, ended.err.count("\n")) == (1, 1)
     assert ended.err.startswith(r"not read: main: dns_zone/102 (evil\u001b[2J\u009b31m\u202e\u000aforged): ")
     zones = {dict(labels).get("zone_id") for _, labels in parsed(config.parent / "history.om")}
     assert zones >= {"101", "103"}
