@@ -13,6 +13,8 @@ from functools import partial
 
 from exporter.log import logger
 
+# The bounds of how many connections may be open, however many files the process may have.
+LEAST_CONNECTIONS, MOST_CONNECTIONS = 16, 512
 BACKLOG = 1024
 # The number of connections that are closed when the system has no file descriptor left.
 CLOSED_AT_ONCE = 32
@@ -61,9 +63,13 @@ class Connections:
         limit: how many may be open.
     """
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int = LEAST_CONNECTIONS) -> None:
         self.limit = limit
         self._open: dict[object, tuple[Callable[[], bool], Callable[[], None]]] = {}
+
+    def allow(self, files: int) -> None:
+        """Limit the connections to so many files, within the bounds of any server."""
+        self.limit = max(LEAST_CONNECTIONS, min(MOST_CONNECTIONS, files))
 
     def opened(self, connection: object, waits: Callable[[], bool], abort: Callable[[], None]) -> None:
         """Count a new connection, or change how a counted one is asked whether it waits for its client, and closed."""

@@ -6,7 +6,7 @@ from exporter.http_server.connections import Connections, file_limit
 from exporter.http_server.loop_server import LoopServer, bind
 
 # The exporter may run in the same process, and needs the greater part of the files.
-LEAST_CONNECTIONS, MOST_CONNECTIONS, SHARE_OF_FILES = 16, 512, 4
+SHARE_OF_FILES = 4
 
 
 class SandboxServer:
@@ -37,7 +37,8 @@ class SandboxServer:
         """
         bound = bind(self._host, self.port)
         self.port = bound.getsockname()[1]
-        connections = Connections(max(LEAST_CONNECTIONS, min(MOST_CONNECTIONS, file_limit() // SHARE_OF_FILES)))
+        connections = Connections()
+        connections.allow(file_limit() // SHARE_OF_FILES)
         # The application gives each answer the date of its own clock.
         self._server = LoopServer(self._app, connections, has_lifespan=True, has_date=False)
         self._app.state.connection = self._server.connection

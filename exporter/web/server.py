@@ -5,15 +5,13 @@ from pathlib import Path
 from starlette.types import ASGIApp
 
 from exporter.blocking import Executors, blocking, one_thread
-from exporter.http_server.connections import Connections, file_limit
+from exporter.http_server.connections import LEAST_CONNECTIONS, Connections, file_limit
 from exporter.http_server.loop_server import LoopServer, bind
 from exporter.log import logger
 from exporter.web.auth.access import AccessControl
 from exporter.web.auth.tls import ServerTls
 from exporter.web.auth.web_config import WebConfig, load_web_config
 
-MOST_CONNECTIONS = 512
-LEAST_CONNECTIONS = 16
 # Reserved file descriptors: for the ledger, the logs, name lookups, files, and connections that are being closed.
 RESERVED_FILES = 96
 
@@ -37,7 +35,7 @@ class WebServer:
         self._config_file = config_file
         self._config = WebConfig() if config_file is None else load_web_config(config_file)
         self._socket = bind(host, port)
-        self._connections = Connections(LEAST_CONNECTIONS)
+        self._connections = Connections()
         self._passwords, self._files = executors("passwords"), executors("web files")
         self._server: LoopServer | None = None
         self._access: AccessControl | None = None
@@ -62,7 +60,7 @@ class WebServer:
         if room < LEAST_CONNECTIONS:
             needed = LEAST_CONNECTIONS + RESERVED_FILES + outgoing
             logger().warning("the limit of open files is low, raise it (ulimit -n)", limit=files, needed=needed)
-        self._connections.limit = max(LEAST_CONNECTIONS, min(MOST_CONNECTIONS, room))
+        self._connections.allow(room)
 
     async def start(self, app: ASGIApp, route_prefix: str = "/") -> None:
         """Serve an application; requests are answered when this returns."""
