@@ -209,17 +209,20 @@ class DatabaseStorage(Storage):
         await session.ask("BEGIN")
         gate = {"class": self._totals_class, "gate": _GATE}
         await session.ask("SELECT pg_advisory_xact_lock(%(class)s::integer, %(gate)s::integer)", gate)
-        locks, former = await self._look(session), self._former
-        is_former = former is not None and self.index is not None and locks.shards.get(self.index) == former.pid
-        if former is not None and is_former:
+        locks = await self._look(session)
+        holder = None if self.index is None else locks.shards.get(self.index)
+        former = self._former if self._former is not None and self._former.pid == holder else None
+        index = None
+        if former is not None:
             # The server has not noticed yet that the former session of this process is over.
             await session.ask(_END_FORMER, {"pid": former.pid, "began": former.began})
         else:
             self.obstacle = await self._count_shards(session, locks)
-        index = None if self.obstacle or is_former else await self._first_free(session, locks, wanted)
+            if not self.obstacle:
+                index = await self._first_free(session, locks, wanted)
         await session.ask("COMMIT")
         await self._look(session)
-        if is_former:
+        if former is not None:
             raise StorageError("the former session has not ended yet")
         session.holds_shard = index is not None
         return index

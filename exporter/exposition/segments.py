@@ -57,7 +57,7 @@ class Body:
         if not self._packed:
             crc = size = 0
             for part in self._parts:
-                crc = isal_zlib.crc32_combine(crc, part.crc, len(part.plain)) if size else part.crc
+                crc = isal_zlib.crc32_combine(crc, part.crc, len(part.plain))
                 size += len(part.plain)
             trailer = _FINAL_BLOCK + struct.pack("<II", crc, size & 0xFFFFFFFF)
             self._packed = tuple(gather((_GZIP_HEADER, *(part.packed for part in self._parts), trailer), SEGMENT_BYTES))
