@@ -128,7 +128,7 @@ class Collector:
         return (self.polls,)
 
     def families_of(self, _kind: str, _target_id: str) -> tuple[FamilyInfo, ...]:
-        """Return the families that it can give a target; with an unknown id, those that any target could have."""
+        """Return the families that a target may have; for an unknown id, those of any target of the kind."""
         return self.families
 
     def wants(self, _target: Target) -> bool:

@@ -25,7 +25,7 @@ LEAST_VERSION = 140000
 _RELIABLE = 0.8
 _SHORTEST_CONNECT_SECONDS = 2
 _POOLER = (
-    "statements reach changing sessions of the server, as behind a pooler in transaction mode; expected the database "
+    "statements run in different sessions of the server, as behind a pooler in transaction mode; expected the database "
     "itself, or a pooler in session mode"
 )
 

@@ -60,7 +60,7 @@ class TimeLimitedProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def on_message_begin(self) -> None:
-        """Begin a request; one may wait for the answer to the request before it."""
+        """Begin a request; a pipelined one waits until the request before it is answered."""
         if self.pipeline:
             raise RequestRefusedError
         # It may have come together with the end of another.

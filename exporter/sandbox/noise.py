@@ -20,7 +20,7 @@ class Noise:
         return self.narrowed(zlib.crc32(area.encode()))
 
     def narrowed(self, *parts: int) -> "Noise":
-        """Return noise that includes these parts in every number; they are hashed only once."""
+        """Return noise whose numbers also depend on these parts, which are hashed only once."""
         return Noise(self.number(*parts))
 
     def number(self, *parts: int) -> int:

@@ -230,14 +230,14 @@ class Registry:
         return frozenset(kind for kind in NAMED_BY_SEARCH if any(self._named_by_search(account, kind)))
 
     def _named_by_search(self, account: str, kind: str) -> Iterator[Target]:
-        """Return the configured targets to which a search gives a name, or another one, of all shards."""
+        """Return the configured targets of all shards whose names are looked up by search."""
         if kind == "script":
             # A script's own answers say its name, and may know a new one before the search does.
             return self._unnamed(account, kind)
         return iter(self._fixed.get((account, kind), {}).values())
 
     def _unnamed(self, account: str, kind: str) -> Iterator[Target]:
-        """Return the configured targets without a name, of all shards."""
+        """Return the configured targets of all shards that have no name yet."""
         fixed = self._fixed.get((account, kind), {}).values()
         return (target for target in fixed if not (target.name or self.name_of(target.key)))
 

@@ -129,7 +129,7 @@ class DnsZoneStatistics(PascalWire):
 
     @cached_property
     def charts(self) -> Mapping[str, Buckets]:
-        """The charts by day, by the names of their fields."""
+        """The charts of daily counts, by the names of their fields."""
         fields = ("queries_served_chart", "normal_queries_served_chart", "smart_queries_served_chart")
         return {field: Buckets.of(getattr(self, field)) for field in fields}
 

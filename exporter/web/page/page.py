@@ -24,13 +24,13 @@ _CHART_BOTTOM = 25
 
 
 def to_targets(query: TargetQuery) -> str:
-    """Link to the status page with the answer to a query in view."""
+    """Return a link to the status page that shows the targets of a query, and scrolls to them."""
     asked = query.encoded(ON_PAGE)
     return f"./?{asked}#targets" if asked else "./#targets"
 
 
 def to_explanation(target: str) -> str:
-    """Link to the page that names the absent families of a target and their causes."""
+    """Return a link to the page that names the absent families of a target and their causes."""
     return "explain?" + urlencode({"target": target}, errors="replace")
 
 
