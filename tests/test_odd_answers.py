@@ -97,7 +97,7 @@ async def test_an_odd_answer_gives_what_can_be_read(
     ) as parts:
         await parts.settle()
         await parts.settle()  # the first round of what was discovered
-        parts.polling.show_failing()
+        parts.daemon.show_targets()
         await parts.renderer.render()
         assert {name: sorted(parts.samples(name).values()) for name in served} == served
         failing = {one.reason for _, one in parts.store.statuses() if not one.up}

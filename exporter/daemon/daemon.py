@@ -39,8 +39,8 @@ from exporter.targets.target import PollKey
 from exporter.telemetry import Telemetry
 from exporter.validation.configuration_errors import ConfigurationError, KeyPath, written
 from exporter.web.app import create_app
-from exporter.web.parts import Process
-from exporter.web.status import View
+from exporter.web.parts import Parts, Process
+from exporter.web.targets import take_census
 from exporter.wiring import from_settings
 from exporter.wiring.clients import client_of
 from exporter.wiring.state_storage import database_storage
@@ -91,6 +91,7 @@ class Daemon:
     polling: Polling = field(init=False)
     renderer: Renderer = field(init=False)
     _app: ASGIApp = field(init=False)
+    _parts: Parts = field(init=False)
     # Those of the process, and those that end with the shard.
     _tasks: Tasks = field(init=False)
     _works: Tasks = field(init=False)
@@ -272,7 +273,7 @@ class Daemon:
         await self.polling.start()
         await self.renderer.render()
         explainer = self._explainer()
-        view = View(
+        self._parts = Parts(
             self._process,
             self.polling.store,
             self.polling.registry,
@@ -283,12 +284,7 @@ class Daemon:
             clocks,
         )
 
-        def show_targets() -> None:
-            telemetry.show_targets(view.counts())
-            self.polling.show()
-            self.polling.show_failing()
-
-        show_targets()
+        self.show_targets()
 
         async def show_absent() -> None:
             telemetry.show_absent(await explainer.counts())
@@ -298,7 +294,7 @@ class Daemon:
             "failures": (FAILURES_EVERY_SECONDS, self.polling.failures.sum_up),
             "lists": (SAVED_EVERY_SECONDS, self.polling.save_lists),
             "absences": (ABSENCES_EVERY_SECONDS, show_absent),
-            "targets": (SHOWN_EVERY_SECONDS, show_targets),
+            "targets": (SHOWN_EVERY_SECONDS, self.show_targets),
         }
         for name, (seconds, work) in rounds.items():
             self._works.repeat(name, partial(asyncio.sleep, seconds), work)
@@ -307,7 +303,14 @@ class Daemon:
         if shard.index is None:
             self._works.begin("proof", self._prove())
         prefix = settings.web.route_prefix
-        self._app = create_app(view, self.reload, self._pages, self.ledger.session, route_prefix=prefix)
+        self._app = create_app(self._parts, self.reload, self._pages, self.ledger.session, route_prefix=prefix)
+
+    def show_targets(self) -> None:
+        """Serve the numbers of targets, and what is known of the targets beside their polls."""
+        census = take_census(self._parts)
+        self.telemetry.show_targets(census.accounts)
+        self.telemetry.show_failing(census.failing, census.mismatched)
+        self.polling.show()
 
     async def _end_work(self) -> None:
         """Stop polling, and commit the counters."""

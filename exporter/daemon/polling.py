@@ -20,7 +20,7 @@ from exporter.settings.model import Settings
 from exporter.targets.registry import Registry
 from exporter.targets.resource_lists import MOVES_LAST
 from exporter.targets.sharding import Shard
-from exporter.targets.target import DATABASE_PREFIX, PollKey, Target, TargetKey
+from exporter.targets.target import PollKey, Target, TargetKey
 from exporter.telemetry import Telemetry
 from exporter.wiring import from_settings
 from exporter.wiring.target_labels import families_of
@@ -154,11 +154,6 @@ class Polling:
                 shown[key] = target
             else:
                 del shown[key]
-
-    def show_failing(self) -> None:
-        """Count targets that fail, and those whose answers do not add up."""
-        known = {name: 0 for name in self.accounts.entries if not name.startswith(DATABASE_PREFIX)}
-        self._telemetry.show_failing(self.store.failing(), {**known, **self.store.mismatched()})
 
     def save_lists(self) -> None:
         """Store the lists of resources that have changed: they are served after a restart, too."""

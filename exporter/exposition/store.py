@@ -250,16 +250,6 @@ class Store:
                 total.update(status.left_out)
         return total
 
-    def failing(self) -> Mapping[tuple[str, str, str], int]:
-        """Return how many targets fail now, by account, collector and reason."""
-        failing = (status for status in self._statuses.values() if status.reason)
-        return Counter((status.target.account, status.collector, status.reason) for status in failing)
-
-    def mismatched(self) -> Mapping[str, int]:
-        """Return for each account how many of its served targets have a total that is not the sum of the days."""
-        found = (status for status in self._statuses.values() if status.is_mismatched and status.served)
-        return Counter(status.target.account for status in found)
-
     def _ensure_status(self, collector: str, target: Target) -> Status:
         """Create the status of a target if it has none, and return it with the target as it is now."""
         status = self._statuses.get(PollKey(target.key, collector))

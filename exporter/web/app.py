@@ -2,42 +2,43 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Executor
-from hashlib import sha256
+from functools import partial
 from importlib.resources import files
 from urllib.parse import quote
 
-from isal import igzip
 from markupsafe import Markup
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from exporter.assets.shipped import AssetError
 from exporter.blocking import blocking
 from exporter.web.api import ENDPOINTS, Endpoint, encode, explain
-from exporter.web.headers import PAGE_POLICY, accepts_gzip, with_headers
+from exporter.web.headers import PAGE_POLICY, with_headers
+from exporter.web.health import health
 from exporter.web.http_sd import INCOMPLETE, discover, groups
 from exporter.web.metrics import MetricsEndpoint
-from exporter.web.page.page import render, status_values
-from exporter.web.status import Json, View
-from exporter.web.target_page import target_values
-from exporter.web.target_query import ON_PAGE, QueryError, parse_query
+from exporter.web.page.page import render
+from exporter.web.parts import Parts
+from exporter.web.status import status_of
+from exporter.web.target_page import target_page
+from exporter.web.targets import find_targets, not_polled
+from exporter.web.url_fields import Json, QueryError
 
 # Reloads the configuration, and returns its faults; none if it is now in force.
 Reload = Callable[[], Awaitable[tuple[str, ...]]]
 
-_HTML = "text/html; charset=utf-8"
-_JSON = "application/json"
-_LEAST_COMPRESSED = 1024
+# The status page has so many targets at a time.
+ROWS = 100
+# Smaller answers are not compressed; the others quickly, because they are sent once.
+GZIP = Middleware(GZipMiddleware, minimum_size=1024, compresslevel=1)
 # The pages' own files.
-_STATIC = {
-    "page.css": "text/css; charset=utf-8",
-    "page.js": "text/javascript; charset=utf-8",
-    "icon.svg": "image/svg+xml",
-}
+_STATIC = {"page.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
 _READING = frozenset({"GET", "HEAD"})
 _BODY = frozenset({"content-length", "transfer-encoding"})
 
@@ -45,27 +46,27 @@ _BODY = frozenset({"content-length", "transfer-encoding"})
 class _Endpoints:
     """The endpoints."""
 
-    def __init__(self, view: View, metrics: MetricsEndpoint, reload: Reload, executor: Executor) -> None:
-        self._view = view
+    def __init__(self, parts: Parts, metrics: MetricsEndpoint, reload: Reload, executor: Executor) -> None:
+        self._parts = parts
         self._metrics = metrics
         self._reload = reload
         self._executor = executor
         self._runbooks: Mapping[str, Markup] = {}
         folder = files("exporter.web.page") / "static"
-        self._static = {name: (folder / name).read_text(encoding="utf-8") for name in _STATIC}
+        self._static = {name: (folder / name).read_bytes() for name in _STATIC}
 
     async def healthy(self, _request: Request) -> Response:
         """`/-/healthy`: 200 while the event loop, the scheduler, the ledger and the renderer run, else 503."""
-        ailment = self._view.readiness.ailment()
+        ailment = health(self._parts)["ailment"]
         return PlainTextResponse(f"{ailment or 'healthy'}\n", 503 if ailment else 200)
 
     async def ready(self, _request: Request) -> Response:
         """`/-/ready`: 200 once discovery has ended, a call was authenticated and counts were saved; 503 before."""
-        waits_for = self._view.readiness.waits_for()
-        spare = self._view.process().spare
-        # A roll-out that replaces the exporters for which this one waits must go on.
-        ready = f"ready, {spare}\n" if spare else "ready\n"
-        return PlainTextResponse(f"not ready: {waits_for}\n" if waits_for else ready, 503 if waits_for else 200)
+        found = health(self._parts)
+        if found["waits_for"]:
+            return PlainTextResponse(f"not ready: {found['waits_for']}\n", 503)
+        # A roll-out that replaces the exporters for which a spare waits must go on.
+        return PlainTextResponse(f"ready, {found['spare']}\n" if found["spare"] else "ready\n")
 
     async def reload(self, request: Request) -> Response:
         """`/-/reload`: reload the configuration, or answer 400 with its faults; the request's body is ignored."""
@@ -75,53 +76,48 @@ class _Endpoints:
         text = "".join(f"{fault}\n" for fault in faults) or "reloaded\n"
         return PlainTextResponse(text, 400 if faults else 200, headers)
 
-    async def page(self, request: Request) -> Response:
+    async def status(self, request: Request) -> Response:
         """`/`: the status page."""
-        known = self._view.known()
-        query = parse_query(request.query_params.multi_items(), known, ON_PAGE)
-        pairs = self._view.pairs()
-        status, (found, census) = self._view.status(pairs), self._view.targets(query, pairs)
-        return await self._page(request, "status.html", status_values(status, found, census, query, known))
+        found = find_targets(self._parts, request.query_params.multi_items(), ROWS)
+        return self._page("status.html", {"status": status_of(self._parts), "found": found})
 
     async def target(self, request: Request) -> Response:
         """`/target/{kind}/{id}`; the id may contain slashes."""
         kind, target_id = request.path_params["kind"], request.path_params.get("id", "")
         given = request.query_params.multi_items()
-        values = await target_values(self._view, self._metrics.select, kind, target_id, given)
+        values = await target_page(self._parts, self._metrics.select, kind, target_id, given)
         # As many segments as the browser has seen, which may be behind a proxy.
         path = request.scope["raw_path"][len(request.scope.get("root_path", "")) :]
-        return await self._page(request, "target.html", {"root": "../" * (path.count(b"/") - 1), **values})
+        return self._page("target.html", {"root": "../" * (path.count(b"/") - 1), **values})
 
     async def explanation(self, request: Request) -> Response:
         """`/explain`: the content of `/api/v1/explain` as a page."""
-        return await self._page(request, "explanation.html", explain(self._view, request.query_params.multi_items()))
+        return self._page("explanation.html", explain(self._parts, request.query_params.multi_items()))
 
     async def runbook(self, request: Request) -> Response:
         """`/runbooks/ALERT` and `/runbooks/ALERT.md`: the runbook of an alert; `/runbooks/`: the index."""
         name = request.path_params.get("name", "README").removesuffix(".md")
-
         try:
             self._runbooks = self._runbooks or await blocking(self._executor, _load_runbooks)
         except AssetError as error:
             raise HTTPException(404, str(error)) from None
         if name not in self._runbooks:
             raise HTTPException(404, "no alert has a runbook of this name; /runbooks/ lists them")
-        values = {"root": "../", "name": name, "content": self._runbooks[name]}
-        return await self._page(request, "runbook.html", values)
+        return self._page("runbook.html", {"root": "../", "name": name, "content": self._runbooks[name]})
 
     async def discovery(self, request: Request) -> Response:
         """`/sd/{kind}`."""
-        found, unknown = discover(self._view, request.path_params["kind"], request.query_params)
+        found, unknown = discover(self._parts, request.path_params["kind"], request.query_params)
         # An account's name may have any letters, and a header has none beyond ASCII.
-        headers = {INCOMPLETE: quote(",".join(unknown), safe=",")} if unknown else {}
-        return await self._answer(request, groups(found), _JSON, headers)
+        headers = {INCOMPLETE: quote(",".join(unknown), safe=",")} if unknown else None
+        return Response(groups(found), headers=headers, media_type="application/json")
 
     def json(self, endpoint: Endpoint) -> Route:
         """Return the route of an endpoint below `/api/v1/`."""
 
         async def answer(request: Request) -> Response:
-            answered = endpoint.answer(self._view, request.query_params.multi_items())
-            return await self._answer(request, encode(answered) + "\n", _JSON, {})
+            answered = endpoint.answer(self._parts, request.query_params.multi_items())
+            return Response(encode(answered) + "\n", media_type="application/json")
 
         return Route(f"/api/v1/{endpoint.path}", answer)
 
@@ -130,23 +126,11 @@ class _Endpoints:
         name = request.path_params.get("name", "icon.svg")
         if name not in self._static:
             raise HTTPException(404)
-        tag = f'"{sha256(self._static[name].encode()).hexdigest()[:16]}"'
-        headers = {"Cache-Control": "no-cache", "ETag": tag}
-        if tag in request.headers.get("if-none-match", ""):
-            return Response(status_code=304, headers={**headers, "Vary": "Accept-Encoding"})
-        return await self._answer(request, self._static[name], _STATIC[name], headers)
+        return Response(self._static[name], media_type=_STATIC[name])
 
-    async def _page(self, request: Request, template: str, values: Json) -> Response:
-        page = render(template, {"version": self._view.version, **values})
-        return await self._answer(request, page, _HTML, {"Content-Security-Policy": PAGE_POLICY})
-
-    async def _answer(self, request: Request, text: str, media_type: str, headers: dict[str, str]) -> Response:
-        headers = {"Cache-Control": "no-store", "Vary": "Accept-Encoding", **headers}
-        body = text.encode("utf-8", "replace")
-        if len(body) >= _LEAST_COMPRESSED and accepts_gzip(request.headers.get("accept-encoding", "")):
-            body = await blocking(self._executor, igzip.compress, body, 1)
-            headers["Content-Encoding"] = "gzip"
-        return Response(body, media_type=media_type, headers=headers)
+    def _page(self, template: str, values: Json) -> Response:
+        body = render(template, {"version": self._parts.version, **values}).encode("utf-8", "replace")
+        return HTMLResponse(body, headers={"Content-Security-Policy": PAGE_POLICY})
 
 
 def _load_runbooks() -> Mapping[str, Markup]:
@@ -165,7 +149,7 @@ async def _refusal(_request: Request, error: Exception) -> Response:
 
 
 def create_app(
-    view: View,
+    parts: Parts,
     reload: Reload,
     executor: Executor,
     session: Callable[[], int] = lambda: 1,
@@ -174,10 +158,10 @@ def create_app(
 ) -> ASGIApp:
     """Build the application that serves all endpoints below a prefix.
 
-    `executor` loads and compresses pages; `session` is that of `MetricsEndpoint`.
+    `executor` loads runbooks; `session` is that of `MetricsEndpoint`.
     """
-    metrics = MetricsEndpoint(view.renderer, lambda: view.known().collectors, view.not_polled, session)
-    endpoints = _Endpoints(view, metrics, reload, executor)
+    metrics = MetricsEndpoint(parts.renderer, lambda: parts.schedule.plans, partial(not_polled, parts), session)
+    endpoints = _Endpoints(parts, metrics, reload, executor)
     routes: list[BaseRoute] = [
         Route("/metrics", metrics, methods=["GET"]),
         Route("/-/healthy", endpoints.healthy),
@@ -187,14 +171,12 @@ def create_app(
         Route("/target/{kind}", endpoints.target),
         Route("/target/{kind}/{id:path}", endpoints.target),
         Route("/explain", endpoints.explanation),
-        # A relative redirect works behind a proxy that changes the path.
-        Route("/runbooks", RedirectResponse("runbooks/"), methods=["GET"]),
         Route("/runbooks/", endpoints.runbook),
         Route("/runbooks/{name}", endpoints.runbook),
         Route("/sd/{kind}", endpoints.discovery),
         Route("/static/{name}", endpoints.static),
         Route("/favicon.ico", endpoints.static),
-        Route("/", endpoints.page),
+        Route("/", endpoints.status),
     ]
     prefix = route_prefix.rstrip("/")
     if prefix:
@@ -202,7 +184,8 @@ def create_app(
         home = RedirectResponse(prefix.rpartition("/")[2] + "/")
         below = Router(routes, redirect_slashes=False)
         routes = [Route(prefix, home, methods=["GET"]), Mount(prefix, below)]
-    app = Starlette(routes=routes, exception_handlers=dict.fromkeys((HTTPException, QueryError, Exception), _refusal))
+    handlers = dict.fromkeys((HTTPException, QueryError, Exception), _refusal)
+    app = Starlette(routes=routes, middleware=[GZIP], exception_handlers=handlers)
     # A redirect to the path without its last slash would contain the host of the request, which can be false.
     app.router.redirect_slashes = False
 

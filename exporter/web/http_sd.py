@@ -3,12 +3,11 @@
 from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 
-from exporter.metric import label_value
 from exporter.targets.resource_lists import Known
 from exporter.targets.target import NAMED_BY_SEARCH, Target
 from exporter.web.api import encode
-from exporter.web.status import View
-from exporter.web.target_query import check, read_fields
+from exporter.web.parts import Parts
+from exporter.web.url_fields import check, read_fields
 
 # The answer's header with the accounts of which nothing is known.
 INCOMPLETE = "X-Edge-Incomplete"
@@ -16,7 +15,7 @@ INCOMPLETE = "X-Edge-Incomplete"
 _ADDRESSES = {"script": "default_hostname"}
 
 
-def discover(view: View, kind: str, query: QueryParams) -> tuple[list[Known], list[str]]:
+def discover(parts: Parts, kind: str, query: QueryParams) -> tuple[list[Known], list[str]]:
     """Find the resources of a kind; it causes no platform call.
 
     Returns:
@@ -26,8 +25,8 @@ def discover(view: View, kind: str, query: QueryParams) -> tuple[list[Known], li
         HTTPException: nothing lists such a kind (404), or nothing is known of it yet (503).
         QueryError: a parameter is unknown or has an invalid value.
     """
-    registry, is_gone = view.registry, view.schedule.is_gone
-    if spare := view.process().spare:
+    registry, is_gone = parts.registry, parts.schedule.is_gone
+    if spare := parts.process().spare:
         raise HTTPException(503, spare)
     kinds = registry.listed_kinds()
     if kind not in kinds:
@@ -53,8 +52,8 @@ def discover(view: View, kind: str, query: QueryParams) -> tuple[list[Known], li
         if not (is_known or is_complete):
             unknown.append(account)
     if unknown and len(unknown) == len(accounts):
-        names = label_value(", ".join(unknown))
-        raise HTTPException(503, f"no {kind} has been listed yet, or none has an address yet; accounts: {names}")
+        words = f"no {kind} has been listed yet, or none has an address yet; accounts: {', '.join(unknown)}"
+        raise HTTPException(503, words)
     return found, unknown
 
 
@@ -65,8 +64,8 @@ def groups(found: list[Known]) -> str:
 
 def _group(one: Known) -> str:
     facts = {"account": one.key.account, "kind": one.key.kind, "id": one.key.id, "name": one.name, **(one.facts or {})}
-    labels = {f"__meta_edge_{label}": label_value(value) for label, value in facts.items()}
-    return encode({"targets": [label_value(_address(one))], "labels": labels})
+    labels = {f"__meta_edge_{label}": value for label, value in facts.items()}
+    return encode({"targets": [_address(one)], "labels": labels})
 
 
 def _address(one: Known) -> str:

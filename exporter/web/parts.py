@@ -1,7 +1,16 @@
-"""What the endpoints are told of the daemon, which is above this package."""
+"""What the endpoints read: the running parts, and what the daemon, which is above this package, says of the process."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+
+from exporter import __version__
+from exporter.clock import Clocks
+from exporter.counters.ledger import Ledger
+from exporter.explain.explainer import Explainer
+from exporter.exposition.renderer import Renderer
+from exporter.exposition.store import Store
+from exporter.polling.schedule import Schedule
+from exporter.targets.registry import Registry
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,3 +43,22 @@ class Process:
     unmatched_budgets: tuple[tuple[str, str], ...]
     dashboard_url: str | None
     alertmanager_url: str | None
+
+
+@dataclass(slots=True)
+class Parts:
+    """The running parts that the endpoints read; reading them causes no platform call.
+
+    `was_ready` is set when `/-/ready` waits for nothing for the first time.
+    """
+
+    process: Callable[[], Process]
+    store: Store
+    registry: Registry
+    schedule: Schedule
+    ledger: Ledger
+    renderer: Renderer
+    explainer: Explainer
+    clocks: Clocks
+    version: str = __version__
+    was_ready: bool = False

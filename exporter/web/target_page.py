@@ -11,9 +11,10 @@ from exporter.exposition.exposition import Filter, Format
 from exporter.exposition.store import HEALTH
 from exporter.metric import label_value
 from exporter.targets.target import DATABASE_PREFIX, TargetKey
-from exporter.web.api import Fields, explain
-from exporter.web.status import Json, View
-from exporter.web.target_query import QueryError, read_fields
+from exporter.web.api import explain
+from exporter.web.parts import Parts
+from exporter.web.targets import all_targets, target_values
+from exporter.web.url_fields import Fields, Json, QueryError, read_fields
 
 # So many values are shown; /metrics has all.
 MOST_VALUES = 200
@@ -34,8 +35,8 @@ _KINDS = {
 Select = Callable[[Filter, Format], Awaitable[bytes]]
 
 
-async def target_values(view: View, select: Select, kind: str, target_id: str, given: Fields) -> Json:
-    """Return the values of a target's page.
+async def target_page(parts: Parts, select: Select, kind: str, target_id: str, given: Fields) -> Json:
+    """Return what the page of a target shows.
 
     Raises:
         HTTPException: there is no such kind or target (404).
@@ -43,34 +44,37 @@ async def target_values(view: View, select: Select, kind: str, target_id: str, g
     """
     label = f"{kind}/{target_id}"
     asked = read_fields(given, ("account",), ("account",)).get("account")
-    pairs = [pair for pair in view.pairs() if _is_named(pair[0].target.label, label)]
-    gone = {
-        move.key.account: move for move in view.registry.moves() if move.is_gone and _is_named(move.key.label, label)
+    known = {
+        status.target.client_name: (key.target, status.target.name)
+        for key, status in all_targets(parts)
+        if _is_named(key.target.label, label)
     }
-    accounts = dict.fromkeys([*(status.target.client_name for _, status in pairs), *gone])
-    chosen = [account for account in accounts if asked is None or _is_named(account, asked[0])]
+    moves = (move for move in parts.registry.moves() if move.is_gone and _is_named(move.key.label, label))
+    gone = {move.key.account: move for move in moves}
+    known |= {account: (move.key, move.name) for account, move in gone.items()}
+    chosen = [account for account in known if asked is None or _is_named(account, asked[0])]
     if not chosen:
-        kinds = sorted({kind for collector in view.explainer.collectors() for kind in collector.kinds})
-        why = view.process().spare or view.explainer.answer(label) if kind in kinds else "there is no such kind"
+        kinds = sorted({kind for collector in parts.explainer.collectors() for kind in collector.kinds})
+        why = parts.process().spare or parts.explainer.answer(label) if kind in kinds else "there is no such kind"
         raise HTTPException(404, f"{label[:300]!r} is not shown here: {why}; the kinds are: {', '.join(kinds)}")
     if len(chosen) > 1:
-        raise QueryError(f"several accounts have {label[:300]!r}; account= chooses one of: {', '.join(accounts)}")
-    account, move = chosen[0], gone.get(chosen[0])
-    own = [pair for pair in pairs if pair[1].target.client_name == account]
-    key, name = (move.key, move.name) if move is not None else (own[0][0].target, own[0][1].target.name)
-    values = _values(await select(Filter(targets=frozenset({key.label})), Format.TEXT), account, {key.id, name})
-    absences = explain(view, [("target", key.label)])["absences"]
+        raise QueryError(f"several accounts have {label[:300]!r}; account= chooses one of: {', '.join(known)}")
+    account = chosen[0]
+    key, name = known[account]
+    exposed = await select(Filter(targets=frozenset({key.label})), Format.TEXT)
+    values = list(_values(exposed, key.account, {key.id, name}))
+    absences = explain(parts, [("target", key.label)])["absences"]
     return {
-        "now": view.clocks.wall(),
-        "account": label_value(account),
-        "target": label_value(key.label),
-        "name": label_value(name),
-        "removed": None if move is None else move.at,
-        "results": [view.target(pair) for pair in own],
+        "now": parts.clocks.wall(),
+        "account": account,
+        "target": key.label,
+        "name": name,
+        "removed": gone[account].at if account in gone else None,
+        "results": [target_values(parts, pair) for pair in all_targets(parts) if pair[0].target == key],
         "values": values[:MOST_VALUES],
         "omitted": max(0, len(values) - MOST_VALUES),
-        "absences": [one for one in absences if one["account"] == label_value(account)],
-        "links": list(_links(view, account, key)),
+        "absences": [one for one in absences if one["account"] == account],
+        "links": list(_links(parts, account, key)),
     }
 
 
@@ -79,25 +83,24 @@ def _is_named(text: str, given: str) -> bool:
     return given in (text, label_value(text))
 
 
-def _values(exposed: bytes, account: str, said: set[str]) -> list[Json]:
-    """Return the values that are served of a target, without the labels that only say which target it is."""
-    return [
-        {
-            "name": sample.name,
-            "help": family.documentation,
-            "labels": {name: value for name, value in sample.labels.items() if name != "account" and value not in said},
-            "value": sample.value,
-        }
-        for family in text_string_to_metric_families(exposed.decode())
-        if family.name not in _HEALTH
-        for sample in family.samples
-        if sample.labels.get("account", label_value(account)) == label_value(account)
-    ]
+def _values(exposed: bytes, account: str, said: set[str]) -> Iterator[Json]:
+    """Yield the values that are served of a target, without the labels that only say which target it is."""
+    shown = label_value(account)
+    for family in text_string_to_metric_families(exposed.decode()):
+        for sample in family.samples:
+            if family.name not in _HEALTH and sample.labels.get("account", shown) == shown:
+                labels = {name: own for name, own in sample.labels.items() if name != "account" and own not in said}
+                yield {
+                    "name": sample.name,
+                    "help": family.documentation,
+                    "labels": labels,
+                    "value": sample.value,
+                }
 
 
-def _links(view: View, account: str, key: TargetKey) -> Iterator[tuple[str, str]]:
+def _links(parts: Parts, account: str, key: TargetKey) -> Iterator[tuple[str, str]]:
     """Yield the words and addresses of a dashboard, and of silences: alerts name a target by its id or by its label."""
-    process, (id_label, dashboard, variable) = view.process(), _KINDS.get(key.kind, ("", "edge-overview", ""))
+    process, (id_label, dashboard, variable) = parts.process(), _KINDS.get(key.kind, ("", "edge-overview", ""))
     whose = {} if account.startswith(DATABASE_PREFIX) else {"account": account}
     if process.dashboard_url:
         chosen = whose | ({variable: key.id} if variable else {})

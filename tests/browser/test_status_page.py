@@ -80,22 +80,6 @@ async def test_a_search_finds_among_ten_thousand_zones_while_one_types(browser: 
             await seen.until_found("1 to 100 of 20,000 targets")
 
 
-async def test_heads_sort_by_click_and_by_key_and_keep_the_focus(browser: Browser) -> None:
-    async with view_setup() as setup:
-        many(setup)
-        async with window(browser, setup) as seen:
-            head = seen.page.locator("#targets th", has=seen.page.locator("#sort-duration"))
-            await seen.page.locator("#sort-duration").click()
-            await expect(head).to_have_attribute("aria-sort", "descending")
-            assert (await seen.names())[:2] == ["zone-09999.example", "zone-09998.example"]
-            assert await seen.focused() == "sort-duration"
-            await seen.page.keyboard.press("Enter")
-            await expect(head).to_have_attribute("aria-sort", "ascending")
-            assert (await seen.names())[0] == "zone-00000.example"
-            await seen.page.go_back()
-            await expect(head).to_have_attribute("aria-sort", "descending")
-
-
 @pytest.mark.parametrize("path", ["/", "/explain", "/runbooks/EdgeTargetFailing", TARGET])
 @pytest.mark.parametrize(("scheme", "ground"), [("light", "rgb(248, 248, 246)"), ("dark", "rgb(18, 20, 22)")])
 async def test_it_is_light_or_dark_as_the_system_is_and_accessible(
@@ -127,7 +111,7 @@ async def test_it_can_be_walked_through_by_keyboard(browser: Browser) -> None:
                 await seen.page.keyboard.press("Tab")
                 reached.append(await seen.focused())
         assert " ".join(name for name in reached if name).startswith(
-            "collector state-all state-ok state-failing state-stale state-pending sort-state sort-name sort-target"
+            "collector state-all state-failing state-pending state-up"
         )
 
 
@@ -157,11 +141,11 @@ async def test_it_looks_again_by_itself_keeps_the_place_can_be_paused_and_report
         some(setup)
         async with window(browser, setup, is_clock_turned=True) as seen:
             pause, verdict = seen.page.locator("#pause"), seen.page.locator(".verdict")
-            await seen.page.locator("#sort-name").focus()
+            await seen.page.locator("#state-up").focus()
             setup.fail(zone(9, "prod-shop.example"))
             await seen.later(6)
-            await expect(verdict).to_have_text("2 of 4 targets fail, 1 of them stale.")
-            assert (await seen.focused(), await seen.texts("#announcer")) == ("sort-name", [""])
+            await expect(verdict).to_have_text("2 of 4 targets fail.")
+            assert (await seen.focused(), await seen.texts("#announcer")) == ("state-up", [""])
             await pause.click()
             await expect(pause).to_have_attribute("aria-pressed", "true")
             before = len(seen.requests)
@@ -170,7 +154,7 @@ async def test_it_looks_again_by_itself_keeps_the_place_can_be_paused_and_report
             assert len(seen.requests) == before
             await pause.click()
             await seen.later(6)
-            await expect(verdict).to_have_text("3 of 4 targets fail, 2 of them stale.")
+            await expect(verdict).to_have_text("3 of 4 targets fail.")
             await seen.server.stop()
             await seen.later(6)
             await seen.page.locator("#as-of.lost", has_text="No answer from the exporter.").wait_for()

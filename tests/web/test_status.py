@@ -2,7 +2,8 @@ import pytest
 
 from exporter.targets.sharding import Shard
 from exporter.targets.target import Target
-from exporter.web.target_query import TargetQuery
+from exporter.web.health import health
+from exporter.web.targets import find_targets
 from tests.web.view_setup import view_setup, zone
 
 
@@ -13,7 +14,7 @@ async def test_a_database_is_up_while_one_of_its_targets_succeeds() -> None:
         database = Target("", "database", "orders", "orders")
 
         async def is_up() -> bool:
-            return bool(setup.view().status()["accounts"][0]["up"])
+            return bool(setup.status()["accounts"][0]["up"])
 
         assert await is_up()
         setup.fail(query, "database_queries")
@@ -22,7 +23,7 @@ async def test_a_database_is_up_while_one_of_its_targets_succeeds() -> None:
         assert await is_up()
         setup.fail(database, "database", reason="refused")
         assert not await is_up()
-        found, _ = setup.view().targets(TargetQuery(account=("database:orders",)))
+        found = find_targets(setup.parts(), [("account", "database:orders")])
         assert [row["account"] for row in found["targets"]] == ["database:orders"] * 2
 
 
@@ -34,11 +35,11 @@ async def test_a_key_that_is_not_accepted_is_what_readiness_waits_for(*, is_disc
         accounts = setup.schedule.accounts
         accounts["second"].client.credential.refused = "wrong"
         setup.fail(zone(1, account="second"), reason="unauthorized")
-        assert setup.view().readiness.waits_for() == "the key of account second is not accepted"
+        assert health(setup.parts())["waits_for"] == "the key of account second is not accepted"
         assert setup.schedule.silent == ["second"]
         accounts["main"].client.credential.refused = ""
         setup.fail(zone(1), reason="credential")
-        assert setup.view().readiness.waits_for() == (
+        assert health(setup.parts())["waits_for"] == (
             "the key of account main cannot be used, the key of account second is not accepted"
         )
 
@@ -48,20 +49,19 @@ async def test_a_database_s_token_is_waited_for_only_where_there_is_no_account()
         setup.is_authenticated = False
         del setup.up["database:orders"]
         setup.schedule.accounts["database:orders"].client.credential.refused = "wrong"
-        assert setup.view().readiness.waits_for() == "no authenticated answer has come"
+        assert health(setup.parts())["waits_for"] == "no authenticated answer has come"
         del setup.up["main"]
-        assert setup.view().readiness.waits_for() == "the token of database orders is not accepted"
+        assert health(setup.parts())["waits_for"] == "the token of database orders is not accepted"
 
 
 async def test_a_spare_is_ready_when_it_could_take_a_shard() -> None:
     async with view_setup() as setup:
         setup.registry.shard = Shard(None, 2)
         setup.unproven, setup.spare = "the state's database has not answered", "spare: 2 of 2 shards are held"
-        view = setup.view()
-        waits_for = [view.readiness.waits_for()]
+        waits_for = [setup.status()["waits_for"]]
         setup.unproven = ""
-        waits_for.append(view.readiness.waits_for())
-        status = view.status()
+        status = setup.status()
+        waits_for.append(status["waits_for"])
     assert waits_for == ["the state's database has not answered", ""]
     assert (status["ready"], status["shard"], status["spare"]) == (True, None, "spare: 2 of 2 shards are held")
 
@@ -74,7 +74,7 @@ async def test_what_readiness_waits_for_is_one_line_however_many_keys_are_refuse
         setup.is_authenticated = False
         for account in setup.schedule.accounts.values():
             account.client.credential.refused = "wrong"
-        assert setup.view().readiness.waits_for() == (
+        assert health(setup.parts())["waits_for"] == (
             "the key of account a b is not accepted, the key of account c is not accepted, "
             f"the key of account d is not accepted{more}"
         )

@@ -27,9 +27,10 @@ from exporter.targets.sharding import Shard
 from exporter.targets.target import PollKey, Target
 from exporter.telemetry import Telemetry
 from exporter.web.app import create_app
-from exporter.web.parts import Process
+from exporter.web.parts import Parts, Process
 from exporter.web.server import WebServer
-from exporter.web.status import View
+from exporter.web.status import status_of
+from exporter.web.url_fields import Json
 from exporter.wiring.clients import client_of
 from tests.exporter_parts import START, at_once
 from tests.turned_clock import TurnedClock
@@ -99,8 +100,12 @@ class ViewSetup:
     unproven: str = ""
     reloads: int = 0
 
-    def view(self) -> View:
-        """Return the view of these parts."""
+    def status(self) -> Json:
+        """Return what `/api/v1/status` answers."""
+        return status_of(self.parts())
+
+    def parts(self) -> Parts:
+        """Return these parts as the endpoints read them."""
 
         def own(**parts: object) -> Any:
             return SimpleNamespace(**parts)
@@ -130,7 +135,7 @@ class ViewSetup:
         clocks = Clocks(self.wall, self.clock)
         schedule = cast(Schedule, self.schedule)
         parts = (self.store, self.registry, schedule, ledger, self.renderer)
-        return View(process, *parts, self.explainer(), clocks, version="1.2.3")
+        return Parts(process, *parts, self.explainer(), clocks, version="1.2.3")
 
     def explainer(self) -> Explainer:
         """Return an explainer of the store's absent families."""
@@ -144,9 +149,9 @@ class ViewSetup:
             ledger_fault=lambda: "",
         )
 
-    def app(self, prefix: str = "/", view: View | None = None, session: Callable[[], int] = lambda: 1) -> ASGIApp:
+    def app(self, prefix: str = "/", parts: Parts | None = None, session: Callable[[], int] = lambda: 1) -> ASGIApp:
         """Return the application that serves the endpoints."""
-        return create_app(view or self.view(), self.reload, one_thread("pages"), session, route_prefix=prefix)
+        return create_app(parts or self.parts(), self.reload, one_thread("pages"), session, route_prefix=prefix)
 
     async def reload(self) -> tuple[str, ...]:
         """Implements `exporter.web.app.Reload`."""

@@ -1,7 +1,6 @@
-"""Formats figures and texts from the platform for the pages: times, ages, counts, names."""
+"""Formats figures and texts from the platform for the pages: durations, counts, names."""
 
 import re
-from datetime import UTC, datetime
 
 from markupsafe import Markup
 
@@ -12,7 +11,6 @@ _DAY = 24 * _HOUR
 _UNITS = ((1.5 * _DAY, _DAY, "d"), (1.5 * _HOUR, _HOUR, "h"), (1.5 * _MINUTE, _MINUTE, "min"))
 _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _BRIEF = 10
-_INSTANT = 0.5
 
 # These characters would break a line, end the input, or change the direction of the following text.
 _UNSEEN = dict.fromkeys(
@@ -34,58 +32,22 @@ def lapse(seconds: float) -> str:
     return f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1000:.0f} ms"
 
 
-def interval(seconds: float) -> str:
-    """Write a configured interval, exact if it is in whole seconds: `90 s`, `5 min`, `1 h`."""
-    for _, unit, symbol in _UNITS[1:]:
-        if seconds >= unit and seconds % unit == 0:
-            return f"{seconds / unit:.0f} {symbol}"
-    return f"{seconds:.3g} s"
-
-
-def ago(seconds: float) -> str:
-    """Write an age: `now`, `12 s ago`."""
-    return "now" if seconds <= _INSTANT else f"{lapse(round(seconds))} ago"
-
-
-def ahead(seconds: float) -> str:
-    """Write a time in the future: `now`, `in 12 s`."""
-    return "now" if seconds <= _INSTANT else f"in {lapse(round(seconds))}"
-
-
-def count(number: float) -> str:
-    """Write a whole number with separated thousands: `12,345`."""
-    return f"{number:,.0f}"
-
-
 def compact(number: float) -> str:
-    """Write a number in three figures: `980`, `12.3k`, `4.56M`."""
+    """Write a number briefly: `980`, `12.3k`, `4.6M`."""
     for size, prefix in _PREFIXES:
         if number >= size:
-            scaled = number / size
-            return f"{scaled:.{2 if scaled < _BRIEF else 1 if scaled < _BRIEF**2 else 0}f}{prefix}"
+            return f"{number / size:.1f}{prefix}"
     return f"{number:.0f}"
 
 
 def figure(number: float) -> str:
-    """Write a value as it is, with separated thousands: `1,234`, `0.25`."""
-    return f"{number:,.10g}"
-
-
-def rate(number: float) -> str:
-    """Write a rate in two or three figures: `0.05`, `5.8`, `1,200`."""
-    if number >= _BRIEF**2:
-        return count(number)
-    return f"{number:.1f}".removesuffix(".0") if number >= 1 else f"{number:.2g}"
+    """Write a number as it is, with separated thousands: `1,234`, `0.25`."""
+    return f"{number:,.15g}"
 
 
 def plural(number: int, noun: str) -> str:
     """Write a count with its noun: `1 target`, `65 targets`."""
-    return f"{count(number)} {noun}{'' if number == 1 else 's'}"
-
-
-def instant(seconds: float) -> str:
-    """Return a time as ISO 8601 in UTC, for programs."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return f"{figure(number)} {noun}{'' if number == 1 else 's'}"
 
 
 def plain(value: str) -> str:

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from exporter.explain.cause import moment
-from exporter.web.page.wording import ago, ahead, compact, interval, lapse, plural, rate
+from exporter.web.page.wording import compact, figure, lapse, plural
 
 WRITTEN: Mapping[Callable[[Any], str], Mapping[float, str]] = {
     lapse: {
@@ -21,11 +21,8 @@ WRITTEN: Mapping[Callable[[Any], str], Mapping[float, str]] = {
         86400.0: "24 h",
         1.5 * 86400.0: "2 d",
     },
-    interval: {0.5: "0.5 s", 10.0: "10 s", 90.0: "90 s", 60.0: "1 min", 300.0: "5 min", 3600.0: "1 h", 100.0: "100 s"},
-    ago: {0.5: "now", 0.6: "1 s ago", 12.4: "12 s ago", 7200: "2 h ago"},
-    ahead: {0.5: "now", 3.2: "in 3 s", 600: "in 10 min"},
-    compact: {980: "980", 1000: "1.00k", 10_500: "10.5k", 101_000: "101k", 1e6: "1.00M", 1e9: "1.00G", 1e12: "1.00T"},
-    rate: {0.0: "0", 0.0512: "0.051", 5.0: "5", 5.83: "5.8", 123.4: "123", 1234.5: "1,234"},
+    compact: {980: "980", 1000: "1.0k", 10_540: "10.5k", 1e6: "1.0M", 4.56e9: "4.6G", 1e12: "1.0T"},
+    figure: {0.0: "0", 0.25: "0.25", 1234: "1,234", 12_345_678_901.5: "12,345,678,901.5"},
     lambda number: plural(number, "target"): {1: "1 target", 0: "0 targets", 12_000: "12,000 targets"},
     moment: {1_770_552_000.9: "2026-02-08 12:00:00 UTC"},
 }

@@ -4,6 +4,7 @@
 "use strict";
 
 (() => {
+  const PAUSE = 5000;
   const TYPING_PAUSE = 150;
   const PATIENCE = 15000;
   const form = document.getElementById("find");
@@ -55,7 +56,6 @@
       if (!fresh || isBeingRead(part)) continue;
       const places = [...part.querySelectorAll(".frame")].map((frame) => frame.scrollLeft);
       part.className = fresh.className;
-      part.dataset.refresh = fresh.dataset.refresh || "";
       part.replaceChildren(...document.importNode(fresh, true).childNodes);
       [...part.querySelectorAll(".frame")].forEach((frame, index) => {
         frame.scrollLeft = places[index] || 0;
@@ -100,11 +100,10 @@
 
   function wait() {
     clearTimeout(waiting);
-    const seconds = Number(document.getElementById("answer").dataset.refresh) || 5;
     waiting = setTimeout(() => {
       if (isPaused || document.hidden || request) wait();
       else fetchPage(location.pathname + location.search, show);
-    }, seconds * 1000);
+    }, PAUSE);
   }
 
   form.addEventListener("submit", (event) => {

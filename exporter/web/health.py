@@ -1,0 +1,72 @@
+"""Whether the exporter is healthy, and whether it is ready: the answers to probes, which are part of the status."""
+
+from collections.abc import Collection
+
+from exporter.web.parts import Parts
+from exporter.web.url_fields import Json
+
+SLOWEST_TICK = 30.0
+MOST_REFUSALS = 3
+
+
+def health(parts: Parts) -> Json:
+    """Return which part has stalled, and what the first readiness waits for; both are empty if none."""
+    ailment, waits_for = _ailment(parts), _waits_for(parts)
+    return {
+        "healthy": not ailment,
+        "ailment": ailment,
+        "ready": not waits_for,
+        "waits_for": waits_for,
+        "spare": parts.process().spare,
+    }
+
+
+def credential_of(account: str) -> str:
+    """Name the credential of an account or a database, on one line."""
+    kind, _, name = " ".join(account.split()).partition(":")
+    return f"token of database {name}" if kind == "database" and name else f"key of account {' '.join(account.split())}"
+
+
+def _ailment(parts: Parts) -> str:
+    """Return which part has stalled; empty if none. The event loop runs, or there would be no answer."""
+    if parts.clocks.monotonic() - parts.schedule.last_tick >= SLOWEST_TICK:
+        return "the scheduler has stalled"
+    if not parts.ledger.is_alive():
+        return "the ledger has stalled"
+    return "" if parts.renderer.is_alive() else "the exposition has stalled"
+
+
+def _waits_for(parts: Parts) -> str:
+    """Return what readiness waits for; empty for good once it waits for nothing.
+
+    Discovery must have ended, a call been authenticated, and the first counts been saved, without which no counter is
+    served.
+    A spare polls nothing: it is ready as soon as it could take a shard.
+    """
+    if parts.was_ready:
+        return ""
+    process = parts.process()
+    if parts.registry.shard.index is None and process.unproven:
+        return _refusal(parts, process.account_up) or process.unproven
+    if not parts.schedule.all_discovered([name for name, is_up in process.account_up.items() if not is_up]):
+        return _refusal(parts, process.account_up) or "discovery has not ended"
+    if not process.is_authenticated:
+        return _refusal(parts, process.account_up) or "no authenticated answer has come"
+    if reason := parts.ledger.withholds():
+        return f"no counter is served: {reason}"
+    parts.was_ready = True
+    return ""
+
+
+def _refusal(parts: Parts, known: Collection[str]) -> str:
+    """Return the credentials that are refused, or could not be read or sent, in words; empty if none."""
+    accounts = parts.schedule.accounts
+    refused = {name: accounts[name].client.credential for name in known or accounts if name in accounts}
+    words = [
+        f"the {credential_of(name)} {'is not accepted' if credential.refused else 'cannot be used'}"
+        for name, credential in refused.items()
+        if credential.is_refused()
+    ]
+    if len(words) > MOST_REFUSALS:
+        words[MOST_REFUSALS:] = [f"{len(words) - MOST_REFUSALS} more are refused"]
+    return ", ".join(words)

@@ -1,0 +1,192 @@
+"""The targets, once for each collector that polls them: all, those that a query finds, and their numbers."""
+
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from itertools import chain, product
+
+from exporter.collectors import discovery
+from exporter.exposition.store import Status
+from exporter.targets.target import DATABASE_PREFIX, PollKey
+from exporter.web.parts import Parts
+from exporter.web.url_fields import Fields, Json, QueryError, check, read_fields
+
+MOST_ROWS = 1000
+MOST_OFFSET = 10**9
+LONGEST_SEARCH = 200
+MOST_WORDS = 10
+PARAMETERS = ("search", "collector", "account", "state", "offset")
+
+Pair = tuple[PollKey, Status]
+
+
+class State(StrEnum):
+    """The state of a target with one collector, in the order of lists: pending ones are not polled yet."""
+
+    FAILING = "failing"
+    PENDING = "pending"
+    UP = "up"
+
+
+def state_of(status: Status) -> State:
+    """Return the state of a target."""
+    if not status.polled:
+        return State.PENDING
+    return State.UP if status.up else State.FAILING
+
+
+@dataclass(slots=True)
+class Failures:
+    """Failures of an account or a database for one reason: their number by collector, and the newest one."""
+
+    newest: Pair
+    collectors: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True, slots=True)
+class Census:
+    """The numbers of targets, counted in one pass; a target's account is empty if it is of a database.
+
+    Attributes:
+        accounts: account or database, and state → number.
+        collectors: collector and state → number.
+        failing: account, collector and reason → number.
+        mismatched: account → the number of served targets whose total is not the sum of the answer's days.
+        failures: account or database, and reason → its failures; the reason is empty where a poll is far too late.
+    """
+
+    accounts: Counter[tuple[str, str]]
+    mismatched: Counter[str]
+    collectors: Counter[tuple[str, State]] = field(default_factory=Counter)
+    failing: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    failures: dict[tuple[str, str], Failures] = field(default_factory=dict)
+
+
+def take_census(parts: Parts) -> Census:
+    """Count all targets."""
+    accounts = parts.schedule.accounts
+    with_days = (name for name in accounts if not name.startswith(DATABASE_PREFIX))
+    census = Census(Counter(dict.fromkeys(product(accounts, State), 0)), Counter(dict.fromkeys(with_days, 0)))
+    for pair in all_targets(parts):
+        (target, collector), status = pair
+        state, account = state_of(status), status.target.client_name
+        census.accounts[account, state] += 1
+        census.collectors[collector, state] += 1
+        if status.is_mismatched and status.served:
+            census.mismatched[target.account] += 1
+        if status.reason:
+            census.failing[target.account, collector, status.reason] += 1
+        if state is State.FAILING:
+            failures = census.failures.setdefault((account, status.reason), Failures(pair))
+            failures.collectors[collector] += 1
+            if status.polled >= failures.newest[1].polled:
+                failures.newest = pair
+    return census
+
+
+def all_targets(parts: Parts) -> Iterator[Pair]:
+    """Yield every target, once for each collector; one that was not polled yet has a status without a poll."""
+    store = parts.store
+    yield from store.statuses()
+    for name, plan in parts.schedule.plans.items():
+        for target in parts.registry.targets(plan.collector.polls):
+            key = PollKey(target.key, name)
+            # Where discovery is off, it may look up names, which has no status.
+            if store.find(key) is None and plan.collector.wants(discovery.without_names(target)):
+                yield key, Status(target, name, success=store.remembered(name, target))
+
+
+def not_polled(parts: Parts, labels: Collection[str]) -> list[str]:
+    """Return the labels, such as `dns_zone/102`, of which no target is polled, in order."""
+    return sorted(set(labels) - {key.target.label for key, _ in all_targets(parts)}) if labels else []
+
+
+@dataclass(frozen=True, slots=True)
+class TargetQuery:
+    """A query about the targets; its fields are the parameters of a URL, empty for all.
+
+    `search` has words that must all be in a target's name, key, account or reason, in upper or lower case; `offset` is
+    the number of found targets before the first one of the answer.
+    """
+
+    search: str
+    collector: tuple[str, ...]
+    account: tuple[str, ...]
+    state: tuple[str, ...]
+    offset: int
+
+    def admits(self, pair: Pair) -> bool:
+        """Return whether a target matches by its collector, account and words."""
+        key, status = pair
+        account = status.target.client_name
+        if self.collector and key.collector not in self.collector:
+            return False
+        if self.account and account not in self.account:
+            return False
+        text = f"{status.target.name}\n{key.target.label}\n{account}\n{status.reason}".casefold() if self.search else ""
+        return all(word in text for word in self.search.casefold().split())
+
+
+def parse_query(parts: Parts, given: Fields) -> TargetQuery:
+    """Read a query from a URL's fields; raises QueryError if a field is unknown or invalid."""
+    values = read_fields(given, PARAMETERS, ("search", "offset"))
+    search = " ".join(values.get("search", [""])[0].split())
+    if len(search) > LONGEST_SEARCH or search.count(" ") >= MOST_WORDS:
+        raise QueryError(f"search takes {MOST_WORDS} words and {LONGEST_SEARCH} characters at most")
+    offset = values.get("offset", ["0"])[0]
+    # `int` accepts digits of any script, and takes long for very many digits.
+    if not (offset.isascii() and offset.isdecimal() and len(offset) <= len(str(MOST_OFFSET))):
+        raise QueryError(f"offset must be a whole number from 0 to {MOST_OFFSET}, not {offset[:50]!r}")
+    return TargetQuery(
+        search=search,
+        collector=check("collector", values.get("collector", []), parts.schedule.plans),
+        account=check("account", values.get("account", []), parts.schedule.accounts),
+        state=check("state", values.get("state", []), list(State)),
+        offset=int(offset),
+    )
+
+
+def find_targets(parts: Parts, given: Fields, limit: int = MOST_ROWS) -> Json:
+    """Return the targets that a URL's fields ask for, failing ones first, then by account, kind and id.
+
+    `states` are the numbers of the targets that match, whatever states are asked for.
+    """
+    query, pairs = parse_query(parts, given), sorted(all_targets(parts), key=lambda pair: pair[0])
+    states: dict[State, list[Pair]] = {state: [] for state in State}
+    for pair in filter(query.admits, pairs):
+        states[state_of(pair[1])].append(pair)
+    found = list(chain.from_iterable(states[state] for state in State if not query.state or state in query.state))
+    return {
+        "query": asdict(query),
+        "total": len(pairs),
+        "matched": len(found),
+        "states": {state: len(admitted) for state, admitted in states.items()},
+        "offset": query.offset,
+        "limit": limit,
+        "targets": [target_values(parts, pair) for pair in found[query.offset : query.offset + limit]],
+    }
+
+
+def target_values(parts: Parts, pair: Pair) -> Json:
+    """Return a target as one collector sees it; `reason` is one word for its failure."""
+    key, status = pair
+    wall, due = parts.clocks.wall(), parts.schedule.due_at(key)
+    # The series of a stale target have ended: it has failed for too long.
+    is_stale = not (status.up or status.served) and status.success > 0 and status.polled > 0
+    return {
+        "account": status.target.client_name,
+        "collector": key.collector,
+        "target": key.target.label,
+        "name": status.target.name,
+        "state": state_of(status),
+        "stale": is_stale,
+        "reason": status.reason,
+        "message": status.message,
+        "last_success": status.success or None,
+        "last_poll": status.polled or None,
+        "next_poll": None if due is None else wall + max(0.0, due - parts.clocks.monotonic()),
+        "failing_since": status.since or None,
+        "duration": status.duration if status.polled else None,
+        "chart": [] if is_stale else list(status.chart),
+    }
