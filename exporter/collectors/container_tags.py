@@ -20,7 +20,7 @@ class ImageTags:
 async def _fetch(context: Context, target: Target) -> Answer[ImageTags]:
     image = target.attributes
     answer = await containers.tags(context.caller, image["registry_id"], image["namespace"], image["name"])
-    return Answer(ImageTags(answer.value, target.watched), answer.date, answer.raw)
+    return Answer(ImageTags(answer.value, target.watched), answer.date)
 
 
 COLLECTOR: TargetCollector[ImageTags] = TargetCollector(

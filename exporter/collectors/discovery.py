@@ -155,7 +155,7 @@ async def _zones(context: Context, faults: list[PlatformError]) -> Answer[ZoneLi
     try:
         return await shield.zones(context.caller)
     except NotAvailable:
-        return Answer(ZoneListing({}, {}, None, complete=False), None, b"")
+        return Answer(ZoneListing({}, {}, None, complete=False), None)
     except PlatformError as fault:
         faults.append(fault)
         return None

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from exporter.collectors.collector import Context, TargetCollector, identity
-from exporter.metric import DayBuckets, LastChange, Metric, as_count
+from exporter.metric import DayBuckets, LastChange, Metric
 from exporter.platform.api import dns
 from exporter.platform.api.dns import record_type
 from exporter.platform.operation import Answer
@@ -37,8 +37,7 @@ def _by_type(chart: Mapping[str, float | None] | None) -> dict[str, float] | Non
     if chart is None:
         return None
     sums: dict[str, float] = {}
-    for key, value in chart.items():
-        count = as_count(value)
+    for key, count in chart.items():
         if count is not None:
             mnemonic = record_type(key)
             sums[mnemonic] = sums.get(mnemonic, 0) + count
@@ -65,12 +64,12 @@ async def _fetch(context: Context, target: Target) -> Answer[ZoneTraffic]:
     zone = answer.value
     queries, normal, smart = zone.days
     traffic = ZoneTraffic(
-        total=as_count(zone.total_queries_served),
+        total=zone.total_queries_served,
         queries=queries,
         routed={"normal": normal, "smart": smart},
         by_type=_by_type(zone.queries_by_type_chart),
     )
-    return Answer(traffic, answer.date, answer.raw)
+    return Answer(traffic, answer.date)
 
 
 COLLECTOR: TargetCollector[ZoneTraffic] = TargetCollector(

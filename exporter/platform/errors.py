@@ -30,8 +30,7 @@ class PlatformError(Exception):
         status: the HTTP status; 0 without one.
         error_key: the platform's key for the error, if it sent one.
         retry_after: the seconds of the platform's `Retry-After`, if it sent one.
-        fields: the platform's field errors, as (field, message).
-        seconds: how long the call took: its attempts and the waits between them.
+        seconds: how long the attempt took.
     """
 
     reason: ClassVar[str] = "error"
@@ -48,13 +47,11 @@ class PlatformError(Exception):
         status: int = 0,
         error_key: str = "",
         retry_after: float | None = None,
-        fields: tuple[tuple[str, str], ...] = (),
     ) -> None:
         super().__init__(one_line(message))
         self.status = status
         self.error_key = one_line(error_key)
         self.retry_after = retry_after
-        self.fields = fields
         self.seconds = 0.0
 
     def redact(self, secrets: Iterable[str]) -> None:
@@ -62,7 +59,6 @@ class PlatformError(Exception):
         known = tuple(secrets)
         self.args = tuple(without_secrets(str(part), known) for part in self.args)
         self.error_key = without_secrets(self.error_key, known)
-        self.fields = tuple((without_secrets(name, known), without_secrets(said, known)) for name, said in self.fields)
 
 
 class TransportError(PlatformError, reason="transport", retryable=True):

@@ -83,7 +83,7 @@ class Answer(Generic[T_co]):
     Attributes:
         value: the payload; None only if the status is one of the operation's `absent` statuses.
         date: the platform's time, from the `Date` header if it is credible; None if it is missing.
-        raw: the body as received.
+        raw: the body as received; empty if the answer was built from others.
         seconds: from the request to the end of its answer, without retries and the wait for the account's budget; 0 if
             the answer was built from others.
     """
@@ -91,7 +91,7 @@ class Answer(Generic[T_co]):
     value: T_co
     date: datetime | None
     # The answer of a script contains its deployment key: keep the body out of logs.
-    raw: bytes = field(repr=False)
+    raw: bytes = field(default=b"", repr=False)
     seconds: float = 0.0
 
 

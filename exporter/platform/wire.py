@@ -9,7 +9,7 @@ items are validated one by one.
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
 
@@ -27,13 +27,15 @@ from pydantic import (
 from pydantic.alias_generators import to_camel, to_pascal
 from pydantic_core import PydanticCustomError
 
+from exporter.metric import LARGEST_COUNT
+
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 T = TypeVar("T")
 
 DATE = re.compile(r"\d{4}-\d\d-\d\d($|[T ]\d\d:\d\d)", re.ASCII)
-_DAY_FIRST = re.compile(r"(\d\d)-(\d\d)-(\d{4})", re.ASCII)
+_DAY_FIRST = re.compile(r"\A(\d\d)-(\d\d)-(\d{4})\Z", re.ASCII)
 # The platform writes fractions with seven digits; Python reads six.
 _LONG_FRACTION = re.compile(r"(\.\d{6})\d+")
 UNKNOWN = "unknown"
@@ -60,7 +62,7 @@ class Wire(BaseModel):
         return None
 
     def unexpected(self) -> Iterator[str]:
-        """Return the wire names of fields that hold an unknown value, or a number that is no count."""
+        """Return the wire names of fields that hold an unknown value."""
         known = _known_values(type(self))
         for name, value in self.__dict__.items():
             if value is not None and name in known and value not in known[name]:
@@ -119,11 +121,13 @@ class Known:
     values: Collection[int]
 
 
-NonNegative = Annotated[Integer, Known(range(2**63))]
+NonNegative = Annotated[Int64, Field(ge=0)] | None
 # The id of a resource in a list. A platform sends 0 for a missing id.
 Identity = Annotated[Int64, Field(ge=1)]
 # A number of the interface: an integer is a number, `true` is not.
 Number = Annotated[float, Field(strict=True)]
+# A number that can be a count: not negative, and within 64 bits.
+Counted = Annotated[float, Field(strict=True, ge=0, le=LARGEST_COUNT)]
 
 # A date-time of the interface; without a zone it means UTC. An empty text counts as null.
 Moment = Annotated[
@@ -135,9 +139,10 @@ Moment = Annotated[
 def bucket_time(key: str) -> datetime | None:
     """Return the time at which a chart's bucket begins, in UTC; None if the key is not a date.
 
-    Accepts `2026-02-08`, `2026-02-08T00:00:00`, with `Z` or an offset, with up to nine digits of fraction. Results are
-    cached because all zones send the same keys.
+    Accepts `2026-02-08`, `2026-02-08T00:00:00`, with `Z` or an offset, with up to nine digits of fraction, and
+    `08-02-2026`. Results are cached because all zones send the same keys.
     """
+    key = _DAY_FIRST.sub(r"\3-\2-\1", key)
     if DATE.match(key) is None:
         return None
     try:
@@ -145,19 +150,6 @@ def bucket_time(key: str) -> datetime | None:
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
-
-
-@lru_cache(maxsize=1024)
-def calendar_day(key: str) -> int | None:
-    """Return the ordinal of the UTC day of a bucket's key, which may be `08-02-2026`, too; None if it is not a date."""
-    matched = _DAY_FIRST.fullmatch(key)
-    try:
-        if matched is not None:
-            return date(int(matched[3]), int(matched[2]), int(matched[1])).toordinal()
-    except ValueError:
-        return None
-    moment = bucket_time(key)
-    return None if moment is None else moment.date().toordinal()
 
 
 def timestamp(moment: datetime | None) -> float | None:
@@ -301,10 +293,6 @@ class Envelope(CamelWire, Generic[T]):
         reported = self.status_code or (self.error.status_code if self.error is not None else 0) or 0
         is_failure = self.data is None and reported >= 400  # noqa: PLR2004
         return EnvelopeFault.model_construct(status_code=reported) if is_failure else None
-
-    def unexpected(self) -> Iterator[str]:
-        """Return the names of fields with an unknown value in the payload or its items."""
-        return unexpected_in(self.data)
 
     def is_empty(self) -> bool:
         """Return whether the absence of a payload is valid, which only a list can report."""

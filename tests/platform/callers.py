@@ -40,7 +40,7 @@ class ScriptedCaller:
         if answer is None:
             return Answer(None, self.date, b"", SECONDS)
         raw = answer.encode() if isinstance(answer, str) else answer
-        return Answer(payload(request.operation, raw, 200), self.date, raw, SECONDS)
+        return Answer(payload(request.operation, raw, 200, set()), self.date, raw, SECONDS)
 
 
 def caller(*answers: str | bytes | PlatformError | None) -> ScriptedCaller:

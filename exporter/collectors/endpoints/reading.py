@@ -10,10 +10,10 @@ from exporter.collectors.collector import finite
 from exporter.collectors.endpoints.endpoint import EndpointMetric
 from exporter.collectors.endpoints.expression import Expression, ExpressionError, integral
 from exporter.collectors.endpoints.path import Path
-from exporter.metric import DayBuckets, Metric, MonthToDate, Source, declaration
+from exporter.metric import DayBuckets, Metric, MonthToDate, Source, as_count, declaration
 from exporter.platform.api.dns import Buckets
 from exporter.platform.api.document import Document
-from exporter.platform.wire import DATE, Moment, bucket_time, calendar_day, timestamp
+from exporter.platform.wire import DATE, Moment, timestamp
 
 T = TypeVar("T")
 MOST_SAMPLES = 10_000
@@ -149,18 +149,10 @@ def _chart(found: object, scale: float) -> Mapping[str, float | None]:
         raise ExpressionError(f"{len(entries)} buckets, expected at most {MOST_SAMPLES}")
     chart: dict[str, float | None] = {}
     for key, item in entries:
-        value, day = _count(item, scale), _day_key(str(key))
+        value, day = as_count(_count(item, scale)), str(key)
         known = chart.get(day)
         chart[day] = value if known is None else known + (value or 0.0)
     return chart
-
-
-def _day_key(key: str) -> str:
-    """Return the key of a bucket; a day in the form day-month-year becomes ISO 8601."""
-    if bucket_time(key) is not None:
-        return key
-    ordinal = calendar_day(key)
-    return key if ordinal is None else datetime.fromordinal(ordinal).date().isoformat()
 
 
 def _info(parts: Mapping[str, Expression], document: object) -> Mapping[tuple[str, ...], float] | None:

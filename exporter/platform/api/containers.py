@@ -34,4 +34,4 @@ async def tags(caller: Caller, registry_id: str, namespace: str, name: str) -> A
     """
     body = {"registryId": registry_id, "imageName": name, "imageNamespace": namespace}
     answer = await caller.call(Request(TAGS, body=body))
-    return Answer(frozenset(tag.name for tag in usable(answer.value)), answer.date, answer.raw)
+    return Answer(frozenset(tag.name for tag in usable(answer.value)), answer.date)

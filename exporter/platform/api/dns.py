@@ -10,11 +10,11 @@ from itertools import pairwise
 from typing import Annotated, NamedTuple
 
 from pydantic import TypeAdapter
+from pydantic.alias_generators import to_pascal
 
-from exporter.metric import as_count, is_count
 from exporter.platform.errors import WrongShape
 from exporter.platform.operation import Answer, Caller, Operation, Parameter, Request
-from exporter.platform.wire import Integer, Known, Moment, NonNegative, Number, PascalWire, bucket_time
+from exporter.platform.wire import Counted, Integer, Known, Moment, NonNegative, PascalWire, bucket_time
 
 SCAN_STATUS: Mapping[int, str] = {0: "pending", 1: "in_progress", 2: "completed", 3: "failed"}
 
@@ -28,7 +28,7 @@ SCAN_RECORD_TYPE: Mapping[int, str] = dict(
     )
 )
 
-Chart = dict[str, Number | None] | None
+Chart = dict[str, Counted | None] | None
 
 # "Resource Record (RR) TYPEs" of the IANA registry "Domain Name System (DNS) Parameters".
 MNEMONICS: Mapping[int, str] = {
@@ -70,15 +70,15 @@ class Buckets(NamedTuple):
     """The buckets of a chart, summed by UTC day.
 
     Attributes:
-        sums: the ordinal of a day → its count. Buckets whose key is not a date, or whose value is null or not a count
-            (a negative number), are left out. None if there is no chart, or if none of its buckets can be read.
-        unusable: how many buckets have a key that is not a date, or a value that is neither a count nor null.
+        sums: the ordinal of a day → its count. Buckets whose key is not a date, or whose value is null, are left out.
+            None if there is no chart, or if none of its buckets can be read.
+        has_other_keys: whether there is a key that is not a date.
         width: the distance of the buckets in days, if it is regularly more than one; else 0. The days between may
             have been left out as days without a count.
     """
 
     sums: dict[int, float] | None
-    unusable: int = 0
+    has_other_keys: bool = False
     width: float = 0
 
     @classmethod
@@ -88,13 +88,10 @@ class Buckets(NamedTuple):
             return cls(None if chart is None else {})
         ordinals, width = _read_keys(tuple(chart))
         days: dict[int, float] = {}
-        unusable = 0
         for day, value in zip(ordinals, chart.values(), strict=True):
-            if day is None or not (value is None or is_count(value)):
-                unusable += 1
-            elif value is not None:
+            if day is not None and value is not None:
                 days[day] = days.get(day, 0) + value
-        return cls(days or None, unusable, width)
+        return cls(days or None, None in ordinals, width)
 
 
 # Most zones have the same keys: read each time, they would take 5 % of a poll.
@@ -148,14 +145,8 @@ class DnsZoneStatistics(PascalWire):
         return (chart.sums for chart in (queries, *others))
 
     def unexpected(self) -> Iterator[str]:
-        """Return the names of charts that have an unreadable bucket or a negative count."""
-        for field, buckets in self.charts.items():
-            for _ in range(buckets.unusable):
-                yield type(self).model_fields[field].alias or field
-        for value in (self.queries_by_type_chart or {}).values():
-            if value is not None and as_count(value) is None:
-                yield "QueriesByTypeChart"
-        yield from super().unexpected()
+        """Return the names of charts that have a bucket without a date."""
+        return (to_pascal(field) for field, buckets in self.charts.items() if buckets.has_other_keys)
 
 
 class ScanRecord(PascalWire):

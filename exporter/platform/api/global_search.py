@@ -77,7 +77,7 @@ async def count(caller: Caller, text: str) -> Answer[int | None]:
         PlatformError: there is no usable answer.
     """
     answer = await caller.call(Request(SEARCH, query={"search": text, "from": 0, "size": 1}))
-    return Answer(answer.value.total, answer.date, answer.raw)
+    return Answer(answer.value.total, answer.date)
 
 
 async def everything(caller: Caller) -> Answer[SearchListing]:
@@ -119,4 +119,4 @@ async def everything(caller: Caller) -> Answer[SearchListing]:
         if not brings_new or (total is not None and skipped >= total):
             break
     complete = total is not None and len(names) == total
-    return Answer(SearchListing(names, total, complete, fault), answer.date, b"")
+    return Answer(SearchListing(names, total, complete, fault), answer.date)

@@ -171,7 +171,7 @@ async def zones(caller: Caller) -> Answer[ZoneListing]:
     total = answer.value.page.total_count if answer.value.page is not None else None
     known = {zone_id: fault for zone_id, fault in unusable.items() if zone_id not in found}
     listing = ZoneListing(found, known, total, complete=total is not None and len(found) + len(known) == total)
-    return Answer(listing, answer.date, answer.raw)
+    return Answer(listing, answer.date)
 
 
 def _next_page(number: int, seen: int, answer: models.ShieldZonePage) -> int | None:

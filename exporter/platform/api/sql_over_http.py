@@ -155,7 +155,7 @@ async def execute(
         result if isinstance(result, StatementError) else _rows(result, most_rows)
         for result in _results(answer.value, len(statements))
     ]
-    return Answer(outcomes, answer.date, answer.raw, answer.seconds)
+    return Answer(outcomes, answer.date, seconds=answer.seconds)
 
 
 async def is_readonly(caller: Caller, sql: str) -> bool | None:

@@ -23,7 +23,6 @@ from exporter.platform.errors import CredentialError, PlatformError
 from exporter.platform.http import responses
 from exporter.platform.http.rate_limiter import RateLimiter
 from exporter.platform.operation import ADDRESS, Answer, Operation, Request, address_of, content_of, headers_of
-from exporter.platform.wire import unexpected_in
 
 T = TypeVar("T")
 
@@ -268,17 +267,17 @@ class Client:
         moment = self.platform_time(date)
         value: Any = None
         if status not in operation.absent:
-            unreadable = set[str]()
+            unexpected = set[str]()
             try:
                 if self.parsing is None or len(raw) <= LONG_BODY:
-                    value = responses.payload(operation, raw, status, unreadable)
+                    value = responses.payload(operation, raw, status, unexpected)
                 else:
-                    value = await blocking(self.parsing, responses.payload, operation, raw, status, unreadable)
+                    value = await blocking(self.parsing, responses.payload, operation, raw, status, unexpected)
             except PlatformError as error:
                 # The body may report a 429 or 503 that the status does not have.
                 error.retry_after = self._asked_to_wait(response, date)
                 raise
-            for name in (*unreadable, *unexpected_in(value)):
+            for name in unexpected:
                 self.observer.unexpected(operation.name, name)
         return Answer(value, moment, raw, seconds)
 

@@ -2,11 +2,10 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import httpx
 from pydantic import TypeAdapter, ValidationError
@@ -15,7 +14,7 @@ from exporter.platform import errors
 from exporter.platform.errors import PlatformError, error_for_status, one_line
 from exporter.platform.http.mask import body_without_secrets
 from exporter.platform.operation import Operation
-from exporter.platform.wire import Envelope, Wire, describe, validated
+from exporter.platform.wire import Envelope, Wire, describe, unexpected_in, validated
 
 T = TypeVar("T")
 
@@ -100,13 +99,11 @@ _NONE_KEYS: Mapping[type[PlatformError], tuple[str, ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(NamedTuple):
     """The content of an error body, in any of the documented shapes (interface document, Errors)."""
 
     message: str = ""
     key: str = ""
-    fields: tuple[tuple[str, str], ...] = ()
 
 
 def failure_in(raw: bytes) -> Failure:
@@ -123,31 +120,22 @@ def _failure_of(body: object) -> Failure:
     """Return what a parsed body reports about a failure."""
     if not isinstance(body, dict):
         return Failure()
-    inner = body.get("error")
+    inner, listed = body.get("error"), body.get("errors")
     if isinstance(inner, dict):
         body = {**body, **inner}
-    listed = body.get("errors")
-    fields = tuple(
-        (one_line(_string(item, "field")), one_line(_string(item, "message")))
-        for item in (listed[:20] if isinstance(listed, list) else [])
-        if isinstance(item, dict)
-    )
-    script_field = _string(body, "Field")
-    if script_field:
-        fields = ((one_line(script_field), one_line(_string(body, "Message"))), *fields)
-    parts = [_string(body, name) for name in ("message", "Message", "title", "detail")]
-    if isinstance(inner, str):
-        parts.append(inner)
-    parts.extend(f"{field}: {message}" for field, message in fields if field and message not in parts)
+    parts = [_string(body, name) for name in ("message", "Message", "title", "detail", "error")]
+    for item in listed[:20] if isinstance(listed, list) else []:
+        field, message = _string(item, "field"), _string(item, "message")
+        if field and message not in parts:
+            parts.append(f"{field}: {message}")
     return Failure(
-        message=one_line(". ".join(dict.fromkeys(part for part in parts if part)).replace(".. ", ". ")),
-        key=_string(body, "errorKey") or _string(body, "ErrorKey"),
-        fields=fields,
+        one_line(". ".join(dict.fromkeys(filter(None, parts))).replace(".. ", ". ")),
+        _string(body, "errorKey") or _string(body, "ErrorKey"),
     )
 
 
-def _string(body: dict[str, Any], name: str) -> str:
-    value = body.get(name)
+def _string(body: object, name: str) -> str:
+    value = body.get(name) if isinstance(body, dict) else None
     return value if isinstance(value, str) else ""
 
 
@@ -165,18 +153,18 @@ def status_error(status: int, raw: bytes, retry_after: float | None) -> Platform
         status=status,
         error_key=failure.key,
         retry_after=retry_after,
-        fields=failure.fields,
     )
 
 
-def payload(operation: Operation[T], raw: bytes, status: int, unreadable: set[str] | None = None) -> T:
+def payload(operation: Operation[T], raw: bytes, status: int, unexpected: set[str]) -> T:
     """Return the payload of a body with a success status.
 
     Args:
         operation: the operation.
         raw: the body.
         status: the HTTP status.
-        unreadable: receives the names of the fields with a number or a date that cannot be read, which is None then.
+        unexpected: receives the names of the fields with an unknown value, or with a number or a date that cannot be
+            read, which is None then.
 
     Raises:
         NotJson, WrongShape: the body cannot be used.
@@ -186,9 +174,10 @@ def payload(operation: Operation[T], raw: bytes, status: int, unreadable: set[st
     if not raw.strip():
         raise errors.NotJson(f"the platform answered {status} with an empty body", status=status)
     try:
-        value = _parse(operation.answer, raw, set() if unreadable is None else unreadable)
+        value = _parse(operation.answer, raw, unexpected)
     except ValidationError as error:
         raise _why_unparsed(error, raw, status) from None
+    unexpected.update(unexpected_in(value.data if isinstance(value, Envelope) else value))
     if isinstance(value, Wire):
         failed = value.failure()
         if failed is not None:
@@ -211,10 +200,8 @@ def _parse(adapter: TypeAdapter[T], raw: bytes, unreadable: set[str]) -> T:
         # Invalid UTF-8, unpaired surrogates, and numbers and dates that cannot be read must affect one field only, and
         # not the whole answer.
         try:
-            body = _without_surrogates(json.loads(raw.decode("utf-8-sig", "replace"), parse_int=_integer))
-            return validated(
-                lambda value: adapter.validate_json(json.dumps(value), context=unreadable), body, unreadable
-            )
+            body = json.loads(raw.decode("utf-8-sig", "replace"), parse_int=_integer)
+            return validated(lambda value: adapter.validate_json(_written(value), context=unreadable), body, unreadable)
         except ValidationError:
             raise
         except (ValueError, RecursionError):
@@ -226,14 +213,9 @@ def _integer(digits: str) -> int | float:
     return int(digits) if len(digits) <= _MOST_DIGITS else float(digits)
 
 
-def _without_surrogates(value: Any) -> Any:  # noqa: ANN401
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode("utf-8")
-    if isinstance(value, list):
-        return [_without_surrogates(item) for item in value]
-    if isinstance(value, dict):
-        return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
-    return value
+def _written(value: object) -> bytes:
+    """Write JSON; unpaired surrogates become question marks."""
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def _is_no_json(error: ValidationError) -> bool:

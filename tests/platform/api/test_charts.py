@@ -4,17 +4,14 @@ from datetime import date
 from pathlib import Path
 
 from exporter.platform.api.dns import Buckets, record_type
-from exporter.platform.wire import bucket_time, calendar_day
+from exporter.platform.wire import bucket_time
 from tests.golden import assert_golden
 
 MOMENTS = (
     "2026-02-08", "2026-02-08T00:00:00", "2026-02-08T00:00:00Z", "2026-02-08 13:45", "2026-02-08T13:45:59.1234567Z",
     "2026-02-08T13:45:59.123456789Z", "2026-02-08T01:00:00+02:00", "2026-02-30", "2026-02-08T25:00:00Z",
-    "0001-01-01T00:00:00+14:00", "2026-W06-7", "20260208", "08-02-2026", "٢٠٢٦-٠٢-٠٨", "2026-02-08\n", "yesterday", "",
-)  # fmt: skip
-DAYS = (
-    "08-02-2026", "2026-02-08", "2026-02-08T23:59:59Z", "2026-02-08T23:59:59-02:00", "30-02-2026", "2026/02/08",
-    "8-2-2026", "1770508800", "",
+    "0001-01-01T00:00:00+14:00", "2026-W06-7", "20260208", "08-02-2026", "30-02-2026", "8-2-2026",
+    "٢٠٢٦-٠٢-٠٨", "2026-02-08\n", "yesterday", "",
 )  # fmt: skip
 TYPES = (
     "1", "28", "257", "65", "65534", "0", "65536", "028", "AAAA", "", "-1", "\uff12\uff18", "12345678901",
@@ -31,7 +28,6 @@ CHARTS: dict[str, dict[str, float | None]] = {
     "hours": {**HOURS, "2026-02-09T00:00:00Z": 3.0},
     "a day that is written in two ways": {"2026-02-08": 1.0, "2026-02-08T00:00:00Z": 2.0},
     "no date and no number": {"total": 9.0, "2026-02-07": None, "2026-02-08": 0},
-    "a number that is no count": {"2026-02-08T00:00": 1e308, "2026-02-08T01:00": -1, "2026-02-08T02:00": 3},
     "days in a zone whose clocks change": {
         f"2026-03-{day}T00:00:00+0{hours}:00": 1.0 for day, hours in ((28, 1), (29, 1), (30, 2))
     },
@@ -57,9 +53,7 @@ def counts(chart: dict[str, float | None]) -> str:
 
 
 def test_charts_are_read() -> None:
-    days = {key: calendar_day(key) for key in DAYS}
     lines = [f"moment {key!r}: {bucket_time(key)}" for key in MOMENTS]
-    lines += [f"day {key!r}: {None if day is None else date.fromordinal(day)}" for key, day in days.items()]
     lines += [f"record type {key!r}: {record_type(key)}" for key in TYPES]
     lines += [f"chart, {words}: {counts(chart)}" for words, chart in CHARTS.items()]
     assert_golden("\n".join([*lines, ""]), Path(__file__).parent / "charts.txt")

@@ -102,7 +102,7 @@ def test_each_documented_failure_is_understood() -> None:
     for operation, bodies in REFUSED:
         for words, body in bodies.items():
             with pytest.raises(PlatformError) as caught:
-                payload(operation, bytes_of(body), 202)
+                payload(operation, bytes_of(body), 202, set())
             error = caught.value
             told = f"{type(error).__name__} of {error.status}, {error.error_key!r}: {error}"
             lines.append(f"{operation.name}, {words}: {told}")
@@ -122,17 +122,15 @@ def test_each_documented_failure_is_understood() -> None:
     ],
 )
 def test_a_defaulted_error_beside_a_payload_is_none(error: object) -> None:
-    found = payload(shield.RATE_LIMIT, bytes_of({"data": {"overview": OVERVIEW}, "error": error}), 200)
+    found = payload(shield.RATE_LIMIT, bytes_of({"data": {"overview": OVERVIEW}, "error": error}), 200, set())
     assert found.overview is not None
-    assert payload(shield.CUSTOM_RULE, bytes_of({"id": 21, "errorResponse": error}), 200).id == 21
+    assert payload(shield.CUSTOM_RULE, bytes_of({"id": 21, "errorResponse": error}), 200, set()).id == 21
 
 
 def test_an_error_status_carries_what_its_body_says() -> None:
     error = status_error(422, bytes_of(DETAILS), 4.0)
-    assert (str(error), error.retry_after, error.fields) == (
-        "the platform answered 422: Validation failed. See errors. registryId: is not known",
-        *(4.0, (("registryId", "is not known"), ("", "odd"))),
-    )
+    said = "the platform answered 422: Validation failed. See errors. registryId: is not known"
+    assert (str(error), error.retry_after) == (said, 4.0)
 
 
 def every_kind(kind: type[PlatformError]) -> set[type[PlatformError]]:
@@ -155,19 +153,17 @@ def test_each_error_has_a_reason_of_its_own_and_only_what_may_go_better_is_tried
     ids=["invalid UTF-8", "a lone surrogate", "a byte order mark"],
 )
 def test_odd_text_spoils_one_name_and_not_the_answer(text: bytes) -> None:
-    domain = getattr(payload(dns.RECORD_SCAN, text, 200), "domain", None)
+    domain = getattr(payload(dns.RECORD_SCAN, text, 200, set()), "domain", None)
     assert (domain or "").startswith("caf")
     assert (domain or "").encode().endswith(b".example")
 
 
 def test_fields_that_are_not_read_are_ignored_whatever_they_hold() -> None:
     body = b'{"Id": 7, "Extra": NaN, "Integration": {"IntegrationId": 1, "Extra": {"a": [1, {"b": null}]}}}'
-    assert payload(scripting.READ, body, 200).id == 7
+    assert payload(scripting.READ, body, 200, set()).id == 7
 
 
 @given(raw=st.sampled_from(list(GOOD)).flatmap(damaged) | st.binary(max_size=200))
 def test_any_body_of_an_error_status_is_understood(raw: bytes) -> None:
     failure = failure_in(raw)
     assert len(failure.message) <= 300
-    error = status_error(422, raw, None)
-    assert [type(text) for field in error.fields for text in field] == [str] * 2 * len(error.fields)
