@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 from structlog.testing import capture_logs
 
-from exporter.polling.first_discovery import FIRST_RETRY_SECONDS
+from exporter.polling.schedule import NAMES_SECONDS
 from exporter.sandbox.world import World
 from exporter.sandbox.world_clock import WorldClock
 from tests.exporter_parts import START, ExporterParts, exporter_parts, only
@@ -141,7 +141,7 @@ async def test_a_platform_that_refuses_connections_is_one_failure_a_target() -> 
     ) as parts:
         # Until then it waits for the zone's name, which search would give.
         assert parts.samples("edge_target_up", collector="dns_statistics") == {}
-        await parts.turn(FIRST_RETRY_SECONDS)
+        await parts.turn(NAMES_SECONDS)
         assert parts.samples("edge_target_up", collector="dns_statistics") == {("main", "", "dns_zone/101"): 0.0}
         refused = parts.samples("edge_api_request_failures_total", operation="dns_statistics", reason="refused")
         assert refused == {("main",): 3.0}

@@ -87,17 +87,15 @@ class DiscoveryCollector(Collector):
                 outcome = self._counted(target, found.value)
         if SHIELD_ZONES in target.watched:
             names = rest.lists["cdn"].names() if rest.lists else {}
-            rest = await _passed_on(context, replace(rest, names_follow=True))
+            rest = await _passed_on(context, rest)
             zones = await _zones(context, faults)
             if zones is not None:
                 date = zones.date or date
                 rest = Inventory({**rest.lists, "shield_zone": _shield_list(zones.value, names)})
-        lacking = context.registry.to_name(target.account, context.now) if NAMES in target.watched else frozenset()
-        if lacking:
-            rest = await _passed_on(context, replace(rest, names_follow=True))
-            named, is_whole = await _names(context, lacking, zones, unnamed)
-            when = None if named is None else context.now
-            rest = await _passed_on(context, replace(rest, names=named, is_whole=is_whole, named=when))
+        if NAMES in target.watched:
+            rest = await _passed_on(context, rest)
+            has_zones = "shield_zone" in target.watched
+            rest = replace(rest, names=await _names(context, zones, unnamed, has_zones=has_zones))
         if zones is not None and RATE_LIMITS in target.watched:
             own = _owned(context, target.account, _shield_list(zones.value, names))
             rest = await _passed_on(context, rest)
@@ -132,22 +130,20 @@ async def _read_elsewhere(context: Context, account: str, rest: Inventory) -> In
 
 
 async def _names(
-    context: Context, lacking: frozenset[str], zones: Answer[ZoneListing] | None, faults: list[PlatformError]
-) -> tuple[Mapping[str, Mapping[str, str]] | None, bool]:
-    """Look up names by search; return kind → id → name, None if there is no answer, and whether they are all."""
+    context: Context, zones: Answer[ZoneListing] | None, faults: list[PlatformError], *, has_zones: bool
+) -> Mapping[str, Mapping[str, str]]:
+    """Look up names by search: kind → id → name; with `has_zones` those of shield zones, too."""
     found = await _tried(global_search.everything(context.caller), faults)
     if found is None:
-        return None, False
+        return {}
     faults.extend([found.value.fault] if found.value.fault is not None else [])
     names = {kind: listed.names() for kind, listed in _lists(found.value).items()}
-    if zones is None and "shield_zone" in lacking:
+    if has_zones and zones is None:
         zones = await _zones(context, faults)
     if zones is not None:
         # A shield zone has the name of its pull zone.
         names["shield_zone"] = _shield_list(zones.value, names["cdn"]).names()
-    return names, found.value.complete and (
-        "shield_zone" not in lacking or (zones is not None and zones.value.complete)
-    )
+    return names
 
 
 async def _zones(context: Context, faults: list[PlatformError]) -> Answer[ZoneListing] | None:
@@ -197,7 +193,7 @@ def _owned(context: Context, account: str, zones: ResourceList) -> ResourceList:
 async def _passed_on(context: Context, found: Inventory) -> Inventory:
     """Pass on what is found so far, so that polling need not wait for the other calls; return what remains."""
     if context.found is None or not (found.lists or found.names):
-        return replace(found, names_follow=False)
+        return found
     await context.found(found)
     return Inventory({})
 

@@ -69,10 +69,12 @@ class Polling:
         self.registry = Registry(shard, clocks.wall, min(MOVES_LAST, settings.state.retention))
         self._telemetry = telemetry
         self._clocks = clocks
-        self.schedule = Schedule(self.registry, telemetry, clocks, random, self._targets_changed)
+        self.schedule = Schedule(self.registry, telemetry, clocks, random)
         self.store = Store(clocks.wall, clocks.monotonic, self.schedule.lifetime, self._remembered)
         self.failures = FailureLog(clocks.monotonic)
-        self.poller = Poller(self.schedule, self.registry, self.store, ledger, telemetry, clocks, self.failures)
+        self.poller = Poller(
+            self.schedule, self.registry, self.store, ledger, telemetry, clocks, self.failures, self._targets_changed
+        )
         self.accounts = Accounts(telemetry, ledger, self.registry, clocks.monotonic, make_client)
         self.budgets = ScriptBudgets(telemetry, self.registry)
         self._retention = settings.state.retention
@@ -127,7 +129,7 @@ class Polling:
         removed = self.registry.configure(from_settings.selections(settings), from_settings.addresses(settings))
         self.accounts.use(settings, accounts, plans)
         self.poller.max_label_values = settings.series.max_label_values
-        schedule.use(plans, accounts, moved)
+        schedule.use(plans, accounts)
         self._targets_changed(removed)
         for key, status in list(self.store.statuses()):
             plan, target = plans.get(key.collector), self.registry.by_key.get(key.target, status.target)
@@ -178,8 +180,6 @@ class Polling:
     def _targets_changed(self, removed: Collection[Target]) -> None:
         for target in removed:
             self.store.remove(target)
-        if removed:
-            self.poller.forget_removed()
         self.show()
 
     def _remembered(self, collector: str, target: Target) -> float:

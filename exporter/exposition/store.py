@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from exporter.collectors.collector import Outcome
 from exporter.metric import Family, FamilyInfo, Kind, Sample, label_value
-from exporter.targets.target import PollKey, Target
+from exporter.targets.target import PollKey, Target, TargetKey
 
 _HEALTH_LABELS = ("account", "collector", "target", "name")
 
@@ -141,6 +141,7 @@ class Store:
         remembered: collector, target → unix seconds of the last success in an earlier run; 0 if there was none.
         has_changed: set while there are changes not yet taken.
         earliest: nothing expires before this time, on the monotonic clock.
+        gone: the targets that no longer exist on the platform, as their own answers have said.
     """
 
     wall: Callable[[], float]
@@ -149,6 +150,7 @@ class Store:
     remembered: Callable[[str, Target], float] = lambda _collector, _target: 0.0
     has_changed: asyncio.Event = field(default_factory=asyncio.Event)
     earliest: float = math.inf
+    gone: set[TargetKey] = field(default_factory=set)
     _statuses: dict[PollKey, Status] = field(default_factory=dict)
     _ordered: list[tuple[PollKey, Status]] | None = None
     _collectors: set[str] = field(default_factory=set)
@@ -277,6 +279,8 @@ class Store:
 
     def remove(self, target: Target, collector: str | None = None) -> None:
         """Remove all families and the status of a target, for one collector or for all."""
+        if collector is None:
+            self.gone.discard(target.key)
         for name in (collector,) if collector is not None else sorted(self._collectors):
             key = PollKey(target.key, name)
             if self._statuses.pop(key, None) is not None:

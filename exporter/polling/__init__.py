@@ -1,11 +1,9 @@
 """Decides when each target is polled, polls it, and publishes what came back.
 
-`schedule.py` begins the polls that are due, by the three rules at its head; `due_times.py` keeps when each target is
-due, and `pace.py` how often the budget of an account allows it; `ticks.py` runs them by a clock that nobody sets.
-`poll.py` is one poll from its calls to its families,
-and the one place that catches unexpected exceptions of a poll. `first_discovery.py` delays polls that need names,
-`failure_log.py` logs failures once when they begin and once when they end, and `script_budgets.py` assigns
-monthly budgets to scripts.
+`schedule.py` begins the polls that are due, by the three rules at its head; `pace.py` says how often the budget of an
+account allows it, and `ticks.py` runs it by a clock that nobody sets. `poll.py` is one poll from its calls to its
+families, and the one place that catches unexpected exceptions of a poll. `failure_log.py` logs failures once when they
+begin and once when they end, and `script_budgets.py` assigns monthly budgets to scripts.
 
 In: the catalogue's collectors and the registry's targets. Out: results in the ledger and the store.
 `collectors/collector.py` makes the calls of a poll.

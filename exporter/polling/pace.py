@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from exporter.collectors import discovery
 from exporter.collectors.collector import Collector
 from exporter.targets.target import Target
 
@@ -83,11 +82,10 @@ class Pace:
 
     def note_targets(self, plan: Plan, targets: Iterable[Target]) -> None:
         """Record all targets of a collector in this account."""
-        # Without rare polls for names.
-        lasting = [target for target in targets if plan.collector.wants(discovery.without_names(target))]
+        polls = sum(1 / plan.interval_of(target) for target in targets)
         self.polls.pop(plan.collector.name, None)
-        if lasting:
-            self.polls[plan.collector.name] = sum(1 / plan.interval_of(target) for target in lasting)
+        if polls:
+            self.polls[plan.collector.name] = polls
         self.measure(self.rate)
 
     def measure(self, rate: float) -> None:

@@ -1,6 +1,7 @@
 """Polls a target that is due: makes the calls, measures the answer, records the counters, and publishes."""
 
 import asyncio
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -9,6 +10,7 @@ from structlog.typing import FilteringBoundLogger
 
 from exporter.clock import Clocks
 from exporter.collectors.collector import Collector, Context, Outcome, PollResult, failed
+from exporter.collectors.endpoints.listing import EndpointListCollector
 from exporter.counters.ledger import Ledger, PollRecord
 from exporter.exposition.store import GONE, Store
 from exporter.log import logger
@@ -17,7 +19,7 @@ from exporter.platform.errors import NotAvailable, NotFound, PlatformError
 from exporter.polling.failure_log import FailureLog
 from exporter.polling.schedule import RunningPoll, Schedule
 from exporter.targets.registry import Registry
-from exporter.targets.target import PollKey, Target
+from exporter.targets.target import Inventory, PollKey, Target
 from exporter.telemetry import Telemetry
 
 
@@ -30,9 +32,9 @@ class Poller:
         registry: the targets; a removed one is not published.
         store: receives the families and the status of each target.
         ledger: counts the counters before they are published.
-        max_label_values: the most label values of a metric for each target.
         failures: logs the beginnings and ends of failures.
-        unavailable: the targets for which the platform does not have what a collector asks for.
+        changed: called with the targets that are removed when a discovery has found something.
+        max_label_values: the most label values of a metric for each target.
     """
 
     schedule: Schedule
@@ -42,8 +44,8 @@ class Poller:
     telemetry: Telemetry
     clocks: Clocks
     failures: FailureLog
+    changed: Callable[[Collection[Target]], None]
     max_label_values: int = 1000
-    unavailable: set[PollKey] = field(default_factory=set)
     _log: FilteringBoundLogger = field(default_factory=logger)
 
     async def poll(self, due: RunningPoll) -> None:
@@ -51,7 +53,8 @@ class Poller:
         began = self.clocks.monotonic()
         try:
             polled = await self._fetch(due)
-            await self._note(due, polled)
+            if due.plan.collector.discovers and self.schedule.is_in_force(due):
+                await self._discovered(due, polled)
         except Exception as error:  # noqa: BLE001 - the boundary of a poll
             polled = failed(due.target, self._broken(due, due.target, error))
         finally:
@@ -59,6 +62,7 @@ class Poller:
         name, seconds = due.plan.collector.name, self.clocks.monotonic() - began
         self.schedule.durations[name] = seconds
         self.telemetry.duration.labels(name).set(seconds)
+        self._log_list(due, polled)
         now = polled.date or self.clocks.utc()
         ending = [self._end(due, outcome, now, seconds) for outcome in polled.outcomes]
         if len(ending) == 1:
@@ -73,63 +77,84 @@ class Poller:
         # While it was due, its name may have become known.
         target = self.registry.by_key.get(due.target.key, due.target)
         calls = client.until(due.until)
-        context = Context(calls, self.registry, client.present(), partial(self.schedule.found, target.account))
+        context = Context(calls, self.registry, client.present(), partial(self._found, target.account))
         polled = await collector.result(context, target)
         if polled.error is None:
             due.account.pace.note(collector.name, calls.number, calls.seconds)
         return polled
 
-    async def _note(self, due: RunningPoll, polled: PollResult) -> None:
-        """Take over what a discovery has found."""
-        collector, target = due.plan.collector, due.target
-        if not self.schedule.is_in_force(due):
-            return
-        if collector.discovers:
-            self.schedule.discovery_ended(collector, target, polled)
+    async def _found(self, account: str, found: Inventory) -> None:
+        """Take in what a discovery has found, and poll new targets."""
+        removed = self.registry.apply(account, found)
+        for target in removed:
+            self._log.info("target removed", account=target.account, target=target.key.label, name=target.name)
+        self.changed(removed)
+        await asyncio.sleep(0)
+        await self.schedule.tick()
+
+    async def _discovered(self, due: RunningPoll, polled: PollResult) -> None:
+        """Take in what a discovery has found at its end; what waited for it is polled."""
         if polled.found is not None:
-            await self.schedule.found(target.account, polled.found)
-        is_own = target.key in self.registry.by_key
-        if collector.discovers or not is_own:
-            error = polled.unnamed or (None if is_own else polled.error)
-            failure = (error.reason, str(error)) if error else None
-            self.failures.lists(collector.name, target.account, failure)
+            await self._found(due.target.account, polled.found)
+        if not isinstance(due.plan.collector, EndpointListCollector):
+            self.schedule.discovered(due.target.account, polled.error or polled.unnamed)
 
     async def _end(self, due: RunningPoll, outcome: Outcome, now: datetime, seconds: float) -> None:
-        """Record the counts of a target and publish it, or publish its failure; what is not in force any more goes."""
-        collector, target, error = due.plan.collector, outcome.target, outcome.error
+        """Count a poll's outcome for one target, and publish it; what is not in force any more is dropped."""
         try:
-            if error is None:
-                await self._record_and_publish(due, outcome, now, seconds)
+            if outcome.error is None and self._is_in_force(due, outcome.target):
+                collector, target, limit = due.plan.collector, outcome.target, self.max_label_values
+                key, address = PollKey(target.key, collector.name), due.account.client.base_url
+                entry = PollRecord(key, target.name, self.clocks.wall(), outcome.counts, now, address, limit)
+                counters, without_place = await self.ledger.record(entry)
+                gauges, left_out = bounded(outcome.families, limit)
+                if self._is_in_force(due, target):
+                    outcome = outcome._replace(families=(*gauges, *counters))
+                    self._publish(collector, outcome, seconds, {**left_out, **without_place})
         except Exception as fault:  # noqa: BLE001 - the boundary of a target
-            error = self._broken(due, target, fault)
-        if error is not None and self._is_in_force(due, target):
-            self._fail(collector, outcome._replace(error=error), error, seconds)
+            outcome = outcome._replace(error=self._broken(due, outcome.target, fault))
+        if outcome.error is not None and self._is_in_force(due, outcome.target):
+            self._fail(due.plan.collector, outcome, outcome.error, seconds)
 
-    async def _record_and_publish(self, due: RunningPoll, outcome: Outcome, now: datetime, seconds: float) -> None:
-        collector, target, limit = due.plan.collector, outcome.target, self.max_label_values
-        if not self._is_in_force(due, target):
-            return
-        if collector.owns_target:
-            self.schedule.gone.discard(target)
-        key, address = PollKey(target.key, collector.name), due.account.client.base_url
-        entry = PollRecord(key, target.name, self.clocks.wall(), outcome.counts, now, address, limit)
-        counters, without_place = await self.ledger.record(entry)
-        if not self._is_in_force(due, target):
-            return
-        gauges, left_out = bounded(outcome.families, limit)
-        left_out |= without_place
-        lifetime = self.schedule.lifetime(collector.name, target)
+    def _publish(self, collector: Collector, outcome: Outcome, seconds: float, left_out: Mapping[str, int]) -> None:
+        """Publish a success."""
+        name, target = collector.name, outcome.target
+        key, lifetime = PollKey(target.key, name), self.schedule.lifetime(name, target)
         self.schedule.succeeded(key)
-        if target in self.schedule.gone and not collector.owns_target:
+        if collector.owns_target:
+            self.store.gone.discard(target.key)
+        if target.key in self.store.gone:
             # Another collector's call has shown that this resource no longer exists: nothing is published.
-            self.store.publish(collector.name, Outcome(target), lifetime, duration=seconds, note=GONE)
+            self.store.publish(name, Outcome(target), lifetime, duration=seconds, note=GONE)
             return
         status = self.store.find(key)
         if status is not None and not status.up:
-            self.failures.recovers(_facts(collector.name, target))
-        self.unavailable.discard(key)
-        outcome = outcome._replace(families=(*gauges, *counters))
-        self.store.publish(collector.name, outcome, lifetime, duration=seconds, left_out=left_out)
+            self.failures.recovers(_facts(name, target))
+        self.store.publish(name, outcome, lifetime, duration=seconds, left_out=left_out)
+
+    def _fail(self, collector: Collector, outcome: Outcome, error: PlatformError, seconds: float) -> None:
+        """Publish a failure; families of earlier polls stay until they expire, unless the outcome has some."""
+        name, target = collector.name, outcome.target
+        key, facts, lifetime = PollKey(target.key, name), _facts(name, target), self.schedule.lifetime(name, target)
+        status = self.store.find(key)
+        if isinstance(error, NotAvailable):
+            # The zone does not have this resource: not a failure, but an answer without samples, which is logged once.
+            if status is None or status.message != str(error):
+                self._log.info("not available", **facts, error_key=error.error_key)
+            self.store.publish(name, Outcome(target), lifetime, duration=seconds, note=str(error))
+            return
+        self.schedule.failed(collector, target, error)
+        # Its values may have expired since a poll that succeeded.
+        if status is None or status.up or not status.reason:
+            self.failures.fails(facts, error.reason, str(error))
+        self.store.fail(name, outcome, lifetime, error.reason, str(error), duration=seconds)
+        if isinstance(error, NotFound):
+            self.store.clear(name, target)
+            if collector.owns_target:
+                self.store.gone.add(target.key)
+                for other in self.schedule.plans.values():
+                    if other.collector.polls == target.kind:
+                        self.store.clear(other.collector.name, target)
 
     def _is_in_force(self, due: RunningPoll, target: Target) -> bool:
         """Return whether what a poll began with is still in use, and the target still polled in the same way."""
@@ -147,36 +172,13 @@ class Poller:
         self._log.error("poll broke", **facts, exc_info=error)
         return PlatformError(f"internal error: {type(error).__name__}")
 
-    def _fail(self, collector: Collector, outcome: Outcome, error: PlatformError, seconds: float) -> None:
-        """Publish a failure; families of earlier polls stay until they expire, unless the outcome has some."""
-        name, target = collector.name, outcome.target
-        key, facts, lifetime = PollKey(target.key, name), _facts(name, target), self.schedule.lifetime(name, target)
-        if isinstance(error, NotAvailable):
-            # The zone does not have this resource: not a failure, but an answer without samples, which is logged once.
-            if key not in self.unavailable:
-                self.unavailable.add(key)
-                self._log.info("not available", **facts, error_key=error.error_key)
-            self.store.publish(name, Outcome(target), lifetime, duration=seconds, note=str(error))
-            return
-        self.schedule.failed(collector, target, error)
-        status = self.store.find(key)
-        # Its values may have expired since a poll that succeeded.
-        if status is None or status.up or not status.reason:
-            self.failures.fails(facts, error.reason, str(error))
-        self.store.fail(name, outcome, lifetime, error.reason, str(error), duration=seconds)
-        if isinstance(error, NotFound):
-            self.store.clear(name, target)
-            if collector.owns_target:
-                self.schedule.gone.add(target)
-                for other in self.schedule.plans.values():
-                    if other.collector.polls == target.kind:
-                        self.store.clear(other.collector.name, target)
-
-    def forget_removed(self) -> None:
-        """Forget removed targets, so that one that returns is treated as new."""
-        polled = self.registry.by_key
-        self.schedule.gone = {target for target in self.schedule.gone if target.key in polled}
-        self.unavailable = {key for key in self.unavailable if key.target in polled}
+    def _log_list(self, due: RunningPoll, polled: PollResult) -> None:
+        """Log a failure that no series of this process shows: of names, or of a list for another shard's account."""
+        collector, target = due.plan.collector, due.target
+        is_own = target.key in self.registry.by_key
+        if self.schedule.is_in_force(due) and (collector.discovers or not is_own):
+            error = polled.unnamed or (None if is_own else polled.error)
+            self.failures.lists(collector.name, target.account, (error.reason, str(error)) if error else None)
 
 
 def _facts(collector: str, target: Target) -> dict[str, str]:

@@ -2,32 +2,34 @@
 
 Three rules decide when:
 
-1. The polls of an account are spread evenly over the interval, in the order of the exposition: targets that change at
-   the same time are in the same segments. New targets are polled at once, as the budget allows.
-2. After a failure a target is polled sooner: after a minute, then two, four and so on, with jitter, but never before
-   the time that the platform asked for. With a refused key, or if the budget is used up, it waits for its regular poll.
-3. The interval is the longer of the configured one and the one at which the targets' polls fit into the budget.
+1. The polls of an account are spread over the interval, by a hash of their targets. New targets are polled at once, as
+   the budget allows; one that lacks a name is polled when its account's discovery has ended, or after a while.
+2. After a failure a target is polled sooner: after a minute (a list after ten seconds), then twice that and so on, with
+   jitter, but never before the time that the platform asked for. With a refused key, or if the budget is used up, it
+   waits for its regular poll.
+3. The interval is the longer of the configured one and the one at which the targets' polls fit into the budget
+   (`pace.py`).
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping
+import heapq
+import itertools
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 from zlib import crc32
 
 from exporter.clock import Clocks
-from exporter.collectors import discovery
-from exporter.collectors.collector import Collector, PollResult
+from exporter.collectors.collector import Collector
+from exporter.collectors.endpoints.listing import EndpointListCollector
 from exporter.log import logger
-from exporter.platform.errors import PlatformError, asks_to_wait
+from exporter.platform.errors import CredentialError, PlatformError, TransportError, Unauthorized, asks_to_wait
 from exporter.polling import ticks
-from exporter.polling.due_times import DueTimes
-from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, FirstDiscovery, tells_names, waits_for_names
 from exporter.polling.pace import STALE_INTERVALS, Account, Plan
 from exporter.targets.registry import Registry
-from exporter.targets.target import DATABASE_PREFIX, Inventory, PollKey, Target, TargetKey
+from exporter.targets.target import DATABASE_PREFIX, NAMED_BY_SEARCH, PollKey, Target, TargetKey
 from exporter.telemetry import Telemetry
 
 TICK_SECONDS = 1.0
@@ -36,7 +38,24 @@ TICK_SECONDS = 1.0
 MOST_RECORDING = 150
 # The seconds before the first repeat of a failed poll; each further repeat waits twice as long as the one before.
 FIRST_WAIT = 60.0
+FIRST_WAIT_OF_LISTS = 10.0
 MOST_DOUBLINGS = 20
+# How long a target without a name waits for a discovery to supply it.
+NAMES_SECONDS = 30.0
+
+
+class DueEntry(NamedTuple):
+    """A poll and when it is due; `number` keeps the order of equal times, which are on the monotonic clock."""
+
+    at: float
+    number: int
+    collector: str
+    target: Target
+
+    @property
+    def key(self) -> PollKey:
+        """The target and its collector."""
+        return PollKey(self.target.key, self.collector)
 
 
 @dataclass(slots=True, eq=False)
@@ -67,7 +86,6 @@ class Schedule:
         registry: the targets.
         clocks: the clocks.
         random: returns a number in [0, 1).
-        changed: called with the targets that are removed when a discovery has ended.
 
     Attributes:
         plans: collector → how it is run.
@@ -75,83 +93,57 @@ class Schedule:
         last_tick: when a tick last began, on the monotonic clock.
         running: the polls that run; at most one for each target and collector.
         durations: collector → duration of its last poll in seconds.
-        gone: the targets that no longer exist, as their own answers have said.
     """
 
-    def __init__(
-        self,
-        registry: Registry,
-        telemetry: Telemetry,
-        clocks: Clocks,
-        random: Callable[[], float],
-        changed: Callable[[Collection[Target]], None],
-    ) -> None:
+    def __init__(self, registry: Registry, telemetry: Telemetry, clocks: Clocks, random: Callable[[], float]) -> None:
         self.plans: Mapping[str, Plan] = {}
         self.accounts: Mapping[str, Account] = {}
         self.last_tick = clocks.monotonic()
         self.running: dict[PollKey, RunningPoll] = {}
         self.durations: dict[str, float] = {}
-        self.gone: set[Target] = set()
         self._registry = registry
         self._telemetry = telemetry
         self._clocks = clocks
         self._random = random
-        self._changed = changed
-        self._due = DueTimes()
-        # Collector → target → its place in the interval, from 0 to 1.
-        self._places: dict[str, dict[TargetKey, float]] = {}
+        # Collector → target → its entry; account → a heap of all entries, also those that were replaced since.
+        self._due: dict[str, dict[TargetKey, DueEntry]] = {}
+        self._heaps: dict[str, list[DueEntry]] = {}
+        self._numbers = itertools.count()
+        # The version of the registry from which the targets were taken; None if others are to be taken.
+        self._taken_from: int | None = None
+        # Account → the polls that wait for the names of a discovery.
+        self._unnamed: dict[str, list[PollKey]] = {}
+        # The accounts of which a discovery has ended.
+        self._discovered: set[str] = set()
         # How often in a row the polls of a target by a collector have failed; a success removes the entry.
         self._failures: dict[PollKey, int] = {}
         # Account → how many of its polls have no answer yet.
         self._calling: dict[str, int] = {}
-        # The version of the registry and the accounts without names from which the targets were taken; None if they are
-        # not those of the plans and accounts in use.
-        self._taken_from: tuple[int, set[str]] | None = None
-        self._names_by = 0.0
-        self._first_discovery = FirstDiscovery(self._discovered_accounts)
         self._scheduler = ticks.scheduler(clocks.monotonic)
         self._log = logger()
 
-    def use(self, plans: Mapping[str, Plan], accounts: Mapping[str, Account], anew: Collection[str] = ()) -> None:
-        """Run these plans for these accounts from the next tick on; those that are the same objects go on.
+    def use(self, plans: Mapping[str, Plan], accounts: Mapping[str, Account]) -> None:
+        """Run these plans for these accounts from the next tick on.
 
-        Polls of others are cancelled, and begin again. All targets of accounts `anew`, and of those whose key is
-        refused, are polled at once; names that are lacking are looked up at once.
+        Those that are the same objects go on. The targets of all others are polled at once, as new ones are.
         """
-        refused = {name for name, account in self.accounts.items() if account.client.credential.is_refused()}
-        renewed, unnamed = refused | set(anew), {name for name in self.accounts if self._registry.lacking(name)}
-        kept = {
-            name for name, plan in plans.items() if name in self.plans and plan.interval == self.plans[name].interval
-        }
-        for account in renewed | unnamed | self.accounts.keys() - accounts.keys():
-            self._first_discovery.forget(account)
+        same_plans = {name for name, plan in plans.items() if self.plans.get(name) is plan}
+        same_accounts = {name for name, account in accounts.items() if self.accounts.get(name) is account}
         self.plans, self.accounts, self._taken_from = plans, accounts, None
-        self._due.keep(kept, accounts.keys())
-        now = self._clocks.monotonic()
+        self._discovered &= same_accounts
+        self._due = {
+            name: {key: entry for key, entry in entries.items() if entry.target.client_name in same_accounts}
+            for name, entries in self._due.items()
+            if name in same_plans
+        }
+        self._heaps = {name: heap for name, heap in self._heaps.items() if name in same_accounts}
         for key, due in list(self.running.items()):
             if due.task is not None and not self.is_in_force(due):
                 due.task.cancel()
                 del self.running[key]
-                if self._due.find(key) is not None:
-                    self._due.put(key.collector, due.target, now)
-        self._await_names()
         for name in plans:
             # The series starts at 0, so that its first event is an increase.
             self._telemetry.missed.labels(name)
-
-        def starts_again(plan: Plan, target: Target) -> bool:
-            # Where discovery is off, a reload looks up the names again.
-            is_lacking = target.client_name in unnamed or discovery.NAMES in target.watched
-            return target.client_name in renewed or (tells_names(plan.collector) and is_lacking)
-
-        self._make_due(starts_again)
-
-    def _make_due(self, wanted: Callable[[Plan, Target], bool]) -> None:
-        """Make the targets of plans due now that are wanted."""
-        now = self._clocks.monotonic()
-        for name, plan in self.plans.items():
-            for target in [entry.target for entry in self._due.of(name).values() if wanted(plan, entry.target)]:
-                self._due.put(name, target, now)
 
     def is_in_force(self, due: RunningPoll) -> bool:
         """Return whether the plan and the account with which a poll began are still those in use."""
@@ -160,7 +152,7 @@ class Schedule:
 
     async def start(self, poll: Callable[[RunningPoll], Coroutine[Any, Any, None]]) -> None:
         """Poll everything now, limited only by the budgets, and then at the intervals; `poll` never fails."""
-        self.poll = poll
+        self._poll = poll
         await self.tick()
         self._scheduler.add_job(self.tick, ticks.Every(TICK_SECONDS))
         self._scheduler.start()
@@ -195,24 +187,41 @@ class Schedule:
             return
         most_calling = account.pace.max_in_flight
         while self._calling.get(name, 0) < most_calling and len(self.running) < most_calling + MOST_RECORDING:
-            entry = self._due.first(name)
+            entry = self._first(name)
             if entry is None or entry.at > now:
                 return
             plan, target, key = self.plans[entry.collector], entry.target, entry.key
             if left := account.client.rate_limiter.pause(*(one.name for one in plan.collector.operations)):
-                self._due.put(entry.collector, target, now + left)
+                self._put(entry.collector, target, now + left)
                 continue
             interval = account.pace.interval(plan, target)
-            until = self._regular(key, interval, now)
-            self._due.put(entry.collector, target, until)
+            until = _regular(key, interval, now)
+            self._put(entry.collector, target, until)
             missed = int((now - entry.at) // interval) + (key in self.running)
             if missed:
                 self._telemetry.missed.labels(entry.collector).inc(missed)
             if key not in self.running:
                 self._calling[name] = self._calling.get(name, 0) + 1
                 due = self.running[key] = RunningPoll(plan, target, account, until)
-                due.task = asyncio.create_task(self.poll(due), name="poll")
+                due.task = asyncio.create_task(self._poll(due), name="poll")
                 due.task.add_done_callback(partial(self._ended, key, due))
+
+    def _first(self, account: str) -> DueEntry | None:
+        """Return the entry of an account that is due first; None without targets."""
+        heap = self._heaps.get(account, [])
+        while heap and self._find(heap[0].key) is not heap[0]:
+            heapq.heappop(heap)
+        return heap[0] if heap else None
+
+    def _find(self, key: PollKey) -> DueEntry | None:
+        return self._due.get(key.collector, {}).get(key.target)
+
+    def _put(self, collector: str, target: Target, at: float) -> DueEntry:
+        """Set when a target is due; an earlier entry of it becomes invalid."""
+        entry = DueEntry(at, next(self._numbers), collector, target)
+        self._due.setdefault(collector, {})[target.key] = entry
+        heapq.heappush(self._heaps.setdefault(target.client_name, []), entry)
+        return entry
 
     def answered(self, due: RunningPoll) -> None:
         """Record that the platform has answered, or that the poll has ended: another poll may call it."""
@@ -227,11 +236,6 @@ class Schedule:
             del self.running[key]
         self.answered(due)
 
-    def _regular(self, key: PollKey, interval: float, now: float) -> float:
-        """Return the first regular poll of a target that is at least half an interval away."""
-        place = self._places[key.collector].get(key.target, 0.0) * interval
-        return place + -(-(now + interval / 2 - place) // interval) * interval
-
     def succeeded(self, key: PollKey) -> None:
         """Record that a poll has succeeded."""
         self._failures.pop(key, None)
@@ -239,72 +243,128 @@ class Schedule:
     def failed(self, collector: Collector, target: Target, error: PlatformError) -> None:
         """Poll a target again soon after a failure, but not earlier than the platform asked."""
         key = PollKey(target.key, collector.name)
-        entry, account = self._due.find(key), self.accounts.get(target.client_name)
+        entry, account = self._find(key), self.accounts.get(target.client_name)
         if entry is None or account is None:
             return
         now, at = self._clocks.monotonic(), entry.at
         # A refused key is not tried more often; after a change of the key all targets are polled at once.
         if account.pace.stretch <= 1.0 and not account.client.credential.is_refused():
             failures = self._failures[key] = self._failures.get(key, 0) + 1
-            wait = FIRST_WAIT * 2.0 ** min(failures - 1, MOST_DOUBLINGS)
+            first = FIRST_WAIT_OF_LISTS if collector.discovers else FIRST_WAIT
+            wait = first * 2.0 ** min(failures - 1, MOST_DOUBLINGS)
             at = min(at, now + wait * (1 + self._random()) / 2)
         if asks_to_wait(error):
             at = max(at, now + (error.retry_after or 0.0))
         if at != entry.at:
-            self._due.put(entry.collector, entry.target, at)
+            self._put(entry.collector, entry.target, at)
+
+    def _compare_keys(self) -> None:
+        """Poll the targets of accounts as new ones whose key was refused and has been replaced."""
+        for name, account in self.accounts.items():
+            if account.client.credential.take_renewal():
+                self._log.info("key has changed, polling at once", account=name)
+                # A refused discovery has supplied no names.
+                self._discovered.discard(name)
+                self._taken_from = None
+                for entry in [entry for entries in self._due.values() for entry in entries.values()]:
+                    if entry.target.client_name == name:
+                        del self._due[entry.collector][entry.target.key]
 
     def _take_targets(self) -> None:
-        """Take over the targets if they have changed; new ones are due one after another, as the budget allows."""
-        # The first discovery of these accounts will supply names for the labels of targets.
-        missing = self._first_discovery.missing()
-        taken_from = self._registry.version, missing
-        if self._taken_from == taken_from:
+        """Take over the targets if they have changed; due times are kept, and new targets are polled soon."""
+        if self._taken_from == self._registry.version:
             return
         # Account → new targets, with their number among the new ones of their collector.
-        fresh: dict[str, list[tuple[int, str, Target]]] = {}
+        fresh: dict[str, list[tuple[int, str, Target]]] = {account: [] for account in self.accounts}
         for name, plan in self.plans.items():
             targets: dict[str, list[Target]] = {account: [] for account in self.accounts}
             for target in self._targets(plan):
                 targets[target.client_name].append(target)
-            places = self._places[name] = {}
+            former, self._due[name] = self._due.get(name, {}), {}
             for account, own in targets.items():
                 self.accounts[account].pace.note_targets(plan, own)
-                # Collectors and accounts begin at different moments.
-                begin = crc32(f"{name}|{account}".encode()) / 2**32
-                places.update((one.key, (begin + number / len(own)) % 1.0) for number, one in enumerate(own))
-            known = [one for own in targets.values() for one in own if not self._waits(plan, one, missing)]
-            for number, target in enumerate(self._due.replace(name, known)):
-                fresh.setdefault(target.client_name, []).append((number, name, target))
-        self._taken_from = taken_from
-        now = self._clocks.monotonic()
-        for account, polls in fresh.items():
-            pace, ahead = self.accounts[account].pace, 0.0
+                unknown = [target for target in own if not self._keep(name, former.get(target.key), target)]
+                fresh[account].extend((number, name, target) for number, target in enumerate(unknown))
+        self._taken_from = self._registry.version
+        for account, new in fresh.items():
             # In turns, so that the few of one collector do not wait behind the many of another.
-            for _, name, target in sorted(polls, key=itemgetter(0)):
-                # What the budget allows before the next tick is due at once.
-                self._due.put(name, target, now + ahead // TICK_SECONDS * TICK_SECONDS)
-                ahead += pace.cost(name) / pace.rate
-        for key in [key for key in self._failures if self._due.find(key) is None]:
+            self._poll_new(account, [(name, target) for _, name, target in sorted(new, key=itemgetter(0))])
+        for key in [key for key in self._failures if self._find(key) is None]:
             del self._failures[key]
 
-    def _waits(self, plan: Plan, target: Target, missing: Collection[str]) -> bool:
-        """Return whether a target is not polled yet, because a first discovery will tell its name."""
-        return target.account in missing and not plan.collector.discovers and waits_for_names(target)
+    def _keep(self, collector: str, entry: DueEntry | None, target: Target) -> bool:
+        """Keep the due time of a target; return False if it has none, or if its request or interval has changed."""
+        if entry is None or not target.is_polled_as(entry.target):
+            return False
+        if entry.target is target:
+            self._due[collector][target.key] = entry
+        else:
+            self._put(collector, target, entry.at)
+        return True
+
+    def _poll_new(self, account: str, polls: Iterable[tuple[str, Target]]) -> None:
+        """Make new targets due soon; those that lack a name wait for a discovery, which is due soon, too."""
+        discoveries, now = self._discoveries(account), self._clocks.monotonic()
+        soon = list[tuple[str, Target]]()
+        unnamed = list[PollKey]()
+        for name, target in polls:
+            if discoveries and self._lacks_name(name, target):
+                self._put(name, target, now + NAMES_SECONDS)
+                unnamed.append(PollKey(target.key, name))
+            else:
+                soon.append((name, target))
+        self._poll_soon(account, soon)
+        if unnamed:
+            self._unnamed.setdefault(account, []).extend(unnamed)
+            self._poll_soon(account, [one for one in discoveries if PollKey(one[1].key, one[0]) not in self.running])
+
+    def _poll_soon(self, account: str, polls: Iterable[tuple[str, Target]]) -> None:
+        """Make targets due one after another, as the budget allows."""
+        pace, now, ahead = self.accounts[account].pace, self._clocks.monotonic(), 0.0
+        for name, target in polls:
+            # What the budget allows before the next tick is due at once.
+            self._put(name, target, now + ahead // TICK_SECONDS * TICK_SECONDS)
+            ahead += pace.cost(name) / pace.rate
+
+    def _lacks_name(self, collector: str, target: Target) -> bool:
+        """Return whether a discovery may supply a name that the labels of a new target contain."""
+        if self.plans[collector].collector.discovers:
+            return False
+        if target.kind == "account":
+            # The answers for it contain other targets.
+            return target.account not in self._discovered
+        return target.kind in NAMED_BY_SEARCH and not target.name
+
+    def _discoveries(self, account: str) -> list[tuple[str, Target]]:
+        """Return what supplies the names of an account, as collector and target; lists of endpoints supply none."""
+        return [
+            (name, target)
+            for name, plan in self.plans.items()
+            if plan.collector.discovers and not isinstance(plan.collector, EndpointListCollector)
+            for target in self._targets(plan)
+            if target.client_name == account
+        ]
+
+    def discovered(self, account: str, error: PlatformError | None = None) -> None:
+        """Record that a discovery of an account has ended, and poll what waited for its names.
+
+        If there was no answer, this goes on waiting: the discovery is repeated soon.
+        """
+        self._discovered.add(account)
+        if isinstance(error, TransportError | Unauthorized | CredentialError):
+            return
+        waiting = [entry for key in self._unnamed.pop(account, ()) if (entry := self._find(key)) is not None]
+        self._poll_soon(account, [(entry.collector, entry.target) for entry in waiting])
+
+    def all_discovered(self) -> bool:
+        """Return whether a discovery of each account has ended, with or without success."""
+        return all(name in self._discovered or not self._discoveries(name) for name in self.accounts)
 
     def _targets(self, plan: Plan) -> Iterator[Target]:
         """Yield the targets of a collector."""
         collector = plan.collector
         found = self._registry.targets(collector.polls, every_shard=collector.every_shard)
         return (target for target in found if target.client_name in self.accounts and collector.wants(target))
-
-    def _compare_keys(self) -> None:
-        """Poll the targets of accounts at once whose key was refused and has been replaced."""
-        for name, account in self.accounts.items():
-            if account.client.credential.take_renewal():
-                self._log.info("key has changed, polling at once", account=name)
-                self._first_discovery.forget(name)
-                self._await_names()
-                self._make_due(partial(_is_of, name))
 
     def _measure(self) -> None:
         """Update pace and budget metrics."""
@@ -322,47 +382,9 @@ class Schedule:
     async def poll_again(self, keys: Collection[PollKey]) -> None:
         """Poll targets at once, within the budgets."""
         for key in keys:
-            if (entry := self._due.find(key)) is not None:
-                self._due.put(key.collector, entry.target, self._clocks.monotonic())
+            if (entry := self._find(key)) is not None:
+                self._put(key.collector, entry.target, self._clocks.monotonic())
         await self.tick()
-
-    async def found(self, account: str, found: Inventory) -> None:
-        """Update the registry with what a discovery has found, and poll new targets."""
-        removed = self._registry.apply(account, found)
-        self._first_discovery.found(account, found)
-        for target in removed:
-            self._log.info("target removed", account=target.account, target=target.key.label, name=target.name)
-        self._changed(removed)
-        await asyncio.sleep(0)
-        await self.tick()
-
-    def discovery_ended(self, collector: Collector, target: Target, polled: PollResult) -> None:
-        """Record that a discovery has ended; a first one without an answer is repeated soon."""
-        ended = self._first_discovery.ended
-        if tells_names(collector) and ended(target.account, polled.error, polled.unnamed):
-            self._due.put(collector.name, target, self._clocks.monotonic() + FIRST_RETRY_SECONDS)
-
-    def _await_names(self) -> None:
-        """Wait for a while for the names of configured ids, and no longer: they are polled without a name, too."""
-        self._names_by = self._clocks.monotonic() + FIRST_RETRY_SECONDS
-
-    def _discovered_accounts(self) -> set[str]:
-        waits = self._clocks.monotonic() < self._names_by
-        return {
-            target.account
-            for plan in self.plans.values()
-            if tells_names(plan.collector)
-            for target in self._registry.targets(plan.collector.polls, every_shard=True)
-            if plan.collector.wants(target) and (waits or discovery.NAMES not in target.watched)
-        }
-
-    def all_discovered(self, silent: Collection[str] = ()) -> bool:
-        """Return whether the first discovery of each account has ended; arguments as for `FirstDiscovery.are_over`."""
-        return self._first_discovery.are_over(silent)
-
-    def is_gone(self, target: Target) -> bool:
-        """Return whether a target's own answer has said that it no longer exists."""
-        return target in self.gone
 
     def lifetime(self, collector: str, target: Target) -> float:
         """Return the seconds for which the values of a poll are valid, at the current interval; 0 if it is not run."""
@@ -380,12 +402,12 @@ class Schedule:
 
     def due_at(self, key: PollKey) -> float | None:
         """Return when a target is due by a collector, on the monotonic clock; None if it is not polled by itself."""
-        entry = self._due.find(key)
+        entry = self._find(key)
         return None if entry is None else entry.at
 
     def next_due(self, collector: str) -> float:
         """Return when the next target of a collector is due, on the monotonic clock."""
-        entries = self._due.of(collector).values()
+        entries = self._due.get(collector, {}).values()
         return min((entry.at for entry in entries), default=self.last_tick + self.plans[collector].interval)
 
     def polled(self) -> set[PollKey]:
@@ -393,5 +415,8 @@ class Schedule:
         return {PollKey(one.key, name) for name, plan in self.plans.items() for one in self._targets(plan)}
 
 
-def _is_of(account: str, _plan: Plan, target: Target) -> bool:
-    return target.client_name == account
+def _regular(key: PollKey, interval: float, now: float) -> float:
+    """Return the first regular poll of a target that is at least half an interval away."""
+    account, kind, _, target_id = key.target
+    place = crc32(f"{key.collector}|{account}|{kind}|{target_id}".encode()) / 2**32 * interval
+    return place + -(-(now + interval / 2 - place) // interval) * interval

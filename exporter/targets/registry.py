@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from datetime import datetime, timedelta
 from itertools import islice
 
 from exporter.targets.resource_lists import MOST_MOVES, MOVES_LAST, Known, Move, ResourceLists
@@ -11,8 +10,6 @@ from exporter.targets.selection import Selection
 from exporter.targets.sharding import Shard
 from exporter.targets.target import NAMED_BY_SEARCH, Inventory, Resource, ResourceList, Target, TargetKey
 
-# The names of configured ids are looked up again after this time.
-NAMES_LAST = timedelta(days=1)
 # How many scripts of other shards one discovery reads.
 MOST_READ = 100
 
@@ -49,10 +46,6 @@ class Registry:
         self._complete: set[tuple[str, str]] = set()
         self.resources = ResourceLists(wall)
         self._wall, self._moves_last = wall, moves_last
-        # Accounts of which a whole search has not contained the configured ids that have no name.
-        self._searched: set[str] = set()
-        # Account → when the names of its configured ids were last looked up.
-        self._named: dict[str, datetime] = {}
 
     def owns(self, key: TargetKey, parent: str = "") -> bool:
         """Return whether this process polls a resource; of a rate limit, by its configured or known shield zone."""
@@ -87,10 +80,7 @@ class Registry:
         `addresses` are those of the accounts' platforms.
         """
         self.resources.addresses = addresses or {}
-        former, self._selections = self._selections, {(one.account, one.kind): one for one in selections}
-        self._named.clear()
-        if self._selections != former:
-            self._searched.clear()
+        self._selections = {(one.account, one.kind): one for one in selections}
         self._accounts = list(dict.fromkeys(account for account, _ in self._selections))
         self._fixed = {
             key: {target.id: target for target in selection.fixed} for key, selection in self._selections.items()
@@ -112,23 +102,19 @@ class Registry:
             elif self._apply_list(account, kind, resource_list):
                 changed.add((account, kind))
         removed = self._rebuild(changed) if changed else []
-        for kind, names in (inventory.names or {}).items():
+        for kind, names in inventory.names.items():
             self._apply_names(account, kind, names)
-        if inventory.named is not None:
-            self._named[account] = inventory.named
-        if inventory.is_whole:
-            self._searched.add(account)
         return removed
 
     def _apply_names(self, account: str, kind: str, names: Mapping[str, str]) -> None:
-        """Apply names that were looked up for configured ids."""
-        for target in list(self.polled(account, kind).values()):
-            if not target.name or kind != "script":
-                self.learn(target, names.get(target.id, ""))
-        looked_up = [target.key for target in self._named_by_search(account, kind)]
-        for key in looked_up:
-            self._rename(key, names.get(key.id, ""))
-        found = [Resource(key.id, names[key.id]) for key in looked_up if key.id in names]
+        """Apply names that were looked up for configured ids, also those that other shards poll."""
+        found = []
+        for target in {**self._fixed.get((account, kind), {}), **self.polled(account, kind)}.values():
+            # A script's own answers say its name, and may know a new one before the search does.
+            is_known = kind == "script" and self.name_of(target.key) != ""
+            if target.id in names and not is_known:
+                self.learn(target, names[target.id])
+                found.append(Resource(target.id, names[target.id]))
         if found:
             self.resources.merge((account, kind), found, complete=False)
 
@@ -210,36 +196,6 @@ class Registry:
             self.by_key[target.key] = replace(polled, name=name)
             self._targets[target.account, target.kind][target.id] = self.by_key[target.key]
         return target if target.name == name else replace(target, name=name)
-
-    def lacking(self, account: str) -> frozenset[str]:
-        """Return the kinds of which configured ids have no name, unless a whole search did not contain them."""
-        if account in self._searched:
-            return frozenset()
-        return frozenset(kind for kind in NAMED_BY_SEARCH if any(self._unnamed(account, kind)))
-
-    def to_name(self, account: str, now: datetime) -> frozenset[str]:
-        """Return the kinds of which the names of configured ids are to be looked up: once a day, and while any lacks.
-
-        Args:
-            account: the account.
-            now: the present; it may go back.
-        """
-        named = self._named.get(account)
-        if named is not None and abs(now - named) < NAMES_LAST:
-            return self.lacking(account)
-        return frozenset(kind for kind in NAMED_BY_SEARCH if any(self._named_by_search(account, kind)))
-
-    def _named_by_search(self, account: str, kind: str) -> Iterator[Target]:
-        """Return the configured targets of all shards whose names are looked up by search."""
-        if kind == "script":
-            # A script's own answers say its name, and may know a new one before the search does.
-            return self._unnamed(account, kind)
-        return iter(self._fixed.get((account, kind), {}).values())
-
-    def _unnamed(self, account: str, kind: str) -> Iterator[Target]:
-        """Return the configured targets of all shards that have no name yet."""
-        fixed = self._fixed.get((account, kind), {}).values()
-        return (target for target in fixed if not (target.name or self.name_of(target.key)))
 
     def admits(self, found: Target) -> bool:
         """Return whether a target that another target's answer contains is polled here, although it is not listed."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import NamedTuple
 
 # The kinds of target whose names search supplies.
@@ -123,14 +122,8 @@ class Inventory:
 
     Attributes:
         lists: the list of each kind; a kind that could not be listed is missing.
-        names_follow: whether a list that is still being read will give more names.
-        names: kind → id → name, for configured ids; None if they were not looked up.
-        is_whole: whether these names are from a complete search.
-        named: when they were looked up.
+        names: kind → id → name, for configured ids.
     """
 
     lists: Mapping[str, ResourceList]
-    names_follow: bool = False
-    names: Mapping[str, Mapping[str, str]] | None = None
-    is_whole: bool = False
-    named: datetime | None = None
+    names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)

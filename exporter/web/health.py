@@ -48,7 +48,7 @@ def _waits_for(parts: Parts) -> str:
     process = parts.process()
     if parts.registry.shard.index is None and process.unproven:
         return _refusal(parts, process.account_up) or process.unproven
-    if not parts.schedule.all_discovered([name for name, is_up in process.account_up.items() if not is_up]):
+    if not parts.schedule.all_discovered():
         return _refusal(parts, process.account_up) or "discovery has not ended"
     if not process.is_authenticated:
         return _refusal(parts, process.account_up) or "no authenticated answer has come"

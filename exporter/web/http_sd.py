@@ -4,7 +4,7 @@ from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 
 from exporter.targets.resource_lists import Known
-from exporter.targets.target import NAMED_BY_SEARCH, Target
+from exporter.targets.target import NAMED_BY_SEARCH
 from exporter.web.api import encode
 from exporter.web.parts import Parts
 from exporter.web.url_fields import check, read_fields
@@ -25,7 +25,7 @@ def discover(parts: Parts, kind: str, query: QueryParams) -> tuple[list[Known], 
         HTTPException: nothing lists such a kind (404), or nothing is known of it yet (503).
         QueryError: a parameter is unknown or has an invalid value.
     """
-    registry, is_gone = parts.registry, parts.schedule.is_gone
+    registry, gone = parts.registry, parts.store.gone
     if spare := parts.process().spare:
         raise HTTPException(503, spare)
     kinds = registry.listed_kinds()
@@ -41,7 +41,7 @@ def discover(parts: Parts, kind: str, query: QueryParams) -> tuple[list[Known], 
         # Prometheus drops every target for an empty answer, so it must be true: all are known, none gets one.
         is_known, is_complete = False, registry.is_known_whole(account, kind)
         for one in registry.selected(account, kind):
-            if is_gone(Target(account, kind, one.key.id)):
+            if one.key in gone:
                 continue
             has_address = bool(_address(one))
             is_known = is_known or has_address

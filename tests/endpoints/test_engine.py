@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from exporter.polling.first_discovery import FIRST_TRIES
 from tests.endpoints.platform import Answer, Platform, Query, good, platform
 from tests.exporter_parts import ExporterParts, exporter_parts, only
 
@@ -65,7 +64,7 @@ async def running(
 async def lists(world: ExporterParts, times: int = 1) -> None:
     """Add and remove listings."""
     for _ in range(times):
-        await world.turn(600)
+        await world.turn(900)
 
 
 async def test_a_thousand_things_in_pages_of_seven() -> None:
@@ -159,7 +158,7 @@ async def test_a_list_of_an_endpoint_does_not_keep_zones_from_being_polled_with_
         return (500, b"{}") if path == "/things" else made.answer(path, query)
 
     async with running(answer, [THINGS], account=account, collectors=on) as (_, world):
-        for _ in range(FIRST_TRIES):
+        for _ in range(5):
             await world.turn(60)
         assert world.samples("edge_dns_window_queries") == {("main", "shop.example", "5"): 4.0}
 

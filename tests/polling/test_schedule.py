@@ -1,7 +1,6 @@
 """When targets are polled, and how results are recorded."""
 
 import asyncio
-import json
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -14,7 +13,7 @@ from structlog.testing import capture_logs
 
 from exporter.collectors.collector import Collector, Context, PollResult
 from exporter.counters.ledger import Counters, PollRecord
-from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, FIRST_TRIES
+from exporter.polling.schedule import FIRST_WAIT_OF_LISTS, NAMES_SECONDS
 from exporter.sandbox.faults import Scripted
 from exporter.sandbox.keys import API_KEY, DATABASE_TOKEN_FULL
 from exporter.sandbox.world import World
@@ -175,38 +174,23 @@ async def test_a_search_that_fails_leaves_configured_ids_polled_without_names_un
     account = {**FIXED, "shield_zones": shields}
     async with exporter_parts(account=account, world=world(), fault=search) as parts:
         await parts.settle()
-        await parts.turn(FIRST_RETRY_SECONDS)
         assert parts.schedule.all_discovered()
+        await parts.turn(NAMES_SECONDS)
         # A script has its name in its own answer.
         assert names(parts) == {**dict.fromkeys(NAMES, ""), "script/7": "router"}
         parts.faults.clear()
         for _ in range(3):
             await parts.turn(900)
-        assert (names(parts), searches(parts)) == (NAMES, 1.0 + ("body" in fault))
+        assert names(parts) == NAMES
 
 
 async def test_configured_ids_do_not_wait_for_a_search_that_stalls() -> None:
     stall = {"kind": "stall", "point": "start", "path": "/search"}
     async with exporter_parts(account={**FIXED, "timeout": 600.0}, world=world(), fault=stall) as parts:
         zone = Target("main", "dns_zone", "101")
-        assert not parts.schedule.all_discovered()
-        parts.clock.now += FIRST_RETRY_SECONDS
-        assert parts.schedule.all_discovered()
+        parts.clock.now += NAMES_SECONDS
         await parts.schedule.tick()
         await until(lambda: was_up(parts, "dns_statistics", zone))
-
-
-@pytest.mark.parametrize(("total", "made"), [(1, 1.0), (2, 8.0)])
-async def test_a_name_that_a_whole_search_does_not_contain_is_not_looked_up_again(total: int, made: float) -> None:
-    page = {"Total": total, "SearchResults": [{"Type": "dns", "Id": 101, "Name": "a.example"}]}
-    fault = {"kind": "status", "status": 200, "path": "/search", "body": json.dumps(page)}
-    zones = {**FIXED, "dns_zones": {"ids": [101, 102], "discover": False}}
-    async with exporter_parts(account=zones, world=world(), fault=fault) as parts:
-        await parts.settle()
-        for _ in range(3):
-            await parts.turn(900)
-        named = {("main", "a.example", "101"), ("main", "", "102")}
-        assert (set(parts.samples("edge_dns_window_queries")), searches(parts)) == (named, made)
 
 
 async def test_names_are_not_looked_up_with_discovery_disabled() -> None:
@@ -216,11 +200,13 @@ async def test_names_are_not_looked_up_with_discovery_disabled() -> None:
 
 
 async def test_what_nobody_answers_is_asked_again_before_anything_is_polled_without_its_name() -> None:
-    async with exporter_parts(account={"api_key": "wrong"}, world=world()) as parts:
-        for _ in range(FIRST_TRIES):
-            assert {key.collector for key, _ in parts.store.statuses()} == {"discovery"}
-            await parts.turn(FIRST_RETRY_SECONDS)
-        await parts.turn(FIRST_RETRY_SECONDS)
+    reset = {"kind": "reset", "path": "/search"}
+    async with exporter_parts(world=world(), fault=reset) as parts:
+        await parts.settle()
+        # A rate limit has its name in its own answer.
+        assert {key.collector for key, _ in parts.store.statuses()} == {"discovery", "shield_rate_limits"}
+        await parts.turn(FIRST_WAIT_OF_LISTS)
+        await parts.turn(NAMES_SECONDS)
         assert {key.collector for key, _ in parts.store.statuses()} > {"discovery", "shield_zones"}
 
 
@@ -232,8 +218,7 @@ async def test_a_key_that_is_put_right_brings_names_before_anything_that_carries
     key.write_text("wrong")
     account = {"api_key": None, "api_key_file": str(key), **kinds}
     async with exporter_parts(account=account, world=world()) as parts:
-        for _ in range(FIRST_TRIES + 2):
-            await parts.turn(FIRST_RETRY_SECONDS)
+        await parts.turn(NAMES_SECONDS)
         key.write_text(API_KEY)
         # The file is read on a thread, which takes its time.
         credential = parts.schedule.accounts["main"].client.credential

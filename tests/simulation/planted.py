@@ -93,7 +93,7 @@ PLANTS: Mapping[str, tuple[str, Plant]] = {
     ),
     "keep the old definition": ("counters.counting:digest_of", lambda f: lambda _address, declared: f("", declared)),
     "drop the polls of a target": (
-        "polling.due_times:DueTimes.put",
+        "polling.schedule:Schedule._put",
         lambda f: lambda s, name, target, at: f(s, name, target, at if target.id != "102" else math.inf),
     ),
     "take a short list for a whole one": (

@@ -66,10 +66,9 @@ def test_names_of_configured_ids_are_looked_up_for_all_shards() -> None:
     fixed = tuple(Target(*PLACE, str(number)) for number in range(101, 107))
     for index in range(2):
         made = registry(type(DISCOVERING)(*PLACE, fixed), Shard(index, 2))
-        assert made.lacking("main") == {"dns_zone"}
         found = {str(number): name for number, name in zip(range(101, 107), "abcdef", strict=True)}
         made.apply("main", Inventory({}, names={"dns_zone": found}))
-        assert (names(made), made.lacking("main")) == ("abcdef", frozenset())
+        assert names(made) == "abcdef"
 
 
 def test_a_script_of_another_shard_is_to_be_read_until_its_host_names_are_known() -> None:

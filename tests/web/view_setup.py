@@ -1,6 +1,6 @@
 """The parts that the pages read, set up by tests: a store, a schedule with fixed values, and clocks."""
 
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -56,12 +56,9 @@ class FixedSchedule:
     durations: dict[str, float] = field(default_factory=dict)
     is_discovered: bool = True
     stretch: float = 1.0
-    silent: list[str] = field(default_factory=list)
-    is_gone = staticmethod(lambda _: False)
 
-    def all_discovered(self, silent: Collection[str] = ()) -> bool:
+    def all_discovered(self) -> bool:
         """Implement `Schedule.all_discovered`."""
-        self.silent = list(silent)
         return self.is_discovered
 
     def due_at(self, key: PollKey) -> float:
