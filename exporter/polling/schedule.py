@@ -2,8 +2,9 @@
 
 Three rules decide when:
 
-1. The polls of an account are spread over the interval, by a hash of their targets. New targets are polled at once, as
-   the budget allows; one that lacks a name is polled when its account's discovery has ended, or after a while.
+1. The polls of an account are spread evenly over the interval, in the order of the exposition: what changes at the same
+   time is compressed together. New targets are polled at once, as the budget allows; one that lacks a name is polled
+   when its account's discovery has ended, or after a while.
 2. After a failure a target is polled sooner: after a minute (a list after ten seconds), then twice that and so on, with
    jitter, but never before the time that the platform asked for. With a refused key, or if the budget is used up, it
    waits for its regular poll.
@@ -109,6 +110,8 @@ class Schedule:
         self._due: dict[str, dict[TargetKey, DueEntry]] = {}
         self._heaps: dict[str, list[DueEntry]] = {}
         self._numbers = itertools.count()
+        # Collector → target → its place in the interval, from 0 to 1.
+        self._places: dict[str, dict[TargetKey, float]] = {}
         # The version of the registry from which the targets were taken; None if others are to be taken.
         self._taken_from: int | None = None
         # Account → the polls that wait for the names of a discovery.
@@ -195,7 +198,7 @@ class Schedule:
                 self._put(entry.collector, target, now + left)
                 continue
             interval = account.pace.interval(plan, target)
-            until = _regular(key, interval, now)
+            until = self._regular(key, interval, now)
             self._put(entry.collector, target, until)
             missed = int((now - entry.at) // interval) + (key in self.running)
             if missed:
@@ -205,6 +208,11 @@ class Schedule:
                 due = self.running[key] = RunningPoll(plan, target, account, until)
                 due.task = asyncio.create_task(self._poll(due), name="poll")
                 due.task.add_done_callback(partial(self._ended, key, due))
+
+    def _regular(self, key: PollKey, interval: float, now: float) -> float:
+        """Return the first regular poll of a target that is at least half an interval away."""
+        place = self._places[key.collector].get(key.target, 0.0) * interval
+        return place + -(-(now + interval / 2 - place) // interval) * interval
 
     def _first(self, account: str) -> DueEntry | None:
         """Return the entry of an account that is due first; None without targets."""
@@ -280,9 +288,12 @@ class Schedule:
             targets: dict[str, list[Target]] = {account: [] for account in self.accounts}
             for target in self._targets(plan):
                 targets[target.client_name].append(target)
-            former, self._due[name] = self._due.get(name, {}), {}
+            former, self._due[name], self._places[name] = self._due.get(name, {}), {}, {}
             for account, own in targets.items():
                 self.accounts[account].pace.note_targets(plan, own)
+                # Collectors and accounts begin at different moments.
+                begin = crc32(f"{name}|{account}".encode()) / 2**32
+                self._places[name].update((one.key, (begin + rank / len(own)) % 1.0) for rank, one in enumerate(own))
                 unknown = [target for target in own if not self._keep(name, former.get(target.key), target)]
                 fresh[account].extend((number, name, target) for number, target in enumerate(unknown))
         self._taken_from = self._registry.version
@@ -413,10 +424,3 @@ class Schedule:
     def polled(self) -> set[PollKey]:
         """Return the polled targets, once for each of their collectors."""
         return {PollKey(one.key, name) for name, plan in self.plans.items() for one in self._targets(plan)}
-
-
-def _regular(key: PollKey, interval: float, now: float) -> float:
-    """Return the first regular poll of a target that is at least half an interval away."""
-    account, kind, _, target_id = key.target
-    place = crc32(f"{key.collector}|{account}|{kind}|{target_id}".encode()) / 2**32 * interval
-    return place + -(-(now + interval / 2 - place) // interval) * interval

@@ -64,7 +64,7 @@ async def running(
 async def lists(world: ExporterParts, times: int = 1) -> None:
     """Add and remove listings."""
     for _ in range(times):
-        await world.turn(900)
+        await world.turn(600)
 
 
 async def test_a_thousand_things_in_pages_of_seven() -> None:
