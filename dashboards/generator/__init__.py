@@ -1,6 +1,6 @@
 """Generates the Grafana dashboards: `python -m dashboards.generator`.
 
-`pages/` declares the dashboards and their panels, `queries/` their queries. `page.py` defines what pages, panels and
-queries are; `tables.py` has panels that several pages use. `grafana.py` and `visuals.py` convert all of it to Grafana's
-JSON. `inventory.py` lists every query for the tests.
+`pages/` declares the dashboards and their panels, `queries/` queries that several of them use. `page.py` defines what
+pages, panels and queries are; `grafana.py` and `visuals.py` convert them to Grafana's JSON. `declared.py` makes a panel
+of a metric that has none. `inventory.py` lists the pages.
 """

@@ -29,7 +29,6 @@ class Thresholds:
 
 
 NEUTRAL = Thresholds(Colour.INFO)
-PLAIN = Thresholds(Colour.QUIET)
 
 
 def red_from(value: float) -> Thresholds:
@@ -37,9 +36,7 @@ def red_from(value: float) -> Thresholds:
     return Thresholds(Colour.GOOD, ((value, Colour.BAD),))
 
 
-def red_below(value: float) -> Thresholds:
-    """Red below a value, green from it on."""
-    return Thresholds(Colour.BAD, ((value, Colour.GOOD),))
+RED_FROM_ONE = red_from(1)
 
 
 def warn_from(value: float) -> Thresholds:

@@ -6,7 +6,7 @@ The classic schema, which file provisioning and the sidecar read; the tests read
 import json
 import zlib
 
-from dashboards.generator import links, visuals
+from dashboards.generator import links, promql, visuals
 from dashboards.generator.page import Annotation, Page, Panel, Row, Variable
 from dashboards.generator.visuals import JSON, SOURCE
 
@@ -62,7 +62,7 @@ def build(page: Page) -> JSON:
 def _variables(page: Page) -> list[JSON]:
     source = _choice("datasource", "datasource", "Data source", "The Prometheus that scrapes the exporter.")
     chosen = [source | {"query": "prometheus"}, *(_variable(variable) for variable in page.variables)]
-    if page.ranked:
+    if any(promql.TOP in query.expr for panel in page.panels for query in panel.queries):
         chosen.append(
             _choice("custom", "top", "Top", "How many series a ranking shows.")
             | {
@@ -71,7 +71,7 @@ def _variables(page: Page) -> list[JSON]:
                 "options": [{"selected": limit == _LIMIT, "text": limit, "value": limit} for limit in _LIMITS],
             }
         )
-    if page.alerts:
+    if any("${runbooks" in column.link for panel in page.panels for column in panel.columns):
         chosen.append(
             _choice("constant", "runbooks", "Runbooks", "The folder of the runbooks to which alerts link.")
             | {"query": links.RUNBOOKS, "hide": _HIDE_VARIABLE}

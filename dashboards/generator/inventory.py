@@ -1,7 +1,10 @@
 """Lists all pages."""
 
+from dataclasses import replace
+
 from dashboards.generator.page import Page
 from dashboards.generator.pages import database, dns, exporter, overview, scripts, shield, zone
+from dashboards.generator.queries import alerts
 from dashboards.generator.without_panel import with_remaining
 
 WRITTEN: tuple[Page, ...] = (
@@ -13,4 +16,5 @@ WRITTEN: tuple[Page, ...] = (
     database.PAGE,
     exporter.PAGE,
 )
-PAGES = with_remaining(WRITTEN)
+# Every page marks critical alerts.
+PAGES = tuple(replace(page, annotations=(alerts.CRITICAL, *page.annotations)) for page in with_remaining(WRITTEN))

@@ -1,9 +1,9 @@
 """Defines dashboards as data: pages of rows of panels, each with its texts, how it is drawn, and its queries."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from dashboards.generator import intervals
-from dashboards.generator.colours import NEUTRAL, Colour, Thresholds, Word
+from dashboards.generator.colours import NEUTRAL, RED_FROM_ONE, Colour, Thresholds, Word
 
 # DNS queries a second, with Grafana's own prefixes for thousands and millions.
 QUERIES = "si:queries/s"
@@ -59,7 +59,6 @@ class TimeSeries(View):
         stack: whether the series add up to a total.
         bars: whether each point is the value of a period.
         dashed: regular expressions for the legends of lines that are only for comparison.
-        band: the legends of a lower and an upper line; the space between them is filled.
         painted: legends with a fixed colour.
         least: the start of the axis; None for the smallest value.
         axis: what the values of a unit are counted by, such as `per hour`.
@@ -68,7 +67,6 @@ class TimeSeries(View):
     stack: bool = False
     bars: bool = False
     dashed: tuple[str, ...] = ()
-    band: tuple[str, str] | None = None
     painted: tuple[tuple[str, Colour], ...] = ()
     least: float | None = 0
     axis: str = ""
@@ -80,19 +78,25 @@ class Stat(View):
 
     Attributes:
         trend: whether a faint line of its past is drawn behind a figure.
-        of: where it is given, the panel has one query, which answers with 0 or more, and it says when the figure is not
-            known: when the exporter is silent, or when these collectors had no good poll.
     """
 
     steps: Thresholds | None = NEUTRAL
     height: int = 4
     trend: bool = False
-    of: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BarGauge(View):
-    """The newest values of several series as bars."""
+class Tile(Stat):
+    """A figure of 0 or more that says when it is not known; `none` says that the configuration has nothing of its kind.
+
+    Attributes:
+        of: the collectors without whose polls the figure is old; None where the query itself says what is not known.
+    """
+
+    steps: Thresholds | None = RED_FROM_ONE
+    none: str = "none polled"
+    height: int = 3
+    of: tuple[str, ...] | None = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +114,6 @@ class Column:
         label: the label that it shows.
         link: the path of a page about the subject of the row.
         hidden: whether it only provides values for links.
-        bar: whether a bar shows the share of the largest value.
     """
 
     title: str
@@ -123,7 +126,6 @@ class Column:
     width: int | None = None
     link: str = ""
     hidden: bool = False
-    bar: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,18 +155,21 @@ class Panel:
     width: int = 0
 
     @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of a table."""
+        return self.view.columns if isinstance(self.view, Table) else ()
+
+    @property
     def colours(self) -> frozenset[Colour]:
         """All colours that have a meaning in this panel."""
-        parts: list[View | Column] = [self.view]
-        if isinstance(self.view, Table):
-            parts += self.view.columns
+        parts: list[View | Column] = [self.view, *self.columns]
         words = {word.colour for part in parts for word in part.words}
         return frozenset(words.union(*(part.steps.colours for part in parts if part.steps)))
 
     @property
     def instant(self) -> bool:
         """Whether only the newest values are requested."""
-        return isinstance(self.view, Table | BarGauge) or (isinstance(self.view, Stat) and not self.view.trend)
+        return isinstance(self.view, Table) or (isinstance(self.view, Stat) and not self.view.trend)
 
     @property
     def description(self) -> str:
@@ -223,9 +228,7 @@ class Page:
     variables: tuple[Variable, ...]
     rows: tuple[Row, ...]
     since: str = "now-24h"
-    ranked: bool = False
-    alerts: bool = False
-    annotations: tuple[Annotation, ...] = field(default=())
+    annotations: tuple[Annotation, ...] = ()
 
     @property
     def panels(self) -> tuple[Panel, ...]:

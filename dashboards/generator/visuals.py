@@ -3,7 +3,7 @@
 from string import ascii_uppercase
 
 from dashboards.generator.colours import Colour, Thresholds, Word
-from dashboards.generator.page import BarGauge, Column, Panel, Stat, StateTimeline, Table, TimeSeries
+from dashboards.generator.page import Column, Panel, Stat, StateTimeline, Table, TimeSeries
 
 JSON = dict[str, object]
 
@@ -25,8 +25,6 @@ def panel(declared: Panel) -> JSON:
             built = _lines(declared, declared.view)
         case Stat():
             built = _numbers(declared, declared.view)
-        case BarGauge():
-            built = _bars(declared)
         case StateTimeline():
             built = _timeline(declared)
         case Table():
@@ -87,9 +85,6 @@ def _lines(declared: Panel, view: TimeSeries) -> JSON:
     if view.dashed:
         dash = {"custom.lineStyle": {"fill": "dash", "dash": [6, 6]}, "custom.fillOpacity": 0}
         overrides.append(_override("byRegexp", f"/^(?:{'|'.join(view.dashed)})$/", dash))
-    if view.band:
-        lower, upper = view.band
-        overrides.append(_override("byName", upper, {"custom.fillBelowTo": lower, "custom.fillOpacity": 12}))
     legend: JSON = {
         "displayMode": "table" if wide else "list",
         "placement": "right" if wide else "bottom",
@@ -124,30 +119,6 @@ def _numbers(declared: Panel, view: Stat) -> JSON:
             "wideLayout": True,
         },
         "fieldConfig": _fields(declared, "thresholds"),
-    }
-
-
-def _bars(declared: Panel) -> JSON:
-    # Bars without thresholds are coloured by their names.
-    colours = "thresholds" if _is_alarming(declared) else "palette-classic-by-name"
-    return {
-        "type": "bargauge",
-        "options": {
-            "displayMode": "basic",
-            "valueMode": "text",
-            "orientation": "horizontal",
-            "text": {"titleSize": 12, "valueSize": 16},
-            "reduceOptions": _NEWEST,
-            "legend": _NO_LEGEND,
-            "maxVizHeight": 300,
-            "minVizHeight": 16,
-            "minVizWidth": 8,
-            "namePlacement": "auto",
-            "showUnfilled": True,
-            "sizing": "auto",
-        },
-        # Without a minimum the bar of the least value would have no length.
-        "fieldConfig": _fields(declared, colours, min=0),
     }
 
 
@@ -222,9 +193,6 @@ def _column(column: Column, view: Table) -> JSON:
         properties["mappings"] = _words(column.words)
     if column.steps is not None or column.words:
         properties["custom.cellOptions"] = {"type": "color-text"}
-    if column.bar:
-        properties |= {"custom.cellOptions": {"type": "gauge", "mode": "basic"}, "min": 0, "fieldMinMax": True}
-        properties["color"] = _fixed(Colour.INFO)
     if column.width is not None:
         properties["custom.width"] = column.width
     if column.hidden:

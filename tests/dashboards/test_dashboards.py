@@ -65,7 +65,7 @@ def test_committed_is_what_the_code_generates() -> None:
 
 def test_there_are_not_more_panels_than_a_person_can_know() -> None:
     """A new panel takes the place of one that no one acts on."""
-    assert sum(len(page.panels) for page in PAGES) <= 120
+    assert sum(len(page.panels) for page in PAGES) <= 90
 
 
 @every_page

@@ -21,7 +21,7 @@ def test_matches_and_groups_by_labels_that_exist(use: Use) -> None:
     found = selected(use)
     labels = SCRAPE_LABELS.union(*(KNOWN[family_of(part.name)].labels for part in found if part.name))
     # Labels that label_replace adds.
-    labels |= set(re.findall(r', "([a-z_]+)", "[^"]*\$1', use.query.expr))
+    labels |= set(re.findall(r', "([a-z_]+)", "[^"]*", "[a-z_]*", "[^"]*"\)', use.query.expr))
     if any(part.name.endswith("_bucket") for part in found):
         labels |= {"le"}
     if any(not part.name for part in found):

@@ -28,15 +28,15 @@ NEW_COUNTER: Metric[Any] = Metric("edge_script_new_total", "Something counted (F
 def test_a_new_metric_has_a_panel_on_the_page_of_its_subject_without_any_written_for_it() -> None:
     row = page_with(scripts_with(NEW_GAUGE, NEW_COUNTER), "edge-scripts").rows[-1]
     (panel, counted), (query,) = row.panels, row.panels[0].queries
-    assert (row.title, row.folded, panel.title, panel.width) == (TITLE, True, "edge_script_new", 12)
-    assert "rate(edge_script_new_total{" in counted.queries[0].expr
-    assert (panel.shows, query.step, query.legend) == (NEW_GAUGE.help, "15m", "{{script_id}} {{script}}")
+    assert (row.title, row.folded, panel.title, panel.width) == (TITLE, True, "Script new", 12)
+    assert (counted.title, "rate(edge_script_new_total{" in counted.queries[0].expr) == ("Script new, a second", True)
+    assert (panel.shows, query.step, query.legend) == (NEW_GAUGE.help, "15m", "{{account}} {{script}}")
     assert 'edge_script_new{job=~"$job", account=~"$account", script_id=~"$script"}' in query.expr
 
 
 def test_a_metric_without_a_page_of_its_subject_stands_on_the_overview() -> None:
-    collector = replace(container_tags.COLLECTOR, metrics=(replace(NEW_GAUGE, name="edge_container_new"),))
-    assert page_with(collector, "edge-overview").rows[-1].panels[0].title == "edge_container_new"
+    collector = replace(container_tags.COLLECTOR, metrics=(replace(NEW_GAUGE, name="edge_new"),))
+    assert page_with(collector, "edge-overview").rows[-1].panels[0].title == "New"
 
 
 def test_what_hand_made_panels_show_is_not_shown_twice() -> None:

@@ -160,6 +160,7 @@ def sample(family: str, labels: Labels, moment: datetime) -> float | None:
         "edge_target_removed_timestamp_seconds": at - 3600 if trouble else None,
         "edge_targets": {"up": 2.0, "failing": float(trouble), "pending": float(trouble)}.get(labels.get("state", "")),
         "edge_exporter_clock_offset_seconds": -0.4,
+        "edge_exporter_shard_held": float(not trouble),
         "edge_dns_statistics_changed_timestamp_seconds": polled,
         "edge_window_mismatched_targets": float(trouble),
         "edge_exporter_ledger_set_aside_timestamp_seconds": midnight if trouble else 0.0,

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -25,11 +24,8 @@ NEED_HISTORY = {
     ("edge-dns", "Queries against the same time before"),
     ("edge-scripts", "Releases"),
     ("edge-zone", "Against its past"),
-    # The demo's state is in no PostgreSQL.
-    ("edge-exporter", "Shards present"),
 }
 
-OVER = datetime.now(UTC) - timedelta(days=2)
 WORLD, FAULTS = "/sandbox/world", "/sandbox/faults"
 
 
@@ -42,10 +38,6 @@ def of_shield_zone(zone_id: int, **fields: object) -> dict[str, object]:
 EVENTS: Mapping[str, tuple[str, dict[str, object]]] = {
     "a scan ends as Failed, or stays open for an hour": (WORLD, {"event": "scan_failed", "zone_id": 101}),
     "a zone is listed that was never scanned": (WORLD, {"event": "scan_forgotten", "zone_id": 102}),
-    # Of a day that is over: just after midnight today has hardly any.
-    "the platform takes back what it had counted":
-        (WORLD, {"event": "dns_queries", "zone_id": 103, "queries": -1000, "day": f"{OVER:%F}"}),
-    "the platform sends a value that the interface document does not list": (WORLD, of_shield_zone(1, planType=99)),
     "an access list's content changes":
         (WORLD, {"event": "access_list_entry", "access_list_id": 5, "entry": "203.0.113.7/32"}),
     "a platform call fails":
@@ -60,9 +52,6 @@ MORE_TROUBLE: tuple[tuple[str, dict[str, object]], ...] = (
     (WORLD, of_shield_zone(1, wafEnabled=False)),
     (WORLD, of_shield_zone(3, learningMode=True, learningModeUntil="2020-01-01T00:00:00Z")),
 )
-AT_THE_START = "the exporter is started"
-# It does so at its start, too.
-AT_A_RELOAD = "the exporter takes a configuration"
 # What a demo begins with may stand out; tests/dashboards/test_incidents.py has each finding and a calm hour.
 FOUND = "something is wrong"
 # The alerts on what is there now; all others compare with hours or days ago, or are about the exporter itself, and
@@ -89,13 +78,13 @@ def test_every_query_finds_something_unless_it_is_quiet_where_all_is_well(promet
     asked = [use for use in USES if not use.query.quiet and (use.page, use.place) not in NEED_HISTORY]
     assert len(asked) > 150
     assert [f"{use.page} {use.kind}: {use.place}" for use in asked if not ask(prometheus, use, 10)] == []
-    silent = [use for use in USES if use.query.quiet and use.query.quiet not in {AT_THE_START, AT_A_RELOAD, FOUND}]
+    silent = [use for use in USES if use.query.quiet and use.query.quiet != FOUND]
     assert [f"{use.page} {use.kind}: {use.place}" for use in silent if ask(prometheus, use, 5)] == []
 
 
 @beside_prometheus
 def test_scripted_trouble_fires_the_alerts_and_gives_the_quiet_queries_answers(tmp_path: Path) -> None:
-    silent = [use for use in USES if use.query.quiet in EVENTS or use.query.quiet == AT_THE_START]
+    silent = [use for use in USES if use.query.quiet in EVENTS]
     with demo_running() as demo, prometheus_beside(demo, tmp_path, AT_ONCE) as prometheus:
         # A list has changed where another content was seen before.
         seen = "edge_shield_access_list_info offset 20s"

@@ -1,14 +1,16 @@
 """DNS: queries of zones, and scans of their records."""
 
-from dashboards.generator import annotations, columns, links, variables
-from dashboards.generator.colours import PLAIN, Colour, Thresholds, red_from
+from dashboards.generator import columns, links, variables
+from dashboards.generator.colours import Colour, Thresholds, Word, warn_then_red
 from dashboards.generator.intervals import DAY, HISTORY
-from dashboards.generator.page import QUERIES, BarGauge, Column, Page, Query, Stat, Table, TimeSeries
-from dashboards.generator.pages.dns_scans import SCANS, SCANS_FAILED, TABLE_ROWS, ZONES
+from dashboards.generator.page import QUERIES, Column, Page, Query, Stat, Table, Tile, TimeSeries
 from dashboards.generator.panels import panel, row
 from dashboards.generator.promql import top, total
-from dashboards.generator.selectors import AT_END, age, increase
+from dashboards.generator.selectors import ACCOUNT, AT_END, ZONE, age, increase
+from dashboards.generator.things import Things
 
+ZONES = Things((ACCOUNT, ZONE), ("account", "zone_id"), ("account", "zone_id", "domain"))
+TABLE_ROWS = 100
 _DAY = ZONES.gauge("edge_dns_day_queries")
 _WINDOW = ZONES.gauge("edge_dns_window_queries")
 # The window has 31 or 32 buckets including today; without today it has about 30 closed days.
@@ -18,14 +20,9 @@ _USUAL_OF_ALL = f"(sum({_WINDOW}) - sum({_DAY})) / 30"
 _DAY_FRACTION = "scalar(clamp_min(vector((time() % 86400) / 86400), 1 / 24))"
 
 
-def _closed_days(increase_over: str) -> str:
-    """Return the total of each closed day: the last value of the day's gauge, or else the backfilled counter."""
-    counted = total(increase("edge_dns_queries_total", *ZONES.chosen, over=increase_over))
-    return f"(max_over_time(sum({_DAY})[1d:1h]) or {counted})"
-
-
-# The band reads one sample an hour, because all samples of 30 days would be slow.
-_DAYS_OF_BAND = _closed_days("1d:1h")
+# The total of a closed day: the last value of the day's gauge, or else the backfilled counter.
+_COUNTED = total(increase("edge_dns_queries_total", *ZONES.chosen, over="1d"))
+_CLOSED_DAY = f"(max_over_time(sum({_DAY})[1d:1h]) or {_COUNTED})"
 # Ratios of very little traffic say nothing.
 _BUSY = f"({_USUAL} > 100)"
 # Traffic depends on the hour, so the day so far is compared with the same time yesterday and a week ago. If Prometheus
@@ -40,10 +37,9 @@ _BY_NOW_OF_ALL = (
 _AGAINST_USUAL = f"({_DAY} / ({_BY_NOW} > 0) and {_BUSY})"
 _BUSIEST = top(ZONES.gauge("edge_dns_day_queries", at=AT_END))
 _SHOWN = top(_DAY, TABLE_ROWS)
-RATE = Query(total(ZONES.rate("edge_dns_queries_total")), "queries")
-TODAY = Query(total(_DAY), "today so far")
-USUAL_BY_NOW = Query(_BY_NOW_OF_ALL, "usual by this time")
-RECORD_TYPES = Query(top(total(ZONES.gauge("edge_dns_window_record_queries"), "record_type"), 15), "{{record_type}}")
+_TYPES = ZONES.gauge("edge_dns_window_record_queries")
+_RATE = ZONES.rate("edge_dns_queries_total")
+_ROUTED = ZONES.rate("edge_dns_routed_queries_total")
 # The factor to the usual, up or down: 3 for three times of it and for a third. A silent zone ranks first.
 _DISTANCE = top(f"clamp_max(exp(abs(ln({_AGAINST_USUAL}))), 1000)")
 
@@ -52,42 +48,27 @@ OUT_OF_LINE = Thresholds(Colour.BAD, ((0.5, Colour.WARN), (0.7, Colour.GOOD), (1
 
 _NOW = row(
     "Now",
-    (5, 5, 5, 5, 4),
+    (8, 8, 8),
     panel(
         "Queries a second",
         "DNS queries a second of the zones chosen, over the last four polls.",
         "Compare with the same time a day and a week before, below.",
-        Stat(trend=True, unit=QUERIES),
-        RATE,
+        Stat(trend=True, unit=QUERIES, height=3),
+        total(_RATE),
     ),
     panel(
         "Today so far",
         "Queries of the UTC day that has begun.",
-        "Compare with the band of the last 30 days, below.",
-        Stat(),
-        TODAY,
-    ),
-    panel(
-        "Last 30 days",
-        "TotalQueriesServed of the platform's sliding window: it falls as old days leave.",
-        "It changes slowly; a step is a zone that was added or removed.",
-        Stat(),
-        Query(total(_WINDOW), "30 days"),
+        "Compare with what is usual by this time, below.",
+        Stat(height=3),
+        total(_DAY),
     ),
     panel(
         "Statistics out of date",
-        "Zones whose newest day in the platform's chart is older than yesterday.",
-        "The platform no longer updates the statistics of these zones, and their counters do not change."
-        " Report it to the platform if it lasts for more than a day.",
-        Stat(of=("dns_statistics",), steps=red_from(1)),
-        Query(total(f"{age('edge_dns_day_start_timestamp_seconds', *ZONES.chosen)} > bool 2 * 86400"), "zones"),
-    ),
-    panel(
-        "Scans failed",
-        "Zones whose latest scan of records ended as Failed.",
-        "The table of scans that need a look names them; start the scan again at the platform.",
-        Stat(of=("dns_record_scans",), steps=red_from(1)),
-        SCANS_FAILED,
+        "Zones whose newest day in the platform's chart is older than yesterday; their counters do not change.",
+        "Report it to the platform if it lasts for more than a day.",
+        Tile(of=("dns_statistics",)),
+        total(f"{age('edge_dns_day_start_timestamp_seconds', *ZONES.chosen)} > bool 2 * 86400"),
     ),
 )
 
@@ -96,42 +77,29 @@ _QUERIES = row(
     (12, 12, 12, 12, 10, 7, 7, 24),
     panel(
         "Queries against the same time before",
-        "Queries a second now, and those of the hour that ended a day before and a week before. The"
-        " comparisons need that much of history in Prometheus; `edge-exporter backfill` brings it from the"
-        " platform's charts, where every hour is its day's mean.",
+        "Queries a second now, a day before and a week before; `edge-exporter backfill` brings what Prometheus lacks.",
         "A drop of all zones at once is most often upstream: a registrar, an expired delegation, a resolver."
         " A rise of one record type is most often a faulty client.",
         TimeSeries(unit=QUERIES, dashed=("a day before", "a week before")),
-        RATE,
-        Query(
-            total(ZONES.rate("edge_dns_queries_total", at=" offset 1d")),
-            "a day before",
-            step=HISTORY,
-            quiet="Prometheus has held the counters for a day",
-        ),
-        Query(
-            total(ZONES.rate("edge_dns_queries_total", at=" offset 1w")),
-            "a week before",
-            step=HISTORY,
-            quiet="Prometheus has held the counters for a week",
+        Query(total(_RATE), "queries"),
+        *(
+            Query(
+                total(ZONES.rate("edge_dns_queries_total", at=f" offset {offset}")),
+                f"a {unit} before",
+                step=HISTORY,
+                quiet=f"Prometheus has held the counters for a {unit}",
+            )
+            for offset, unit in (("1d", "day"), ("1w", "week"))
         ),
     ),
     panel(
         "Today against the last 30 days",
-        "Queries of the UTC day so far, the lowest and highest closed day of the last 30, their mean, and"
-        " what was there by this time yesterday and a week ago. The band is as wide as Prometheus's history;"
-        " without any it is the mean that the platform gives.",
-        "Far below what is usual by this time: compare zones in the table below. Above the band: look for the"
-        " zone that surges, and whether its answers are cached with a TTL that is too short.",
-        TimeSeries(
-            dashed=("usual by this time", "lowest of 30 days", "highest of 30 days", "mean of 30 days"),
-            band=("lowest of 30 days", "highest of 30 days"),
-        ),
-        TODAY,
-        USUAL_BY_NOW,
-        # If Prometheus has no closed day yet, the band is the mean of the platform's window.
-        Query(f"min_over_time({_DAYS_OF_BAND}[30d:1d]) or {_USUAL_OF_ALL}", "lowest of 30 days"),
-        Query(f"max_over_time({_DAYS_OF_BAND}[30d:1d]) or {_USUAL_OF_ALL}", "highest of 30 days"),
+        "Queries of the UTC day so far, those usual by this time, and the mean day of the last 30.",
+        "Far below what is usual: compare zones in the table below. Far above: look for the zone that surges, and"
+        " whether its answers are cached with a TTL that is too short.",
+        TimeSeries(dashed=("usual by this time", "mean of 30 days")),
+        Query(total(_DAY), "today so far"),
+        Query(_BY_NOW_OF_ALL, "usual by this time"),
         Query(_USUAL_OF_ALL, "mean of 30 days"),
     ),
     panel(
@@ -139,14 +107,12 @@ _QUERIES = row(
         "Queries a second of the zones with the most queries today; how many is chosen at the top.",
         "Click a zone in the table next to it to see it alone.",
         TimeSeries(unit=QUERIES),
-        Query(ZONES.among(ZONES.total(ZONES.rate("edge_dns_queries_total")), _BUSIEST), "{{domain}} ({{zone_id}})"),
+        Query(ZONES.among(ZONES.total(_RATE), _BUSIEST), "{{domain}} ({{zone_id}})"),
     ),
     panel(
         "Zones furthest from usual",
-        "Today's queries against those by the same time yesterday and a week ago, for zones of more than 100"
-        " queries a day; the furthest off first, up or down.",
-        "Below half: check the zone's delegation and its name servers at the registrar. Above double: look at"
-        " its record types, and who asks.",
+        "Today's queries against those by this time yesterday and a week ago, of zones with over 100 queries a day.",
+        "Below half: check the zone's delegation and its name servers. Above double: look at its record types.",
         Table(sort="Off by"),
         columns.DOMAIN,
         Column("Account", label="account", width=90),
@@ -162,14 +128,21 @@ _QUERIES = row(
         "Days before the exporter's first are brought by `edge-exporter backfill`. A day that is missing later"
         " is one on which Prometheus did not run.",
         TimeSeries(since="30d", bars=True),
-        Query(_closed_days("1d"), "queries", step=DAY),
+        Query(_CLOSED_DAY, "queries", step=DAY),
     ),
     panel(
         "Record types, 30 days",
         "Queries of the platform's window by record type, the 15 most asked for.",
         "Much ANY, TXT or unassigned types (TYPE and a number) is most often a scan or an amplification attempt.",
-        BarGauge(steps=PLAIN),
-        RECORD_TYPES,
+        Table(sort="Queries"),
+        Column("Type", label="record_type", width=90),
+        Column("Queries", top(total(_TYPES, "record_type"), 15)),
+        Column(
+            "Share",
+            f"{top(total(_TYPES, 'record_type'), 15)} / on () group_left () sum({_TYPES})",
+            unit="percentunit",
+            decimals=1,
+        ),
     ),
     panel(
         "Routing",
@@ -177,20 +150,14 @@ _QUERIES = row(
         "Smart routing is charged for: compare its share of today with that of the 30 days.",
         Table(sort="30 days"),
         Column("Routing", label="routing"),
-        Column(
-            "Now",
-            Query(total(ZONES.rate("edge_dns_routed_queries_total"), "routing"), "{{routing}}"),
-            unit=QUERIES,
-            width=130,
-        ),
-        Column("Today", Query(total(ZONES.gauge("edge_dns_day_routed_queries"), "routing"), "{{routing}}")),
-        Column("30 days", Query(total(ZONES.gauge("edge_dns_window_routed_queries"), "routing"), "{{routing}}")),
+        Column("Now", total(_ROUTED, "routing"), unit=QUERIES, width=130),
+        Column("Today", total(ZONES.gauge("edge_dns_day_routed_queries"), "routing")),
+        Column("30 days", total(ZONES.gauge("edge_dns_window_routed_queries"), "routing")),
     ),
     panel(
         "Zones",
-        "Zones with the most queries today; at most 100. The usual day is the mean of the platform's window"
-        " without today; the pace is today against the same time of yesterday and of a week ago or, where"
-        " Prometheus holds neither, against the share of the day that is over.",
+        "Zones with the most queries today; at most 100. The usual day is the window's mean without today; the pace is"
+        " today against this time yesterday and a week ago or, without these, against the elapsed share of the day.",
         "A pace far from 100 % on a busy zone is worth a look; early in the UTC day it is rough.",
         Table(sort="Today", height=10),
         *columns.OF_ZONE,
@@ -198,8 +165,67 @@ _QUERIES = row(
         Column("Usual day", ZONES.ranked(_USUAL, _SHOWN)),
         Column("Pace", ZONES.ranked(_AGAINST_USUAL, _SHOWN), unit="percentunit", decimals=0, steps=OUT_OF_LINE),
         Column("30 days", ZONES.ranked(_WINDOW, _SHOWN)),
-        Column("Now", ZONES.among(ZONES.total(ZONES.rate("edge_dns_queries_total")), _SHOWN), unit=QUERIES),
+        Column("Now", ZONES.among(ZONES.total(_RATE), _SHOWN), unit=QUERIES),
         columns.moment("Changed", ZONES.ranked(ZONES.gauge("edge_dns_statistics_changed_timestamp_seconds"), _SHOWN)),
+    ),
+)
+
+_STATUS = ZONES.gauge("edge_dns_record_scan_status")
+_NEVER = f'label_replace({ZONES.gauge("edge_dns_record_scan_found")} == 0, "status", "never", "", "")'
+_CREATED = ZONES.gauge("edge_dns_record_scan_created_timestamp_seconds")
+_COMPLETED = ZONES.gauge("edge_dns_record_scan_completed_timestamp_seconds")
+_FAILED = ZONES.gauge("edge_dns_record_scan_status", 'status="failed"')
+_OPEN = ZONES.gauge("edge_dns_record_scan_status", 'status=~"pending|in_progress"')
+_SINCE_CREATED = age("edge_dns_record_scan_created_timestamp_seconds", *ZONES.chosen)
+_OPEN_FOR = f"({_SINCE_CREATED} and on (account, zone_id) ({_OPEN} == 1))"
+_FAILED_FOR = f"({_SINCE_CREATED} and on (account, zone_id) ({_FAILED} == 1))"
+_TROUBLED_FOR = top(f"({_FAILED_FOR} or {_OPEN_FOR} > 3600)", TABLE_ROWS)
+_TROUBLED = "a scan ends as Failed, or stays open for an hour"
+_NEWEST = top(_CREATED, TABLE_ROWS)
+
+_STATE = Column(
+    "State",
+    label="status",
+    words=(
+        Word("pending", "pending", Colour.INFO),
+        Word("in_progress", "in progress", Colour.INFO),
+        Word("completed", "completed", Colour.GOOD),
+        Word("failed", "FAILED", Colour.BAD),
+        Word("unknown", "unknown", Colour.WARN),
+        Word("never", "never scanned", Colour.QUIET),
+    ),
+    width=120,
+)
+
+_SCANS = row(
+    "Record scans",
+    (24, 24),
+    panel(
+        "Scans that need a look",
+        "Scans that failed or have been open for over an hour, and zones that were never scanned; at most 100 of each.",
+        "Start a failed scan again at the platform. If it fails again, look at the zone's name servers: a scan"
+        " asks them. A stuck scan is the platform's; report it with the job id from the table below.",
+        Table(sort="Age", height=6, none="No scan failed, none is stuck, and every zone was scanned."),
+        *columns.OF_ZONE,
+        _STATE,
+        Column("Age", Query(ZONES.highest(_TROUBLED_FOR), quiet=_TROUBLED), unit="s", steps=warn_then_red(0, 86400)),
+        Query(ZONES.ranked(f"{_STATUS} == 1", _TROUBLED_FOR, "status"), quiet=_TROUBLED),
+        Query(ZONES.highest(top(_NEVER, TABLE_ROWS), "status"), quiet="a zone is listed that was never scanned"),
+    ),
+    panel(
+        "Latest scans",
+        "The scans that were created last; at most 100.",
+        "Read the state with the age: completed and old is healthy, pending and old is stuck.",
+        Table(sort="Created", none="No zone was scanned."),
+        *columns.OF_ZONE,
+        _STATE,
+        columns.moment("Created", ZONES.highest(_NEWEST), width=115),
+        Column("Took", ZONES.ranked(f"({_COMPLETED} - {_CREATED})", _NEWEST), unit="s", width=85),
+        Column("Records", ZONES.among(ZONES.total(ZONES.gauge("edge_dns_record_scan_records")), _NEWEST), width=90),
+        Column("Proxied", ZONES.ranked(ZONES.gauge("edge_dns_record_scan_proxied_records"), _NEWEST), width=90),
+        Column("Job", label="job_id", width=95),
+        Query(ZONES.ranked(f"{_STATUS} == 1", _NEWEST, "status")),
+        Query(ZONES.ranked(ZONES.gauge("edge_dns_record_scan_info"), _NEWEST, "job_id")),
     ),
 )
 
@@ -208,7 +234,5 @@ PAGE = Page(
     title="Edge platform / DNS",
     about="Queries by zone, record type and routing, today against the last 30 days, and the scans of records.",
     variables=(variables.JOB, variables.ACCOUNTS, variables.ZONES),
-    rows=(_NOW, _QUERIES, SCANS),
-    ranked=True,
-    annotations=annotations.ON_EVERY_PAGE,
+    rows=(_NOW, _QUERIES, _SCANS),
 )

@@ -1,213 +1,255 @@
 """Exporter: whether it keeps up with the platform, with its schedule, and with Prometheus."""
 
-from dataclasses import replace
-
-from dashboards.generator import annotations, links, variables
-from dashboards.generator.colours import Colour, Word, red_below, red_from, warn_from, warn_then_red
-from dashboards.generator.columns import moment
-from dashboards.generator.page import Annotation, Column, Page, Query, Stat, Table, TimeSeries
-from dashboards.generator.pages.exporter_api import BUDGET, HAPPENED
+from dashboards.generator import links, variables
+from dashboards.generator.colours import UP_OR_DOWN, Colour, Word, red_from, warn_from, warn_then_red
+from dashboards.generator.columns import moment, share
+from dashboards.generator.page import Column, Page, Query, Table, TimeSeries
 from dashboards.generator.panels import panel, row
-from dashboards.generator.promql import among, count, highest, lowest, top, total
-from dashboards.generator.selectors import ACCOUNT, INSTANCE, age, gauge, own_rate, series
+from dashboards.generator.promql import among, count, highest, top, total
+from dashboards.generator.selectors import ACCOUNT, AT_END, INSTANCE, age, gauge, own_rate, series
 
-_BUILD = series("edge_exporter_build_info", INSTANCE)
-_LATELY = f"last_over_time({_BUILD}[1d])"
-_DURATION = highest(series("edge_exporter_collector_duration_seconds", INSTANCE), "collector")
-_MISSED = total(own_rate("edge_exporter_collector_missed_runs_total", INSTANCE), "collector")
-_LAG = "edge_exporter_loop_lag_seconds"
-_MEAN_LAG = f"{own_rate(f'{_LAG}_sum', INSTANCE)} / {own_rate(f'{_LAG}_count', INSTANCE)}"
-_FILES = f"{series('process_open_fds', INSTANCE)} / {series('process_max_fds', INSTANCE)}"
-_DROPPED = top(total(f"{series('edge_exporter_series_dropped', INSTANCE)} > 0", "family"), 20)
-_SINCE_SUCCESS = age("edge_target_last_success_timestamp_seconds", ACCOUNT)
-_INTERVAL = highest(series("edge_exporter_collector_interval_seconds", INSTANCE), "collector")
-
-
-def _known(expr: str, label: str, what: str) -> str:
-    return f'label_replace({expr}, "what", "{what}", "{label}", "(.*)")'
-
-
-_FAILING = total(series("edge_exporter_failing_targets", ACCOUNT, INSTANCE), "account", "collector", "reason")
-_ABSENT = total(series("edge_exporter_absent_families", INSTANCE), "collector", "cause")
-_DIFFERING = total(series("edge_window_mismatched_targets", ACCOUNT, INSTANCE), "account")
-_KNOWN = " or ".join(
-    (
-        _known(_FAILING, "reason", "fails: $1"),
-        _known(f"{_DIFFERING} > 0", "", "total differs from its days"),
-        _known(_ABSENT, "cause", "metrics absent: $1"),
-        _known(count(gauge("edge_target_labels", ACCOUNT), "account"), "", "has labels"),
-        _known(count(gauge("edge_alert_threshold", ACCOUNT), "account", "alert"), "alert", "has a threshold: $1"),
-    )
-)
+_API = (ACCOUNT, INSTANCE)
 
 
 def _of_exporters(expr: str) -> str:
     # A job may scrape other programs too, and All selects every job: only exporters have build information.
-    return among(expr, _BUILD, "job", "instance")
+    return among(expr, series("edge_exporter_build_info", INSTANCE), "job", "instance")
 
 
 def _last(name: str) -> str:
     return highest(series(name, INSTANCE), "instance")
 
 
-def _happened(name: str, by: str) -> str:
-    return total(own_rate(name, INSTANCE), by) + HAPPENED
+def _rate(name: str, *by: str) -> str:
+    return total(own_rate(name, *_API), *by)
 
 
-_RELOAD_WORDS = (Word("1", "in force", Colour.GOOD), Word("0", "REFUSED", Colour.BAD))
+_LATELY = f"last_over_time({series('edge_exporter_build_info', INSTANCE)}[1d])"
+_FILES = f"{series('process_open_fds', INSTANCE)} / {series('process_max_fds', INSTANCE)}"
+_NEVER_DAMAGED = Word("0", "never", Colour.GOOD)
 
-_LEDGER_WORDS = (Word("1", "up", Colour.GOOD), Word("0", "DOWN", Colour.BAD))
-
-_NOW = row(
-    "Now",
-    (6, 6, 6, 6),
+_INSTANCES = row(
+    "Instances",
+    (24,),
     panel(
-        "Instances down",
-        "Exporters that Prometheus scraped within the day and cannot scrape now.",
-        "Read the process's last log lines: a wrong configuration is named by its path and line; an exit"
-        " without a message is most often the memory limit.",
-        Stat(of=(), steps=red_from(1)),
+        "Instances",
+        "Every exporter that Prometheus scraped within the day: its shard of how many and whether any exporter holds"
+        " it, whether its last configuration is in force and its counters are written, and when its state was damaged.",
+        "DOWN: read its last log lines. REFUSED: `edge-exporter check --config FILE` names each fault. Counters DOWN: a"
+        " full or read-only disk. Damaged: counters started at 0; copy the renamed file, and check the disk.",
+        Table(sort="Shard", ascending=True, none="No exporter was scraped within the day."),
+        Column("Instance", label="instance", width=150),
         # An exporter that is down has no build information now, but it had within the day.
-        Query(total(f"({among(series('up', INSTANCE), _LATELY, 'job', 'instance')}) == bool 0"), "instances"),
-    ),
-    panel(
-        "Configuration",
-        "Whether the last reload of every instance succeeded; after a refused one the former configuration"
-        " stays in force.",
-        "`edge-exporter check --config FILE` names each fault by its path and line.",
-        Stat(of=(), steps=red_below(1), words=_RELOAD_WORDS),
-        Query(lowest(series("edge_exporter_config_last_reload_successful", INSTANCE)), "reload"),
-    ),
-    panel(
-        "Counters written",
-        "Whether counters are written durably on every instance.",
-        "A full or read-only disk under state.path is the usual cause. The exporter still serves metrics, and"
-        " days in the platform's window are counted when the disk works again.",
-        Stat(of=(), steps=red_below(1), words=_LEDGER_WORDS),
-        Query(lowest(series("edge_exporter_ledger_up", INSTANCE)), "ledger"),
-    ),
-    panel(
-        "Series",
-        "Series that are served, over all instances.",
-        "A step up is new targets, or a query of your own with a label of many values.",
-        Stat(trend=True),
-        Query(total(series("edge_exporter_series", INSTANCE)), "series"),
+        Column(
+            "Scrape",
+            highest(among(series("up", INSTANCE), _LATELY, "job", "instance"), "instance"),
+            words=UP_OR_DOWN,
+            width=85,
+        ),
+        Column("Shard", label="shard", width=75),
+        Column("Of", label="shards", width=70),
+        Column("Version", label="version", width=90),
+        Column(
+            "Configuration",
+            _last("edge_exporter_config_last_reload_successful"),
+            words=(Word("1", "in force", Colour.GOOD), Word("0", "REFUSED", Colour.BAD)),
+            width=140,
+        ),
+        Column("Counters", _last("edge_exporter_ledger_up"), words=UP_OR_DOWN, width=100),
+        Column("Series", _last("edge_exporter_series"), width=85),
+        share("Open files", highest(_of_exporters(_FILES), "instance"), width=115),
+        moment("Started", highest(_of_exporters(series("process_start_time_seconds", INSTANCE)), "instance")),
+        moment("Configured", _last("edge_exporter_config_last_reload_success_timestamp_seconds")),
+        moment("Damaged", _last("edge_exporter_ledger_set_aside_timestamp_seconds"), words=(_NEVER_DAMAGED,)),
+        Query(highest(series("edge_exporter_shard_info", INSTANCE), "instance", "shard", "shards")),
+        Query(highest(series("edge_exporter_build_info", INSTANCE), "instance", "version")),
     ),
 )
 
+_DEMAND, _CAPACITY = "edge_api_demand_requests_per_second", "edge_api_capacity_requests_per_second"
+_DURATION = "edge_api_request_duration_seconds"
+_LATENCY = _rate(f"{_DURATION}_bucket", "le")
+_FAILURES = _rate("edge_api_request_failures_total", "account", "operation", "reason")
+# Of many accounts, those that need the largest share of their budget.
+_CAPACITY_AT_END = total(f"min without (limit) ({series(_CAPACITY, *_API, at=AT_END)})", "account")
+_TIGHTEST = top(f"({total(series(_DEMAND, *_API, at=AT_END), 'account')} / {_CAPACITY_AT_END})")
+_IN_FLIGHT = total(series(_CAPACITY, *_API, 'limit="max_in_flight"'), "account", "limit")
+_BUDGET = total(series("edge_api_budget_requests_per_second", *_API), "account")
+_LIMITS = f'({_IN_FLIGHT} or label_replace({_BUDGET}, "limit", "requests_per_second", "", ""))'
+
+
+def _of_tightest(expr: str, legend: str) -> Query:
+    return Query(among(expr, _TIGHTEST, "account"), legend)
+
+
+_CALLS = row(
+    "Platform API",
+    (12, 12, 12, 12, 12, 12),
+    panel(
+        "API budget",
+        "Calls a second by account: what the lower limit of the budget allows, what targets and intervals ask for, and"
+        " what is made. The accounts that ask for most of their budget.",
+        "Asked for above what is allowed: polls come late by as much. requests_per_second: raise it if the platform"
+        " bears it. max_in_flight: the platform is slow; raise it, too. Or lengthen intervals, or narrow the targets.",
+        TimeSeries(unit="reqps", dashed=(".+: asked for", ".+: (?:requests_per_second|max_in_flight)")),
+        _of_tightest(_rate("edge_api_requests_total", "account"), "{{account}}: made"),
+        _of_tightest(total(series(_DEMAND, *_API), "account"), "{{account}}: asked for"),
+        _of_tightest(f"bottomk by (account) (1, {_LIMITS})", "{{account}}: {{limit}}"),
+    ),
+    panel(
+        "Failed calls by reason",
+        "Platform calls that failed, by reason.",
+        "The reason is the cause: `unauthorized`, `forbidden` and `credential` are the key, `rate_limited` the budget,"
+        " `timeout`, `refused` and `name` the network, `not_json` and `wrong_shape` an answer that could not be read.",
+        TimeSeries(unit="reqps", none="No call failed.", stack=True),
+        # These counters begin at 0 with the process; series of events that never happened are left out.
+        Query(
+            f"{_rate('edge_api_request_failures_total', 'reason')} > 0",
+            "{{reason}}",
+            quiet="a platform call fails",
+        ),
+    ),
+    panel(
+        "Failures now",
+        "Failed calls a second by account, operation and reason; at most 100.",
+        "One operation with 403 is a permission that the key lacks; all operations of an account are its key.",
+        Table(sort="Failures", none="No call failed."),
+        Column("Account", label="account", width=90),
+        Column("Operation", label="operation"),
+        Column("Reason", label="reason", width=120),
+        Column(
+            "Failures",
+            Query(top(f"({_FAILURES} > 0)", 100), quiet="a platform call fails"),
+            unit="reqps",
+            steps=red_from(0.001),
+            width=110,
+        ),
+    ),
+    panel(
+        "Operations",
+        "Calls a second, their mean duration, and how many of them repeated a failed call; the 20 most called.",
+        "Most calls: a longer interval of this collector saves most. Slowest: it decides how many calls must be"
+        " in flight, as max_in_flight is rate times duration. Retries without failures were successful.",
+        Table(sort="Calls"),
+        Column("Operation", label="operation"),
+        Column("Calls", top(_rate("edge_api_requests_total", "operation"), 20), unit="reqps", width=115),
+        Column(
+            "Duration",
+            f"{_rate(f'{_DURATION}_sum', 'operation')} / {_rate(f'{_DURATION}_count', 'operation')}",
+            unit="s",
+            width=115,
+        ),
+        Column(
+            "Retries", _rate("edge_api_retries_total", "operation"), unit="reqps", steps=warn_from(0.001), width=115
+        ),
+    ),
+    panel(
+        "Latency by share",
+        "The time within which a half, 90 % and 99 % of the calls were answered.",
+        "99 % near the timeout of the configuration: raise the timeout, or expect failures.",
+        TimeSeries(unit="s"),
+        Query(f"histogram_quantile(0.5, {_LATENCY})", "half of the calls"),
+        Query(f"histogram_quantile(0.9, {_LATENCY})", "90 %"),
+        Query(f"histogram_quantile(0.99, {_LATENCY})", "99 %"),
+    ),
+    panel(
+        "Scrapes",
+        "How long Prometheus took to scrape each instance, and how long the last build of the answer took.",
+        "The exporter sends prepared bytes: if a scrape is long, check the network and the CPU limit.",
+        TimeSeries(unit="s", steps=warn_then_red(2, 8)),
+        Query(_of_exporters(series("scrape_duration_seconds", INSTANCE)), "{{instance}}: scrape"),
+        Query(series("edge_exporter_render_duration_seconds", INSTANCE), "{{instance}}: build"),
+    ),
+)
+
+_INTERVAL = highest(series("edge_exporter_collector_interval_seconds", INSTANCE), "collector")
+
+
+def _now(name: str, *by: str) -> str:
+    # The choice of accounts holds for metrics of accounts.
+    return total(series(name, *(_API if "account" in by else (INSTANCE,))), *by)
+
+
+def _lately(name: str, *by: str) -> str:
+    of = series(name, *(_API if "account" in by else (INSTANCE,)))
+    return total(f"increase({of}[$__range])", *by)
+
+
+# What is counted, the label that says what it is, and how that is said.
+_KINDS = (
+    (_now("edge_exporter_failing_targets", "account", "collector", "reason"), "reason", "fails: $1"),
+    (_now("edge_window_mismatched_targets", "account"), "", "total differs from its days"),
+    (_now("edge_exporter_absent_families", "collector", "cause"), "cause", "metrics absent: $1"),
+    (_now("edge_exporter_series_dropped", "family"), "family", "series left out of $1"),
+    (_lately("edge_api_unexpected_values_total", "account", "field"), "field", "unknown value of $1"),
+    (_lately("edge_exporter_ledger_corrections_total", "family"), "family", "count lowered: $1"),
+    (_lately("edge_exporter_task_failures_total", "task"), "task", "round failed: $1"),
+    (f"1 - {highest(series('edge_exporter_shard_held', INSTANCE), 'shard')}", "shard", "no one holds shard $1"),
+    (count(gauge("edge_target_labels", ACCOUNT), "account"), "", "has labels"),
+    (count(gauge("edge_alert_threshold", ACCOUNT), "account", "alert"), "alert", "has a threshold: $1"),
+)
+_NOTICED = " or ".join(
+    f'label_replace({counted} > 0, "what", "{what}", "{label}", "(.*)")' for counted, label, what in _KINDS
+)
+
 _SCHEDULE = row(
-    "Schedule and staleness",
-    (12, 12, 8, 16),
+    "Schedule, and what was noticed",
+    (12, 12, 24),
     panel(
         "Staleness by collector",
         "The time since the last success of each collector's oldest target, in intervals of the collector.",
         "At 3 the target's series end. One collector: a failing target, named on the Overview page. All:"
         " the budget is too small, or the account does not answer.",
         TimeSeries(unit="none", decimals=1, steps=warn_then_red(2, 3)),
-        Query(f"{highest(_SINCE_SUCCESS, 'collector')} / on (collector) {_INTERVAL}", "{{collector}}"),
-    ),
-    panel(
-        "Collectors",
-        "How often each collector polls a target, how long its last poll took, waiting for the budget"
-        " included, and the runs a second that were skipped because the one before had not ended.",
-        "An interval longer than configured: the budget does not suffice. A poll that takes nearly as long as"
-        " its interval, or missed runs that continue: lengthen the interval, or raise the budget.",
-        Table(sort="Took"),
-        Column("Collector", label="collector"),
-        Column("Interval", _INTERVAL, unit="s", width=110),
-        Column("Took", _DURATION, unit="s", width=110),
-        Column("Missed runs", _MISSED, unit="ops", width=130, steps=warn_from(0.001)),
-    ),
-    panel(
-        "Counts lowered by the platform",
-        "Days whose count the platform lowered, by family; the counters do not fall.",
-        "A few are normal. Many at once: the platform has lowered its counts, and the counters are above its charts.",
-        TimeSeries(unit="ops", none="No count was lowered.", stack=True),
         Query(
-            _happened("edge_exporter_ledger_corrections_total", "family"),
-            "{{family}}",
-            quiet="the platform takes back what it had counted",
+            f"{highest(age('edge_target_last_success_timestamp_seconds', ACCOUNT), 'collector')}"
+            f" / on (collector) {_INTERVAL}",
+            "{{collector}}",
         ),
     ),
     panel(
-        "Targets that fail, and missing metrics",
-        "How many targets fail, by reason; zones whose total is not the sum of the days in the same answer; metrics"
-        " that targets have no series of, by cause; targets with labels and thresholds of the configuration.",
-        "The status page names the targets; `edge-exporter explain FAMILY` says why a metric is missing."
-        " not_polled_yet passes by itself. Fewer labels or thresholds than expected: a pattern matches no name.",
+        "Collectors",
+        "How often each collector polls a target, how long its last poll took, waiting for the budget included, and the"
+        " runs a second that were skipped because the one before had not ended.",
+        "An interval longer than configured: the budget does not suffice. A poll that takes nearly its interval, or"
+        " missed runs that continue: lengthen the interval, or raise the budget.",
+        Table(sort="Took"),
+        Column("Collector", label="collector"),
+        Column("Interval", _INTERVAL, unit="s", width=110),
+        Column(
+            "Took",
+            highest(series("edge_exporter_collector_duration_seconds", INSTANCE), "collector"),
+            unit="s",
+            width=110,
+        ),
+        Column(
+            "Missed runs",
+            total(own_rate("edge_exporter_collector_missed_runs_total", INSTANCE), "collector"),
+            unit="ops",
+            width=130,
+            steps=warn_from(0.001),
+        ),
+    ),
+    panel(
+        "What the exporter noticed",
+        "How many targets fail, metrics are absent, totals are not the sum of their days, series are left out, shards"
+        " are held by no one, and labels and thresholds the configuration gives; and within the time range, how many"
+        " unknown values the platform sent, counts it lowered, and rounds of the exporter's own work failed.",
+        "The status page names the targets; `edge-exporter explain FAMILY` says why a metric is absent. Unknown values:"
+        " update the exporter. Series left out: raise series.max_label_values, or deny the family. A failed round:"
+        " report the error of the log. Fewer labels or thresholds than expected: a pattern matches no name.",
         Table(sort="Number", none="Nothing fails or is missing."),
         Column("Account", label="account", width=110),
         Column("Collector", label="collector", width=190),
         Column("What", label="what"),
-        Column("Number", highest(_KNOWN, "account", "collector", "what"), width=100),
+        Column("Number", highest(_NOTICED, "account", "collector", "what"), decimals=0, width=100),
     ),
 )
 
-_COST = row(
-    "Scrapes, and series left out",
-    (12, 12),
-    panel(
-        "Scrapes",
-        "How long Prometheus took to scrape each instance, and how long the last build of the answer took;"
-        " scrapes do not wait for it.",
-        "The exporter sends prepared bytes: if this is long, check the network and the CPU limit.",
-        TimeSeries(unit="s", steps=warn_then_red(2, 8)),
-        Query(_of_exporters(series("scrape_duration_seconds", INSTANCE)), "{{instance}}: scrape"),
-        Query(series("edge_exporter_render_duration_seconds", INSTANCE), "{{instance}}: build"),
-    ),
-    panel(
-        "Dropped by family",
-        "Dropped series, by family; the 20 largest.",
-        "Raise series.max_label_values if Prometheus has the memory, or leave out the family with series.deny.",
-        Table(sort="Series", none="No series is dropped."),
-        Column("Family", label="family"),
-        Column(
-            "Series",
-            Query(_DROPPED, "{{family}}", quiet="a metric has more label values than series.max_label_values"),
-            width=90,
-        ),
-    ),
-    folded=True,
-)
-
-_SHARDS = row(
-    "Shards",
-    (12, 12),
-    panel(
-        "Shards",
-        "Every instance: its shard of how many, its version, when it started and took its configuration, and"
-        " when it last found its saved counters damaged.",
-        "Two totals at once: the number of shards is being changed; this should end with the roll-out. After a"
-        " damage counters started at 0; the renamed file is next to state.path: copy it, and check the disk.",
-        Table(sort="Shard", ascending=True),
-        Column("Instance", label="instance"),
-        Column("Shard", label="shard", width=75),
-        Column("Of", label="shards", width=70),
-        Column("Version", label="version", width=90),
-        moment("Started", highest(_of_exporters(series("process_start_time_seconds", INSTANCE)), "instance")),
-        moment("Configured", _last("edge_exporter_config_last_reload_success_timestamp_seconds")),
-        replace(
-            moment("Damaged", _last("edge_exporter_ledger_set_aside_timestamp_seconds")),
-            steps=red_from(1),
-            words=(Word("0", "never", Colour.GOOD),),
-        ),
-        Query(highest(series("edge_exporter_shard_info", INSTANCE), "instance", "shard", "shards")),
-        Query(highest(_BUILD, "instance", "version")),
-    ),
-    panel(
-        "Shards present",
-        "How many different shards answer, by the number that there should be, and how many are held.",
-        "Fewer than its name says: the targets of the missing shard are not polled. Start one exporter more.",
-        Stat(height=8),
-        Query(count(count(series("edge_exporter_shard_info"), "shards", "shard"), "shards"), "of {{shards}}"),
-        Query(count(f"{highest(series('edge_exporter_shard_held'), 'shard')} == 1"), "held"),
-    ),
-    folded=True,
-)
-
+_LAG = "edge_exporter_loop_lag_seconds"
 _PROCESS = row(
     "Process",
-    (6, 6, 6, 6, 12, 12),
+    (8, 8, 8),
     panel(
         "Memory",
         "Resident memory of each instance.",
@@ -223,34 +265,11 @@ _PROCESS = row(
         Query(_of_exporters(own_rate("process_cpu_seconds_total", INSTANCE)), "{{instance}}"),
     ),
     panel(
-        "Open files",
-        "Open files and sockets of each instance, as a share of its limit.",
-        "Near 100 % new connections fail: raise LimitNOFILE, or lower max_in_flight.",
-        TimeSeries(unit="percentunit", steps=warn_then_red(0.7, 0.9)),
-        Query(_of_exporters(_FILES), "{{instance}}"),
-    ),
-    panel(
         "Loop lag",
         "The delay of the event loop of each instance, on average.",
         "If it stays above 0.1 s, answers and polls wait. Use shards, or give the exporter more CPU.",
         TimeSeries(unit="s", steps=warn_then_red(0.1, 0.5)),
-        Query(_MEAN_LAG, "{{instance}}"),
-    ),
-    panel(
-        "Clock",
-        "The platform's time less that of the exporter's machine, in the last answer of each account.",
-        "Beyond a minute a clock is wrong: synchronise this machine's, unless others agree with it.",
-        TimeSeries(unit="s", least=None),
-        Query(series("edge_exporter_clock_offset_seconds", ACCOUNT, INSTANCE), "{{instance}}: {{account}}"),
-    ),
-    panel(
-        "Failed rounds",
-        "Rounds of the exporter's own work that failed: its log names the first of each.",
-        "Report the error of the log; the next round has tried again.",
-        TimeSeries(unit="ops", none="No round failed."),
-        Query(
-            _happened("edge_exporter_task_failures_total", "task"), "{{task}}", quiet="the exporter's own work fails"
-        ),
+        Query(f"{own_rate(f'{_LAG}_sum', INSTANCE)} / {own_rate(f'{_LAG}_count', INSTANCE)}", "{{instance}}"),
     ),
     folded=True,
 )
@@ -258,22 +277,8 @@ _PROCESS = row(
 PAGE = Page(
     uid=links.EXPORTER,
     title="Edge platform / Exporter",
-    about="The exporter itself: API budget, failures, latency, staleness, what a scrape costs, and shards.",
+    about="The exporter itself: instances and shards, API budget, failures, latency, staleness, and what it noticed.",
     variables=(variables.JOB, variables.INSTANCE, variables.ACCOUNTS),
-    rows=(_NOW, BUDGET, _SCHEDULE, _COST, _PROCESS, _SHARDS),
+    rows=(_INSTANCES, _CALLS, _SCHEDULE, _PROCESS),
     since="now-6h",
-    ranked=True,
-    annotations=(
-        *annotations.ON_EVERY_PAGE,
-        Annotation(
-            name="Starts",
-            query=Query(
-                _of_exporters(f"(time() - {series('process_start_time_seconds', INSTANCE)}) < 60"),
-                quiet="the exporter is started",
-            ),
-            title="{{instance}} started",
-            text="The exporter {{instance}} was started.",
-            colour="blue",
-        ),
-    ),
 )

@@ -1,13 +1,11 @@
 """Overview: is anything wrong, and where to look."""
 
-from dashboards.generator import annotations, columns, links, variables
-from dashboards.generator.colours import ACTION_PAINT, UP_OR_DOWN, Colour, Word, red_from, warn_from, warn_then_red
-from dashboards.generator.intervals import OWN_METRICS
-from dashboards.generator.page import QUERIES, Column, Page, Query, Table, TimeSeries
-from dashboards.generator.pages.wrong import WRONG
-from dashboards.generator.panels import Tile, panel, row
-from dashboards.generator.promql import among_all, count, highest, lowest, milliseconds, top, total
-from dashboards.generator.queries import alerts, figures, findings
+from dashboards.generator import columns, links, variables
+from dashboards.generator.colours import ACTION_PAINT, UP_OR_DOWN, Colour, Word, red_from, warn_then_red
+from dashboards.generator.page import QUERIES, Column, Page, Query, Table, Tile, TimeSeries
+from dashboards.generator.panels import panel, row
+from dashboards.generator.promql import count, highest, lowest, milliseconds, top, total
+from dashboards.generator.queries import alerts, figures, findings, subject
 from dashboards.generator.queries.figures import staleness
 from dashboards.generator.selectors import ACCOUNT, age, gauge, own_rate, series
 
@@ -25,12 +23,6 @@ _WITHOUT_SUCCESS = f"(({_SINCE_SUCCESS} and {_ONE} {_FAILING}) or {_ONE} {_FAILI
 # limits: calls a second, or calls at once while the platform is slow.
 _CAPACITY = total(f"min without (limit) ({series('edge_api_capacity_requests_per_second', ACCOUNT)})", "account")
 _DEMAND = total(series("edge_api_demand_requests_per_second", ACCOUNT), "account")
-_WAF = gauge("edge_shield_zone_waf_enabled", ACCOUNT)
-_LIMITS = gauge("edge_shield_rate_limit_window_breaches_overall", ACCOUNT)
-_ZONES = gauge("edge_dns_window_queries", ACCOUNT)
-# Only scripts with a budget can exceed it.
-_SCRIPTS = gauge("edge_script_monthly_budget_dollars", ACCOUNT)
-_DATABASES = gauge("edge_target_up", ACCOUNT, 'collector=~"database|database_queries"')
 # A sum over all zones for each step of a day reads too much: it is recorded for the alerts anyway.
 _NOT_RECORDED = "Nothing is recorded yet, or the rules are not loaded."
 _A_FAILURE = "a target's poll fails"
@@ -42,36 +34,37 @@ def _accounts(expr: str) -> str:
     return top(expr, 50)
 
 
+def _by_account(recorded: str) -> str:
+    return top(total(series(recorded, ACCOUNT), "account"), 20)
+
+
 _NOW = row(
     "Now",
-    (4, 4, 4, 4, 4, 4, 4, 4, 3, 3, 3, 3, 4),
+    (4, 4, 4, 4, 4, 4),
     panel(
         "Exporters down",
         "Exporters that Prometheus scraped within the day and cannot scrape now.",
         "Read the process's last log lines; until it is back, this page shows other exporters only, or nothing.",
         Tile(),
-        Query(_DOWN, "exporters"),
+        _DOWN,
     ),
     panel(
         "Accounts not answering",
         "Accounts from which no authenticated answer came within the last interval, on any one shard.",
-        "Open the account on the Exporter page: 401 or 403 among its codes means that the key was refused or"
-        " replaced; time-outs mean that the platform or the way to it is down.",
+        "Open the account on the Exporter page: 401 or 403 is the key; time-outs are the platform or the way to it.",
         Tile(),
-        Query(total(f"{_UP} == bool 0"), "accounts"),
+        total(f"{_UP} == bool 0"),
     ),
     panel(
         "Targets failing",
         "Targets whose last poll failed. Each keeps its last values for three intervals; then its series end.",
-        "Read the table of failing targets below: many of one account or collector have one cause, a single one"
-        " is most often deleted or forbidden to the key.",
+        "Read the table of failing targets: many of one account or collector most often have one cause.",
         Tile(),
-        Query(total(f"{_TARGET_UP} == bool 0"), "targets"),
+        total(f"{_TARGET_UP} == bool 0"),
     ),
     panel(
         "Alerts firing",
-        "Alerts of the shipped rules that fire now, without those that only follow from another one. NO RULES:"
-        " Prometheus does not evaluate the rules, so no alert can fire.",
+        "Alerts of the shipped rules without those that follow from another one. NO RULES: Prometheus evaluates none.",
         "Read the table of alerts; each links to its runbook, which says how to confirm it and what to do.",
         Tile(of=None),
         alerts.SEEN,
@@ -79,73 +72,55 @@ _NOW = row(
     panel(
         "Oldest values",
         "The time since the last success of the target that has waited longest, in intervals of its collector.",
-        "After three intervals a target's series end, so its graphs are empty and its alerts cannot fire. Find"
-        " it in the table of failing targets.",
-        Tile(trend=False, unit="suffix: intervals", decimals=1, steps=figures.STALE),
-        Query(highest(staleness()), "oldest"),
+        "After three intervals a target's series end: find it in the table of failing targets.",
+        Tile(unit="suffix: intervals", decimals=1, steps=figures.STALE),
+        highest(staleness()),
     ),
     panel(
         "API budget asked for",
-        "What targets and intervals ask of an account, as a share of what the lower limit of its request budget"
-        " allows: requests_per_second, or max_in_flight while the platform is slow; the worst account.",
-        "Above 100 %, polls are late by the part above it. Raise the limit that applies, lengthen intervals, or"
-        " narrow the account's targets by include and exclude.",
+        "What targets and intervals ask of the worst account, as a share of the lower limit of its budget:"
+        " requests_per_second, or max_in_flight while the platform is slow.",
+        "Above 100 %, polls are late: raise the limit that applies, lengthen intervals, or narrow the targets.",
         Tile(unit="percentunit", decimals=0, steps=warn_then_red(0.8, 1)),
-        Query(highest(f"{_DEMAND} / {_CAPACITY}"), "of the budget"),
+        highest(f"{_DEMAND} / {_CAPACITY}"),
+    ),
+)
+
+_SEVERITIES = (
+    Word("critical", "critical", Colour.BAD),
+    Word("warning", "warning", Colour.WARN),
+    Word("info", "info", Colour.INFO),
+)
+_ACCOUNT = Column("Account", label="account", width=140, link=columns.ACCOUNT.link)
+
+_WRONG = row(
+    "What is wrong",
+    (24, 24),
+    panel(
+        "What stands out now",
+        "What the newest values say is wrong, without waiting for an alert; at most 20 rows of a kind. What is usual of"
+        " a zone is what the shipped rules recorded a day and a week ago, or else the hour before.",
+        "Follow the row to the page of what it is about. What says `check` may have a good reason.",
+        Table(height=5, none="Nothing stands out.", sort="Urgency"),
+        Column("Urgency", findings.FOUND, words=findings.URGENCIES, width=100),
+        Column("What", label="what", width=220),
+        subject.ABOUT,
+        Column("Figure", label="figure", width=190),
+        _ACCOUNT,
+        *subject.HIDDEN,
     ),
     panel(
-        "WAF switched off",
-        "Shield zones whose web application firewall is off, and was on within the last week.",
-        "The table below names them. If it was not meant, switch it on again at the platform.",
-        Tile(of=("shield_zones",), trend=False),
-        Query(among_all(findings.waf_off(), _WAF), "zones", step=OWN_METRICS),
-    ),
-    panel(
-        "Rate limits in a burst",
-        "Rate limits with five times their usual breaches within the last 15 minutes.",
-        "The table below names them; the Shield page shows what is done about it.",
-        Tile(of=("shield_rate_limits",), trend=False, steps=warn_from(1)),
-        Query(among_all(findings.bursts(), _LIMITS), "rate limits"),
-    ),
-    panel(
-        "Zones fallen",
-        "DNS zones with less than 60 % of the queries of the same time yesterday (or, without a yesterday, of the"
-        " hour before).",
-        "The table below names them: check their delegation and name servers at the registrar.",
-        Tile(of=("dns_statistics",), trend=False, steps=warn_from(1)),
-        Query(among_all(findings.FALLEN, _ZONES), "zones", step=OWN_METRICS),
-    ),
-    panel(
-        "Scans failed",
-        "DNS zones whose latest scan of records ended as Failed.",
-        "The DNS page lists the scans that need a look.",
-        Tile(of=("dns_record_scans",), steps=warn_from(1)),
-        # Other pages show these for selected zones or databases, this page for whole accounts.
-        Query(total(gauge("edge_dns_record_scan_status", ACCOUNT, 'status="failed"')), "failed", step=OWN_METRICS),
-    ),
-    panel(
-        "Over budget",
-        "Edge scripts that have cost more this month than their budget.",
-        "The Edge scripts page says what the cost is made of.",
-        Tile(of=("scripts",), steps=warn_from(1), none="no budgets"),
-        Query(among_all(findings.OVER_BUDGET, _SCRIPTS), "scripts", step=OWN_METRICS),
-    ),
-    panel(
-        "Tags missing",
-        "Tags of watch_tags that their image does not have.",
-        "Deployments that pull the tag fail: push it again, or watch another.",
-        Tile(of=("container_tags",), steps=warn_from(1), none="none watched"),
-        Query(total(f"{gauge('edge_container_image_tag_present', ACCOUNT)} == bool 0"), "tags", step=OWN_METRICS),
-    ),
-    panel(
-        "Databases failing",
-        "Databases that do not answer, and queries of the configuration that fail.",
-        "The Database page says which; a token that was replaced and a database that is gone look the same here.",
-        Tile(of=("database",), none="none configured"),
-        Query(
-            among_all(f"({gauge('edge_database_up')} == 0 or {findings.QUERIES_UP} == 0)", _DATABASES),
-            "databases and queries",
-        ),
+        "Alerts",
+        "Every alert of the shipped rules, critical ones first; `follows` marks those that Alertmanager holds back.",
+        "Follow an alert's name to its runbook, and what it is about to its page. Pending ones fire if they last.",
+        Table(height=6, none="No alert is pending or fires.", sort="State"),
+        Column("State", alerts.ALERTS, words=alerts.STATES, width=85),
+        Column("Severity", label="severity", width=100, words=_SEVERITIES),
+        Column("Alert", label="alertname", width=260, link=links.runbook("Alert")),
+        subject.ABOUT,
+        _ACCOUNT,
+        Column("For", alerts.SINCE, unit="s", width=80, decimals=0),
+        *subject.HIDDEN,
     ),
 )
 
@@ -158,12 +133,12 @@ _APPEARED = (
 )
 _FAILURES = row(
     "What is failing",
-    (12, 12, 12, 12),
+    (12, 12),
     panel(
         "Failing targets",
         "Targets whose last poll failed, the longest without success first; at most 100.",
-        "Follow the account to its failures by reason. A target that was never polled with success is most"
-        " often a wrong id or one that the key may not read: `edge-exporter check` tries it at once.",
+        "Follow the account to its failures by reason. One that never succeeded is most often a wrong id, or one that"
+        " the key may not read: `edge-exporter check` tries it at once.",
         Table(sort="Without success", none="Nothing fails."),
         columns.ACCOUNT,
         Column("Collector", label="collector", width=170),
@@ -180,10 +155,8 @@ _FAILURES = row(
     ),
     panel(
         "What appeared and disappeared",
-        "Targets that left the platform within a week, and those that are polled and were not a day ago; at most 50 of"
-        " each. What the configuration leaves out has not disappeared.",
-        "If nobody meant to delete it, restore it at the platform. The runbook of EdgeTargetRemoved says how to"
-        " recognise a wanted removal.",
+        "Targets that left the platform within a week, and those that are polled and were not a day ago; at most 50.",
+        "If no one meant to delete it, restore it at the platform: see the runbook of EdgeTargetRemoved.",
         Table(sort="Disappeared", none="Nothing appeared or disappeared."),
         columns.ACCOUNT,
         Column("Target", label="target"),
@@ -195,31 +168,6 @@ _FAILURES = row(
         ),
         Column("Appeared", top(_APPEARED, 50), words=(Word("1", "within a day", Colour.INFO),)),
     ),
-    panel(
-        "Duration of a call",
-        "The mean duration of a platform call, by account; the ten slowest.",
-        "If it rises on all accounts, the platform or the network is slow. Near the timeout, polls fail.",
-        TimeSeries(unit="s"),
-        # By account, because a slow platform may affect only some accounts.
-        Query(
-            f"topk(10, {total(own_rate('edge_api_request_duration_seconds_sum', ACCOUNT), 'account')}"
-            f" / {total(own_rate('edge_api_request_duration_seconds_count', ACCOUNT), 'account')})",
-            "{{account}}",
-        ),
-    ),
-    panel(
-        "Failed calls by reason",
-        "Platform calls that failed, by reason, over all accounts chosen.",
-        "The reason is the cause: `unauthorized`, `forbidden` and `credential` are the key, `rate_limited` the budget,"
-        " `timeout`, `refused` and `name` the network, `not_json` and `wrong_shape` an answer that could not be read.",
-        TimeSeries(unit="reqps", none="No call failed.", stack=True),
-        Query(
-            # These counters begin at 0 with the process; series of events that never happened are left out.
-            f"{total(own_rate('edge_api_request_failures_total', ACCOUNT), 'reason')} > 0",
-            "{{reason}}",
-            quiet="a platform call fails",
-        ),
-    ),
 )
 
 _ACCOUNTS = row(
@@ -227,11 +175,13 @@ _ACCOUNTS = row(
     (24,),
     panel(
         "Accounts",
-        "Every account: whether it answers, what is polled of it, and what that costs; at most 50.",
-        "Follow the account's name to its budget, its failures by reason and its latency.",
+        "Every account: whether it answers, what is polled of it, and what that costs; at most 50. Waiting is the"
+        " seconds a second that its calls wait for the budget, the clock the platform's less that of the machine.",
+        "Waiting above 1: the budget is too small. Clock beyond a minute: synchronise the machine's. For the rest,"
+        " follow the account's name.",
         Table(sort="Failing"),
         columns.ACCOUNT,
-        Column("State", Query(_accounts(_UP), "{{account}}"), words=UP_OR_DOWN, width=80),
+        Column("State", _accounts(_UP), words=UP_OR_DOWN, width=80),
         Column("Targets", _accounts(count(_OF_ACCOUNTS, "account"))),
         Column("Failing", _accounts(total(f"{_OF_ACCOUNTS} == bool 0", "account")), steps=red_from(1), width=95),
         Column("Pending", _accounts(total(series("edge_targets", ACCOUNT, 'state="pending"'), "account")), width=95),
@@ -244,6 +194,8 @@ _ACCOUNTS = row(
             steps=red_from(0.001),
         ),
         columns.share("Of budget", _accounts(f"{_DEMAND} / {_CAPACITY}")),
+        Column("Waiting", _accounts(total(own_rate("edge_api_throttled_seconds_total", ACCOUNT), "account")), unit="s"),
+        Column("Clock", _accounts(highest(series("edge_exporter_clock_offset_seconds", ACCOUNT), "account")), unit="s"),
         Column("Resources", _accounts(total(gauge("edge_resources", ACCOUNT), "account"))),
     ),
 )
@@ -253,16 +205,14 @@ _GLANCE = row(
     (8, 8, 8),
     panel(
         "DNS queries by account",
-        "DNS queries a second of all zones in the hour before, by account, as the shipped rules record them: zones"
-        " whose polls failed in that hour are left out.",
+        "DNS queries a second in the hour before, as the shipped rules record them, without zones whose polls failed.",
         "A line that falls to zero while others go on: open the DNS page for that account.",
         TimeSeries(unit=QUERIES, none=_NOT_RECORDED, stack=True),
-        Query(top(total(series("zone:edge_dns_queries:rate1h", ACCOUNT), "account"), 20), "{{account}}", step="5m"),
+        Query(_by_account("zone:edge_dns_queries:rate1h"), "{{account}}", step="5m"),
     ),
     panel(
         "Rate-limit breaches by action",
-        "Breaches of shield rate limits a minute in the 15 minutes before, by what was done about them, as the shipped"
-        " rules record them: rate limits whose polls failed then are left out.",
+        "Breaches a minute in the 15 minutes before, as the shipped rules record them.",
         "A burst of blocked requests is an attack or a limit set too low: open the Shield page.",
         TimeSeries(unit="suffix: per min", none=_NOT_RECORDED, stack=True, painted=ACTION_PAINT),
         Query(
@@ -273,13 +223,10 @@ _GLANCE = row(
     ),
     panel(
         "Script requests by account",
-        "Edge script requests a second in the two hours before, by account, as the shipped rules record them: scripts"
-        " whose polls failed then are left out.",
+        "Requests a second in the two hours before, as the shipped rules record them, without scripts that failed.",
         "A line that falls to zero: a release that broke, or a pull zone that was unlinked. Open Edge scripts.",
         TimeSeries(unit="reqps", none=_NOT_RECORDED, stack=True),
-        Query(
-            top(total(series("script:edge_script_requests:rate2h", ACCOUNT), "account"), 20), "{{account}}", step="15m"
-        ),
+        Query(_by_account("script:edge_script_requests:rate2h"), "{{account}}", step="15m"),
     ),
 )
 
@@ -288,7 +235,5 @@ PAGE = Page(
     title="Edge platform / Overview",
     about="Is anything wrong, and where to look: what stands out, alerts, failing targets, the platform at a glance.",
     variables=(variables.JOB, variables.ACCOUNTS),
-    rows=(_NOW, WRONG, _FAILURES, _GLANCE, _ACCOUNTS),
-    alerts=True,
-    annotations=annotations.ON_EVERY_PAGE,
+    rows=(_NOW, _WRONG, _FAILURES, _GLANCE, _ACCOUNTS),
 )

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from dashboards.generator import annotations, columns, links, variables
-from dashboards.generator.colours import YES_OR_NO, red_from, warn_then_red
+from dashboards.generator import columns, links, variables
+from dashboards.generator.colours import YES_OR_NO
 from dashboards.generator.intervals import step_of
-from dashboards.generator.page import Annotation, BarGauge, Column, Page, Query, Stat, Table, TimeSeries
+from dashboards.generator.page import Annotation, Column, Page, Query, Stat, Table, Tile, TimeSeries
 from dashboards.generator.panels import panel, row
 from dashboards.generator.promql import lowest, top, total
 from dashboards.generator.selectors import ACCOUNT, AT_END, SCRIPT, series
@@ -33,87 +33,55 @@ _DEAREST = top(_SCRIPTS.gauge("edge_script_monthly_cost_dollars", at=AT_END))
 _BUSIEST = top(_SCRIPTS.gauge("edge_script_monthly_requests", at=AT_END))
 _HUNGRIEST = top(_SCRIPTS.gauge("edge_script_monthly_cpu_seconds", at=AT_END))
 _SHOWN = top(_COST, TABLE_ROWS)
-COST = Query(total(_COST), "month to date")
-PROJECTED = Query(total(_PROJECTED), "projected")
 _OF_RELEASE = ("script_type", "release_id", "repository", "branch", "default_hostname", "system_hostname")
 _LATEST = top(_SCRIPTS.gauge("edge_script_last_modified_timestamp_seconds"), TABLE_ROWS)
 
 _MONTH = row(
     "This month",
-    (4, 4, 4, 4, 4, 4),
+    (6, 6, 6, 6),
     panel(
         "Cost, month to date",
         "What the scripts chosen have cost since the UTC month began.",
         "Read the projection next to it: the sum alone says little before the month ends.",
-        Stat(unit="currencyUSD"),
-        COST,
+        Stat(unit="currencyUSD", height=3),
+        total(_COST),
     ),
     panel(
         "Projected month end",
-        "The month's cost so far, extrapolated linearly to the end of the UTC month. In a month's first hour"
-        " nothing is extrapolated.",
+        "The cost so far, extrapolated linearly to the end of the UTC month, but not in its first hour.",
         "In the first days a single busy hour counts for much: look again a day later before acting.",
-        Stat(unit="currencyUSD"),
-        PROJECTED,
+        Stat(unit="currencyUSD", height=3),
+        total(_PROJECTED),
     ),
     panel(
         "Projected over budget",
         "Scripts whose projected cost exceeds their monthly_budget_dollars of the configuration.",
-        "The bars below name them. Find what changed in requests, CPU a request or the release; then raise"
-        " the budget or correct the script.",
-        Stat(of=("scripts",), steps=red_from(1), none="No budgets"),
-        Query(total(f"{_SCRIPTS.ratio(_PROJECTED, _SCRIPTS.each(_BUDGET))} > bool 1"), "scripts"),
+        "The table of scripts names them. Find what changed in requests, CPU or the release; then correct the script or"
+        " raise the budget.",
+        Tile(of=("scripts",), none="no budgets"),
+        total(f"{_SCRIPTS.ratio(_PROJECTED, _SCRIPTS.each(_BUDGET))} > bool 1"),
     ),
     panel(
         "Budgets unmatched",
         "Budgets of the configuration whose name or id belongs to no script.",
         "Correct the name under monthly_budget_dollars: a budget without a script has no effect.",
-        Stat(of=("scripts",), steps=red_from(1), none="No budgets"),
+        Tile(of=("scripts",), none="no budgets"),
         # A budget is unmatched if no shard has a script for it.
-        Query(
-            total(lowest(series("edge_exporter_script_budget_unmatched", ACCOUNT), "account", "script")),
-            "without a script",
-        ),
-    ),
-    panel(
-        "Spending per hour",
-        "Dollars per hour, over the last four polls.",
-        "A step up at a release mark is that release.",
-        Stat(trend=True, unit="currencyUSD"),
-        Query(f"3600 * {total(_COST_RATE)}", "dollars an hour"),
-    ),
-    panel(
-        "Cost per 1M requests",
-        "The month's cost of a million requests, over all scripts chosen.",
-        "It rises with the CPU time of a request: look for the script whose CPU a request grew.",
-        Stat(trend=True, unit="currencyUSD"),
-        Query(f"1e6 * sum({_COST}) / (sum({_REQUESTS}) > 0)", "a million requests"),
+        total(lowest(series("edge_exporter_script_budget_unmatched", ACCOUNT), "account", "script")),
     ),
 )
 
-_COSTS = row(
-    "Cost",
-    (12, 12, 12, 12),
+_WORK = row(
+    "Cost, requests and CPU",
+    (12, 12, 8, 8, 8, 24),
     panel(
         "Month to date and projection",
         "The cost so far, its linear projection, and the sum of all budgets, where there are any.",
         "The projection should become flat during the month. A steady rise is growth; a step is a release or a surge.",
         TimeSeries(unit="currencyUSD", dashed=("projected", "all budgets")),
-        COST,
-        PROJECTED,
+        Query(total(_COST), "month to date"),
+        Query(total(_PROJECTED), "projected"),
         Query(total(_BUDGET), "all budgets", step=step_of(_COST)),
-    ),
-    panel(
-        "Projected share of the budget",
-        "Each script's projected cost as a share of its budget; the 20 nearest or over.",
-        "Above 100 % the budget will not last: correct the script, or raise its monthly_budget_dollars.",
-        BarGauge(
-            unit="percentunit",
-            decimals=0,
-            steps=warn_then_red(0.8, 1),
-            none="No script has a monthly_budget_dollars in the configuration.",
-        ),
-        Query(top(_OF_BUDGET, 20), _LEGEND),
     ),
     panel(
         "Spending by script",
@@ -123,25 +91,9 @@ _COSTS = row(
         Query(_SCRIPTS.among(f"3600 * {_SCRIPTS.total(_COST_RATE)}", _DEAREST), _LEGEND),
     ),
     panel(
-        "Cost of a million requests by script",
-        "What a million requests cost at the present rate, for the most expensive scripts of this month.",
-        "A step at a release mark: the release made each request more expensive.",
-        TimeSeries(unit="currencyUSD", axis="per million requests"),
-        Query(
-            _SCRIPTS.among(f"1e6 * {_SCRIPTS.total(_COST_RATE)} / ({_SCRIPTS.total(_REQUEST_RATE)} > 0)", _DEAREST),
-            _LEGEND,
-        ),
-    ),
-)
-
-_WORK = row(
-    "Requests and CPU",
-    (8, 8, 8, 24),
-    panel(
         "Requests by script",
         "Requests a second of the scripts with the most this month.",
-        "A line that falls to zero: a release that broke, or a pull zone that was unlinked. A surge of one"
-        " script: look at who calls it.",
+        "A line that falls to zero: a release that broke, or a pull zone that was unlinked. A surge: see who calls it.",
         TimeSeries(unit="reqps", stack=True),
         Query(_SCRIPTS.among(_SCRIPTS.total(_REQUEST_RATE), _BUSIEST), _LEGEND),
     ),
@@ -189,8 +141,7 @@ _RELEASES = row(
     panel(
         "Releases",
         "Scripts by when they were last modified, with the release that runs; at most 100.",
-        "Ask about a release that no one of you made. A script that is marked deleted disappears from this list"
-        " with the next complete discovery.",
+        "Ask about a release that no one of you made. A deleted script leaves with the next complete discovery.",
         Table(sort="Modified", height=9),
         replace(columns.ACCOUNT, width=90),
         columns.SCRIPT_ID,
@@ -220,11 +171,9 @@ PAGE = Page(
     title="Edge platform / Edge scripts",
     about="Cost of the month and its projection, requests, CPU, and releases marked on every graph.",
     variables=(variables.JOB, variables.ACCOUNTS, variables.SCRIPTS),
-    rows=(_MONTH, _COSTS, _WORK, _RELEASES),
+    rows=(_MONTH, _WORK, _RELEASES),
     since="now-2d",
-    ranked=True,
     annotations=(
-        *annotations.ON_EVERY_PAGE,
         Annotation(
             name="Releases",
             query=Query(

@@ -2,25 +2,31 @@
 
 from dataclasses import replace
 
-from dashboards.generator import annotations, columns, links, variables
-from dashboards.generator.colours import ACTION_PAINT, MODE_WORDS, ON_OR_OFF, Colour, Word, red_then_warn, warn_from
-from dashboards.generator.intervals import step_of
-from dashboards.generator.page import Annotation, Column, Page, Query, Stat, Table, TimeSeries
-from dashboards.generator.pages.shield_rules import (
-    GUARDIANS,
-    INFO,
-    LIMITS,
-    LISTS,
-    RULES,
-    TABLE_ROWS,
-    ZONES,
-    with_pull_zone,
+from dashboards.generator import columns, links, variables
+from dashboards.generator.colours import (
+    ACTION_PAINT,
+    MODE_WORDS,
+    ON_OR_OFF,
+    YES_OR_NO,
+    Colour,
+    Word,
+    red_then_warn,
+    warn_from,
 )
-from dashboards.generator.panels import Tile, panel, row
-from dashboards.generator.promql import among_all, bottom, count, highest, top, total
+from dashboards.generator.intervals import step_of
+from dashboards.generator.page import Annotation, Column, Page, Query, Stat, Table, Tile, TimeSeries
+from dashboards.generator.panels import panel, row
+from dashboards.generator.promql import among_all, bottom, count, top, total, with_label
 from dashboards.generator.queries import findings
-from dashboards.generator.selectors import ACCOUNT, AT_END, SHIELD_ZONE, gauge, increase
+from dashboards.generator.selectors import ACCOUNT, AT_END, SHIELD_ZONE, increase
+from dashboards.generator.things import Things
 
+_CHOSEN, _ONE = (ACCOUNT, SHIELD_ZONE), ("account", "shield_zone_id")
+ZONES = Things(_CHOSEN, _ONE, _ONE)
+LIMITS = Things(_CHOSEN, (*_ONE, "rate_limit_id"), (*_ONE, "rate_limit_id", "rate_limit"))
+LISTS = Things(_CHOSEN, (*_ONE, "access_list_id"), (*_ONE, "access_list_id", "access_list"))
+TABLE_ROWS = 100
+INFO = ZONES.gauge("edge_shield_zone_info")
 _WAF = ZONES.gauge("edge_shield_zone_waf_enabled")
 _BREACH_RATE = ZONES.rate("edge_shield_rate_limit_breaches_total")
 _TODAY = ZONES.gauge("edge_shield_rate_limit_day_breaches")
@@ -28,24 +34,24 @@ _OVERALL = ZONES.gauge("edge_shield_rate_limit_window_breaches_overall")
 _LIMIT_TODAY = LIMITS.total(_TODAY)
 _USUAL_DAY = f"{LIMITS.each(_OVERALL)} / 28"
 _AGAINST_USUAL = LIMITS.ratio(_LIMIT_TODAY, _USUAL_DAY)
-_MOST_AGAINST_USUAL = top(_AGAINST_USUAL, 50)
+_MOST_BREACHED_TODAY = top(f"({_LIMIT_TODAY})", 50)
 _MOST_BREACHED = top(LIMITS.each(LIMITS.gauge("edge_shield_rate_limit_window_breaches_overall", at=AT_END)))
 _LAST_HOUR = increase("edge_shield_rate_limit_breaches_total", *LIMITS.chosen, over="1h")
 # Breaches change more often than the name of a pull zone.
 _STEP = step_of(_BREACH_RATE)
 # If the platform's days are plain numbers, the action is unknown: some of these breaches may have been blocked.
 _MAY_BE_BLOCKED = 'action=~"blocked|unclassified"'
-# What the platform counts without an action may have been blocked, too.
 _BLOCKED = LIMITS.total(ZONES.gauge("edge_shield_rate_limit_day_breaches", _MAY_BE_BLOCKED))
 _BLOCKED_WINDOW = LIMITS.total(ZONES.gauge("edge_shield_rate_limit_window_breaches", _MAY_BE_BLOCKED))
-_BLOCKED_HOUR = LIMITS.total(
-    increase("edge_shield_rate_limit_breaches_total", *LIMITS.chosen, _MAY_BE_BLOCKED, over="1h")
-)
-_MOST_BLOCKED = top(f"({_BLOCKED})", 50)
 _LEARNING = ZONES.gauge("edge_shield_zone_learning_mode")
 _LEARNING_UNTIL = ZONES.gauge("edge_shield_zone_learning_mode_until_timestamp_seconds")
 _ZONE_SHOWN = top(INFO, TABLE_ROWS)
 _LEARNING_LEFT = f"(({_LEARNING_UNTIL} - time()) and on (account, shield_zone_id) ({_LEARNING} == 1))"
+
+
+def _with_pull_zone(expr: str) -> str:
+    """Add the pull zones' names, where they are known."""
+    return with_label(expr, INFO, "pull_zone", *ZONES.one)
 
 
 def _mode(engine: str, label: str) -> str:
@@ -69,24 +75,16 @@ def _setting(expr: str, setting: str, label: str, value: str) -> str:
 
 
 _FEATURES = f"label_replace({ZONES.gauge('edge_shield_zone_feature_enabled')}, 'on', 'on', '', '')"
+_THOROUGH = f"label_replace({ZONES.gauge('edge_shield_bot_detection_complex_fingerprint_enabled')}, 'on', 'on', '', '')"
 
 _LEARNING_WORDS = (Word("1", "learning", Colour.WARN), Word("0", "no", Colour.QUIET))
 
 _NOW = row(
     "Now",
-    (4, 4, 4, 4, 4, 4),
-    panel(
-        "Breaches a minute",
-        "Breaches of rate limits a minute, over the last four polls.",
-        "The graph next to it shows the actions, and the one below shows the rate limits.",
-        Stat(trend=True, unit="suffix: per min", height=3),
-        # Breaches are rare, so rates are for a minute.
-        Query(f"60 * {total(_BREACH_RATE)}", "breaches a minute"),
-    ),
+    (8, 8, 8),
     panel(
         "Blocked today",
-        "Requests that rate limits blocked since the UTC day began; and breaches of which the platform does"
-        " not say what was done, where there are any.",
+        "Requests blocked since the UTC day began, and breaches of which the platform does not say what was done.",
         "Read it against the usual day in the table of rate limits.",
         Stat(height=3),
         Query(
@@ -100,69 +98,39 @@ _NOW = row(
     panel(
         "Rate limits in a burst",
         "Rate limits with five times their usual breaches within the last 15 minutes.",
-        "The table of what is blocked names them: decide between an attack (leave it blocked) and a limit that is"
-        " too low for its traffic (raise it).",
+        "The table of rate limits names them: an attack is left blocked, a limit too low for its traffic is raised.",
         Tile(of=("shield_rate_limits",), steps=warn_from(1)),
-        Query(among_all(findings.bursts(SHIELD_ZONE), _OVERALL), "rate limits"),
+        among_all(findings.bursts(SHIELD_ZONE), _OVERALL),
     ),
     panel(
         "WAF switched off",
         "Shield zones whose web application firewall is off, and was on within the last week.",
         "The table of zones names them. If it was not meant, switch it on again at the platform.",
-        Tile(of=("shield_zones",), trend=False),
-        Query(among_all(findings.waf_off(SHIELD_ZONE), _WAF), "zones"),
-    ),
-    panel(
-        "Learning mode",
-        "Shield zones in learning mode: they log what they would block.",
-        "Fine for the days of a roll-out; the table of learning zones shows when each ends.",
-        Stat(of=("shield_zones",), height=3, steps=warn_from(1)),
-        Query(total(_LEARNING), "zones"),
-    ),
-    panel(
-        "Shield zones",
-        "Shield zones that the accounts hold, by the platform's own count.",
-        "More than the table of zones shows: the others are not read, or filtered by the configuration.",
-        Stat(height=3),
-        Query(total(highest(gauge("edge_shield_zones", ACCOUNT), "account")), "zones"),
+        Tile(of=("shield_zones",)),
+        among_all(findings.waf_off(SHIELD_ZONE), _WAF),
     ),
 )
 
-_OF_LIMIT = (
-    replace(columns.ACCOUNT, width=90),
-    replace(columns.SHIELD_ZONE, hidden=True),
-    columns.PULL_ZONE,
-    Column("Rate limit", label="rate_limit"),
-)
 _BREACHES = row(
     "Rate limits",
-    (12, 12, 12, 12),
+    (24, 12, 12),
     panel(
-        "What rate limits block",
-        "Rate limits by the requests that they blocked since the UTC day began, in the last hour, and within"
-        " 28 days, with breaches of which the platform does not say what was done; the 50 that block most.",
-        "The limit at the top with a full bar is the one that is attacked, or too low. Look at the zone's logs"
-        " for who breaches; leave it, or raise the limit if they are yours.",
-        Table(sort="Blocked", none="No rate limit has blocked anything."),
-        *_OF_LIMIT,
-        Column("Blocked", Query(with_pull_zone(_MOST_BLOCKED), step=_STEP), decimals=0, width=170, bar=True),
-        Column("Last hour", LIMITS.among(_BLOCKED_HOUR, _MOST_BLOCKED), decimals=0, width=110),
-        Column("28 days", LIMITS.among(_BLOCKED_WINDOW, _MOST_BLOCKED), decimals=0, width=90),
-    ),
-    panel(
-        "Rate limits against their usual day",
-        "Rate limits by today's breaches as a share of their mean day of the last 28; the 50 highest. The"
-        " platform's day is UTC's.",
-        "Over 100 % and growing in the last hour: it happens now. Look at the zone's logs for who breaches;"
-        " block them, or raise the limit if they are yours.",
-        Table(sort="Of usual", none="No rate limit was breached in 28 days."),
-        *_OF_LIMIT,
-        columns.share("Of usual", Query(with_pull_zone(_MOST_AGAINST_USUAL), step=_STEP), width=96),
-        Column("Today", LIMITS.among(_LIMIT_TODAY, _MOST_AGAINST_USUAL), width=72),
-        Column(
-            "Usual day", LIMITS.among(f"{LIMITS.highest(_OVERALL)} / 28", _MOST_AGAINST_USUAL), decimals=0, width=104
-        ),
-        Column("Last hour", LIMITS.among(LIMITS.total(_LAST_HOUR), _MOST_AGAINST_USUAL), decimals=0, width=104),
+        "Rate limits",
+        "Rate limits by today's breaches (UTC), against their mean day of 28; the 50 most breached. Blocked includes"
+        " breaches of which the platform does not say what was done.",
+        "Over 100 % and growing in the last hour: it happens now. Look at the zone's logs for who breaches; block them,"
+        " or raise the limit if they are yours.",
+        Table(sort="Today", none="No rate limit is known."),
+        replace(columns.ACCOUNT, width=90),
+        replace(columns.SHIELD_ZONE, hidden=True),
+        columns.PULL_ZONE,
+        Column("Rate limit", label="rate_limit"),
+        Column("Today", Query(_with_pull_zone(_MOST_BREACHED_TODAY), step=_STEP)),
+        Column("Usual day", LIMITS.among(f"{LIMITS.highest(_OVERALL)} / 28", _MOST_BREACHED_TODAY)),
+        columns.share("Of usual", LIMITS.among(_AGAINST_USUAL, _MOST_BREACHED_TODAY)),
+        Column("Last hour", LIMITS.among(LIMITS.total(_LAST_HOUR), _MOST_BREACHED_TODAY)),
+        Column("Blocked", LIMITS.among(_BLOCKED, _MOST_BREACHED_TODAY)),
+        Column("Blocked, 28 days", LIMITS.among(_BLOCKED_WINDOW, _MOST_BREACHED_TODAY)),
     ),
     panel(
         "Breaches by action",
@@ -170,6 +138,7 @@ _BREACHES = row(
         "A short peak of blocked requests is an attack that was stopped. If breaches are logged for a long time, the"
         " limit only logs: consider challenging.",
         TimeSeries(unit="suffix: per min", stack=True, painted=ACTION_PAINT),
+        # Breaches are rare, so rates are for a minute.
         Query(f"60 * {total(_BREACH_RATE, 'action')}", "{{action}}"),
     ),
     panel(
@@ -178,42 +147,40 @@ _BREACHES = row(
         "One limit: many requests to its path. All limits: many requests to the whole zone.",
         TimeSeries(unit="suffix: per min"),
         Query(
-            with_pull_zone(LIMITS.among(f"60 * {LIMITS.total(_BREACH_RATE)}", _MOST_BREACHED)),
+            _with_pull_zone(LIMITS.among(f"60 * {LIMITS.total(_BREACH_RATE)}", _MOST_BREACHED)),
             "{{rate_limit}} ({{pull_zone}} {{shield_zone_id}})",
             step=_STEP,
         ),
     ),
 )
 
+_SETTINGS = " or ".join(
+    (
+        _setting(ZONES.gauge("edge_shield_zone_execution_mode"), "$1 engine", "engine", "mode"),
+        _setting(ZONES.gauge("edge_shield_zone_ddos_sensitivity"), "ddos sensitivity", "level", "level"),
+        _setting(ZONES.gauge("edge_shield_bot_detection_sensitivity"), "bots: $1", "signal", "level"),
+        _setting(_THOROUGH, "bots: thorough fingerprints", "on", "on"),
+        _setting(_FEATURES, "$1", "feature", "on"),
+    )
+)
 _ZONES = row(
     "Protection of zones",
     (12, 12, 24),
     panel(
         "Settings of zones",
-        "How many shield zones have each setting: the modes of their engines, the sensitivity of the DDoS"
-        " engine, and features that are on.",
-        "A zone in log mode is not protected; without DDoS sensitivity it is open to floods."
-        " Body logging may hold personal data.",
+        "How many shield zones have each setting: modes of engines, sensitivities, and features that are on.",
+        "A zone in log mode is not protected; without DDoS sensitivity it is open to floods; a bot signal that is off"
+        " lets that kind of bot through. Body logging may hold personal data.",
         Table(sort="Setting", ascending=True),
         Column("Setting", label="setting"),
         Column("Value", label="value", words=MODE_WORDS),
-        Column(
-            "Zones",
-            " or ".join(
-                (
-                    _setting(ZONES.gauge("edge_shield_zone_execution_mode"), "$1 engine", "engine", "mode"),
-                    _setting(ZONES.gauge("edge_shield_zone_ddos_sensitivity"), "ddos sensitivity", "level", "level"),
-                    _setting(_FEATURES, "$1", "feature", "on"),
-                )
-            ),
-            width=80,
-        ),
+        Column("Zones", _SETTINGS, width=80),
     ),
     panel(
         "Learning mode ending",
         "Zones in learning mode, by the time that is left; below zero it should have ended. At most 50.",
-        "Before it ends, read what the zone logged and make exceptions for what is yours: from then on it"
-        " blocks. Below zero, learning was left on: end it at the platform.",
+        "Before it ends, make exceptions for what is yours of what the zone logged: from then on it blocks. Below zero,"
+        " learning was left on: end it at the platform.",
         Table(sort="Left", ascending=True, none="No zone is learning, or none has an end."),
         *columns.OF_SHIELD_ZONE,
         Column("Left", ZONES.highest(bottom(_LEARNING_LEFT, 50)), unit="s", steps=red_then_warn(0, 2 * 86400)),
@@ -222,8 +189,7 @@ _ZONES = row(
     panel(
         "Zones",
         "Shield zones and how they are protected; at most 100.",
-        "Off and not learning: nothing protects the pull zone. Many disabled or log-only rules weaken the WAF:"
-        " check whether each is still needed.",
+        "Off and not learning: nothing protects the pull zone. Many disabled or log-only rules weaken the WAF.",
         Table(sort="Zone", ascending=True, height=9),
         *columns.OF_SHIELD_ZONE,
         Column("Plan", label="plan"),
@@ -242,23 +208,61 @@ _ZONES = row(
     ),
 )
 
+_LISTED = top(ZONES.gauge("edge_shield_access_list_entries"), TABLE_ROWS)
+_MODIFIED = LISTS.gauge("edge_shield_access_list_last_modified_timestamp_seconds")
+_CHECKSUM = LISTS.gauge("edge_shield_access_list_info")
+_CHECKSUM_BEFORE = LISTS.gauge("edge_shield_access_list_info", at=" offset 15m")
+_GUARDED = top(ZONES.gauge("edge_shield_api_guardian_info"), TABLE_ROWS)
+_GUARDIAN_ON = ZONES.gauge("edge_shield_api_guardian_enabled")
+_UPDATED = ZONES.gauge("edge_shield_api_guardian_updated_timestamp_seconds")
+_ENDPOINTS = ZONES.total(ZONES.gauge("edge_shield_api_guardian_endpoints"))
+_ENDPOINTS_ON = ZONES.gauge("edge_shield_api_guardian_endpoints", 'enabled="true"')
+_ENDPOINTS_MOST = ZONES.highest(ZONES.gauge("edge_shield_api_guardian_limit", 'limit="endpoints"'))
+_GUARDIANS = row(
+    "Access lists and API guardians",
+    (24, 24),
+    panel(
+        "Access lists",
+        "Access lists of the configuration, the longest first; at most 100. Changes are marked on graphs.",
+        "Compare a change that no one of you made with what the list should hold.",
+        Table(sort="Entries", height=6, none="The configuration names no access_lists."),
+        *columns.OF_SHIELD_ZONE,
+        Column("Access list", label="access_list"),
+        Column("Entries", _with_pull_zone(LISTS.highest(_LISTED))),
+        columns.moment("Modified", LISTS.ranked(_MODIFIED, _LISTED)),
+        Column("Checksum", label="checksum"),
+        Query(LISTS.ranked(_CHECKSUM, _LISTED, "checksum")),
+    ),
+    panel(
+        "API guardians",
+        "Each API guardian with its endpoints; at most 100.",
+        "Near the limit of endpoints, a schema that grows is refused.",
+        Table(sort="Endpoints", none="No zone has an API guardian."),
+        *columns.OF_SHIELD_ZONE,
+        Column("Title", label="title"),
+        Column("Version", label="version", width=90),
+        Column("On", ZONES.ranked(_GUARDIAN_ON, _GUARDED), words=YES_OR_NO, width=60),
+        Column("Endpoints", ZONES.among(_ENDPOINTS, _GUARDED)),
+        Column("Enabled", ZONES.among(ZONES.total(_ENDPOINTS_ON), _GUARDED), width=90),
+        columns.share("Used", ZONES.among(ZONES.ratio(_ENDPOINTS, _ENDPOINTS_MOST), _GUARDED), width=80),
+        columns.moment("Updated", ZONES.ranked(_UPDATED, _GUARDED), width=120),
+        Query(_with_pull_zone(ZONES.highest(_GUARDED, "title", "version"))),
+    ),
+)
+
 PAGE = Page(
     uid=links.SHIELD,
     title="Edge platform / Shield",
     about="Breaches of rate limits, the modes of zones, learning modes about to end, and how near rules are to limits.",
     variables=(variables.JOB, variables.ACCOUNTS, variables.SHIELD_ZONES),
-    rows=(_NOW, _BREACHES, _ZONES, RULES, GUARDIANS),
-    ranked=True,
+    rows=(_NOW, _BREACHES, _ZONES, _GUARDIANS),
     annotations=(
-        *annotations.ON_EVERY_PAGE,
         Annotation(
             name="Access lists",
             query=Query(
-                f"{LISTS.highest(LISTS.gauge('edge_shield_access_list_info'), 'checksum')}"
-                " unless on (account, shield_zone_id, access_list_id, checksum)"
-                f" {ZONES.gauge('edge_shield_access_list_info', at=' offset 15m')}"
-                f" and on (account, shield_zone_id, access_list_id)"
-                f" {ZONES.gauge('edge_shield_access_list_info', at=' offset 15m')}",
+                f"{LISTS.highest(_CHECKSUM, 'checksum')}"
+                f" unless on (account, shield_zone_id, access_list_id, checksum) {_CHECKSUM_BEFORE}"
+                f" and on (account, shield_zone_id, access_list_id) {_CHECKSUM_BEFORE}",
                 quiet="an access list's content changes",
             ),
             title="{{access_list}} changed",

@@ -11,7 +11,7 @@ from pathlib import Path
 import yaml
 
 from dashboards.generator.colours import Colour, Word
-from dashboards.generator.page import Query
+from dashboards.generator.page import Annotation, Query
 from dashboards.generator.queries.figures import NO_RULES, RULES, SILENT, known
 from dashboards.generator.queries.subject import about
 
@@ -62,4 +62,10 @@ SEEN = Query(
 )
 ALERTS = Query(about(_RANKED), quiet=_AN_ALERT)
 SINCE = Query(about(f"time() - {_alerts(of='ALERTS_FOR_STATE')}"), quiet=_AN_ALERT)
-CRITICAL = Query("max by (alertname) (" + _alerts(_FIRING, 'severity="critical"') + ")", quiet=_AN_ALERT)
+CRITICAL = Annotation(
+    name="Critical alerts",
+    query=Query("max by (alertname) (" + _alerts(_FIRING, 'severity="critical"') + ")", quiet=_AN_ALERT),
+    title="{{alertname}}",
+    text="{{alertname}} fired.",
+    colour="red",
+)

@@ -24,8 +24,6 @@ ROWS = 20
 _FALLEN, _SURGED = 0.6, 3
 # Breaches of 15 minutes: the factor of the mean over 28 days, and the least number.
 _BURST, _BREACHES = 5, 10
-# Time-outs in 15 minutes from which they are reported: a single one is harmless.
-_TIME_OUTS_FROM = 3
 # Seconds of a platform call: always slow, the factor of the hour before, and from when the factor applies.
 _SLOW_ALWAYS, _SLOW_FACTOR, _SLOW_FROM = 2, 3, 0.5
 
@@ -99,7 +97,6 @@ def _named_zone(expr: str) -> str:
 
 
 _REFUSED = 'reason=~"unauthorized|forbidden|credential"'
-_TIME_OUTS = _calls("edge_api_request_failures_total", 'reason="timeout"')
 _REFUSALS = _calls("edge_api_request_failures_total", _REFUSED)
 _FAILURES = _calls("edge_api_request_failures_total")
 _GOOD = _calls("edge_api_requests_total", 'code=~"2.."', over="3m")
@@ -216,9 +213,6 @@ FINDINGS = (
         "$1 calls in 15 min",
     ),
     Finding("Platform slow", "exporter", _LOOK, _SLOW, ("account",), "$1 ms a call", 1000),
-    Finding(
-        "Calls time out", "exporter", _LOOK, f"({_TIME_OUTS}) > {_TIME_OUTS_FROM}", ("account",), "$1 calls in 15 min"
-    ),
     Finding("Polls fail", "exporter", _LOOK, _TARGETS_FAILING, ("account", "collector"), "$1 targets"),
     Finding("WAF switched off", "shield", _ACT, _named_zone(waf_off()), _SHIELD_ZONE),
     Finding(

@@ -6,7 +6,7 @@ import {
   cacheFieldDisplayNames, createTheme, dateTime, EventBusSrv, getDisplayValueAlignmentFactors, getFieldDisplayValues, ThemeContext,
 } from '@grafana/data';
 import {
-  BarGauge, BigValue, GlobalStyles, PanelChrome, PanelContextProvider, preparePlotFrame, Table, TimeSeries, VizRepeater,
+  BigValue, GlobalStyles, PanelChrome, PanelContextProvider, preparePlotFrame, Table, TimeSeries, VizRepeater,
 } from '@grafana/ui';
 import { StateTimeline } from './cells.jsx';
 import { framesOf } from './fields.js';
@@ -33,23 +33,6 @@ function Stat({ panel, frames, width, height }) {
           value={value.display} count={count} sparkline={value.sparkline} colorMode={panel.options.colorMode} theme={theme}
           graphMode={panel.options.graphMode} text={panel.options.text} justifyMode="auto" textMode="auto" width={wide} height={high}
           alignmentFactors={alignmentFactors}
-        />
-      )}
-    />
-  );
-}
-
-function Bars({ panel, frames, width, height }) {
-  const values = display(panel, frames);
-  return (
-    <VizRepeater
-      getValues={() => values} getAlignmentFactors={alignment} source={frames} width={width} height={height} renderCounter={0} orientation="horizontal"
-      itemSpacing={10} minVizHeight={16} minVizWidth={8}
-      renderValue={({ value, width: wide, height: high, alignmentFactors }) => (
-        <BarGauge
-          value={value.display} field={value.field} display={value.view?.getFieldDisplayProcessor(value.colIndex)} theme={theme}
-          width={wide} height={high} orientation="horizontal" displayMode={panel.options.displayMode} itemSpacing={10}
-          lcdCellWidth={12} valueDisplayMode={panel.options.valueMode} namePlacement="auto" text={panel.options.text} alignmentFactors={alignmentFactors}
         />
       )}
     />
@@ -95,8 +78,6 @@ function Content({ panel, frames, range, marks, width, height }) {
   switch (panel.type) {
     case 'stat':
       return <Stat {...{ panel, frames, width, height }} />;
-    case 'bargauge':
-      return <Bars {...{ panel, frames, width, height }} />;
     case 'table':
       return <Table data={frames[0]} width={width} height={height} cellHeight="sm" columnMinWidth={panel.fieldConfig.defaults.custom.minWidth ?? 150} initialSortBy={panel.options.sortBy} />;
     case 'state-timeline':
