@@ -1,13 +1,16 @@
-"""The control endpoints, for tests and people: faults, the clock, events and database tokens."""
+"""The control endpoints, for tests and people: faults, the clock, events that change the world, and database tokens."""
 
+import inspect
 import json
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from importlib.resources import files
 from itertools import islice
+from operator import attrgetter
 from typing import Any, Final
 
 from jinja2 import Environment
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, validate_call
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
@@ -18,13 +21,32 @@ from exporter.sandbox.keys import DatabaseTokens
 from exporter.sandbox.protection import CONFIGURATIONS
 from exporter.sandbox.request_errors import RequestError, json_object, reasons
 from exporter.sandbox.resource_ids import ResourceIds
-from exporter.sandbox.scenarios import catalogue, trigger
 from exporter.sandbox.seed import seed
 from exporter.sandbox.world import DATABASES, World
 from exporter.sandbox.world_clock import WorldClock
 
 _SHOWN: Final = 1_000
+_REACH: Final = 10**9
 _INDEX: Final = files(__package__).joinpath("index.txt").read_text("utf-8")
+
+# Event → the method of the world.
+_METHODS: Final = {
+    "access_list_entry": "access_lists.add_entry",
+    "breach_burst": "rate_limits.add_breaches",
+    "dns_queries": "dns.add_queries",
+    "image_tag_removed": "registries.remove_tag",
+    "scan_failed": "scans.fail_scan",
+    "scan_forgotten": "scans.forget_scan",
+    "scan_released": "scans.release_scan",
+    "script_added": "scripts.add_script",
+    "script_cost": "scripts.set_month",
+    "script_renamed": "scripts.rename_script",
+    "shield_zone_renamed": "shield.rename_zone",
+    "shield_zone_fields": "shield.set_fields",
+    "zone_added": "dns.add_zone",
+    "zone_removed": "dns.remove_zone",
+    "zone_renamed": "dns.rename_zone",
+}
 
 
 class _ClockChange(BaseModel):
@@ -67,7 +89,7 @@ def _summary(world: World) -> dict[str, Any]:
         "search_terms": seed("search_terms"),
         "databases": list(DATABASES),
         "keys": world.keys,
-        "events": catalogue(world),
+        "events": _catalogue(world),
     }
 
 
@@ -79,6 +101,46 @@ def _listed(ids: ResourceIds) -> dict[str, Any]:
 
 def _iso(moment: float) -> str:
     return datetime.fromtimestamp(moment, UTC).isoformat()
+
+
+def _catalogue(world: World) -> dict[str, dict[str, Any]]:
+    """Return every event with its parameters."""
+    return {
+        name: {
+            "does": inspect.getdoc(event),
+            "parameters": [str(one) for one in inspect.signature(event).parameters.values()],
+        }
+        for name, event in _events(world).items()
+    }
+
+
+def _trigger(world: World, given: Mapping[str, Any]) -> object:
+    """Trigger an event, and return its result: a new resource's id, or None.
+
+    Raises:
+        RequestError: there is no such event, or its parameters are wrong.
+    """
+    events = _events(world)
+    event = events.get(str(given.get("event")))
+    if event is None:
+        raise RequestError(f"event: must be one of {', '.join(events)}")
+    parameters = {key: value for key, value in given.items() if key != "event"}
+    for key, value in parameters.items():
+        # Larger amounts could make the world's sums overflow.
+        if isinstance(value, int | float) and not key.endswith("_id") and abs(value) > _REACH:
+            raise RequestError(f"{key}: at most {_REACH} at once")
+    try:
+        return validate_call(config=ConfigDict(allow_inf_nan=False))(event)(**parameters)
+    except ValidationError as error:
+        raise RequestError(*reasons(error)) from error
+    except KeyError as error:
+        raise RequestError(f"nothing has the id or name {error.args[0]}") from error
+    except ValueError as error:
+        raise RequestError(str(error)) from error
+
+
+def _events(world: World) -> dict[str, Callable[..., object]]:
+    return {name: attrgetter(method)(world) for name, method in _METHODS.items()}
 
 
 async def _on_clock(request: Request) -> Response:
@@ -98,7 +160,7 @@ async def _on_world(request: Request) -> Response:
     world: World = request.app.state.world
     if request.method == "POST":
         given = await json_object(request)
-        return payload({"event": given.get("event"), "made": trigger(world, given)})
+        return payload({"event": given.get("event"), "made": _trigger(world, given)})
     return Response(f"{json.dumps(_summary(world), indent=2)}\n", media_type="application/json")
 
 

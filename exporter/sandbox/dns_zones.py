@@ -118,10 +118,6 @@ class DnsZones:
         added = self._change(zone_id).added
         added[number] = added.get(number, 0) + queries
 
-    def set_volume(self, zone_id: int, queries_a_day: float) -> None:
-        """Set the queries of a zone on an average day; this changes its past as well."""
-        self._change(zone_id).volume = max(0.0, queries_a_day)
-
     def set_chart(self, zone_id: int, chart: Chart, shape: Shape) -> None:
         """Send a zone's chart in full, empty, or as null."""
         self._change(zone_id).shapes[chart] = shape

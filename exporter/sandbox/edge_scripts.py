@@ -48,18 +48,10 @@ class Scripts:
         self._fixed.pop(new_id, None)
         return new_id
 
-    def remove_script(self, script_id: int) -> None:
-        """Remove a script."""
-        self.scripts.remove(script_id)
-
     def rename_script(self, script_id: int, name: str) -> None:
         """Give a script another name."""
         self.scripts.rename(script_id, name)
         self._change(script_id)
-
-    def set_deleted(self, script_id: int, *, deleted: bool = True) -> None:
-        """Flag a script as deleted, or not."""
-        self._changed[self.scripts.known(script_id)]["Deleted"] = deleted
 
     def set_month(
         self, script_id: int, *, cost: float | None = None, requests: int | None = None, cpu_ms: float | None = None

@@ -1,22 +1,79 @@
 """Scripted faults: what a fault does, such as a slow or broken answer, to which requests, and how often."""
 
 import asyncio
-import random
+import re
 import socket
 import struct
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import formatdate
-from typing import Annotated, Any, Final, Literal, Self, TypeAlias
+from typing import Annotated, Any, Final, Literal, NamedTuple, Self, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from exporter.foreign.patterns import Pattern
-from exporter.sandbox.exchange import Answer, Exchange
 from exporter.sandbox.request_errors import RequestError, reasons
+from exporter.sandbox.world_clock import WorldClock
 
 _NO_LINGER: Final = struct.pack("ii", 1, 0)
+_GARBAGE: Final = bytes(range(128, 256))
+# To these requests no fault applies.
+_EXEMPT: Final = re.compile(r"/|/openapi\.json|/sandbox(/.*)?", re.DOTALL)
+
+
+class Answer(NamedTuple):
+    """An answer; its headers are without the length."""
+
+    status: int
+    headers: list[tuple[bytes, bytes]]
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A request that a fault applies to, and the application that would answer it."""
+
+    app: ASGIApp
+    scope: Scope
+    receive: Receive
+    send: Send
+    clock: WorldClock
+
+    async def right_answer(self) -> Answer:
+        """Return the answer of the operation without sending it."""
+        started: list[Message] = []
+        body = bytearray()
+
+        async def keep(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                started.append(message)
+            elif message["type"] == "http.response.body":
+                body.extend(message.get("body", b""))
+
+        await self.app(self.scope, self.receive, keep)
+        headers = [(name, value) for name, value in started[0]["headers"] if name.lower() != b"content-length"]
+        return Answer(started[0]["status"], headers, bytes(body))
+
+    async def answer(self, answer: Answer, sent: bytes | None = None) -> None:
+        """Send an answer, or its headers and another part `sent` of its body, after which more is expected."""
+        length = (b"content-length", b"%d" % len(answer.body))
+        headers = [*answer.headers, length]
+        await self.send({"type": "http.response.start", "status": answer.status, "headers": headers})
+        body = answer.body if sent is None else sent
+        await self.send({"type": "http.response.body", "body": body, "more_body": sent is not None})
+
+    async def disconnected(self) -> None:
+        """Wait until the client has disconnected."""
+        while (await self.receive())["type"] != "http.disconnect":
+            pass
+
+    def connection(self) -> asyncio.Transport:
+        """Return the client's connection to the sandbox's server, for bytes that are not HTTP."""
+        connection: asyncio.Transport = self.scope["app"].state.connection(self.scope["client"])
+        return connection
 
 
 def _free(name: str) -> str:
@@ -26,7 +83,6 @@ def _free(name: str) -> str:
 
 
 _Seconds: TypeAlias = Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)]
-_Part: TypeAlias = Annotated[float, Field(ge=0, lt=1)]
 _Visible: TypeAlias = Annotated[str, Field(pattern="^[!-~]+( [!-~]+)*$")]
 _HeaderName: TypeAlias = Annotated[str, Field(pattern="^[A-Za-z0-9-]+$"), AfterValidator(_free)]
 
@@ -36,11 +92,9 @@ class Fault(BaseModel):
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 
-    method: str | None = None
     path: str | None = None
     path_regex: Annotated[str, AfterValidator(lambda text: Pattern(text) and text)] | None = None
     times: int | None = Field(default=None, ge=1)
-    probability: float = Field(default=1.0, gt=0, le=1)
     kind: str
 
     @model_validator(mode="after")
@@ -53,10 +107,8 @@ class Fault(BaseModel):
     async def apply(self, exchange: Exchange) -> None:
         """Answer a request."""
 
-    def applies_to(self, method: str, path: str) -> bool:
-        """Return whether the fault applies to a request."""
-        if self.method is not None and self.method.upper() != method:
-            return False
+    def applies_to(self, path: str) -> bool:
+        """Return whether the fault applies to requests of a path."""
         if self.path is not None:
             return self.path == path
         return self.path_regex is None or Pattern(self.path_regex).fullmatch(path)
@@ -80,7 +132,7 @@ class Status(Fault):
         if self.retry_after is not None:
             headers["retry-after"] = str(self.retry_after)
         if self.retry_after_date is not None:
-            headers["retry-after"] = formatdate(exchange.now() + self.retry_after_date, usegmt=True)
+            headers["retry-after"] = formatdate(exchange.clock.now() + self.retry_after_date, usegmt=True)
         sent = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
         await exchange.answer(Answer(self.status, sent, self.body.encode()))
 
@@ -100,17 +152,16 @@ class _Incomplete(Fault):
     """The fields of a fault that ends an answer before its end."""
 
     point: Literal["start", "headers", "body"] = "start"
-    part: _Part = 0.5
 
     async def begin(self, exchange: Exchange) -> None:
-        """Send nothing, the headers of the right answer, or a part of its body as well."""
+        """Send nothing, the headers of the right answer, or half of its body as well."""
         if self.point != "start":
             right = await exchange.right_answer()
-            await exchange.answer(right, _part(right.body, self.part) if self.point == "body" else b"")
+            await exchange.answer(right, _half(right.body) if self.point == "body" else b"")
 
 
 class Stall(_Incomplete):
-    """Send nothing, the headers, or a part of the body, and then nothing more."""
+    """Send nothing, the headers, or half of the body, and then nothing more."""
 
     point: Literal["start", "headers", "body"] = "body"
 
@@ -134,30 +185,26 @@ class Reset(_Incomplete):
 
 
 class Truncate(Fault):
-    """Send a part of the body as if it were the whole, so that the JSON is incomplete."""
-
-    part: _Part = 0.5
+    """Send half of the body as if it were the whole, so that the JSON is incomplete."""
 
     async def apply(self, exchange: Exchange) -> None:
-        """Send the part."""
+        """Send the half."""
         right = await exchange.right_answer()
-        await exchange.answer(right._replace(body=_part(right.body, self.part)))
+        await exchange.answer(right._replace(body=_half(right.body)))
 
 
 class Garbage(Fault):
-    """Send random bytes as the body, or instead of HTTP."""
+    """Send bytes that are no text as the body, or instead of HTTP."""
 
     place: Literal["body", "wire"] = "body"
-    size: Annotated[int, Field(ge=1, le=64 * 1024 * 1024)] = 512
 
     async def apply(self, exchange: Exchange) -> None:
         """Send the bytes."""
-        sent = exchange.random_bytes(self.size)
         if self.place == "body":
-            await exchange.answer(Answer(200, [(b"content-type", b"application/json")], sent))
+            await exchange.answer(Answer(200, [(b"content-type", b"application/json")], _GARBAGE))
             return
         connection = exchange.connection()
-        connection.write(sent)
+        connection.write(_GARBAGE)
         connection.close()
         await exchange.disconnected()
 
@@ -167,8 +214,8 @@ KINDS: Final[dict[str, type[Fault]]] = {
 }  # fmt: skip
 
 
-def _part(body: bytes, part: float) -> bytes:
-    return body[: int(len(body) * part)]
+def _half(body: bytes) -> bytes:
+    return body[: len(body) // 2]
 
 
 @dataclass(slots=True)
@@ -188,8 +235,7 @@ class Scripted:
 class Faults:
     """The scripted faults; of those that apply to a request and are not used up, the oldest is used."""
 
-    def __init__(self, seed: int = 1) -> None:
-        self.random = random.Random(seed)  # noqa: S311 - repeatable, and no secret
+    def __init__(self) -> None:
         self._scripted: dict[int, Scripted] = {}
         self._next = 1
 
@@ -218,13 +264,40 @@ class Faults:
         """Remove all faults."""
         self._scripted.clear()
 
-    def take_for(self, method: str, path: str) -> Fault | None:
+    def take_for(self, path: str) -> Fault | None:
         """Return the fault for a request, and count its use; None if there is none."""
         for scripted in self._scripted.values():
             fault = scripted.fault
-            if scripted.hits == fault.times or not fault.applies_to(method, path):
-                continue
-            if fault.probability == 1 or self.random.random() < fault.probability:
+            if scripted.hits != fault.times and fault.applies_to(path):
                 scripted.hits += 1
                 return fault
         return None
+
+
+class FaultGate:
+    """ASGI middleware: an operation answers a request, or a fault, with the date of the world's clock."""
+
+    def __init__(self, app: ASGIApp, faults: Faults, clock: WorldClock) -> None:
+        self._app = app
+        self._faults = faults
+        self._clock = clock
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request, or apply a fault to it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def dated(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).setdefault("date", formatdate(self._clock.now(), usegmt=True))
+            await send(message)
+
+        fault = None if _EXEMPT.fullmatch(scope["path"]) else self._faults.take_for(scope["path"])
+        if scope["method"] == "HEAD":
+            # The server leaves out the body.
+            scope = {**scope, "method": "GET"}
+        if fault is None:
+            await self._app(scope, receive, dated)
+        else:
+            await fault.apply(Exchange(self._app, scope, receive, dated, self._clock))

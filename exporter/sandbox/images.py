@@ -18,10 +18,6 @@ class Images:
         self._tags = {image: list(one["tags"]) for image, one in named.items()}
         self._nightly = {image for image, one in named.items() if one.get("nightly")}
 
-    def add_tag(self, registry_id: str, namespace: str, name: str, tag: str) -> None:
-        """Add a tag to an image."""
-        self._tags[registry_id, namespace, name].append(tag)
-
     def remove_tag(self, registry_id: str, namespace: str, name: str, tag: str) -> None:
         """Remove a tag from an image."""
         self._tags[registry_id, namespace, name].remove(tag)

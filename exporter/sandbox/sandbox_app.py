@@ -7,8 +7,7 @@ from fastapi import FastAPI
 from starlette.middleware import Middleware
 
 from exporter.sandbox import control, database_endpoint, undocumented
-from exporter.sandbox.fault_gate import FaultGate
-from exporter.sandbox.faults import Faults
+from exporter.sandbox.faults import FaultGate, Faults
 from exporter.sandbox.management_api import OPERATIONS
 from exporter.sandbox.request_errors import RequestError
 from exporter.sandbox.world import World
@@ -16,7 +15,7 @@ from exporter.sandbox.world import World
 
 def create_app(world: World, faults: Faults | None = None) -> FastAPI:
     """Build the application that serves a world; it holds both as `state.world` and `state.faults`."""
-    scripted = Faults(world.seed) if faults is None else faults
+    scripted = Faults() if faults is None else faults
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:

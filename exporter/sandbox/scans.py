@@ -44,14 +44,7 @@ class RecordScans:
         self._clock = clock
         self._zones = zones
         self._opening = clock.now()
-        self._started: dict[int, _Job] = {}
         self._held: dict[int, _Job | None] = {}
-
-    def start_scan(self, zone_id: int, *, fails: bool = False, seconds: float = 120.0) -> None:
-        """Start a scan: pending for a quarter of its time, in progress for the rest, then completed or failed."""
-        self.release_scan(zone_id)
-        now, seconds = self._clock.now(), max(0.0, seconds)
-        self._started[zone_id] = _Job(int(now * 1000), now, now + seconds / 4, now + seconds, fails)
 
     def fail_scan(self, zone_id: int) -> None:
         """Hold a zone's scan in Failed."""
@@ -92,11 +85,11 @@ class RecordScans:
         }
 
     def _latest(self, zone_id: int, now: float) -> _Job | None:
-        """Return the last scan of those that a test has started and those that come at intervals."""
-        noise, started = self._noise, self._started.get(zone_id)
+        """Return the last of the scans, which come at intervals; None for a zone that has none."""
+        noise = self._noise
         place = self._zones.place(zone_id) % _VARIETY
         if place == _NEVER and not self._healthy:
-            return started
+            return None
         period = noise.between(6 * 3600, 48 * 3600, _PERIOD, zone_id)
         offset = noise.between(0, period, _OFFSET, zone_id)
         pending = noise.between(20, 60, _PENDING, zone_id)
@@ -109,8 +102,6 @@ class RecordScans:
             period, offset, pending, working = 3600.0, 5.0, 60.0, 120.0
         number = int((now - self._opening + offset) // period)
         created = self._opening - offset + number * period
-        if started is not None and started.created >= created:
-            return started
         fails = not self._healthy and (place == _FAILING or noise.chance(0.1, _FAILS, zone_id, number))
         return _Job(number, created, created + pending, created + pending + working, fails)
 

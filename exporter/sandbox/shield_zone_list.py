@@ -21,19 +21,6 @@ class ShieldZones:
         self._opening = clock.now()
         self._overrides: dict[int, dict[str, Any]] = {}
 
-    def add_zone(self, name: str, shield_zone_id: int | None = None) -> int:
-        """Add a shield zone with the pull zone that it protects, and return the shield zone's id."""
-        new_id = self.zones.add(name, shield_zone_id)
-        pull_zone_id = self._pull_zone_id(new_id)
-        if pull_zone_id not in self.pull_zones:
-            self.pull_zones.add(name, pull_zone_id)
-        return new_id
-
-    def remove_zone(self, shield_zone_id: int) -> None:
-        """Remove a shield zone; its pull zone stays."""
-        self.zones.remove(shield_zone_id)
-        self._overrides.pop(shield_zone_id, None)
-
     def rename_zone(self, shield_zone_id: int, name: str) -> None:
         """Give the pull zone of a shield zone another name."""
         self.zones.rename(shield_zone_id, name)
