@@ -25,7 +25,7 @@ from docs import home
 from docs.man_page import man_page
 from exporter.cli import command as command_line
 from exporter.collectors.catalogue import CATALOGUE
-from exporter.commands.call.callable_operations import CALLABLE
+from exporter.commands.call.operations import CALLABLE
 from exporter.commands.metrics import as_markdown
 from exporter.commands.options import SettingsCommand
 from exporter.platform.api.operations import OPERATIONS
@@ -192,10 +192,11 @@ def commands() -> str:
 
 def _every_command(command: click.Command, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], click.Command]]:
     yield path, command
-    if isinstance(command, click.Group):
+    # The help of `call` lists the operations.
+    if isinstance(command, click.Group) and path[-1] != "call":
         context = click.Context(command, **command_line.context_settings)
         for name in command.list_commands(context):
-            inner = command.get_command(context, name)
+            inner = command.resolve_command(context, [name])[1]
             if inner is not None:
                 yield from _every_command(inner, (*path, name))
 

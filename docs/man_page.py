@@ -24,8 +24,12 @@ edge-exporter metrics prints every metric, and edge-exporter assets configuratio
 
 
 def man_page(commands: Iterable[tuple[tuple[str, ...], click.Command]]) -> str:
-    """Return the page of commands, each with the words that call it; a group of commands has no section of its own."""
-    sections = [_section(path, command) for path, command in commands if not isinstance(command, click.Group)]
+    """Return the page of commands, each with the words that call it; groups other than `call` have no section."""
+    sections = [
+        _section(path, command)
+        for path, command in commands
+        if path[-1] == "call" or not isinstance(command, click.Group)
+    ]
     return "\n".join([_HEAD, *(line for section in sections for line in section)]) + "\n"
 
 

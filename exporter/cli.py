@@ -3,11 +3,10 @@
 from importlib import import_module
 
 import click
-from click.shell_completion import CompletionItem
 
 from exporter.commands.lazy_imports import loading
 from exporter.commands.output.printing import complain
-from exporter.validation.configuration_errors import ConfigurationError, suggestion
+from exporter.validation.configuration_errors import ConfigurationError
 
 INTERRUPTED = 130
 
@@ -28,41 +27,31 @@ COMMANDS = {
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 
 
+def load(name: str) -> click.Command:
+    """Load a command."""
+    with loading():
+        loaded: click.Command = import_module(f"exporter.commands.{name}").command
+    return loaded
+
+
 class LazyGroup(click.Group):
-    """Loads a command only when it is called."""
+    """Loads a command only when it is called; until then one without parameters stands for it."""
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
         """Return the names in the order of the help text."""
         return list(COMMANDS)
 
-    def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Load a command; return None if no command has this name."""
-        if cmd_name not in COMMANDS:
-            return None
-        with loading():
-            loaded: click.Command = import_module(f"exporter.commands.{cmd_name}").command
-        return loaded
-
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the called command, or report an error that names the nearest one."""
-        name = args[0]
-        if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
-            ctx.fail(f"there is no command {name[:60]!r}{suggestion(name, COMMANDS)}")
-        return super().resolve_command(ctx, args)
+        """Find and load the called command, or report an error that names the nearest one."""
+        name, found, rest = super().resolve_command(ctx, args)
+        return name, None if found is None else load(found.name or ""), rest
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands in the help text."""
+        """List the commands in the help text, with their whole sentences."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
-
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Return the commands and the options that begin with the typed text."""
-        names = [
-            CompletionItem(name, help=sentence) for name, sentence in COMMANDS.items() if name.startswith(incomplete)
-        ]
-        return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def invoke(self, ctx: click.Context) -> object:
         """Call the command; a wrong configuration ends it with its message, and Ctrl-C without one."""
@@ -82,7 +71,12 @@ def _print_version(context: click.Context, _parameter: click.Parameter, value: b
         context.exit()
 
 
-@click.group("edge-exporter", cls=LazyGroup, context_settings=CONTEXT)
+@click.group(
+    "edge-exporter",
+    cls=LazyGroup,
+    context_settings=CONTEXT,
+    commands=[click.Command(name, help=sentence) for name, sentence in COMMANDS.items()],
+)
 @click.option(
     "--version",
     is_flag=True,

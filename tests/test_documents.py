@@ -8,9 +8,7 @@ from pathlib import Path
 import click
 import pytest
 
-from exporter.cli import COMMANDS, command
-from exporter.commands.call.callable_operations import CALLABLE
-from exporter.commands.call.parameters import options_of
+from exporter.cli import COMMANDS, command, load
 from exporter.commands.metrics import sections
 from exporter.metric import Kind
 
@@ -55,14 +53,12 @@ def faults(words: list[str]) -> list[str]:
         return []
     # With the group's settings: click keeps the help option that it makes here.
     context = click.Context(command, **command.context_settings)
-    found = command.get_command(context, words[0])
-    if found is None:
+    if words[0] not in COMMANDS:
         return [words[0]]
+    found = load(words[0])
     if isinstance(found, click.Group) and len(words) > 1:
         found = found.commands.get(words[1], found)
     options = found.get_params(context)
-    if words[0] == "call" and len(words) > 1 and words[1] in CALLABLE:
-        options += options_of(CALLABLE[words[1]])
     known = {name for option in options for name in (*option.opts, *option.secondary_opts)}
     return [word for word in words[1:] if word.startswith("--") and word.partition("=")[0] not in known]
 

@@ -1,18 +1,9 @@
 """How the command line lists, explains and completes the operations."""
 
-from pathlib import Path
-
 import pytest
 
-from exporter.commands.call.callable_operations import CALLABLE
+from exporter.commands.call.operations import CALLABLE
 from tests.commands.shell import Ended, invoke
-from tests.golden import assert_golden
-
-
-def test_the_list_has_every_operation() -> None:
-    ended = invoke("call", "--list")
-    assert_golden(ended.out, Path(__file__).with_name("operations.txt"))
-    assert (ended.err, ended.code) == ("", 0)
 
 
 @pytest.mark.parametrize("name", list(CALLABLE))
@@ -29,7 +20,7 @@ def test_help_beside_an_operation_has_its_parameters(name: str) -> None:
         ("call dns_statistics --dateF", "--dateFrom\nFirst moment of the window; used only with dateTo."),
         ("call shield_bot_category_action --action b", "block\n_"),
         ("call script_add_secret --Secret - --Na", "--Name\nThe secret's name."),
-        ("call dns_nothing --acc", "--account\nThe account to call; needed if there are several."),
+        ("call search --acc", "--account\nThe account to call; needed if there are several."),
     ],
 )
 def test_a_shell_is_offered_operations_and_parameters_with_their_meanings(typed: str, offered: str) -> None:

@@ -1,0 +1,116 @@
+"""Makes a command of each operation, whose options are the operation's parameters."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC
+from enum import IntEnum
+from pathlib import Path
+from typing import Any
+
+import click
+
+from exporter.commands.lazy_imports import loading
+from exporter.commands.options import AccountCommand, config_option
+from exporter.platform.api import scripting, sql_over_http
+from exporter.platform.api.operations import OPERATIONS
+from exporter.platform.operation import Operation, Parameter
+
+# Several statements in one pipeline request, in place of its own parameter.
+SQL = replace(
+    sql_over_http.PIPELINE,
+    name="sql",
+    help="Executes SQL statements on a database, and gives their rows.",
+    parameters=(),
+)
+
+# The operations that can be called, by name. The update with an empty body is not one: it is `script_update` without a
+# name. What a request of a pipeline does is not known, so it counts as a write.
+CALLABLE: Mapping[str, Operation[Any]] = {
+    one.name: replace(one, writes=True) if one is sql_over_http.PIPELINE else one
+    for one in (*OPERATIONS, SQL)
+    if one is not scripting.READ_BY_UPDATE
+}
+
+
+class _Time(click.DateTime):
+    """A day, or a time with its zone, in UTC as it is sent."""
+
+    def __init__(self) -> None:
+        super().__init__(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S%z"])
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401
+        """Convert a text."""
+        time = super().convert(value, param, ctx)
+        return time.replace(tzinfo=time.tzinfo or UTC).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class _Secret(click.File):
+    """A secret in a file or from standard input; a text that is no file may be the secret, and is not repeated."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401
+        """Read a file."""
+        try:
+            text = super().convert(value, param, ctx).read().removesuffix("\n").removesuffix("\r")
+        except (click.BadParameter, UnicodeDecodeError):
+            self.fail("is no readable file; a secret is taken from a file, or - for standard input")
+        return text or self.fail("is empty")
+
+
+def _array(text: str) -> list[Any]:
+    """Return a JSON array."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, list):
+        raise click.BadParameter("expected a JSON array")
+    return found
+
+
+_TYPES = {
+    "integer": click.INT,
+    "boolean": click.BOOL,
+    "date-time": _Time(),
+    "json": _array,
+    "string": click.STRING,
+}
+
+
+def _option(parameter: Parameter) -> click.Option:
+    """Return the option of a parameter; its value is as it is sent."""
+    kind: Any = _TYPES[parameter.type]
+    if parameter.secret:
+        kind = _Secret(encoding="utf-8")
+    elif parameter.allowed is not None:
+        make_enum: Any = IntEnum  # mypy knows only members that stand in the source
+        numbers = make_enum("Numbers", {name: number for number, name in parameter.allowed.items()})
+        kind = click.Choice(numbers, case_sensitive=False)
+    name = parameter.name
+    return click.Option([f"--{name}", name], type=kind, required=parameter.required, help=parameter.help)
+
+
+def command_of(operation: Operation[Any]) -> click.Command:
+    """Return the command that carries out an operation."""
+    marks = "(writes) " * operation.writes + "(not in every deployment) " * (not operation.documented)
+    what = "database" if operation.path == sql_over_http.PIPELINE.path else "account"
+    parameters: list[click.Parameter] = [*map(_option, operation.parameters)]
+    if operation is SQL:
+        parameters.append(click.Argument(["statements"], metavar="STATEMENT...", nargs=-1, required=True))
+
+    @click.command(
+        operation.name,
+        cls=AccountCommand,
+        params=parameters,
+        help=f"{marks}{operation.help}\n\n\b\n{operation.method} {operation.path}",
+        short_help=marks + operation.help,
+    )
+    @click.option(f"--{what}", "callee", metavar="NAME", help=f"The {what} to call; needed if there are several.")
+    @click.option("-y", "--yes", is_flag=True, help="Send what may change something.")
+    @config_option
+    def command(config: Path | None, flags: Mapping[str, str], callee: str | None, *, yes: bool, **values: Any) -> None:  # noqa: ANN401
+        with loading():
+            from exporter.commands.call.sending import call  # noqa: PLC0415 - neither for the help nor for the list
+        call(operation, values, config, flags, callee=callee, yes=yes)
+
+    return command
