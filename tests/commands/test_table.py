@@ -8,9 +8,8 @@ from exporter.commands.output.table import lay_out
 def test_a_table_becomes_paragraphs_only_where_it_does_not_fit() -> None:
     rows = [("x", "b" * 20), ("", "c"), ("y", "")]
     assert lay_out("AB", rows, 19, folded="B").splitlines()[1] == f"x  {'b' * 16}"
-    assert lay_out("AB", [("a" * 12, "b" * 20)], 30, folded="AB").splitlines()[1] == f"{'a' * 12}  {'b' * 16}", (
-        "the widest"
-    )
+    # The widest column gives way first.
+    assert lay_out("AB", [("a" * 20, "b" * 30)], 48, folded="AB").splitlines()[1] == f"{'a' * 20}  {'b' * 26}"
     assert lay_out("AB", rows, 18, folded="B").splitlines() == ["x", f"  {'b' * 16}", "  bbbb", "  c", "y"]
 
 
