@@ -75,6 +75,7 @@ class SandboxedDaemons:
         self.sandbox = platform
         self.account: dict[str, Any] = {}
         self.later = 0.0
+        self.retention: str | None = None
 
     def settings(self) -> Settings:
         """Return the present settings."""
@@ -82,7 +83,7 @@ class SandboxedDaemons:
             {
                 "accounts": [account_at(self.sandbox.url, **{"timeout": "30s", **self.account})],
                 "web": {"listen": "127.0.0.1:0"},
-                "state": {"path": str(self.state)},
+                "state": {"path": str(self.state), "retention": self.retention},
                 "collectors": {name: {"interval": "3600s"} for name in POLLED_BY_HAND},
             }
         )

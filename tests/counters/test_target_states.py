@@ -50,10 +50,13 @@ async def test_a_removed_target_is_named_until_it_is_back_excluded_or_long_ago(t
                 assert await reloaded(running) == shown
             dns.add_zone(names[102], 102)
             assert await gone(running) == {"103"}
-            sandboxed.later = 6.9 * DAY
-            assert await gone(running) == {"103"}
-            sandboxed.later = 7.1 * DAY
-            assert await gone(running) == set()
+        # A week, and no longer than the retention of the state.
+        for sandboxed.retention, days in (("2d", 2), (None, 7)):
+            sandboxed.later = (days - 0.1) * DAY
+            async with sandboxed.daemon() as running:
+                assert await gone(running) == {"103"}
+                sandboxed.later = (days + 0.1) * DAY
+                assert await gone(running) == set()
 
 
 async def test_another_address_of_the_platform_removes_nothing_from_it(tmp_path: Path) -> None:

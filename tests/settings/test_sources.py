@@ -102,7 +102,7 @@ def value(settings: Settings, path: str) -> object:
         *((f"{ACCOUNT}    dns_zones: {{discover: {word}}}\n", {}, {"accounts.0.dns_zones.discover": meant}) for word, meant in {"true": True, "yes": True, "on": True, "off": False}.items()),
         ("accounts:\n  - &first {name: one, base_url: https://one, api_key: hunter2, timeout: 5s}\n  - {<<: *first, name: two, base_url: https://two}\n", {}, {"accounts.0.name": "one", "accounts.1.name": "two", "accounts.1.base_url": "https://two", "accounts.1.timeout": 5.0}),
         (f"\ufeff{ACCOUNT}", {}, {"accounts.0.name": "main"}),
-        (ACCOUNT.replace("hunter2", '" hunter2\\n"'), {}, {"accounts.0.credential": "hunter2"}),
+        (ACCOUNT.replace("hunter2", '" hunter2\\n"').replace("main", '" main "'), {}, {"accounts.0.name": "main", "accounts.0.credential": "hunter2"}),
     ],
 )  # fmt: skip
 def test_sources_give_values(folder: Path, text: str | None, given: Given, expected: dict[str, object]) -> None:
