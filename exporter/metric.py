@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import blake2b
-from typing import ClassVar, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 T_contra = TypeVar("T_contra", contravariant=True)
 
@@ -32,8 +32,7 @@ class DayBuckets:
     Attributes:
         days: the proleptic ordinal of a UTC day (`date.toordinal`) → the count of that day.
         charted: False if the platform sent no chart (null or absent) in an otherwise good answer.
-        is_whole: whether the days are the sums over all other series of the family and target, so that nothing is
-            counted in both.
+        is_whole: whether the days are the sums over all parts of the family, which the answer does not tell apart.
     """
 
     days: Mapping[int, float]
@@ -51,8 +50,6 @@ class MonthToDate:
     """A counter's source: a value that grows through a UTC month and starts again with the next."""
 
     value: float
-    # A month-to-date value is never the sum of other series.
-    is_whole: ClassVar[bool] = False
 
 
 # A float holds each whole number up to this one.
@@ -68,7 +65,6 @@ class LastChange:
     """
 
     value: float
-    is_whole: ClassVar[bool] = False
 
     @classmethod
     def of(cls, numbers: tuple[object, ...]) -> "LastChange":

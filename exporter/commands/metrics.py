@@ -61,8 +61,7 @@ _NOTES = {
     ),
     "shield_rate_limits": (
         'The days of the map are counts by action, or plain numbers, which have `action="unclassified"`. Sum over all '
-        "actions: the sum is right in both forms. If a map changes its form within a day, the action of a breach may "
-        "differ from the platform's, and the sum does not."
+        "actions: the sum is right in both forms. If a map changes its form, the counter starts again at 0."
     ),
 }
 

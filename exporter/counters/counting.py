@@ -1,14 +1,14 @@
 """Counts the families of a target: its series and the answer of a poll in, its series afterwards out.
 
-This, `series.py` and `months.py` are plain arithmetic on the state of series. The ledger keeps that state.
+This, `days.py` and `months.py` are plain arithmetic on the state of series. The ledger keeps that state.
 """
 
-from collections.abc import Iterable, MutableMapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from datetime import date
 from hashlib import blake2b
 
-from exporter.counters.days import ChangeSeries, DaySeries, PollTime, begin_days, owed_by
+from exporter.counters.days import ChangeSeries, DaySeries, PollTime, begin_days
 from exporter.counters.months import MonthSeries, begin_month
 from exporter.metric import (
     Count,
@@ -25,7 +25,6 @@ from exporter.metric import (
 from exporter.platform.operation import spelt_alike
 
 Series = DaySeries | MonthSeries | ChangeSeries
-States = MutableMapping[LabelValues, Series]
 Sources = Sequence[tuple[LabelValues, Source]]
 _DIGEST_BYTES = 8
 
@@ -35,23 +34,24 @@ class CountedFamily:
     """What was counted of a family of a target.
 
     Attributes:
-        digest: identifies what is counted, as `digest_of` does. Empty if that is not known: in rows of an earlier
-            version, which take the digest of the next poll.
+        digest: identifies what is counted, as `digest_of` does; empty for a moment of a change.
         day: the day from which a label value that comes later is counted in full: that of the family's first sight, or
             the day after the newest one that a dropped series had counted.
         series: label values → the state of their series.
         absent: label values → since when they are in no answer, in unix seconds.
+        is_anew: whether the family started again because it counts something else, and is still served as 0.
         is_bounded: whether label values had no place once. A series that comes later begins at 0, because it may be
             one of them.
-        is_anew: whether the family started again because of another digest, and is still served as 0.
+        shapes: whether its days were last shown as plain sums, by parts, or as both; empty before the first day.
     """
 
     digest: bytes
     day: int
-    series: States = field(default_factory=dict)
+    series: dict[LabelValues, Series] = field(default_factory=dict)
     absent: dict[LabelValues, float] = field(default_factory=dict)
     is_anew: bool = False
     is_bounded: bool = False
+    shapes: frozenset[bool] = frozenset()
 
     def note(self, shown: Iterable[LabelValues], wall: float, retention: float) -> None:
         """Note which series are in an answer, and drop those that were in none for the retention.
@@ -131,19 +131,21 @@ def advance_family(
     Returns:
         What is counted now, and the number of corrections.
     """
-    since = None
-    if family is None:
-        family = CountedFamily(digest, poll.today)
-    elif family.digest not in (b"", digest):
-        family = CountedFamily(digest, poll.today, is_anew=True)
-    else:
-        family.digest, since = digest, None if family.is_bounded else family.day
+    shapes = frozenset(source.is_whole for _, source in sources if isinstance(source, DayBuckets) and source.days)
+    has_another_shape = family is not None and bool(shapes and family.shapes) and shapes != family.shapes
+    is_anew = family is not None and (family.digest != digest or has_another_shape)
+    is_first = family is None or is_anew
+    if family is None or is_anew:
+        family = CountedFamily(digest, poll.today, is_anew=is_anew)
+    family.shapes = shapes or family.shapes
+    since = None if is_first or family.is_bounded else family.day
     sources = _with_place(family, sources, limit)
+    # Days without a count are left out: the oldest day of the window is that of all series.
+    shown = [min(source.days) for _, source in sources if isinstance(source, DayBuckets) and source.days]
+    poll = PollTime(poll.now, poll.wall, since, oldest=min(shown, default=None))
     corrections = 0
-    of_parts, of_whole = _polls(family.series.values(), sources, PollTime(poll.now, poll.wall, since))
     for labels, source in sources:
-        own = of_whole if source.is_whole else of_parts
-        family.series[labels], fallen = _advance(family.series.get(labels), source, own)
+        family.series[labels], fallen = _advance(family.series.get(labels), source, poll)
         corrections += fallen
     return family, corrections
 
@@ -180,21 +182,6 @@ def _advance(series: Series | None, source: Source, poll: PollTime) -> tuple[Ser
             return begin_month(source, poll.now, poll.wall, poll.since), 0
 
 
-def _polls(states: Iterable[Series], sources: Sources, poll: PollTime) -> tuple[PollTime, PollTime]:
-    """Return two views of a poll: for the series by action, and for the series of the whole."""
-    if len(sources) > 1:
-        # Days without a count are left out: the oldest day of the window is that of all series.
-        shown = [min(source.days) for _, source in sources if isinstance(source, DayBuckets) and source.days]
-        poll = PollTime(poll.now, poll.wall, poll.since, oldest=min(shown, default=None))
-    days = [series for series in states if isinstance(series, DaySeries)]
-    wholes = [series for series in days if series.is_whole]
-    if not wholes and not any(source.is_whole for _, source in sources):
-        return poll, poll
-    parts = [series for series in days if not series.is_whole]
-    both = replace(poll, shut=max((series.shut for series in days), default=0))
-    return replace(both, owed=owed_by(wholes, parts)), replace(both, owed=owed_by(parts, wholes))
-
-
 def left_out(families: Families, counts: Sequence[Count]) -> dict[str, int]:
     """Return for each family how many label values of a counted answer have no place."""
     numbers = {}
@@ -207,22 +194,16 @@ def left_out(families: Families, counts: Sequence[Count]) -> dict[str, int]:
 
 
 def served(families: Families, counts: Sequence[Count]) -> tuple[Family, ...]:
-    """Return the counters to serve after a poll: those of its answer, without a series that the families do not have.
-
-    In a family with both shapes all series are served, because only the sum of all of them is right.
-    """
+    """Return the counters to serve after a poll: those of its answer, as far as the families have them."""
     counters = []
     for count in counts:
         family = families.get(count.info.name)
         if family is None:
             continue
-        states, shown = family.series, [labels for labels, _ in count.sources]
-        if any(one.is_whole for one in (*states.values(), *(source for _, source in count.sources))):
-            shown += states
         samples = tuple(
-            Sample(count.labels + labels, 0.0 if family.is_anew else states[labels].value)
-            for labels in dict.fromkeys(shown)
-            if labels in states
+            Sample(count.labels + labels, 0.0 if family.is_anew else family.series[labels].value)
+            for labels, _ in count.sources
+            if labels in family.series
         )
         if samples:
             counters.append(Family(count.info, samples))

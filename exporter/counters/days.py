@@ -1,7 +1,7 @@
 """The rules for an exact counter over the buckets of days, and for the moment at which answers last changed."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import ClassVar
@@ -22,24 +22,20 @@ class DaySeries:
     days before it. Only other baselines are stored.
 
     Attributes:
-        created: unix seconds of the first sight, which is the first poll with this series.
         first_day: the ordinal of the platform's UTC day at the first sight.
         closed: the sum counted for days that were removed by age.
         shut: the newest removed day. Days up to this one are not counted again if a chart shows them again.
         highs: day → its highest value.
         baselines: day → its baseline, for the day of the first sight, and for older days whose value rose later.
         lasts: day → its last value, if that is below its highest.
-        is_whole: whether it counts the sum over the family's other series, as `DayBuckets.is_whole` says.
     """
 
-    created: float
     first_day: int
     closed: float = 0.0
     shut: int = 0
     highs: dict[int, float] = field(default_factory=dict)
     baselines: dict[int, float] = field(default_factory=dict)
     lasts: dict[int, float] = field(default_factory=dict)
-    is_whole: bool = False
 
     @property
     def following(self) -> int:
@@ -66,15 +62,15 @@ class DaySeries:
 
         Args:
             source: the days in the platform's answer.
-            poll: the time of the poll, and the counts of the family's other shape.
-            first: whether this is the first sight of the series.
+            poll: the time of the poll.
+            first: whether this is the first sight of the family.
 
         Returns:
             The number of days whose value fell; the counter does not change for them.
         """
         if not source.days:
             return 0
-        corrections, owed, highs, lasts = 0, poll.owed, self.highs, self.lasts
+        corrections, highs, lasts = 0, self.highs, self.lasts
         newest = max(source.days)
         oldest = min(source.days) if poll.oldest is None else poll.oldest
         # Without a time from the platform, a chart may contain a day that this machine's clock has not reached.
@@ -92,13 +88,13 @@ class DaySeries:
             held = int(held) if float(held).is_integer() else held
             high = highs.get(ordinal)
             if high is None:
-                self._begin_day(ordinal, held, owed, first=first)
+                self._begin_day(ordinal, held, first=first)
             elif held < high:
                 corrections += held < lasts.get(ordinal, high)
                 lasts[ordinal] = held
             else:
                 if held > high:
-                    self._raise_day(ordinal, held, high, owed)
+                    self._raise_day(ordinal, held, high)
                 lasts.pop(ordinal, None)
         # If the platform's clock is ahead of its charts, the charts decide which days are old.
         limit = min(poll.today, newest) - HORIZON_DAYS
@@ -106,19 +102,15 @@ class DaySeries:
             self._close(old)
         return corrections
 
-    def _begin_day(self, ordinal: int, held: float, owed: "Owed", *, first: bool) -> None:
+    def _begin_day(self, ordinal: int, held: float, *, first: bool) -> None:
         if ordinal > self.shut:
             self.highs[ordinal] = held
             if first and ordinal >= self.first_day:
                 self.baselines[ordinal] = held
-            elif ordinal in owed:
-                self.baselines[ordinal] = _deduct(owed, ordinal, held)
 
-    def _raise_day(self, ordinal: int, held: float, high: float, owed: "Owed") -> None:
+    def _raise_day(self, ordinal: int, held: float, high: float) -> None:
         if ordinal < self.first_day:
             self.baselines.setdefault(ordinal, high)
-        if ordinal in owed:
-            self.baselines[ordinal] = self.baselines.get(ordinal, 0.0) + _deduct(owed, ordinal, held - high)
         self.highs[ordinal] = held
 
     def _close(self, leaving: Sequence[int]) -> None:
@@ -133,41 +125,15 @@ class DaySeries:
             self.closed += lost
 
 
-# Day → the part of one shape's count that the other shape has not counted. A map may change its shape between counts by
-# action and one plain number; what one shape has counted must not be counted again by the other.
-Owed = dict[int, float]
-
-
-def _deduct(owed: Owed, ordinal: int, rise: float) -> float:
-    """Reduce what is owed for a day by a rise, at most to 0; return the reduction."""
-    taken = min(owed[ordinal], rise)
-    owed[ordinal] -= taken
-    return taken
-
-
-def owed_by(theirs: Iterable[DaySeries], ours: Iterable[DaySeries]) -> Owed:
-    """Return for each day how much more the first series have counted than the second."""
-    owed: Owed = {}
-    for series in theirs:
-        for ordinal, high in series.highs.items():
-            owed[ordinal] = owed.get(ordinal, 0.0) + high
-    for series in ours:
-        for ordinal in owed.keys() & series.highs.keys():
-            owed[ordinal] -= series.highs[ordinal]
-    return {ordinal: max(0.0, high) for ordinal, high in owed.items()}
-
-
 @dataclass(frozen=True, slots=True)
 class PollTime:
-    """The facts of a poll for counting one shape of a family.
+    """When a poll was made, and what its family says of the time.
 
     Attributes:
         now: the platform's time.
         wall: this machine's clock, in unix seconds.
         since: the day from which a series that begins with this poll is counted in full; None at the first sight of
             the family, where the first value is the baseline.
-        shut: the newest day that the family's other shape has removed.
-        owed: how much more the other shape has counted than this one, by day; reduced while the poll is counted.
         oldest: the oldest day of the family, if its series have different days; None to use the oldest day of each
             series.
     """
@@ -175,8 +141,6 @@ class PollTime:
     now: datetime
     wall: float
     since: int | None = None
-    shut: int = 0
-    owed: Owed = field(default_factory=dict)
     oldest: int | None = None
 
     @property
@@ -188,7 +152,7 @@ class PollTime:
 def begin_days(source: DayBuckets, poll: PollTime) -> DaySeries:
     """Return the state of a series after its first poll; at the first sight of its family, its counter is 0."""
     first_day = poll.today if poll.since is None else poll.since
-    series = DaySeries(poll.now.timestamp(), first_day, shut=poll.shut, is_whole=source.is_whole)
+    series = DaySeries(first_day)
     series.count(source, poll, first=poll.since is None)
     return series
 
@@ -204,9 +168,8 @@ class ChangeSeries:
 
     mark: float
     value: float
-    # It has counted no day, and is the sum of nothing.
+    # It has counted no day.
     following: ClassVar[int] = 0
-    is_whole: ClassVar[bool] = False
 
     def count(self, source: LastChange, wall: float) -> int:
         """Take over an answer, polled at `wall` in unix seconds; a clock that was set back takes the moment with it."""

@@ -11,7 +11,7 @@ from exporter.clock import SYSTEM, Clocks, PlatformTime
 from exporter.counters.counting import Families, count_poll, left_out, served
 from exporter.counters.days import PollTime
 from exporter.counters.rows import ACCOUNT, PLATFORM_TIME, StateRow, account_key, listed, pack, unpack
-from exporter.counters.storage import ShardTakenError, StateLockedError, Storage, StorageError
+from exporter.counters.storage import ShardTakenError, StateLockedError, Storage
 from exporter.log import logger
 from exporter.metric import Count, Family
 from exporter.targets.target import PollKey
@@ -22,11 +22,8 @@ RETRY_SECONDS = 5.0
 MOST_WAIT_SECONDS = 5.0
 # How long the end of the process waits for the last commit.
 CLOSE_SECONDS = 3.0
-# How many polls are counted, and how many continue after their commit, before the rest of the event loop has a turn.
-AT_ONCE = 50
 # For how long a counter that counts something else now is served as 0: a minute, and what the rendering may take.
 ZERO_SECONDS = 65.0
-_NOT_USABLE = "state not usable, counters do not change until it is"
 
 
 class LedgerObserver(Protocol):
@@ -96,8 +93,8 @@ class Ledger:
         linger: how long a group commit waits for further polls, in seconds.
         retry: how long to wait after a failed write, in seconds.
         retention: seconds for which label values that no answer contains are kept.
-        reread: called with the targets whose rows another session had changed; it ends when their counters from before
-            are no longer served.
+        reread: called with the targets whose rows were replaced by those of another session; it ends when their
+            counters from before are no longer served.
         taken: called when another exporter has taken the shard.
 
     Attributes:
@@ -125,17 +122,14 @@ class Ledger:
         self._reread = reread
         self._taken = taken
         self._log = logger()
-        # The session in which the rows were read.
-        self._session = 1
-        self._is_read = False
-        # The rows on disk, and those that are not saved yet. They stay packed, because there are many.
+        # The session in which the rows were read, and how often those in memory were replaced by others.
+        self._session, self._reads = 1, 0
+        # The rows on disk, those that are not saved yet, and keys to delete. They stay packed, because there are many.
         self._rows: dict[PollKey, StateRow] = {}
-        self._unsaved: dict[PollKey, StateRow | None] = {}
+        self._unsaved: dict[PollKey, StateRow] = {}
+        self._to_delete: set[PollKey] = set()
         # Rows that were read, and not counted since: a restored state may be older than what was served of them.
         self._uncounted: set[PollKey] = set()
-        # Polls that are not counted yet, with what they wait for, and keys that are not deleted yet.
-        self._polls: list[tuple[PollRecord, asyncio.Future[Counters]]] = []
-        self._to_delete: set[PollKey] = set()
         self._platform_times: dict[str, PlatformTime] = {}
         # Families that count something else now, and since when they are served as 0, on the monotonic clock.
         self._zeros: dict[tuple[PollKey, str], float] = {}
@@ -143,13 +137,15 @@ class Ledger:
         self._said: set[object] = set()
         self.fault = ""
         self._next_try = 0.0
-        # Whether polls were recorded, whether a commit has succeeded, and whether counters wait for a further poll.
-        self._is_needed = self._has_saved = self._owes = False
+        # Whether a poll with counters was recorded, and whether one was committed.
+        self._is_needed = self._serves = False
         self._asked, self._ending = asyncio.Event(), asyncio.Event()
+        # Set when the next attempt to commit has ended.
+        self._attempt = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
-        """Read the stored rows, and start counting.
+        """Read the stored rows, and begin to commit.
 
         Raises:
             StateLockedError: another process has the state file.
@@ -158,19 +154,17 @@ class Ledger:
             await self._prepare()
         except StateLockedError:
             raise
-        except StorageError as error:
-            self._failed(_NOT_USABLE, error)
+        except Exception as error:  # noqa: BLE001 - the boundary of an attempt
+            self._failed(error)
         self._task = asyncio.create_task(self._run(), name="ledger")
 
     def is_alive(self) -> bool:
-        """Return whether polls that are recorded now will be counted."""
+        """Return whether polls that are recorded now will be committed."""
         return self._task is not None and not self._task.done()
 
     def withholds(self) -> str:
         """Return why no counter is served yet; empty if any is, or if none is due."""
-        if self._has_saved and not self._owes:
-            return ""
-        return self.fault or ("the next polls are waited for" if self._is_needed else "")
+        return "" if self._serves or not self._is_needed else self.fault or "the next polls are waited for"
 
     async def close(self) -> None:
         """Commit what is not saved, and stop."""
@@ -202,139 +196,39 @@ class Ledger:
         return session if session == self._session else 0
 
     async def record(self, entry: PollRecord) -> Counters:
-        """Update the counters from a poll's result, and wait for the attempt to commit them, but not long.
-
-        The polls of one commit continue in the order in which they were recorded.
+        """Count a poll, and wait for the attempt to commit it, but not long.
 
         Returns:
             The target's counters as they were last committed: without this poll if the attempt failed, or has not
             ended.
         """
-        counters: asyncio.Future[Counters] = asyncio.get_running_loop().create_future()
-        self._polls.append((entry, counters))
-        self._is_needed = True
-        self._asked.set()
-        try:
+        self._is_needed = self._is_needed or bool(entry.counts)
+        families, row = self._count(entry)
+        with suppress(TimeoutError):
             async with asyncio.timeout(MOST_WAIT_SECONDS):
-                return await counters
-        except TimeoutError:
-            return Counters(served(self._committed(entry.key), entry.counts), {})
+                while not await self._attempted():
+                    families, row = self._count(entry)
+        is_saved = self._rows.get(entry.key) is row
+        self._serves = self._serves or (is_saved and bool(entry.counts))
+        shown = families if is_saved else self._committed(entry.key)
+        counters = served(shown, entry.counts)
+        self._note_zeros(entry.key, shown, {family.info.name for family in counters})
+        return Counters(counters, left_out(families, entry.counts))
 
     def keep(self, account: str, kind: str, packed: bytes) -> None:
         """Store the packed list of an account's resources of a kind, without waiting for the commit."""
-        self._unsaved |= listed(account, kind, packed)
+        key, row = listed(account, kind, packed)
+        self._unsaved[key] = row
         self._asked.set()
 
     def forget(self, keys: Iterable[PollKey]) -> None:
-        """Delete rows whose retention is over; a target that is polled at the same time has come back and is kept."""
+        """Delete rows whose retention is over; a target that is polled before the commit has come back and is kept."""
         self._to_delete.update(keys)
         self._asked.set()
 
-    async def _run(self) -> None:
-        is_last = False
-        while not is_last:
-            # Write rows that could not be saved, and show the storage that this process lives, even if no polls come.
-            patience = self._storage.pulse
-            if self._unsaved or self.fault:
-                patience = min(patience, max(0.0, self._next_try - self._clocks.monotonic()))
-            await _wait(self._asked, patience)
-            # Wait for further polls, so that one write saves all polls that end at about the same time.
-            await _wait(self._ending, self._linger)
-            is_last = self._ending.is_set()
-            self._asked.clear()
-            await self._turn()
-        await self._storage.close()
-
-    async def _turn(self) -> None:
-        """Open the storage if needed, count the polls that were recorded, commit them, and let them go on."""
-        polls, self._polls = self._polls, []
-        to_delete, self._to_delete = self._to_delete, set()
-        is_usable = await self._is_usable()
-        counted: list[tuple[PollRecord, asyncio.Future[Counters], Families]] = []
-        for number, (entry, counters) in enumerate(polls, 1):
-            try:
-                counted.append((entry, counters, self._count(entry)))
-            except Exception as error:  # noqa: BLE001 - what one entry breaks is no fault of the others
-                if not counters.done():
-                    counters.set_exception(error)
-            if not number % AT_ONCE:
-                await asyncio.sleep(0)
-        self._unsaved.update(dict.fromkeys(to_delete - {entry.key for entry, _ in polls}))
-        is_saved = is_usable and await self._save()
-        for number, (entry, counters, families) in enumerate(counted, 1):
-            if entry.counts:
-                self._owes = not is_saved
-            # A poll may have been cancelled, or have waited long enough.
-            if not counters.done():
-                counters.set_result(self._shown(entry, families, is_saved=is_saved))
-            if not number % AT_ONCE:
-                await asyncio.sleep(0)
-
-    async def _is_usable(self) -> bool:
-        """Open the storage if needed; return whether it can be written to now."""
-        # Polls continue without delay: after a failed write, no write is tried for each of them.
-        if self.fault and not self._ending.is_set() and self._clocks.monotonic() < self._next_try:
-            return False
-        try:
-            await self._prepare()
-        except StorageError as error:
-            self._failed(_NOT_USABLE, error)
-            return False
-        return True
-
-    async def _prepare(self) -> None:
-        """Open the storage if needed, and take in its rows; raises StorageError if it cannot be used now."""
-        opened = await self._storage.prepare()
-        if opened is None:
-            return
-        found = self._without_times(opened.rows)
-        if opened.are_newer:
-            # Counts from before these rows were read started without them, or another exporter has counted since. They
-            # are dropped, and the next polls count the same days again. Lists of an account are no counts.
-            changed = {key for key in self._rows.keys() | found.keys() if self._rows.get(key) != found.get(key)}
-            self._uncounted |= changed
-            unsaved = self._unsaved.items()
-            self._unsaved = {key: row for key, row in unsaved if key not in found or key.target.kind == ACCOUNT}
-            self._rows = found
-            if self._is_read:
-                await self._reread(changed)
-        else:
-            # A file that was lost is written again; its rows may contain targets that are new here.
-            self._unsaved = {**self._rows, **self._unsaved}
-            self._rows = {**found, **self._rows}
-        self._session, self._is_read = opened.session, True
-
-    def _without_times(self, rows: Mapping[PollKey, StateRow]) -> dict[PollKey, StateRow]:
-        """Restore the platform times of the accounts; return the other rows."""
-        for key, row in rows.items():
-            if key.collector == PLATFORM_TIME:
-                self.platform_time(key.target.account).restore(row.success)
-        return {key: row for key, row in rows.items() if key.collector != PLATFORM_TIME}
-
-    def _failed(self, event: str, error: Exception) -> None:
-        if not self.fault:
-            self._log.error(event, path=self._storage.location, error=str(error))
-        self.fault = str(error) or repr(error)
-        self._next_try = self._clocks.monotonic() + self._retry
-        self._observer.wrote(self.fault)
-        if isinstance(error, ShardTakenError):
-            self._taken()
-
-    def _committed(self, key: PollKey) -> Families:
-        """Return the last committed counters of a target; none before the first commit after its row was read."""
-        return {} if key in self._uncounted else self._families(key, self._rows.get(key))
-
-    def _families(self, key: PollKey, stored: StateRow | None) -> Families:
-        try:
-            return {} if stored is None else unpack(stored.data)
-        except ValueError as error:
-            event, target = "counters of a target start again", key.target.label
-            self._log.error(event, path=self._storage.location, target=target, error=str(error))
-            return {}
-
-    def _count(self, entry: PollRecord) -> Families:
-        stored = self._unsaved[entry.key] if entry.key in self._unsaved else self._rows.get(entry.key)
-        before = self._families(entry.key, stored)
+    def _count(self, entry: PollRecord) -> tuple[Families, StateRow]:
+        """Count a poll; return the families of its target, and their row, which the next commit writes."""
+        before = self._families(entry.key, self._unsaved.get(entry.key) or self._rows.get(entry.key))
         for name, family in before.items():
             zero_since = self._zeros.get((entry.key, name), math.inf)
             family.is_anew = family.is_anew and self._clocks.monotonic() - zero_since < ZERO_SECONDS
@@ -351,8 +245,16 @@ class Ledger:
         for name, family in before.items():
             if families[name] is not family:
                 self._say_anew(entry.key, name, families[name].digest)
-        self._unsaved[entry.key] = StateRow(entry.name, entry.success, pack(families))
-        return families
+        row = self._unsaved[entry.key] = StateRow(entry.name, entry.success, pack(families))
+        return families, row
+
+    def _families(self, key: PollKey, stored: StateRow | None) -> Families:
+        try:
+            return {} if stored is None else unpack(stored.data)
+        except ValueError as error:
+            event, target = "counters of a target start again", key.target.label
+            self._log.error(event, path=self._storage.location, target=target, error=str(error))
+            return {}
 
     def _say_anew(self, key: PollKey, family: str, digest: bytes) -> None:
         """Log once for the targets of an account that a counter counts something else now."""
@@ -362,43 +264,110 @@ class Ledger:
             event = "counter counts something else now, it starts again at 0"
             self._log.warning(event, path=self._storage.location, account=key.target.account, family=family)
 
-    def _shown(self, entry: PollRecord, families: Families, *, is_saved: bool) -> Counters:
-        """Return the counters to serve, and note which are 0 because they count something else than before."""
-        saved = families if is_saved or not entry.counts else self._committed(entry.key)
-        counters = served(saved, entry.counts)
-        shown = {counter.info.name for counter in counters}
-        for name, family in saved.items():
-            if family.is_anew and name in shown:
-                self._zeros.setdefault((entry.key, name), self._clocks.monotonic())
-            else:
-                self._zeros.pop((entry.key, name), None)
-        return Counters(counters, left_out(families, entry.counts))
+    async def _attempted(self) -> bool:
+        """Wait until the next attempt to commit has ended; return whether what was counted before is part of it."""
+        self._asked.set()
+        reads = self._reads
+        await self._attempt.wait()
+        return reads == self._reads
 
-    async def _save(self) -> bool:
-        """Write what is not saved; return whether it is saved. What comes meanwhile is for the next time."""
-        if not self._unsaved and not self.fault:
-            return True
-        rows, self._unsaved = self._unsaved, {}
+    def _committed(self, key: PollKey) -> Families:
+        """Return the last committed counters of a target; none before the first commit after its row was read."""
+        return {} if key in self._uncounted else self._families(key, self._rows.get(key))
+
+    def _note_zeros(self, key: PollKey, families: Families, shown: Collection[str]) -> None:
+        """Note since when families that count something else than before are served as 0."""
+        for name, family in families.items():
+            if family.is_anew and name in shown:
+                self._zeros.setdefault((key, name), self._clocks.monotonic())
+            else:
+                self._zeros.pop((key, name), None)
+
+    async def _run(self) -> None:
+        is_last = False
+        while not is_last:
+            # Write rows that could not be saved, and show the storage that this process lives, even if no polls come.
+            patience = self._storage.pulse
+            if self.fault:
+                patience = min(patience, max(0.0, self._next_try - self._clocks.monotonic()))
+            await _wait(self._asked, patience)
+            # Wait for further polls, so that one write saves all polls that end at about the same time.
+            await _wait(self._ending, self._linger)
+            is_last = self._ending.is_set()
+            self._asked.clear()
+            # What is counted from here on waits for the attempt after this one.
+            attempt, self._attempt = self._attempt, asyncio.Event()
+            # Polls continue without delay: after a failed write, no write is tried for each of them.
+            if is_last or not self.fault or self._clocks.monotonic() >= self._next_try:
+                try:
+                    await self._prepare()
+                    await self._commit()
+                except Exception as error:  # noqa: BLE001 - the boundary of an attempt
+                    self._failed(error)
+            attempt.set()
+        await self._storage.close()
+
+    async def _prepare(self) -> None:
+        """Open the storage if needed, and take in its rows."""
+        opened = await self._storage.prepare()
+        if opened is None:
+            return
+        found = self._without_times(opened.rows)
+        if opened.are_newer:
+            # Counts from before these rows were read started without them, or another exporter has counted since. They
+            # are dropped, and counted again. Lists of an account are no counts.
+            changed = {key for key in self._rows.keys() | found.keys() if self._rows.get(key) != found.get(key)}
+            self._uncounted |= changed
+            dropped = {key for key in self._unsaved if key in found and key.target.kind != ACCOUNT}
+            self._unsaved = {key: row for key, row in self._unsaved.items() if key not in dropped}
+            self._rows = found
+            if self._reads:
+                await self._reread(changed | dropped)
+            self._reads += 1
+        else:
+            # A file that was lost is written again; its rows may contain targets that are new here.
+            self._unsaved = {**self._rows, **self._unsaved}
+            self._rows = {**found, **self._rows}
+        self._session = opened.session
+
+    def _without_times(self, rows: Mapping[PollKey, StateRow]) -> dict[PollKey, StateRow]:
+        """Restore the platform times of the accounts; return the other rows."""
+        for key, row in rows.items():
+            if key.collector == PLATFORM_TIME:
+                self.platform_time(key.target.account).restore(row.success)
+        return {key: row for key, row in rows.items() if key.collector != PLATFORM_TIME}
+
+    async def _commit(self) -> None:
+        """Write what is not saved. What comes meanwhile is for the next time."""
+        rows, deleted = dict(self._unsaved), self._to_delete - self._unsaved.keys()
+        self._to_delete = set()
+        if not rows and not deleted and not self.fault:
+            return
         times = {
             account_key(PLATFORM_TIME, account): StateRow("", time.believed, b"")
             for account, time in self._platform_times.items()
             if time.believed is not None
         }
-        try:
-            await self._storage.commit({**rows, **times})
-        except StorageError as error:
-            self._unsaved = {**rows, **self._unsaved}
-            self._failed("state not saved, counters do not change until it is", error)
-            return False
-        for key, stored in rows.items():
-            if stored is None:
-                self._rows.pop(key, None)
-            else:
-                self._rows[key] = stored
+        await self._storage.commit({**dict.fromkeys(deleted), **rows, **times})
+        for key in deleted:
+            self._rows.pop(key, None)
+        for key, row in rows.items():
+            self._rows[key] = row
+            # A poll that came meanwhile is not saved yet.
+            if self._unsaved[key] is row:
+                del self._unsaved[key]
         self._uncounted -= rows.keys()
-        self._has_saved = True
         if self.fault:
             self._log.info("state saved again", path=self._storage.location)
             self.fault = ""
             self._observer.wrote(self.fault)
-        return True
+
+    def _failed(self, error: Exception) -> None:
+        if not self.fault:
+            event = "state not saved, counters do not change until it is"
+            self._log.error(event, path=self._storage.location, error=str(error) or repr(error))
+        self.fault = str(error) or repr(error)
+        self._next_try = self._clocks.monotonic() + self._retry
+        self._observer.wrote(self.fault)
+        if isinstance(error, ShardTakenError):
+            self._taken()

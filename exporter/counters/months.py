@@ -3,7 +3,6 @@
 import math
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from typing import ClassVar
 
 from exporter.metric import MonthToDate
 
@@ -20,10 +19,9 @@ class MonthSeries:
     """A counter over a value that starts again with each UTC month.
 
     A value is either accepted at once or ignored until a later poll confirms it, so that one wrong answer counts
-    nothing. Rows of an earlier version do not have the fields after `closed`; the defaults are used for them.
+    nothing. A shorter row lacks the last fields; the defaults are used for them.
 
     Attributes:
-        created: unix seconds of the first sight.
         month: year * 12 + month of the last accepted value.
         polled: the platform's unix seconds at the last poll.
         baseline: the part of the current month's value that is not counted.
@@ -37,7 +35,6 @@ class MonthSeries:
         is_held: whether the last value was at least `former` and is not accepted yet.
     """
 
-    created: float
     month: int
     polled: float
     baseline: float
@@ -49,8 +46,6 @@ class MonthSeries:
     former: float | None = None
     guard: float = 0.0
     is_held: bool = False
-    # See `MonthToDate.is_whole`.
-    is_whole: ClassVar[bool] = False
 
     @property
     def following(self) -> int:
@@ -136,9 +131,9 @@ def month_of(moment: datetime) -> int:
 
 def begin_month(source: MonthToDate, now: datetime, wall: float, since: int | None) -> MonthSeries:
     """Return the state of a series after its first poll; `since` is the day from which it is counted in full."""
-    held, month, seconds = float(source.value), month_of(now), now.timestamp()
+    held, month = float(source.value), month_of(now)
     is_full = since is not None and month >= month_of(datetime.fromordinal(since).replace(tzinfo=UTC))
-    return MonthSeries(seconds, month, seconds, 0.0 if is_full else held, held, held, seen=wall)
+    return MonthSeries(month, now.timestamp(), 0.0 if is_full else held, held, held, seen=wall)
 
 
 def _age(moment: datetime) -> float:

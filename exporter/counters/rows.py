@@ -1,11 +1,11 @@
 """The rows of the state: the counted families of a target, packed, and the names under which rows are kept."""
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import astuple, replace
-from datetime import UTC, date, datetime
-from functools import cache, lru_cache
-from operator import index
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from itertools import repeat
+from operator import add, attrgetter, sub
+from sys import intern
 from typing import Any, NamedTuple
 
 import msgpack
@@ -30,14 +30,37 @@ class StateRow(NamedTuple):
     data: bytes
 
 
-def columns(key: PollKey) -> tuple[str, str, str, str]:
+# Stored columns: collector, account, kind, id, name, success and data.
+Columns = tuple[str, str, str, str, str, float, bytes]
+
+
+def key_columns(key: PollKey) -> tuple[str, str, str, str]:
     """Return the columns that identify a row: collector, account, kind and id."""
-    return key.collector, key.target.account, key.target.kind, key.target.id
+    target = key.target
+    return storable(key.collector), storable(target.account), storable(target.kind), storable(target.id)
 
 
-def whole_text(text: str) -> str:
-    """Return a text that can be stored: an unpaired surrogate becomes a question mark."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+def to_columns(rows: Mapping[PollKey, StateRow | None]) -> list[Columns]:
+    """Return the columns of the rows that are written, in the order of their keys."""
+    # A text that was changed may equal that of another row: the later one stays.
+    written = {key_columns(key): row for key, row in rows.items() if row is not None}
+    return [(*key, storable(row.name), row.success, row.data) for key, row in sorted(written.items())]
+
+
+def from_columns(found: Iterable[Sequence[Any]]) -> dict[PollKey, StateRow]:
+    """Return the rows that were read."""
+    # Thousands of rows share their first three texts.
+    return {
+        PollKey.of(intern(collector), intern(account), intern(kind), target_id): StateRow(name, success, data)
+        for collector, account, kind, target_id, name, success, data in found
+    }
+
+
+def storable(text: str) -> str:
+    """Return a text that any storage can keep: half a character, and a zero, become question marks."""
+    if not text.isascii() or "\0" in text:
+        text = text.encode("utf-8", "replace").decode("utf-8").replace("\0", "?")
+    return text
 
 
 # Rows that belong to no target have a collector's name that no version uses, so that none unpacks them. The time of an
@@ -49,15 +72,14 @@ PLATFORM_TIME = "platform_time"
 ACCOUNT = "account"
 
 
-@cache
 def account_key(kind: str, account: str) -> PollKey:
     """Return the key of a row of an account that belongs to no target, such as the time of its platform."""
     return PollKey.of(kind, account, ACCOUNT, "")
 
 
-def listed(account: str, kind: str, packed: bytes) -> dict[PollKey, StateRow]:
+def listed(account: str, kind: str, packed: bytes) -> tuple[PollKey, StateRow]:
     """Return the row of the list of an account's resources of a kind."""
-    return {account_key(_LIST + kind, account): StateRow("", _NEVER, packed)}
+    return account_key(_LIST + kind, account), StateRow("", _NEVER, packed)
 
 
 def lists(rows: Mapping[PollKey, StateRow]) -> dict[tuple[str, str], bytes]:
@@ -66,115 +88,63 @@ def lists(rows: Mapping[PollKey, StateRow]) -> dict[tuple[str, str], bytes]:
     return {(key.target.account, key.collector.removeprefix(_LIST)): packed for key, packed in found}
 
 
-# What a family of an earlier row may lack at its end: its absent label values, whether it started again, and whether it
-# was bounded.
-_REST_OF_FAMILY: tuple[Any, ...] = ((), 0, 0)
-# What an earlier version stored of a gauge: its name and the label values that it had.
-_PARTS_OF_GAUGE = 2
-
-
 def pack(families: Families) -> bytes:
     """Convert counted families to the bytes that are stored."""
     plain: list[object] = []
     for name, family in families.items():
-        series = [[labels, to_plain(state)] for labels, state in family.series.items()]
+        series = [[labels, _to_plain(state)] for labels, state in family.series.items()]
         absent = list(family.absent.items())
-        plain.append([name, family.digest, family.day, series, absent, family.is_anew, family.is_bounded])
+        flags = (family.is_anew, family.is_bounded, *family.shapes)
+        plain.append([name, family.digest, family.day, series, absent, *flags])
     packed: bytes = msgpack.packb(plain)
     return packed
 
 
 def unpack(packed: bytes) -> Families:
-    """Convert stored bytes to counted families.
+    """Convert stored bytes to counted families; what a shorter row lacks at its end has its default.
 
     Raises:
         ValueError: they have another form.
     """
     try:
         parts: Any = msgpack.unpackb(packed, use_list=False)
-        if isinstance(parts, dict):
-            return {str(name): _former_family(series) for name, series in parts.items() if series}
-        return dict(_family(plain) for plain in parts if len(plain) != _PARTS_OF_GAUGE)
-    except (TypeError, ValueError, OverflowError, OSError, msgpack.UnpackException) as error:
+        return {str(name): _family(*values) for name, *values in parts}
+    except (TypeError, ValueError, OverflowError, msgpack.UnpackException) as error:
         raise ValueError("a row of the state does not have the form that this version writes") from error
 
 
-def _former_family(plain: Sequence[Any]) -> CountedFamily:
-    """Return a family of an earlier version, whose rows say neither what it counts nor when it was first seen."""
-    series = {tuple(map(str, labels)): from_plain(state) for labels, state in plain}
-    firsts = [
-        one.first_day if isinstance(one, DaySeries) else datetime.fromtimestamp(one.created, UTC).toordinal()
-        for one in series.values()
-        if not isinstance(one, ChangeSeries)
-    ]
-    return CountedFamily(b"", min(firsts), series)
+def _family(digest: bytes, day: int, series: Sequence[Any], absent: Sequence[Any] = (), *flags: bool) -> CountedFamily:
+    is_anew, is_bounded, *shapes = flags or (False, False)
+    states = {tuple(labels): _from_plain(*state) for labels, state in series}
+    since = {tuple(labels): moment for labels, moment in absent}
+    return CountedFamily(digest, day, states, since, is_anew, is_bounded, frozenset(shapes))
 
 
-def _family(plain: Sequence[Any]) -> tuple[str, CountedFamily]:
-    name, digest, day, series, *rest = plain
-    absent, is_anew, is_bounded = (*rest, *_REST_OF_FAMILY[len(rest) :])
-    family = CountedFamily(
-        digest, date.fromordinal(day).toordinal(), is_anew=bool(is_anew), is_bounded=bool(is_bounded)
-    )
-    family.series = {tuple(map(str, labels)): from_plain(state) for labels, state in series}
-    family.absent = {tuple(map(str, labels)): float(since) for labels, since in absent}
-    if not (isinstance(name, str) and isinstance(digest, bytes)):
-        raise TypeError
-    return name, family
+_KINDS: Mapping[str, type[Series]] = {"d": DaySeries, "m": MonthSeries, "c": ChangeSeries}
+_VALUES = {kind: (letter, attrgetter(*(one.name for one in fields(kind)))) for letter, kind in _KINDS.items()}
+# Where the charts of a series of days begin, after its first day, and two other values.
+_CHARTS = 3
 
 
-_NO_FORMER = -1.0
-
-
-def to_plain(series: Series) -> list[object]:
-    """Convert a series to plain values; mostly small integers, which take the fewest bytes."""
+def _to_plain(series: Series) -> list[object]:
+    """Return the values of a series in their order; days are counted from its first, as small numbers take one byte."""
+    letter, values_of = _VALUES[type(series)]
+    values = list(values_of(series))
     if isinstance(series, DaySeries):
-        charts = [_column(days, series.first_day) for days in (series.highs, series.baselines, series.lasts)]
-        whole = [1] if series.is_whole else []
-        return ["d", series.created, series.first_day, series.closed, series.shut, *charts, *whole]
-    if isinstance(series, ChangeSeries):
-        return ["c", series.mark, series.value]
-    former = _NO_FORMER if series.former is None else series.former
-    return ["m", *astuple(replace(series, former=former))]
+        first = repeat(series.first_day)
+        values[_CHARTS:] = [(list(map(sub, chart, first)), list(chart.values())) for chart in values[_CHARTS:]]
+    return [letter, *values]
 
 
-def from_plain(plain: Sequence[Any]) -> Series:
-    """Convert the plain values of a packed row to a series; raises ValueError or TypeError if there are others."""
-    kind, *fields = plain
-    series: Series
-    if kind == "c":
-        series = ChangeSeries(*fields)
-    elif kind == "m":
-        series = MonthSeries(*fields)
-        series.former = None if series.former == _NO_FORMER else series.former
-    elif kind == "d":
-        created, first_day, closed, shut, *columns = fields
-        highs, baselines, lasts = (_days(column, first_day) for column in columns[:3])
-        series = DaySeries(created, first_day, closed, shut, highs, baselines, lasts, is_whole=len(columns) > 3)  # noqa: PLR2004 - three charts
-    else:
-        raise ValueError(kind)
+def _from_plain(letter: str, *plain: Any) -> Series:  # noqa: ANN401 - what was stored
+    """Return the series of stored values; raises ValueError or TypeError if there are others."""
+    if letter not in _KINDS:
+        raise ValueError(letter)
+    values = list(plain)
+    if letter == "d":
+        first = repeat(values[0])
+        values[_CHARTS:] = [dict(zip(map(add, days, first), held, strict=True)) for days, held in values[_CHARTS:]]
+    series = _KINDS[letter](*values)
     if not math.isfinite(series.value):
         raise ValueError(series.value)
     return series
-
-
-def _column(days: dict[int, float], first_day: int) -> tuple[tuple[float, ...], ...]:
-    return (_offsets(tuple(days), first_day), tuple(days.values())) if days else ()
-
-
-# Nearly all series of a family have the same days; these caches halve the time to read and write a row.
-@lru_cache(maxsize=256)
-def _offsets(days: tuple[int, ...], first_day: int) -> tuple[int, ...]:
-    return tuple(day - first_day for day in days)
-
-
-@lru_cache(maxsize=256)
-def _ordinals(offsets: tuple[int, ...], first_day: int) -> tuple[int, ...]:
-    return tuple(first_day + index(offset) for offset in offsets)
-
-
-def _days(column: Sequence[Any], first_day: int) -> dict[int, float]:
-    if not column:
-        return {}
-    offsets, held = column
-    return dict(zip(_ordinals(offsets, first_day), held, strict=True))

@@ -7,6 +7,8 @@ from typing import NamedTuple, Protocol
 from exporter.counters.rows import StateRow
 from exporter.targets.target import PollKey
 
+Rows = Mapping[PollKey, StateRow | None]
+
 
 class StorageError(Exception):
     """Nothing can be read or written now; a later attempt may succeed. The message contains no secret."""
@@ -58,7 +60,7 @@ class Storage(Protocol):
         """
         return None
 
-    async def commit(self, rows: Mapping[PollKey, StateRow | None]) -> None:  # noqa: ARG002 - see above
+    async def commit(self, rows: Rows) -> None:  # noqa: ARG002 - see above
         """Write rows durably, and delete those whose value is None; writing a row again replaces it.
 
         Raises:

@@ -228,7 +228,7 @@ class Daemon:
             return ""
         if self._database_fault:
             return f"spare: the state database cannot be used: {self._database_fault}"
-        return f"spare: {self.database.obstacle or 'former exporters may come back first'}"
+        return f"spare: {self.database.obstacle or 'no shard was looked for yet'}"
 
     def _unproven(self) -> str:
         if self.database is not None and not self.database.has_answered:

@@ -110,15 +110,6 @@ async def test_rows_are_read_in_pages_and_written_and_deleted_by_their_holder_al
     assert sessions.execute("SELECT count(*) FROM edge_exporter_row") == [(2 * PAGE + 1,)]
 
 
-async def test_nothing_is_written_for_a_shard_whose_lock_another_session_has(sessions: Sessions) -> None:
-    await sessions.holder(0)
-    other = await sessions.holder(1)
-    other.index = 0
-    with pytest.raises(StorageError, match="the session has changed: nothing was written"):
-        await other.commit({key_of(1): ROW})
-    assert sessions.execute("SELECT count(*) FROM edge_exporter_row") == [(0,)]
-
-
 async def test_rows_of_another_number_of_shards_are_read_by_each(sessions: Sessions) -> None:
     former = await sessions.holder(0)
     await former.commit({key_of(1): ROW})
@@ -142,8 +133,17 @@ async def test_a_silent_holder_is_uncertain_before_the_server_frees_its_shard(se
     await until(taken)
     with pytest.raises(StorageError):
         await holder.commit({key_of(1): ROW})
-    with pytest.raises(ShardTakenError):
-        await holder.prepare()
+
+    async def is_known() -> bool:
+        try:
+            await holder.prepare()
+        except ShardTakenError:
+            return True
+        except StorageError:
+            return False
+        return False
+
+    await until(is_known)
     assert sessions.execute("SELECT count(*) FROM edge_exporter_row") == [(0,)]
 
 
@@ -190,27 +190,6 @@ async def test_exporters_of_two_totals_do_not_count_at_once(sessions: Sessions) 
     assert other.obstacle == "exporters with shard.total 2 are running, here it is 3"
     await first.close()
     await until_claimed(other, 0)
-
-
-async def test_an_older_state_keeps_its_rows_without_its_leases_and_a_newer_one_is_refused(
-    sessions: Sessions,
-) -> None:
-    await (await sessions.holder(0)).commit({key_of(1): ROW})
-    await sessions.opened[0].close()
-    sessions.execute("CREATE TABLE edge_exporter_lease (shard integer)")
-    sessions.execute("CREATE TABLE edge_exporter_member (holder text)")
-    sessions.execute("UPDATE edge_exporter_schema SET version = 2")
-    storage = sessions.storage(0)
-    await until_claimed(storage, 0)
-    opened = await storage.prepare()
-    assert opened is not None
-    assert opened.rows == {key_of(1): ROW}
-    assert sessions.execute("SELECT to_regclass('edge_exporter_lease'), version FROM edge_exporter_schema") == [
-        (None, 3)
-    ]
-    sessions.execute("UPDATE edge_exporter_schema SET version = 4")
-    with pytest.raises(StorageError, match="its schema is 4, of a newer exporter; this one reads up to 3"):
-        await sessions.storage(1).claim()
 
 
 @pytest.mark.parametrize("encoding", ["LATIN1", "SQL_ASCII"])
