@@ -1,17 +1,17 @@
 """Keeps the bytes of `/metrics`, which are rendered when a target changes, and not for each scrape.
 
 Each family of each target is a chunk of sample lines, with the same bytes in both formats. A segment joins the chunks
-of many targets; a segment that did not change keeps its joined and its compressed bytes. A generation contains all
-segments of one moment in both formats, which differ only in their headers.
+of many targets; one that did not change is kept as it is. A generation contains all segments of one moment in both
+formats, which differ only in their headers.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 
 from prometheus_client.registry import Collector
 
 from exporter.exposition.sample_lines import EOF_LINE, Format, NamedFamilies, encode_own, header, render
-from exporter.exposition.segments import Body, FamilyChunks, Part
+from exporter.exposition.segments import Body, Part, Segment, with_changes
 from exporter.exposition.store import Update
 from exporter.log import logger
 from exporter.metric import Family, FamilyInfo, Kind
@@ -64,11 +64,18 @@ class Filter:
 
 @dataclass(slots=True)
 class _Block:
-    """A family: its headers and its chunks."""
+    """A family: its headers, its segments, and the chunks of targets that changed; an empty one removes a target."""
 
     info: FamilyInfo
     headers: Mapping[Format, Part]
-    chunks: FamilyChunks = field(default_factory=FamilyChunks)
+    segments: Sequence[Segment] = ()
+    changes: dict[PollKey, bytes] = field(default_factory=dict)
+
+    def join(self) -> Sequence[Segment]:
+        """Return the segments with all changes."""
+        if self.changes:
+            self.segments, self.changes = with_changes(self.segments, self.changes), {}
+        return self.segments
 
 
 @dataclass(eq=False, repr=False)
@@ -78,13 +85,11 @@ class Exposition:
     Attributes:
         own: the program's own metrics, without `_created` samples.
         admits: returns whether a family is exposed (the configuration's allow and deny lists).
-        packed: the formats that scrapes have asked for as gzip, whose generations are packed before the next scrape.
     """
 
     own: Collector
     _: KW_ONLY
     admits: Callable[[str], bool] = lambda _: True
-    packed: set[Format] = field(default_factory=set)
     _blocks: dict[str, _Block] = field(default_factory=dict)
     # The families of each target. Targets of a kind mostly have the same families, and share one set.
     _of_key: dict[PollKey, frozenset[str]] = field(default_factory=dict)
@@ -115,43 +120,35 @@ class Exposition:
     def take(self, changes: Mapping[PollKey, Update]) -> None:
         """Render the changed targets."""
         for key, update in changes.items():
-            held = self._of_key.get(key, frozenset())
-            placed = {family.info.name: self._put(key, family) for family in update.families}
-            present = {name for name, is_there in placed.items() if is_there}
-            gone = held - present if update.whole else held.intersection(placed) - present
-            for name in gone:
+            held = self._of_key.pop(key, frozenset())
+            chunks = dict.fromkeys(held, b"") if update.whole else {}
+            for family in update.families:
+                chunks[family.info.name] = self._render(key, family)
+            for name, chunk in chunks.items():
                 if name in self._blocks:
-                    self._blocks[name].chunks.remove(key)
-            names = frozenset(present | (held - gone))
+                    self._blocks[name].changes[key] = chunk
+            names = held.difference(chunks).union(name for name, chunk in chunks.items() if chunk)
             if names:
                 self._of_key[key] = self._sets.setdefault(names, names)
-            else:
-                self._of_key.pop(key, None)
 
-    def _put(self, key: PollKey, family: Family) -> bool:
-        """Replace a target's samples of a family; returns whether the target has any now."""
-        block, count = self._blocks.get(family.info.name), len(family.samples)
-        if block is None or not count:
-            return False
+    def _render(self, key: PollKey, family: Family) -> bytes:
+        """Return the sample lines of a target; none if the family is not exposed."""
+        if family.info.name not in self._blocks:
+            return b""
         try:
-            lines = render(family)
+            return render(family)
         except (ValueError, TypeError, AttributeError) as error:
             # A bug in one family must not stop all others from being updated.
             logger().error(
                 "family cannot be rendered", family=family.info.name, target=key.target.label, error=str(error)
             )
-            return False
-        block.chunks.put(key, lines, count)
-        return True
+            return b""
 
     def withhold_counters(self, keys: Collection[PollKey]) -> None:
         """Remove the counters of targets, until they are rendered again."""
-        for name, block in self._blocks.items():
+        for block in self._blocks.values():
             if block.info.kind is Kind.COUNTER:
-                for key in keys:
-                    if name in self._of_key.get(key, ()):
-                        block.chunks.remove(key)
-                        self._of_key[key] -= {name}
+                block.changes |= dict.fromkeys(keys, b"")
 
     def build(self, *, own: bool = True) -> Generation:
         """Join all chunks into a generation; only segments that changed are joined and compressed again.
@@ -168,13 +165,11 @@ class Exposition:
         for form in Format:
             parts = []
             for block in self._blocks.values():
-                if block.chunks.total:
-                    parts.append(block.headers[form])
-                    parts.extend(segment.part() for segment in block.chunks.segments)
-            bodies[form] = Body([*parts, self._own_parts[form], self._ends[form]])
-            if form in self.packed:
-                bodies[form].packed()
-        return Generation(bodies, sum(block.chunks.total for block in self._blocks.values()))
+                if segments := block.join():
+                    parts += [block.headers[form], *(segment.part for segment in segments)]
+            bodies[form] = Body.of([*parts, self._own_parts[form], self._ends[form]])
+        series = sum(segment.series for block in self._blocks.values() for segment in block.segments)
+        return Generation(bodies, series)
 
     def select(self, wanted: Filter, form: Format) -> bytes:
         """Return the part of the exposition that a filter selects."""
@@ -182,7 +177,7 @@ class Exposition:
         for block in self._blocks.values():
             if not wanted.wants_family(block.info):
                 continue
-            chunks = list(block.chunks.select(wanted.wants_key))
+            chunks = [chunk for segment in block.join() for chunk in segment.chunks(wanted.wants_key)]
             if chunks:
                 pieces.append(block.headers[form].plain)
                 pieces.extend(chunks)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import Message, Send
 
 from exporter.exposition.exposition import Format
@@ -45,8 +45,14 @@ def _quality(text: str) -> float:
         return 0.0
 
 
-# A scraper sends the same headers each time; caching their meaning saves a tenth of a small scrape's time.
+# A scraper sends the same headers each time.
 @lru_cache(maxsize=MOST_REMEMBERED)
+def accepted(headers: tuple[tuple[bytes, bytes], ...]) -> tuple[Format, bool]:
+    """Return the format that the headers of a request prefer, and whether they accept gzip."""
+    lines = Headers(raw=list(headers))
+    return choose_format(",".join(lines.getlist("accept"))), accepts_gzip(",".join(lines.getlist("accept-encoding")))
+
+
 def choose_format(accept: str) -> Format:
     """Choose OpenMetrics if `Accept` names its version 1.0.0 with a quality not below that of text."""
     best: dict[str, float] = {}
@@ -58,7 +64,6 @@ def choose_format(accept: str) -> Format:
     return Format.OPENMETRICS if wanted > 0 and wanted >= text else Format.TEXT
 
 
-@lru_cache(maxsize=MOST_REMEMBERED)
 def accepts_gzip(accept_encoding: str) -> bool:
     """Return whether the client accepts gzip."""
     qualities = {value: quality for value, _, quality in _preferences(accept_encoding)}

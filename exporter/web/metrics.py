@@ -1,23 +1,26 @@
 """`/metrics`: the rendered bytes of the current generation, or the part of it that a filter selects."""
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from urllib.parse import parse_qs
 
-from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
 from exporter.exposition.exposition import Filter, Format
 from exporter.exposition.renderer import Renderer
-from exporter.web.headers import ALWAYS, accepts_gzip, choose_format, with_headers
+from exporter.exposition.segments import pieces_of
+from exporter.web.headers import ALWAYS, accepted, with_headers
 
 PARAMETERS = ("name[]", "collect[]", "target")
 MOST_VALUES = 1000
 MOST_QUOTED = 100
-LARGEST_PIECE = 512 * 1024
-STRETCH_BYTES = 1024 * 1024
+# After so many pieces other tasks of the loop run, even if the client is fast.
+STRETCH_PIECES = 4
+EVERYTHING = Filter()
+MOST_REMEMBERED = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,24 +41,16 @@ class MetricsEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a scrape."""
-        headers = Headers(scope=scope)
-        form = choose_format(",".join(headers.getlist("accept")))
-        gzip = accepts_gzip(",".join(headers.getlist("accept-encoding")))
-        wanted = self._wanted(scope["query_string"])
+        form, gzip = accepted(tuple(scope["headers"]))
+        wanted = self._wanted(scope["query_string"]) if scope["query_string"] else EVERYTHING
         if isinstance(wanted, PlainTextResponse):
             await wanted(scope, receive, with_headers(send))
-            return
-        pieces: Iterable[bytes]
-        if wanted == Filter() and self.session():
-            ready = self.renderer.current.bodies[form]
-            if gzip:
-                self.renderer.exposition.packed.add(form)
-            pieces = ready.packed() if gzip else ready.pieces
-            size = sum(map(len, pieces))
+        elif wanted == EVERYTHING and self.session():
+            body = self.renderer.current.bodies[form]
+            await _send(send, form, body.packed if gzip else body.plain, gzip=gzip)
         else:
             selected = await self.select(wanted, form, gzip=gzip)
-            pieces, size = (selected,), len(selected)
-        await _send(send, form, pieces, size, gzip=gzip, is_head=scope["method"] == "HEAD")
+            await _send(send, form, list(pieces_of([selected])), gzip=gzip)
 
     async def select(self, wanted: Filter, form: Format, *, gzip: bool = False) -> bytes:
         """Return the part of the exposition that a filter selects, without counters that may not be served now."""
@@ -69,8 +64,6 @@ class MetricsEndpoint:
 
     def _wanted(self, query_string: bytes) -> Filter | PlainTextResponse:
         """Read the filter of a query string; return the refusal if it is invalid."""
-        if not query_string:
-            return Filter()
         try:
             query = parse_qs(query_string.decode("latin-1"), keep_blank_values=True, max_num_fields=MOST_VALUES)
         except ValueError:
@@ -86,33 +79,19 @@ class MetricsEndpoint:
         return Filter(names, collectors, targets)
 
 
-async def _send(send: Send, form: Format, pieces: Iterable[bytes], size: int, *, gzip: bool, is_head: bool) -> None:
-    headers = [
-        (b"content-type", form.value.encode()),
-        (b"content-length", b"%d" % size),
-        (b"vary", b"Accept, Accept-Encoding"),
-        *ALWAYS,
-    ]
-    if gzip:
-        headers.append((b"content-encoding", b"gzip"))
+async def _send(send: Send, form: Format, pieces: Sequence[bytes], *, gzip: bool) -> None:
+    """Send an answer piece by piece: a slow client keeps one at a time in memory. The server sends none after HEAD."""
+    headers = _headers(form, sum(map(len, pieces)), gzip=gzip)
     await send({"type": "http.response.start", "status": 200, "headers": headers})
-    left, unyielded = 0 if is_head else size, 0
-    for piece in (b"",) if is_head else _cut(pieces):
-        left -= len(piece)
-        await send({"type": "http.response.body", "body": piece, "more_body": left > 0})
-        if not left:
-            return
-        unyielded += len(piece)
-        # Let other tasks of the loop run, even if the client is fast.
-        if unyielded >= STRETCH_BYTES:
-            unyielded = 0
+    *others, last = pieces
+    for number, piece in enumerate(others, 1):
+        await send({"type": "http.response.body", "body": piece, "more_body": True})
+        if number % STRETCH_PIECES == 0:
             await asyncio.sleep(0)
+    await send({"type": "http.response.body", "body": last})
 
 
-def _cut(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the pieces, large ones cut: a slow client keeps one piece at a time in memory."""
-    for piece in pieces:
-        if len(piece) <= LARGEST_PIECE:
-            yield piece
-        else:
-            yield from (piece[start : start + LARGEST_PIECE] for start in range(0, len(piece), LARGEST_PIECE))
+@lru_cache(maxsize=MOST_REMEMBERED)
+def _headers(form: Format, size: int, *, gzip: bool) -> list[tuple[bytes, bytes]]:
+    own = [(b"content-type", form.value.encode()), (b"content-length", b"%d" % size)]
+    return [*own, (b"vary", b"Accept, Accept-Encoding"), *ALWAYS, *([(b"content-encoding", b"gzip")] if gzip else [])]

@@ -56,7 +56,7 @@ def exposition(**options: object) -> Exposition:
 
 def text(generation: Generation, form: Format = Format.TEXT) -> str:
     """Return a generation's plain bytes."""
-    return b"".join(generation.bodies[form].pieces).decode()
+    return b"".join(generation.bodies[form].plain).decode()
 
 
 State = Mapping[PollKey, Mapping[str, Family]]
@@ -131,8 +131,8 @@ def test_whatever_changes_the_exposition_is_what_a_naive_rendering_gives(
             generation = made.build()
             for form in Format:
                 expected = naive(state, form)
-                assert b"".join(generation.bodies[form].pieces) == expected
-                assert gzip.decompress(b"".join(generation.bodies[form].packed())) == expected
+                assert b"".join(generation.bodies[form].plain) == expected
+                assert gzip.decompress(b"".join(generation.bodies[form].packed)) == expected
         series = made.build().series
     assert series == sum(len(each.samples) for families in state.values() for each in families.values())
 

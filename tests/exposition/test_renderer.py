@@ -58,7 +58,7 @@ class RendererSetup:
 
     def text(self) -> str:
         """Return the text of the current generation."""
-        return b"".join(self.renderer.current.bodies[Format.TEXT].pieces).decode()
+        return b"".join(self.renderer.current.bodies[Format.TEXT].plain).decode()
 
     def value(self, name: str) -> float:
         """Return the value of a family without labels."""
@@ -156,18 +156,18 @@ async def scraped(setup: RendererSetup) -> set[str]:
     """Return a compressed scrape, a plain one like that of a slow client, and a filtered one."""
     body = setup.renderer.current.bodies[Format.TEXT]
     pieces = []
-    for piece in body.pieces:
+    for piece in body.plain:
         pieces.append(piece)
         await asyncio.sleep(0)
     filtered = await setup.renderer.select(Filter(collectors=frozenset({COLLECTOR})), Format.TEXT)
-    return {each.decode() for each in (gzip.decompress(b"".join(body.packed())), b"".join(pieces), filtered)}
+    return {each.decode() for each in (gzip.decompress(b"".join(body.packed)), b"".join(pieces), filtered)}
 
 
 async def test_a_large_scrape_that_is_compressed_is_the_same() -> None:
     async with rendering() as setup:
         setup.publish(101, 1, parts=2000)
         await setup.renderer.render()
-        packed = b"".join(setup.renderer.current.bodies[Format.TEXT].packed())
+        packed = b"".join(setup.renderer.current.bodies[Format.TEXT].packed)
         assert gzip.decompress(packed).decode() == setup.text()
 
 

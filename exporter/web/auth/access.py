@@ -60,9 +60,10 @@ class AccessControl:
 
     async def _refusal(self, scope: Scope) -> PlainTextResponse | None:
         """Return the answer to a request that is refused; None if it is admitted."""
-        is_reading, headers = scope["method"] in _READING, Headers(scope=scope)
-        if is_reading and scope["path"] in self._open_paths:
+        is_reading = scope["method"] in _READING
+        if is_reading and (not self._hashes or scope["path"] in self._open_paths):
             return None
+        headers = Headers(scope=scope)
         refusal = await self._refusal_of(headers.get("authorization", "")) if self._hashes else None
         if refusal is not None or is_reading:
             return refusal
