@@ -88,7 +88,7 @@ async def at_once(_seconds: float) -> None:
 def undelayed() -> Iterator[None]:
     """Make ledgers within the block whose commits do not wait for more polls."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("exporter.daemon.daemon.Ledger", partial(Ledger, linger=0.0))
+        patched.setattr("exporter.daemon.work.Ledger", partial(Ledger, linger=0.0))
         yield
 
 
@@ -149,9 +149,9 @@ class ExporterParts:
         machine = Machine(clocks=clocks, random=lambda: 1.0, listen=lambda _web, _executors: NoServer())
         with undelayed():
             self.daemon = daemon = await Daemon.start(self.settings, lambda: self.settings, machine)
-        self.telemetry, self.ledger, self.polling = daemon.telemetry, daemon.ledger, daemon.polling
-        self.registry, self.store, self.schedule = daemon.polling.registry, daemon.polling.store, daemon.schedule
-        self.renderer, self.exposition = daemon.renderer, daemon.renderer.exposition
+        self.telemetry, self.work, self.ledger = daemon.telemetry, daemon.work, daemon.work.ledger
+        self.registry, self.store, self.schedule = daemon.work.registry, daemon.work.store, daemon.work.schedule
+        self.renderer, self.exposition = daemon.work.renderer, daemon.work.renderer.exposition
 
     async def _sleep(self, seconds: float) -> None:
         """Let the time pass at once for which something sleeps."""

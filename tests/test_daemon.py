@@ -79,11 +79,11 @@ async def configured(tmp_path: Path) -> AsyncIterator[ConfiguredSandbox]:
 
 async def scraped(daemon: Daemon, client: httpx.AsyncClient, name: str) -> dict[str, float]:
     """Return series → value of a family, after the first round of the accounts that answer was published."""
-    await until(daemon.schedule.all_discovered)
+    await until(daemon.work.schedule.all_discovered)
     for _ in range(1000):
-        await drained(daemon.schedule)
-        await flushed(daemon.ledger)
-        await daemon.renderer.render()
+        await drained(daemon.work.schedule)
+        await flushed(daemon.work.ledger)
+        await daemon.work.renderer.render()
         lines = [line for line in (await client.get("/metrics")).text.splitlines() if line.startswith(name + "{")]
         if lines:
             return {series: float(value) for series, _, value in (line.rpartition(" ") for line in lines)}
@@ -102,9 +102,9 @@ async def test_two_variables_suffice(configured: ConfiguredSandbox) -> None:
 async def test_a_wrong_key_is_healthy_and_not_ready_until_a_reload_puts_it_right(configured: ConfiguredSandbox) -> None:
     configured.write(FILE.replace("api_key_file: {key}", "api_key: wrong"))
     async with configured.daemon() as (daemon, client):
-        await until(daemon.schedule.accounts["main"].client.credential.is_refused)
-        await drained(daemon.schedule)
-        await daemon.renderer.render()
+        await until(daemon.work.schedule.accounts["main"].client.credential.is_refused)
+        await drained(daemon.work.schedule)
+        await daemon.work.renderer.render()
         answer = await client.get("/-/ready")
         assert (answer.status_code, answer.text) == (503, "not ready: the key of account main is not accepted\n")
         assert (await client.get("/-/healthy")).status_code == 200
@@ -168,7 +168,7 @@ async def test_a_scrape_right_after_a_reload_shows_its_result_and_a_wrong_file_c
             assert (answer.status_code, answer.text, await loaded()) == (200, "reloaded\n", 1.0)
             assert [line["sections"] for line in logs if line["event"].startswith("restart")] == [["state", "shard"]]
         assert await loaded("success_timestamp_seconds") > at
-        (account,) = daemon.schedule.accounts.values()
+        (account,) = daemon.work.schedule.accounts.values()
         assert (account.client.timeout, account.client.rate_limiter.rate) == (11.0, 1000.0), "no quarter of it"
         assert (await client.get("/api/v1/status")).json()["ledger"]["durable"]
         assert logging.getLogger().level == logging.ERROR
@@ -178,7 +178,7 @@ async def test_a_scrape_right_after_a_reload_shows_its_result_and_a_wrong_file_c
         monkeypatch.setattr(daemon, "load", lambda: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             await daemon.reload()
-        await daemon.renderer.render()
+        await daemon.work.renderer.render()
         assert await loaded() == 0.0
 
 
@@ -257,25 +257,25 @@ async def test_a_reload_adds_changes_at_once_and_removes_without_trace_accounts_
     database = f"databases: [{{{{name: orders, url: '{{url}}', auth_token: {{token}}, queries: [{query}]}}}}]\n"
     token, added = keys.DATABASE_TOKEN_READ_ONLY, FILE.replace("web:", other + "web:") + database
     async with configured.daemon() as (daemon, client):
-        await until(daemon.schedule.all_discovered)
+        await until(daemon.work.schedule.all_discovered)
         for number in (1, 2):
             configured.write(added, token=token, number=str(number))
             assert await daemon.reload() == ()
-            await drained(daemon.schedule)
-            await flushed(daemon.ledger)
+            await drained(daemon.work.schedule)
+            await flushed(daemon.work.ledger)
             assert await scraped(daemon, client, "edge_database_n") == {'edge_database_n{database="orders"}': number}
             assert 'edge_up{account="other"}' in (await client.get("/metrics")).text
         assert "orders" in str(await scraped(daemon, client, "edge_database_up"))
         assert '"other"' in str(await scraped(daemon, client, "edge_api_requests_total"))
         configured.write(FILE)
         assert await daemon.reload() == ()
-        await daemon.renderer.render()
+        await daemon.work.renderer.render()
         text = (await client.get("/metrics")).text
         assert [line for line in text.splitlines() if 'account="other"' in line or "orders" in line] == []
         assert 'edge_api_requests_total{account="main"' in text
         configured.write(added, token=token, number="1")
         assert await daemon.reload() == ()
-        await drained(daemon.schedule)
+        await drained(daemon.work.schedule)
         assert '"other"' in str(await scraped(daemon, client, "edge_api_requests_total")), "it counts again"
 
 
@@ -285,26 +285,26 @@ async def test_a_reload_replaces_what_differs_and_polls_that_at_once_while_the_p
     stall = configured.faults.add({"kind": "stall", "point": "start", "path_regex": "/dnszone/.*/statistics"})
     async with configured.daemon() as (daemon, client):
         await until(lambda: stall.hits == 3)
-        running = {key: due for key, due in daemon.schedule.running.items() if key.collector == "dns_statistics"}
-        account, plans = daemon.schedule.accounts["main"], daemon.schedule.plans
-        targets = dict(daemon.polling.registry.by_key)
+        running = {key: due for key, due in daemon.work.schedule.running.items() if key.collector == "dns_statistics"}
+        account, plans = daemon.work.schedule.accounts["main"], daemon.work.schedule.plans
+        targets = dict(daemon.work.registry.by_key)
         for content in (FILE, FILE + "series: {{max_label_values: 500}}\n"):
             configured.write(content)
             assert await daemon.reload() == ()
         selecting = FILE.replace("    base_url", "    searches: [prod]\n    base_url")
         configured.write(selecting)
         assert await daemon.reload() == ()
-        assert running.items() <= daemon.schedule.running.items()
-        assert daemon.schedule.accounts["main"] is account, "what selects targets concerns no client"
-        assert all(daemon.schedule.plans[name] is plan for name, plan in plans.items())
-        assert all(daemon.polling.registry.by_key[key] is target for key, target in targets.items())
+        assert running.items() <= daemon.work.schedule.running.items()
+        assert daemon.work.schedule.accounts["main"] is account, "what selects targets concerns no client"
+        assert all(daemon.work.schedule.plans[name] is plan for name, plan in plans.items())
+        assert all(daemon.work.registry.by_key[key] is target for key, target in targets.items())
         assert stall.hits == 3
         # Another timeout makes another client: its polls begin again, and are the only ones of their targets.
         configured.write(FILE.replace("    base_url", "    timeout: 9s\n    base_url"))
         assert await daemon.reload() == ()
         await until(lambda: stall.hits == 6)
-        assert running.keys() <= daemon.schedule.running.keys()
-        assert daemon.schedule.accounts["main"] is not account
+        assert running.keys() <= daemon.work.schedule.running.keys()
+        assert daemon.work.schedule.accounts["main"] is not account
         configured.faults.clear()
         configured.write(FILE)
         assert await daemon.reload() == ()
@@ -328,8 +328,8 @@ async def test_a_reload_takes_over_which_families_are_served(configured: Configu
         # What is asked for again is polled at once.
         assert await scraped(daemon, client, "edge_script_monthly_requests")
         # An answer that is the same as before is read again, for what was not served then.
-        await drained(daemon.schedule)
-        await poll_now(daemon.schedule, "dns_statistics")
+        await drained(daemon.work.schedule)
+        await poll_now(daemon.work.schedule, "dns_statistics")
         assert await scraped(daemon, client, "edge_dns_window_queries")
 
 
@@ -338,9 +338,9 @@ async def test_an_account_that_is_refused_keeps_the_rest_neither_from_being_poll
 ) -> None:
     configured.write(FILE.replace("web:", "  - {{name: second, base_url: {url}, api_key: wrong}}\nweb:"))
     async with configured.daemon() as (daemon, client):
-        await until(daemon.schedule.accounts["second"].client.credential.is_refused)
-        await drained(daemon.schedule)
-        await daemon.renderer.render()
+        await until(daemon.work.schedule.accounts["second"].client.credential.is_refused)
+        await drained(daemon.work.schedule)
+        await daemon.work.renderer.render()
         assert await scraped(daemon, client, "edge_dns_window_queries")
         assert (await client.get("/-/ready")).status_code == 200
 
@@ -363,7 +363,7 @@ async def test_names_that_hang_in_the_resolver_keep_nothing_else(
     try:
         async with configured.daemon() as running, asyncio.timeout(PATIENCE / 2):
             running.client.auth = httpx.BasicAuth("me", "secret")
-            await until(running.daemon.polling.accounts.is_authenticated, "the good account's answer")
+            await until(running.daemon.work.accounts.is_authenticated, "the good account's answer")
             assert (await running.client.post("/-/reload")).text == "reloaded\n"
             assert "edge_up" in await running.text()
             assert "dns_statistics" in (await running.client.get("/")).text
@@ -384,7 +384,7 @@ async def test_a_key_file_is_read_when_threads_can_be_started_again(
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
     async with configured.daemon() as running:
-        await until(running.daemon.polling.accounts.is_authenticated, "a call with the key")
+        await until(running.daemon.work.accounts.is_authenticated, "a call with the key")
     assert len(refused) == 5
 
 
@@ -392,7 +392,7 @@ async def test_a_renderer_that_broke_is_said_and_unhealthy(
     configured: ConfiguredSandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with configured.daemon() as (daemon, client):
-        await until(daemon.schedule.all_discovered)
+        await until(daemon.work.schedule.all_discovered)
         assert (await client.get("/-/healthy")).status_code == 200
         with capture_logs() as logs:
             monkeypatch.setattr(Exposition, "build", lambda *_, **__: 1 / 0)
@@ -404,7 +404,7 @@ async def test_a_renderer_that_broke_is_said_and_unhealthy(
         answer = await client.get("/-/healthy")
         assert (answer.status_code, answer.text) == (503, "the exposition has stalled\n")
         monkeypatch.undo()
-        await until(daemon.renderer.is_alive, "a later round")
+        await until(daemon.work.renderer.is_alive, "a later round")
         assert 'edge_exporter_task_failures_total{task="renderer"} 0' not in (await client.get("/metrics")).text
 
 
@@ -414,7 +414,7 @@ async def test_no_secret_is_in_any_page_metric_log_or_the_state_file(
     with capture_logs() as logs:
         async with configured.daemon() as (daemon, client):
             await scraped(daemon, client, "edge_script_info")
-            await drained(daemon.schedule)
+            await drained(daemon.work.schedule)
             assert await daemon.reload() == ()
             pages = [(await client.get(path)).text for path in ("/metrics", "/", "/api/v1/targets", "/api/v1/status")]
             shown = [repr(daemon.settings), repr(daemon.__dict__), str(logs), *pages]
@@ -441,7 +441,7 @@ async def test_a_daemon_that_has_the_process_to_itself_keeps_the_collector_from_
 async def test_a_budget_is_that_of_all_scripts_of_its_name_or_of_an_id_and_one_without_a_script_is_reported(
     configured: ConfiguredSandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("exporter.daemon.daemon.SHOWN_EVERY_SECONDS", 0.01)
+    monkeypatch.setattr("exporter.daemon.work.SHOWN_EVERY_SECONDS", 0.01)
     scripts = configured.world.scripts
     first = next(iter(scripts.scripts))
     name, by_id = scripts.scripts.name(first), scripts.add_script("by-id")
@@ -464,7 +464,7 @@ async def test_a_budget_is_that_of_all_scripts_of_its_name_or_of_an_id_and_one_w
             assert "no script has that name or id" in (await client.get("/")).text
             for one in (*both, by_id):
                 scripts.rename_script(one, "another")
-            await poll_now(daemon.schedule, "scripts")
+            await poll_now(daemon.work.schedule, "scripts")
             await until_budgets(daemon, client, {_budget(by_id, "another"): 7})
     missing = [line["script"] for line in log if line["event"] == "monthly budget belongs to no script"]
     assert missing == ["gone", name]

@@ -149,6 +149,6 @@ async def test_a_platform_that_refuses_connections_is_one_failure_a_target() -> 
 
 async def test_a_wrong_key_makes_no_target_look_well_and_is_no_authenticated_answer() -> None:
     async with exporter_parts(account={**ZONES, "api_key": "wrong"}, world=small_world()) as parts:
-        assert not parts.polling.accounts.is_authenticated()
+        assert not parts.work.accounts.is_authenticated()
         assert set(parts.samples("edge_target_up").values()) == {0.0}
         assert parts.samples("edge_dns_window_queries") == {}

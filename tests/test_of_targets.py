@@ -30,7 +30,7 @@ async def test_targets_have_the_labels_and_thresholds_that_are_configured_for_th
         world.scripts.rename_script(script, "router")
         assert other != "shop-one.example"
         await parts.turn(1000)
-        parts.polling.show()
+        parts.work.show()
         await parts.turn(0)
         assert told(parts, "edge_target_labels") == {
             '{target="dns_zone/101",team="shop",tier="1"} 1.0',

@@ -44,7 +44,7 @@ def command(config: Path | None, flags: Mapping[str, str]) -> None:
             "started",
             version=__version__,
             config=None if path is None else str(path.absolute()),
-            state=daemon.storage.location or None,
+            state=daemon.work.storage.location or None,
             accounts=len(daemon.settings.accounts),
             databases=len(daemon.settings.databases),
         )

@@ -3,11 +3,10 @@
 import asyncio
 import signal
 import socket
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Self
 
 from prometheus_client import CollectorRegistry
@@ -16,33 +15,22 @@ from structlog.typing import FilteringBoundLogger
 
 from exporter import __version__
 from exporter.blocking import blocking
-from exporter.collectors.catalogue import families
-from exporter.counters.ledger import RETRY_SECONDS, Ledger
 from exporter.counters.storage import MemoryStorage, StateLockedError, Storage, StorageError
 from exporter.daemon import runtime
 from exporter.daemon.machine import REAL, Machine, Server
-from exporter.daemon.polling import Polling
 from exporter.daemon.spare import prove
 from exporter.daemon.tasks import Tasks
-from exporter.explain.explainer import Explainer
-from exporter.exposition.exposition import Exposition
-from exporter.exposition.renderer import Renderer
-from exporter.exposition.store import HEALTH
+from exporter.daemon.work import Work
 from exporter.log import configure, logger
-from exporter.metric import FamilyInfo
-from exporter.polling.pace import Account, Plan
-from exporter.polling.schedule import Schedule
+from exporter.polling.pace import Account
 from exporter.settings.model import Settings
 from exporter.settings.warnings import exposed
 from exporter.targets.sharding import Shard
-from exporter.targets.target import PollKey
 from exporter.telemetry import Telemetry
 from exporter.validation.configuration_errors import ConfigurationError, KeyPath, written
 from exporter.web.app import create_app
-from exporter.web.parts import Parts, Process
-from exporter.web.targets import take_census
+from exporter.web.parts import Process
 from exporter.wiring import from_settings
-from exporter.wiring.clients import client_of
 from exporter.wiring.state_storage import database_storage
 
 if TYPE_CHECKING:
@@ -50,12 +38,6 @@ if TYPE_CHECKING:
     from exporter.counters.database_storage import DatabaseStorage
 
 STOP_SECONDS = 4.5
-CLEANED_EVERY_SECONDS = 3600.0
-SAVED_EVERY_SECONDS = 5.0
-ABSENCES_EVERY_SECONDS = 15.0
-FAILURES_EVERY_SECONDS = 15.0
-# A target's name comes with its first poll, and can change with any poll.
-SHOWN_EVERY_SECONDS = 5.0
 # How often a spare looks for a free shard, at most.
 SEEK_SECONDS = 3.0
 
@@ -72,10 +54,7 @@ class Daemon:
         server: serves the endpoints.
         grown: called when many long-lived objects were created or replaced.
         database: the storage in a state database; None if the state is elsewhere.
-        shard: the shard that is polled.
-        ledger: counts polls, and stores the counters.
-        polling: polls the targets.
-        renderer: renders the exposition.
+        work: what polls, counts and renders.
     """
 
     settings: Settings
@@ -85,16 +64,9 @@ class Daemon:
     server: Server
     grown: Callable[[], None]
     database: "DatabaseStorage | None" = None
-    shard: Shard = field(init=False)
-    storage: Storage = field(init=False)
-    ledger: Ledger = field(init=False)
-    polling: Polling = field(init=False)
-    renderer: Renderer = field(init=False)
+    work: Work = field(init=False)
     _app: ASGIApp = field(init=False)
-    _parts: Parts = field(init=False)
-    # Those of the process, and those that end with the shard.
     _tasks: Tasks = field(init=False)
-    _works: Tasks = field(init=False)
     _reloading: asyncio.Lock = field(default_factory=asyncio.Lock)
     # Of one thread each. For answers, this limits the memory: a parsed one may take many times its size.
     _answers: Executor = field(init=False)
@@ -106,11 +78,13 @@ class Daemon:
     # Why the state database could not be asked for a shard; empty if it could.
     _database_fault: str = ""
     _is_proven: bool = False
+    # Whether another exporter has taken the shard.
+    _is_taken: bool = False
     _log: FilteringBoundLogger = field(default_factory=logger)
 
     def __post_init__(self) -> None:
         self._started = self.machine.clocks.wall()
-        self._tasks, self._works = Tasks(self.telemetry.task_failures), Tasks(self.telemetry.task_failures)
+        self._tasks = Tasks(self.telemetry.task_failures)
         executors = self.machine.executors
         self._answers, self._configuration, self._pages = map(executors, ("answers", "configuration", "pages"))
 
@@ -151,11 +125,6 @@ class Daemon:
         daemon._log.info("serving", url=server.url + prefix.rstrip("/") + "/metrics")
         return daemon
 
-    @property
-    def schedule(self) -> Schedule:
-        """Decides when each target is polled."""
-        return self.polling.schedule
-
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._app(scope, receive, send)
 
@@ -169,62 +138,62 @@ class Daemon:
             await self._work(own, storage)
             self.telemetry.show_held({} if own.index is None else {own.index: True})
             return
-        self.database = database_storage(settings, self._show_held)
-        if not await self._claim():
-            await self._work(Shard(None, settings.shard.total), MemoryStorage())
-            self._tasks.begin("shard", self._seek())
+        await self._seek_first()
+
+    async def _seek_first(self) -> None:
+        """Work for a free shard of the state database, or as a spare until there is one."""
+        self.database = database_storage(self.settings, self._show_held)
+        if (shard := await self._claim(self.database)) is not None:
+            await self._work(shard, self.database)
+            return
+        await self._work(Shard(None, self.settings.shard.total), MemoryStorage())
+        self._tasks.begin("shard", self._seek(self.database))
 
     def _show_held(self, held: Collection[int] | None) -> None:
         shards = range(self.settings.shard.total if held is not None else 0)
         self.telemetry.show_held({shard: shard in (held or ()) for shard in shards})
 
-    async def _claim(self) -> bool:
-        """Try to take a shard of the state database, and begin to work for it; return whether there was one."""
-        database = self.database
-        if database is None:
-            return False
+    async def _claim(self, database: "DatabaseStorage") -> Shard | None:
+        """Take a free shard of the state database; None if there is none."""
         try:
             index = await database.claim()
         except StorageError as error:
             if not self._database_fault:
                 self._log.error("state database not usable, no shard can be taken", error=str(error))
             self._database_fault = str(error)
-            return False
+            return None
         self._database_fault = ""
         if index is None:
-            return False
-        if self._works:
-            await self._end_work()
-        await self._work(Shard(index, self.settings.shard.total), database)
-        self._log.info("shard taken", shard=index, shards=self.settings.shard.total)
-        return True
+            return None
+        shard = Shard(index, self.settings.shard.total)
+        self._log.info("shard taken", shard=shard.index, shards=shard.total)
+        return shard
 
-    async def _seek(self) -> None:
-        """Wait for a free shard as a spare."""
+    async def _seek(self, database: "DatabaseStorage") -> None:
+        """Wait for a free shard as a spare, and work for it."""
         self._log.info("waiting for a shard", reason=self.spare())
-        is_found = False
-        while not is_found:
+        while self.work.shard.index is None:
             await self.machine.clocks.sleep(min(SEEK_SECONDS, self.settings.state.lease / 5))
             async with self._reloading:
-                is_found = await self._claim()
+                if (shard := await self._claim(database)) is not None:
+                    await self.work.stop()
+                    await self._work(shard, database)
 
     def _taken(self) -> None:
         """Begin again as a spare: another exporter has counted since, and this one's counts are too old."""
-        if self.shard.index is not None:
-            self._log.error("another exporter has taken the shard, this one waits for one", shard=self.shard.index)
-            self.shard = Shard(None, self.shard.total)
+        if not self._is_taken:
+            self._is_taken = True
+            self._log.error("another exporter has taken the shard, this one waits for one", shard=self.work.shard.index)
             self._tasks.begin("shard", self._begin_again())
 
     async def _begin_again(self) -> None:
         async with self._reloading:
-            await self._end_work()
-            self.database = database_storage(self.settings, self._show_held)
-            await self._work(self.shard, MemoryStorage())
-        await self._seek()
+            await self.work.stop()
+            await self._seek_first()
 
     def spare(self) -> str:
         """Return why no shard is polled; empty if one is."""
-        if self.shard.index is not None or self.database is None:
+        if self.database is None or not (self._is_taken or self.work.shard.index is None):
             return ""
         if self._database_fault:
             return f"spare: the state database cannot be used: {self._database_fault}"
@@ -236,99 +205,34 @@ class Daemon:
         return "" if self._is_proven else "no authenticated answer has come"
 
     async def _prove(self) -> None:
-        await prove(lambda: self.schedule.accounts, self.machine.clocks.sleep)
+        await prove(lambda: self.work.schedule.accounts, self.machine.clocks.sleep)
         self._is_proven = True
 
     async def _work(self, shard: Shard, storage: Storage) -> None:
-        """Build what polls, counts and answers for a shard, and begin."""
-        settings, clocks, telemetry, series = self.settings, self.machine.clocks, self.telemetry, self.settings.series
-        self.shard, self.storage = shard, storage
-        self.ledger = Ledger(
+        """Begin to work for a shard, or as a spare, and serve it."""
+        self.work = Work(
+            self.settings,
+            shard,
             storage,
-            telemetry,
-            clocks=clocks,
-            retry=min(RETRY_SECONDS, storage.pulse / 2),
-            retention=settings.state.retention,
-            reread=self._reread,
-            taken=self._taken,
-        )
-        await self.ledger.open()
-        make_client = partial(
-            client_of,
-            clocks=clocks,
+            self.telemetry,
+            self.machine,
             parsing=self._answers,
-            random_number=self.machine.random,
-            executors=self.machine.executors,
-            make_connector=self.machine.connector,
+            process=self._process,
+            taken=self._taken,
+            grown=self.grown,
         )
-        self.polling = Polling(
-            settings, shard, self.ledger, telemetry, clocks, random=self.machine.random, make_client=make_client
-        )
-        exposition = Exposition(telemetry.registry, admits=series.serves)
-        exposition.declare(_all_families(self.schedule.plans.values()))
-        thread = self.machine.executors("renderer")
-        self.renderer = Renderer(exposition, self.polling.store, telemetry, clocks.monotonic, thread, grown=self.grown)
-        telemetry.show_shard(shard.index, shard.total)
-        self._declare()
-        await self.polling.start()
-        await self.renderer.render()
-        explainer = self._explainer()
-        self._parts = Parts(
-            self._process,
-            self.polling.store,
-            self.polling.registry,
-            self.schedule,
-            self.ledger,
-            self.renderer,
-            explainer,
-            clocks,
-        )
-
-        self.show_targets()
-
-        async def show_absent() -> None:
-            telemetry.show_absent(await explainer.counts())
-
-        rounds: dict[str, tuple[float, Callable[[], Awaitable[object] | None]]] = {
-            "cleaning": (CLEANED_EVERY_SECONDS, self.polling.forget_removed),
-            "failures": (FAILURES_EVERY_SECONDS, self.polling.failures.sum_up),
-            "lists": (SAVED_EVERY_SECONDS, self.polling.save_lists),
-            "absences": (ABSENCES_EVERY_SECONDS, show_absent),
-            "targets": (SHOWN_EVERY_SECONDS, self.show_targets),
-        }
-        for name, (seconds, work) in rounds.items():
-            self._works.repeat(name, partial(asyncio.sleep, seconds), work)
-        self._works.repeat("renderer", self.renderer.wait, self.renderer.step)
-        self._works.begin("loop lag", runtime.watch_lag(telemetry.loop_lag.observe, clocks.monotonic))
+        self._is_taken = False
+        await self.work.start()
+        self._leave_room()
         if shard.index is None:
-            self._works.begin("proof", self._prove())
-        prefix = settings.web.route_prefix
-        self._app = create_app(self._parts, self.reload, self._pages, self.ledger.session, route_prefix=prefix)
-
-    def show_targets(self) -> None:
-        """Serve the numbers of targets, and what is known of the targets beside their polls."""
-        census = take_census(self._parts)
-        self.telemetry.show_targets(census.accounts)
-        self.telemetry.show_failing(census.failing, census.mismatched)
-        self.polling.show()
-
-    async def _end_work(self) -> None:
-        """Stop polling, and commit the counters."""
-        await self._works.cancel()
-        await self.polling.stop()
-        self.polling.save_lists()
-        await self.ledger.close()
-        await self.polling.accounts.close()
-
-    async def _reread(self, keys: Collection[PollKey]) -> None:
-        """Take up what another session may have counted."""
-        await self.renderer.withhold_counters(keys)
-        await self.schedule.poll_again(keys)
+            self.work.tasks.begin("proof", self._prove())
+        session, prefix = self.work.ledger.session, self.settings.web.route_prefix
+        self._app = create_app(self.work.parts, self.reload, self._pages, session, route_prefix=prefix)
 
     async def stop(self) -> None:
         """Stop polling and serving, and commit the counters."""
         await self._tasks.cancel()
-        await self._end_work()
+        await self.work.stop()
         if self.database is not None:
             await self.database.close()
         await self.server.stop()
@@ -344,14 +248,14 @@ class Daemon:
             The faults for which they were refused; none if they are in force.
         """
         async with self._reloading:
-            self.renderer.be_eager()
+            self.work.renderer.be_eager()
             try:
                 loaded = await blocking(self._configuration, self.load)
                 shown = await blocking(self._configuration, lambda: list(exposed(loaded)))
                 running = {name: getattr(self.settings, name) for name in ("web", "state", "shard")}
                 # What needs a restart stays as it runs, for the budgets of shards and for later comparisons.
                 settings = loaded.model_copy(update=running)
-                accounts = self.polling.accounts.build(settings)
+                accounts = self.work.accounts.build(settings)
                 # The last step that can be refused: a wrong file changes nothing, not even the web configuration.
                 if loaded.web.config_file == self.settings.web.config_file:
                     await self.server.reload()
@@ -367,29 +271,28 @@ class Daemon:
                 self.telemetry.reload_successful.set(0)
                 raise
             # A scrape after the answer to a reload must show its result.
-            await self.renderer.render()
+            await self.work.renderer.render()
             return self._config_faults
 
     async def _take_over(self, settings: Settings, accounts: Mapping[str, Account]) -> None:
-        former = self.schedule.accounts
+        former = self.work.schedule.accounts
         plans = await blocking(self._configuration, from_settings.plans, settings)
-        families = _all_families(plans.values())
-        await self.renderer.on_thread(self.renderer.exposition.declare, families, settings.series.serves)
+        await self.work.declare(settings, plans)
         # There is no await from here to the end of the change: a scrape or a page shows either the old or the new
         # state.
         self.settings = settings
         configure(settings.log.level, settings.log.format)
-        self.polling.replace(settings, accounts, plans)
-        self._declare()
+        self.work.replace(settings, accounts, plans)
+        self._leave_room()
         self._note_loaded()
-        await self.schedule.tick()
-        await self.polling.accounts.leave(former)
+        await self.work.schedule.tick()
+        await self.work.accounts.leave(former)
         self._log.info("configuration loaded")
 
-    def _declare(self) -> None:
-        """Start the series of all counters, and keep connections free for the calls of all accounts."""
-        self.telemetry.declare_counters(_all_families(self.schedule.plans.values()))
-        self.server.leave_room(sum(one.client.rate_limiter.max_in_flight for one in self.schedule.accounts.values()))
+    def _leave_room(self) -> None:
+        """Keep connections free for the calls of all accounts."""
+        accounts = self.work.schedule.accounts.values()
+        self.server.leave_room(sum(one.client.rate_limiter.max_in_flight for one in accounts))
 
     def _note_loaded(self) -> None:
         self._config_loaded = self.machine.clocks.wall()
@@ -406,15 +309,6 @@ class Daemon:
         for path, message in shown:
             self._log.warning("credential is exposed", setting=written(path), reason=message)
 
-    def _explainer(self) -> Explainer:
-        return Explainer(
-            settings=lambda: self.settings,
-            collectors=lambda: from_settings.collectors(self.settings),
-            registry=self.polling.registry,
-            store=self.polling.store,
-            ledger_fault=lambda: self.ledger.fault,
-        )
-
     def _process(self) -> Process:
         """Return what the process says of itself, for the pages."""
         return Process(
@@ -425,9 +319,9 @@ class Daemon:
             set_aside=self.telemetry.set_aside_at,
             spare=self.spare(),
             unproven=self._unproven(),
-            account_up=self.polling.accounts.up(),
-            is_authenticated=self.polling.accounts.is_authenticated(),
-            unmatched_budgets=self.polling.budgets.unmatched,
+            account_up=self.work.accounts.up(),
+            is_authenticated=self.work.accounts.is_authenticated(),
+            unmatched_budgets=self.work.budgets.unmatched,
             dashboard_url=self.settings.dashboard_url,
             alertmanager_url=self.settings.alertmanager_url,
         )
@@ -460,7 +354,3 @@ async def run(
         with suppress(TimeoutError):
             async with asyncio.timeout(STOP_SECONDS):
                 await daemon.stop()
-
-
-def _all_families(plans: Iterable[Plan]) -> list[FamilyInfo]:
-    return [*families([plan.collector for plan in plans]), *HEALTH]

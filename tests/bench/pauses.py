@@ -69,7 +69,7 @@ async def measured(settings: Settings, zones: int) -> dict[str, Pause]:
     probing = asyncio.create_task(probe.run())
     runtime.share()
     daemon = await Daemon.start(settings, lambda: settings, grown=runtime.settle)
-    store = daemon.polling.store
+    store = daemon.work.store
     await until(lambda: sum(status.up for _, status in store.statuses()) >= zones)
     found["start"] = probe.take()
 
@@ -79,7 +79,7 @@ async def measured(settings: Settings, zones: int) -> dict[str, Pause]:
 
     for _ in range(ROUNDS):
         since = time.time()
-        await daemon.schedule.poll_again([DISCOVERY])
+        await daemon.work.schedule.poll_again([DISCOVERY])
         await until(partial(listed, since))
         found["list"] = max(found.get("list", Pause()), probe.take())
         await daemon.reload()

@@ -29,16 +29,16 @@ class RunningDaemon(NamedTuple):
     async def poll(self, *collectors: str) -> None:
         """Poll all targets of some collectors now, and render the results."""
         for name in collectors:
-            await poll_now(self.daemon.schedule, name)
+            await poll_now(self.daemon.work.schedule, name)
         await self.settle()
 
     async def settle(self) -> None:
         """Wait until polls have ended, and are counted and rendered."""
         for _ in range(3):
-            await drained(self.daemon.schedule)
-            await flushed(self.daemon.ledger)
+            await drained(self.daemon.work.schedule)
+            await flushed(self.daemon.work.ledger)
             await asyncio.sleep(0)
-        await self.daemon.renderer.render()
+        await self.daemon.work.renderer.render()
 
     async def text(self) -> str:
         """Return `/metrics`."""
@@ -93,7 +93,7 @@ class SandboxedDaemons:
         """Run a daemon, by default until its first round of polls has ended."""
         async with running_daemon(self.settings, Clocks(wall=lambda: time.time() + self.later)) as running:
             if first_round:
-                schedule = running.daemon.schedule
+                schedule = running.daemon.work.schedule
                 await until(schedule.all_discovered)
                 await running.settle()
             yield running

@@ -37,7 +37,7 @@ async def test_names_and_last_successes_outlive_restarts_and_names_are_looked_up
         for hits, name in ((3, sandboxed.world.dns.zones.name(102)), (4, "renamed.example")):
             sandboxed.world.dns.rename_zone(102, name)
             assert (await running.client.post("/-/reload")).status_code == 200
-            await until(running.daemon.schedule.all_discovered)
+            await until(running.daemon.work.schedule.all_discovered)
             await running.settle()
             await running.poll("dns_statistics")
             domains = set(await running.samples("edge_dns_window_queries", "domain"))
@@ -64,9 +64,9 @@ async def test_a_removed_zone_that_comes_back_goes_on_and_begins_anew_after_its_
                 await running.poll("discovery")
             assert "101" not in await running.samples(QUERIES, "zone_id")
             sandboxed.later = later
-            running.daemon.polling.forget_removed()
+            running.daemon.work.forget_removed()
             await running.settle()
-            remembered = {key.target.label for key in running.daemon.ledger.remembered()}
+            remembered = {key.target.label for key in running.daemon.work.ledger.remembered()}
             assert ("dns_zone/101" in remembered) is (served > 0)
             assert "dns_zone/102" in remembered
             dns.add_zone(name, 101)
@@ -86,7 +86,7 @@ async def test_lost_state_is_shown_and_a_ledger_that_has_ended_is_unhealthy(sand
         assert float(set_aside) == pytest.approx(time.time(), abs=60)
         assert len(list(sandboxed.state.parent.glob("*.corrupt-*"))) == 1
         assert (await running.client.get("/-/healthy")).status_code == 200
-        await running.daemon.ledger.close()
+        await running.daemon.work.ledger.close()
         assert (await running.client.get("/-/healthy")).status_code == 503
 
 
@@ -107,7 +107,7 @@ async def test_without_its_state_file_a_daemon_serves_gauges_and_is_not_ready_un
             assert (ready.status_code, ready.text) == (503, f"not ready: no counter is served: {fault}\n")
             assert f"The counters cannot be saved: <bdi>{fault}</bdi>." in page.text
             obstacle.unlink()
-            await until(lambda: not running.daemon.ledger.fault)
+            await until(lambda: not running.daemon.work.ledger.fault)
             ready = await running.client.get("/-/ready")
             assert ready.text == "not ready: no counter is served: the next polls are waited for\n"
             await running.poll("dns_statistics")

@@ -12,7 +12,7 @@ DAY = 86400.0
 async def gone(running: RunningDaemon) -> set[str]:
     """Return the targets that are shown as removed, after a further list."""
     await running.poll("discovery")
-    running.daemon.polling.show()
+    running.daemon.work.show()
     await running.settle()
     return {target.removeprefix("dns_zone/") for target in await running.samples(REMOVED, "target")}
 

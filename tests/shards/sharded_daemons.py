@@ -59,7 +59,7 @@ class ShardedDaemons:
                 for index in range(total)
             ]
             for pod in pods:
-                await until(pod.daemon.schedule.all_discovered)
+                await until(pod.daemon.work.schedule.all_discovered)
                 await pod.settle()
             yield pods
 

@@ -13,8 +13,8 @@ from tests.shards.sharded_daemons import MEANWHILE, series_of, sharded_daemons
 def lists_of(pod: RunningDaemon) -> tuple[list[str], list[str]]:
     """Return the collectors that poll the first account, and those of them that publish something of it."""
     account = TargetKey.of("main", "account", "main")
-    polling = sorted(key.collector for key in pod.daemon.schedule.polled() if key.target == account)
-    return polling, sorted(key.collector for key, _ in pod.daemon.polling.store.statuses() if key.target == account)
+    polling = sorted(key.collector for key in pod.daemon.work.schedule.polled() if key.target == account)
+    return polling, sorted(key.collector for key, _ in pod.daemon.work.store.statuses() if key.target == account)
 
 
 @pytest.mark.parametrize("total", [2, 3])

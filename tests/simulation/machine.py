@@ -38,9 +38,9 @@ RARER: Mapping[str, float] = {
     "exporter.exposition.renderer.EAGER_SECONDS": 3.0,
     "exporter.exposition.renderer.LONGEST_SILENCE": 1800.0,
     "exporter.daemon.runtime.LAG_EVERY_SECONDS": 600.0,
-    "exporter.daemon.daemon.SAVED_EVERY_SECONDS": 30.0,
-    "exporter.daemon.daemon.ABSENCES_EVERY_SECONDS": 600.0,
-    "exporter.daemon.daemon.SHOWN_EVERY_SECONDS": 60.0,
+    "exporter.daemon.work.SAVED_EVERY_SECONDS": 30.0,
+    "exporter.daemon.work.ABSENCES_EVERY_SECONDS": 600.0,
+    "exporter.daemon.work.SHOWN_EVERY_SECONDS": 60.0,
 }
 
 

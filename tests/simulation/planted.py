@@ -105,7 +105,7 @@ PLANTS: Mapping[str, tuple[str, Plant]] = {
         lambda f: lambda *found, **how: f(*found, **how) | f(*found, **how),
     ),
     "use the wall clock for a deadline": (
-        "daemon.polling:Store",
+        "daemon.work:Store",
         lambda f: lambda wall, _monotonic, *a: f(wall, wall, *a),
     ),
     "never let a value expire": ("exposition.store:Store.expire", lambda _: lambda _self: []),

@@ -95,7 +95,7 @@ async def test_only_accounts_of_which_nothing_is_known_are_missing_and_all_of_th
         ]
         shared.more = {"accounts": accounts}
         async with running_daemon(lambda: shared.settings(0, 1)) as (daemon, client):
-            await until(daemon.schedule.all_discovered)
+            await until(daemon.work.schedule.all_discovered)
             asked = ("", "?account=main", "?account=second")
             answers = [await client.get(f"/sd/dns_zone{more}") for more in asked]
     assert [(answer.status_code, answer.headers.get(INCOMPLETE)) for answer in answers] == [

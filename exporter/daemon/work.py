@@ -1,0 +1,301 @@
+"""All that polls, counts and renders for one shard. A reload replaces what differs in it; all else goes on."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from concurrent.futures import Executor
+from functools import partial
+
+from exporter.collectors import catalogue, discovery
+from exporter.counters.ledger import RETRY_SECONDS, Ledger
+from exporter.counters.rows import lists
+from exporter.counters.storage import Storage
+from exporter.daemon import runtime
+from exporter.daemon.accounts import Accounts
+from exporter.daemon.machine import Machine
+from exporter.daemon.tasks import Tasks
+from exporter.explain.explainer import Explainer
+from exporter.exposition.exposition import Exposition
+from exporter.exposition.renderer import Renderer
+from exporter.exposition.store import HEALTH, Store
+from exporter.metric import FamilyInfo, label_value
+from exporter.platform.operation import spelt_alike
+from exporter.polling.failure_log import FailureLog
+from exporter.polling.pace import Account, Plan
+from exporter.polling.poll import Poller
+from exporter.polling.schedule import Schedule
+from exporter.polling.script_budgets import ConfiguredBudgets, ScriptBudgets
+from exporter.settings.model import Settings
+from exporter.targets.registry import Registry
+from exporter.targets.resource_lists import MOVES_LAST
+from exporter.targets.sharding import Shard
+from exporter.targets.target import PollKey, Target, TargetKey
+from exporter.telemetry import Telemetry
+from exporter.web.parts import Parts, Process
+from exporter.web.targets import take_census
+from exporter.wiring import from_settings
+from exporter.wiring.clients import client_of
+from exporter.wiring.target_labels import families_of
+
+CLEANED_EVERY_SECONDS = 3600.0
+SAVED_EVERY_SECONDS = 5.0
+ABSENCES_EVERY_SECONDS = 15.0
+FAILURES_EVERY_SECONDS = 15.0
+# A target's name comes with its first poll, and can change with any poll.
+SHOWN_EVERY_SECONDS = 5.0
+# In place of a collector's name: what no poll gives.
+_CONFIGURATION = "configuration"
+_OTHER = Target("", "", "")
+# More would hold up the event loop; the next round has the rest.
+_LABELLED_AT_ONCE = 1000
+
+
+class Work:
+    """What polls, counts and renders for a shard, or for none: a spare has no targets.
+
+    Args:
+        settings: the first settings.
+        shard: the shard that is polled.
+        storage: stores the counters.
+        machine: what it takes from its machine.
+        parsing: an executor for long answers.
+        process: returns what the pages show of the process.
+        taken: called when another exporter has taken the shard.
+        grown: called when many long-lived objects were created or replaced.
+
+    Attributes:
+        shard: the shard that is polled.
+        storage: stores the counters.
+        tasks: the rounds, and what else runs until the work ends.
+        ledger: counts the polls.
+        registry: the targets.
+        schedule: decides when each target is polled.
+        store: the results of polls.
+        accounts: the accounts and databases.
+        budgets: the monthly budgets of scripts.
+        renderer: renders the exposition.
+        parts: what the endpoints read.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        shard: Shard,
+        storage: Storage,
+        telemetry: Telemetry,
+        machine: Machine,
+        *,
+        parsing: Executor,
+        process: Callable[[], Process],
+        taken: Callable[[], None],
+        grown: Callable[[], None],
+    ) -> None:
+        clocks, retention = machine.clocks, settings.state.retention
+        self._settings, self._telemetry, self._clocks = settings, telemetry, clocks
+        self.shard, self.storage = shard, storage
+        self.tasks = Tasks(telemetry.task_failures)
+        self.ledger = Ledger(
+            storage,
+            telemetry,
+            clocks=clocks,
+            retry=min(RETRY_SECONDS, storage.pulse / 2),
+            retention=retention,
+            reread=self._reread,
+            taken=taken,
+        )
+        self.registry = Registry(shard, clocks.wall, min(MOVES_LAST, retention))
+        self.schedule = Schedule(self.registry, telemetry, clocks, machine.random)
+        self.store = Store(clocks.wall, clocks.monotonic, self.schedule.lifetime, self._remembered)
+        self._failures = FailureLog(clocks.monotonic)
+        self._poller = Poller(
+            self.schedule,
+            self.registry,
+            self.store,
+            self.ledger,
+            telemetry,
+            clocks,
+            self._failures,
+            self._targets_changed,
+        )
+        make_client = partial(
+            client_of,
+            clocks=clocks,
+            parsing=parsing,
+            random_number=machine.random,
+            executors=machine.executors,
+            make_connector=machine.connector,
+        )
+        self.accounts = Accounts(telemetry, self.ledger, self.registry, clocks.monotonic, make_client)
+        self.budgets = ScriptBudgets(telemetry, self.registry)
+        # The targets whose labels and thresholds are served.
+        self._labelled: dict[TargetKey, Target] = {}
+        exposition = Exposition(telemetry.registry, admits=settings.series.serves)
+        thread = machine.executors("renderer")
+        self.renderer = Renderer(exposition, self.store, telemetry, clocks.monotonic, thread, grown=grown)
+        self._explainer = Explainer(
+            settings=lambda: self._settings,
+            collectors=lambda: from_settings.collectors(self._settings),
+            registry=self.registry,
+            store=self.store,
+            ledger_fault=lambda: self.ledger.fault,
+        )
+        self.parts = Parts(
+            process, self.store, self.registry, self.schedule, self.ledger, self.renderer, self._explainer, clocks
+        )
+
+    async def start(self) -> None:
+        """Open the state, and begin to poll and to render.
+
+        Raises:
+            StateLockedError: another process has the state file.
+            OSError: a file of trusted certificates cannot be read.
+            ConfigurationError: the environment names a proxy that cannot be used.
+        """
+        await self.ledger.open()
+        settings, shard = self._settings, self.shard
+        self._take_in()
+        accounts, plans = self.accounts.build(settings), from_settings.plans(settings)
+        self.renderer.exposition.declare(_all_families(plans))
+        self.replace(settings, accounts, plans)
+        if not settings.state.is_shared:
+            # Another shard counts them now, from its own first poll.
+            self.ledger.forget([key for key in self.ledger.remembered() if self.registry.is_elsewhere(key.target)])
+        self._telemetry.show_shard(shard.index, shard.total)
+        await self.schedule.start(self._poller.poll)
+        await self.renderer.render()
+        self.show()
+        rounds: dict[str, tuple[float, Callable[[], Awaitable[object] | None]]] = {
+            "cleaning": (CLEANED_EVERY_SECONDS, self.forget_removed),
+            "failures": (FAILURES_EVERY_SECONDS, self._failures.sum_up),
+            "lists": (SAVED_EVERY_SECONDS, self._save_lists),
+            "absences": (ABSENCES_EVERY_SECONDS, self._show_absent),
+            "targets": (SHOWN_EVERY_SECONDS, self.show),
+        }
+        for name, (seconds, round_) in rounds.items():
+            self.tasks.repeat(name, partial(asyncio.sleep, seconds), round_)
+        self.tasks.repeat("renderer", self.renderer.wait, self.renderer.step)
+        self.tasks.begin("loop lag", runtime.watch_lag(self._telemetry.loop_lag.observe, self._clocks.monotonic))
+
+    async def stop(self) -> None:
+        """Stop polling, and commit the counters."""
+        await self.tasks.cancel()
+        await self.schedule.stop()
+        self._failures.sum_up(end=True)
+        self._save_lists()
+        await self.ledger.close()
+        await self.accounts.close()
+
+    def _take_in(self) -> None:
+        """Take in the names and lists of targets from rows of an earlier run, or of another exporter."""
+        rows = self.ledger.remembered()
+        names = {key.target: row.name for key, row in rows.items() if row.name}
+        self.registry.remember(names)
+        for place, packed in lists(rows).items():
+            self.registry.resources.restore(place, packed)
+
+    async def declare(self, settings: Settings, plans: Mapping[str, Plan]) -> None:
+        """Prepare the exposition for the families of these settings."""
+        await self.renderer.on_thread(self.renderer.exposition.declare, _all_families(plans), settings.series.serves)
+
+    def replace(self, settings: Settings, accounts: Mapping[str, Account], plans: Mapping[str, Plan]) -> None:
+        """Apply settings, with the accounts and plans that were built from them; their families are declared.
+
+        What is equal to what was in force goes on. The series of accounts with another address are removed, and their
+        targets are polled at once.
+        """
+        self._settings = settings
+        schedule, former = self.schedule, self.schedule.accounts
+        known = schedule.plans
+        plans = {name: known[name] if known.get(name) == plan else plan for name, plan in plans.items()}
+        moved = {
+            name
+            for name in accounts.keys() & former.keys()
+            if spelt_alike(accounts[name].client.base_url) != spelt_alike(former[name].client.base_url)
+        }
+        for name in schedule.plans.keys() - plans.keys():
+            self._telemetry.forget("collector", name)
+        # All labels and thresholds are served again.
+        self._labelled = dict.fromkeys(self._labelled, _OTHER)
+        self.budgets.configured = {
+            account.name: ConfiguredBudgets(account.scripts.monthly_budget_dollars, account.scripts.discover)
+            for account in settings.accounts
+        }
+        removed = self.registry.configure(from_settings.selections(settings), from_settings.addresses(settings))
+        self.accounts.use(settings, accounts, plans)
+        self._poller.max_label_values = settings.series.max_label_values
+        self._telemetry.declare_counters(_all_families(plans))
+        schedule.use(plans, accounts)
+        self._targets_changed(removed)
+        for key, status in list(self.store.statuses()):
+            plan, target = plans.get(key.collector), self.registry.by_key.get(key.target, status.target)
+            # An account whose discovery is off now is still a target, but not of each collector.
+            is_polled = plan is not None and target.kind == plan.collector.polls
+            is_unwanted = plan is None or (is_polled and not plan.collector.wants(discovery.without_names(target)))
+            if is_unwanted or target.client_name in moved:
+                self.store.remove(status.target, key.collector)
+
+    def show(self) -> None:
+        """Serve the numbers of targets, and what is known of the targets beside their polls."""
+        census = take_census(self.parts)
+        self._telemetry.show_targets(census.accounts)
+        self._telemetry.show_failing(census.failing, census.mismatched)
+        self._show_targets()
+
+    async def _show_absent(self) -> None:
+        self._telemetry.show_absent(await self._explainer.counts())
+
+    def _show_targets(self) -> None:
+        self.budgets.show()
+        self._show_labels()
+        self._show_removed()
+
+    def _show_labels(self) -> None:
+        """Serve the labels and thresholds of targets that are new, gone, or have another name."""
+        shown, polled = self._labelled, self.registry.by_key
+        changed = [key for key in shown.keys() | polled.keys() if shown.get(key) is not polled.get(key)]
+        for key in changed[:_LABELLED_AT_ONCE]:
+            target = polled.get(key)
+            self.store.change(
+                PollKey(key, _CONFIGURATION), families_of(self._settings, target) if target is not None else ()
+            )
+            if target is not None:
+                shown[key] = target
+            else:
+                del shown[key]
+
+    def _save_lists(self) -> None:
+        """Store the lists of resources that have changed: they are served after a restart, too."""
+        resources = self.registry.resources
+        while resources.unsaved:
+            place = resources.unsaved.pop()
+            self.ledger.keep(*place, resources.pack(place))
+
+    def _show_removed(self) -> None:
+        """Serve when targets left the platform."""
+        gone = [move for move in self.registry.moves() if move.is_gone]
+        removed = {(move.key.account, move.key.label, label_value(move.name)): move.at for move in gone}
+        self._telemetry.show_removed(removed)
+
+    def forget_removed(self) -> None:
+        """Delete the counters of targets that have not been polled for longer than their retention."""
+        limit = self._clocks.wall() - self._settings.state.retention
+        polled = self.schedule.polled()
+        rows = list(self.ledger.remembered().items())
+        self.ledger.forget([key for key, row in rows if row.success < limit and key not in polled])
+
+    def _targets_changed(self, removed: Collection[Target]) -> None:
+        for target in removed:
+            self.store.remove(target)
+        self._show_targets()
+
+    def _remembered(self, collector: str, target: Target) -> float:
+        row = self.ledger.remembered().get(PollKey(target.key, collector))
+        return row.success if row is not None else 0.0
+
+    async def _reread(self, keys: Collection[PollKey]) -> None:
+        """Take up what another session may have counted."""
+        await self.renderer.withhold_counters(keys)
+        await self.schedule.poll_again(keys)
+
+
+def _all_families(plans: Mapping[str, Plan]) -> list[FamilyInfo]:
+    return [*catalogue.families([plan.collector for plan in plans.values()]), *HEALTH]
