@@ -15,7 +15,7 @@ QUERIES = "edge_dns_queries_total"
 LAST_SUCCESS = "edge_target_last_success_timestamp_seconds"
 
 
-async def test_names_and_last_successes_outlive_restarts_and_names_are_looked_up_at_starts_and_reloads(
+async def test_names_and_last_successes_outlive_restarts_and_names_are_looked_up_at_starts_and_for_new_ids(
     sandboxed: SandboxedDaemons,
 ) -> None:
     # This fault changes nothing; its hits are the searches.
