@@ -5,12 +5,11 @@ import pytest
 from exporter.commands.output.table import lay_out
 
 
-def test_a_table_becomes_paragraphs_only_where_it_does_not_fit() -> None:
-    rows = [("x", "b" * 20), ("", "c"), ("y", "")]
-    assert lay_out("AB", rows, 19, folded="B").splitlines()[1] == f"x  {'b' * 16}"
-    # The widest column gives way first.
-    assert lay_out("AB", [("a" * 20, "b" * 30)], 48, folded="AB").splitlines()[1] == f"{'a' * 20}  {'b' * 26}"
-    assert lay_out("AB", rows, 18, folded="B").splitlines() == ["x", f"  {'b' * 16}", "  bbbb", "  c", "y"]
+def test_columns_share_the_width_and_are_never_narrower_than_sixteen() -> None:
+    rows = [("x" * 5, "b" * 20, "c" * 60)]
+    for width, shares in ((None, (20, 60)), (90, (20, 60)), (60, (20, 31)), (40, (16, 16)), (10, (16, 16))):
+        table = lay_out("ABC", rows, width, folded="BC").splitlines()
+        assert table[1] == "  ".join(["x" * 5, "b" * shares[0], "c" * shares[1]]), width
 
 
 def test_a_wide_character_takes_two_columns() -> None:

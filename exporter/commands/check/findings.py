@@ -129,14 +129,10 @@ def _short(text: str) -> str:
 def _load(result: "AccountResult") -> Iterator[str]:
     if not result.demand:
         return
-    needs = f"the targets need {_number(result.demand)} requests/s, the budget allows {_number(result.budget)}"
+    needs = f"the targets need {round(result.demand, 1 if result.demand >= 1 else 3):g} requests/s, the budget allows {result.budget:g}"
     if result.stretch > 1:
         needs += f", so intervals will be {result.stretch:.1f} times as long as configured"
     yield needs
-
-
-def _number(value: float) -> str:
-    return f"{value:.1f}".removesuffix(".0") if value >= 1 else f"{value:.2g}"
 
 
 def _as_json(

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from exporter.clock import Clocks
 from exporter.collectors.collector import Context, Outcome
-from exporter.commands.output.printing import counted
 from exporter.explain.cause import Cause
 from exporter.platform import errors
 from exporter.platform.errors import PlatformError
@@ -43,14 +42,6 @@ class Row(NamedTuple):
     result: str
     series: int
     detail: str
-
-
-class _Outcome(NamedTuple):
-    """What a collector's poll gave for a target, and what the poll discovered, in words."""
-
-    collector: str
-    outcome: Outcome
-    found: str
 
 
 @dataclass(slots=True)
@@ -99,7 +90,8 @@ class _AccountCheck:
     clocks: Clocks
     progressed: Progress
     polled: set[tuple[str, TargetKey]] = field(default_factory=set)
-    outcomes: list[_Outcome] = field(default_factory=list)
+    # The name of the collector that gave each of them comes first.
+    outcomes: list[tuple[str, Outcome]] = field(default_factory=list)
     account: Account = field(init=False)
 
     async def make(self) -> AccountResult:
@@ -109,7 +101,7 @@ class _AccountCheck:
         for plan, target in self._targets():
             first.setdefault(plan.collector.name, (plan, target))
         await self._poll_all(list(first.values()))
-        firsts = [one.outcome for one in self.outcomes]
+        firsts = [outcome for _, outcome in self.outcomes]
         if firsts and firsts[0].error is not None and all(map(_concerns_the_account, firsts)):
             return AccountResult(self.name, [self._whole(firsts[0].error)], len(self.polled))
         # A poll may have found further targets.
@@ -142,17 +134,13 @@ class _AccountCheck:
         polled = await plan.collector.result(Context(caller, self.registry, self.client.present()), target)
         self.polled.add((name, target.key))
         self.account.pace.note(name, caller.number, caller.seconds)
-        found = ""
         if polled.found is not None:
             self.registry.apply(self.name, polled.found)
-            lists = [(kind, listed) for kind, listed in polled.found.lists.items() if kind != "cdn"]
-            words = {kind: kind.replace("_", " ").replace("dns", "DNS") for kind, _ in lists}
-            found = "found " + ", ".join(counted(len(listed.resources), words[kind]) for kind, listed in lists)
         for outcome in polled.outcomes:
             # An answer may contain targets that this configuration or another shard polls, or none.
             is_other = outcome.target != target and self.registry.admits(outcome.target)
             if outcome.target.key in self.registry.by_key or is_other:
-                self.outcomes.append(_Outcome(name, outcome, found))
+                self.outcomes.append((name, outcome))
 
     def _result(self) -> AccountResult:
         pace = self.account.pace
@@ -160,26 +148,24 @@ class _AccountCheck:
             pace.note_targets(plan, [target for other, target in self._targets() if other is plan])
         collectors = sorted((plan.collector for plan in self.plans), key=lambda collector: not collector.discovers)
         order, owners = [one.name for one in collectors], {one.name for one in collectors if one.owns_target}
-        self.outcomes.sort(
-            key=lambda one: (order.index(one.collector), one.outcome.target.kind, _number(one.outcome.target))
-        )
+        self.outcomes.sort(key=lambda one: (order.index(one[0]), one[1].target.key))
         # No other collector's answer says anything of a target that does not exist.
-        missing = (one for one in self.outcomes if isinstance(one.outcome.error, errors.NotFound))
-        gone = {one.outcome.target for one in missing if one.collector in owners}
+        missing = (one for one in self.outcomes if isinstance(one[1].error, errors.NotFound))
+        gone = {outcome.target for name, outcome in missing if name in owners}
         return AccountResult(
             self.name,
-            [self._row(*one) for one in self.outcomes if one.collector in owners or one.outcome.target not in gone],
+            [self._row(*one) for one in self.outcomes if one[0] in owners or one[1].target not in gone],
             len(self.polled),
             pace.demand,
             pace.rate,
             pace.stretch,
         )
 
-    def _row(self, collector: str, outcome: Outcome, found: str) -> Row:
+    def _row(self, collector: str, outcome: Outcome) -> Row:
         target = self.registry.by_key.get(outcome.target.key, outcome.target)
         series = sum(len(family.samples) for family in outcome.families)
         series += sum(len(count.sources) for count in outcome.counts)
-        result, detail = OK, found
+        result, detail = OK, ""
         if outcome.error is not None:
             result = HAS_NONE if isinstance(outcome.error, errors.NotAvailable) else FAILED
             detail = str(outcome.error)
@@ -203,8 +189,3 @@ def _concerns_the_account(outcome: Outcome) -> bool:
     """Return whether an error would affect every call; with a wrong base_url, the account's own lists are missing."""
     is_missing = isinstance(outcome.error, errors.NotFound) and outcome.target.kind == "account"
     return is_missing or isinstance(outcome.error, _OF_THE_ACCOUNT)
-
-
-def _number(target: Target) -> tuple[int, str]:
-    """Return the place of a target in the order of ids, in which 9 comes before 10."""
-    return int(target.id) if target.id.isdecimal() else -1, target.id
