@@ -30,7 +30,6 @@ PLACES: Final = (
     "tests/deploy/rendered/changed-alerts.txt",
     "tests/rules/*.test.yml",
     "tests/rules/test_rules.py",
-    "tests/web/page/pages/*.html",
 )
 # A repository of this name at any forge. An index's page has no owner in its path.
 _ADDRESS: Final = re.compile(r"https://(?!pypi\.org/)[\w.-]+(?:/[\w.-]+)+?/edge-exporter(?![\w-])")

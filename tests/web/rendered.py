@@ -16,6 +16,12 @@ HOSTILE = {
 VOID = frozenset({"meta", "link", "img", "input", "path", "circle", "rect", "br", "wbr"})
 
 
+CELLS = frozenset({"th", "td", "dd", "option"})
+BLOCKS = frozenset(
+    {"h1", "h2", "p", "li", "tr", "dl", "form", "nav", "main", "label", "figcaption", "button", "caption"}
+)
+
+
 class Page(HTMLParser):
     """A parsed page: every tag with its attributes, and the text."""
 
@@ -24,6 +30,7 @@ class Page(HTMLParser):
         self.html = html
         self.tags: list[tuple[str, dict[str, str]]] = []
         self.texts: list[str] = []
+        self._read: list[str] = []
         self._open: list[str] = []
         self.feed(html)
         self.close()
@@ -32,7 +39,11 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Record a tag."""
         assert len({name for name, _ in attrs}) == len(attrs)
-        self.tags.append((tag, {name: value or "" for name, value in attrs}))
+        own = {name: value or "" for name, value in attrs}
+        self.tags.append((tag, own))
+        self._read.append(" | " if tag in CELLS else "\n" if tag in BLOCKS else "" if tag == "wbr" else " ")
+        if (kind := own.get("class", "")).startswith("verdict"):
+            self._read.append(f"({kind}) ")
         if tag not in VOID:
             self._open.append(tag)
 
@@ -44,11 +55,17 @@ class Page(HTMLParser):
     def handle_data(self, data: str) -> None:
         """Record text."""
         self.texts.append(data)
+        self._read.append(data.replace("\n", " "))
 
     def having(self, tag: str, **attributes: str) -> list[dict[str, str]]:
         """Return the attributes of every tag of this name that has these attributes."""
         wanted = {name.replace("_", "-"): value for name, value in attributes.items()}
         return [own for name, own in self.tags if name == tag and wanted.items() <= own.items()]
+
+    @property
+    def lines(self) -> str:
+        """Return the text as it is read: a line for each paragraph, item and row, with a bar between cells."""
+        return "\n".join(filter(None, (" ".join(line.split()) for line in "".join(self._read).split("\n")))) + "\n"
 
     @property
     def text(self) -> str:

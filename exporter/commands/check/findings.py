@@ -129,7 +129,8 @@ def _short(text: str) -> str:
 def _load(result: "AccountResult") -> Iterator[str]:
     if not result.demand:
         return
-    needs = f"the targets need {round(result.demand, 1 if result.demand >= 1 else 3):g} requests/s, the budget allows {result.budget:g}"
+    demand = f"{result.demand:.1f}".removesuffix(".0") if result.demand >= 1 else f"{result.demand:.2g}"
+    needs = f"the targets need {demand} requests/s, the budget allows {result.budget:g}"
     if result.stretch > 1:
         needs += f", so intervals will be {result.stretch:.1f} times as long as configured"
     yield needs
