@@ -57,9 +57,13 @@ class Wire(BaseModel):
 
     model_config = _SHARED
 
-    def failure(self) -> "EnvelopeFault | None":
-        """Return the failure that this payload reports; None if its shape cannot report one."""
-        return None
+    def has_error(self) -> bool:
+        """Return whether it may report a failure; what the body says decides."""
+        return False
+
+    def is_missing(self) -> bool:
+        """Return whether there is no payload."""
+        return not self.model_fields_set
 
     def unexpected(self) -> Iterator[str]:
         """Return the wire names of fields that hold an unknown value."""
@@ -258,25 +262,11 @@ def usable(items: list[T] | None) -> list[T]:
     return [item for item in items or () if not isinstance(item, Unusable)]
 
 
-class EnvelopeFault(CamelWire):
-    """The `error` object of an envelope (interface document, Shield envelope)."""
-
-    success: bool | None = None
-    message: str | None = None
-    error_key: str | None = None
-    status_code: Integer = None
-
-    def is_failure(self) -> bool:
-        """Return whether it reports a failure; an object of defaults next to a good payload does not."""
-        return self.success is not True and bool(self.message or self.error_key)
-
-
 class Envelope(CamelWire, Generic[T]):
-    """`{data, error}`, around most shield payloads; the status-only error has `statusCode` instead."""
+    """`{data, error}`, around most shield payloads; the status-only error has neither."""
 
     data: T | None = None
-    error: EnvelopeFault | None = None
-    status_code: Integer = None
+    error: Any = None
 
     @classmethod
     def model_rebuild(cls, **options: Any) -> bool | None:  # noqa: ANN401 - pydantic's
@@ -286,17 +276,13 @@ class Envelope(CamelWire, Generic[T]):
         """
         return None if cls is Envelope else super().model_rebuild(**options)
 
-    def failure(self) -> EnvelopeFault | None:
-        """Return the reported failure; a status alone reports one only without a payload."""
-        if self.error is not None and self.error.is_failure():
-            return self.error
-        reported = self.status_code or (self.error.status_code if self.error is not None else 0) or 0
-        is_failure = self.data is None and reported >= 400  # noqa: PLR2004
-        return EnvelopeFault.model_construct(status_code=reported) if is_failure else None
+    def has_error(self) -> bool:
+        """Return whether there is an error, which beside a good payload may be an object of defaults."""
+        return self.error is not None
 
-    def is_empty(self) -> bool:
-        """Return whether the absence of a payload is valid, which only a list can report."""
-        return False
+    def is_missing(self) -> bool:
+        """Return whether there is no payload."""
+        return self.data is None
 
     def payload(self) -> Any:  # noqa: ANN401
         """Return what is inside; a page of a list returns itself."""

@@ -1,11 +1,11 @@
-"""A JSON answer of unknown shape: detects failures and masks secrets."""
+"""A JSON answer of unknown shape, whose secrets are masked."""
 
 from typing import Any
 
-from pydantic import ValidationError, model_validator
+from pydantic import model_validator
 
 from exporter.platform.http.mask import mask_secrets
-from exporter.platform.wire import EnvelopeFault, Wire
+from exporter.platform.wire import Wire
 
 
 class Document(Wire):
@@ -18,16 +18,8 @@ class Document(Wire):
     def _take_all(cls, data: object) -> dict[str, object]:
         return {"value": mask_secrets(data)}
 
-    def failure(self) -> EnvelopeFault | None:
-        """The failure of an envelope without data."""
-        if not isinstance(self.value, dict) or self.value.get("data") is not None:
-            return None
-        found = self.value.get("error", self.value.get("errorResponse"))
-        fault: dict[str, Any] | None = found if isinstance(found, dict) else None
-        if fault is None and self.value.get("success") is False:
-            fault = self.value
-        try:
-            read = None if fault is None else EnvelopeFault.model_validate(fault)
-        except ValidationError:
-            return EnvelopeFault(message="the answer reports a failure in an undocumented shape")
-        return read if read is not None and read.is_failure() else None
+    def has_error(self) -> bool:
+        """Return whether it looks like the envelope of a failure."""
+        found = self.value if isinstance(self.value, dict) else {}
+        errors = (found.get("error"), found.get("errorResponse"))
+        return found.get("data") is None and (found.get("success") is False or any(isinstance(e, dict) for e in errors))

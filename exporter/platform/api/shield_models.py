@@ -10,7 +10,6 @@ from exporter.platform.wire import (
     Counted,
     Each,
     Envelope,
-    EnvelopeFault,
     Identity,
     Integer,
     Known,
@@ -84,9 +83,9 @@ class ShieldZonePage(Envelope[list[Each[ShieldZone]]]):
 
     page: Page | None = None
 
-    def is_empty(self) -> bool:
-        """Return whether the page's count says that there are no zones."""
-        return self.page is not None and self.page.total_count == 0
+    def is_missing(self) -> bool:
+        """Return whether there is no list, unless the page's count says that there are no zones."""
+        return self.data is None and (self.page is None or self.page.total_count != 0)
 
     def payload(self) -> "ShieldZonePage":
         """Return the page, which says where the list goes on."""
@@ -248,11 +247,11 @@ class CustomWafRule(CamelWire):
     rule_description: str | None = None
     rule_json: str | None = None
     rule_configuration: RuleConfiguration | None = None
-    error_response: EnvelopeFault | None = None
+    error_response: dict[str, Any] | None = None
 
-    def failure(self) -> EnvelopeFault | None:
-        """Return a failure for a missing rule, which the platform sends as an object of zeros."""
-        return self.error_response if self.error_response is not None and self.error_response.is_failure() else None
+    def has_error(self) -> bool:
+        """Return whether there is an error: the platform sends a missing rule as an object of zeros with one."""
+        return self.error_response is not None
 
 
 class GroupedRule(CamelWire):

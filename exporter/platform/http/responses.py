@@ -100,10 +100,19 @@ _NONE_KEYS: Mapping[type[PlatformError], tuple[str, ...]] = {
 
 
 class Failure(NamedTuple):
-    """The content of an error body, in any of the documented shapes (interface document, Errors)."""
+    """What a body says about a failure, in any of the documented shapes (interface document, Errors).
+
+    Attributes:
+        message: the platform's message in one line.
+        key: the platform's key for the error.
+        status: the status in the body, if it is one of a failure; else 0.
+        is_reported: whether the body itself reports a failure, also where its HTTP status is a success.
+    """
 
     message: str = ""
     key: str = ""
+    status: int = 0
+    is_reported: bool = False
 
 
 def failure_in(raw: bytes) -> Failure:
@@ -113,25 +122,23 @@ def failure_in(raw: bytes) -> Failure:
     except (ValueError, RecursionError):
         text = raw[:1000].decode("utf-8", "replace").strip()
         return Failure("" if text.startswith("<") else one_line(text))
-    return _failure_of(body)
-
-
-def _failure_of(body: object) -> Failure:
-    """Return what a parsed body reports about a failure."""
     if not isinstance(body, dict):
         return Failure()
-    inner, listed = body.get("error"), body.get("errors")
-    if isinstance(inner, dict):
-        body = {**body, **inner}
-    parts = [_string(body, name) for name in ("message", "Message", "title", "detail", "error")]
+    named = (body.get(name) for name in ("error", "errorResponse"))
+    inner: dict[str, Any] = next((one for one in named if isinstance(one, dict)), {})
+    merged, listed = {**body, **inner}, body.get("errors")
+    parts = [_string(merged, name) for name in ("message", "Message", "title", "detail", "error")]
     for item in listed[:20] if isinstance(listed, list) else []:
         field, message = _string(item, "field"), _string(item, "message")
         if field and message not in parts:
             parts.append(f"{field}: {message}")
-    return Failure(
-        one_line(". ".join(dict.fromkeys(filter(None, parts))).replace(".. ", ". ")),
-        _string(body, "errorKey") or _string(body, "ErrorKey"),
-    )
+    message = one_line(". ".join(dict.fromkeys(filter(None, parts))).replace(".. ", ". "))
+    key, status = _string(merged, "errorKey") or _string(merged, "ErrorKey"), merged.get("statusCode")
+    status = status if isinstance(status, int) and status >= 400 else 0  # noqa: PLR2004
+    # A good payload may carry an error object of defaults, whose `success` is false without a word why.
+    success, says_why = merged.get("success"), bool(merged.get("message") or merged.get("Message"))
+    is_reported = success is not True and (bool(key) or (says_why and (bool(inner) or success is False)))
+    return Failure(message, key, status, is_reported or (status > 0 and body.get("data") is None))
 
 
 def _string(body: object, name: str) -> str:
@@ -178,18 +185,14 @@ def payload(operation: Operation[T], raw: bytes, status: int, unexpected: set[st
     except ValidationError as error:
         raise _why_unparsed(error, raw, status) from None
     unexpected.update(unexpected_in(value.data if isinstance(value, Envelope) else value))
-    if isinstance(value, Wire):
-        failed = value.failure()
-        if failed is not None:
-            raise _refusal(failed.status_code or 0, failed.message or "", failed.error_key or "", status)
-        if isinstance(value, Envelope):
-            if value.data is None and not value.is_empty():
-                raise errors.WrongShape(f"the platform answered {status} with neither data nor an error", status=status)
-            value = value.payload()
-        elif not value.model_fields_set:
-            fault = errors.WrongShape("the body has none of the documented fields", status=status)
-            raise _reported_failure(raw, status) or fault
-    read: T = value
+    if isinstance(value, Wire) and (value.has_error() or value.is_missing()):
+        failure = failure_in(raw)
+        if failure.is_reported:
+            raise _refusal(failure, status)
+        if value.is_missing():
+            missing = "neither data nor an error" if isinstance(value, Envelope) else "none of the documented fields"
+            raise errors.WrongShape(f"the platform answered {status} with {missing}", status=status)
+    read: T = value.payload() if isinstance(value, Envelope) else value
     return read
 
 
@@ -227,26 +230,17 @@ def _why_unparsed(error: ValidationError, raw: bytes, status: int) -> PlatformEr
     if _is_no_json(error):
         looks = "HTML" if raw.lstrip().startswith(b"<") else "not whole JSON"
         return errors.NotJson(f"the platform answered {status} with a body that is {looks}", status=status)
-    fault = errors.WrongShape(f"the body has another shape than documented: {describe(error)}", status=status)
-    return _reported_failure(raw, status) or fault
+    failure = failure_in(raw)
+    if failure.is_reported:
+        return _refusal(failure, status)
+    return errors.WrongShape(f"the body has another shape than documented: {describe(error)}", status=status)
 
 
-def _reported_failure(raw: bytes, status: int) -> PlatformError | None:
-    """Return the failure in a body that does not have the payload's shape: an envelope, or a status in the body."""
-    try:
-        body = json.loads(raw)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(body, dict):
-        return None
-    failure, reported = _failure_of(body), body.get("statusCode")
-    reported = reported if isinstance(reported, int) and reported >= 400 else 0  # noqa: PLR2004
-    is_failure = reported or failure.key or (body.get("success") is False and failure.message)
-    return _refusal(reported, failure.message, failure.key, status) if is_failure else None
-
-
-def _refusal(reported: int, message: str, key: str, status: int) -> PlatformError:
-    words = f"the platform answered {status} with a failure: {message or key or f'status {reported}'}"
+def _refusal(failure: Failure, status: int) -> PlatformError:
+    """Return the error for a failure that is reported under a success status."""
+    message, key, reported, _ = failure
+    said = message or key or (f"status {reported}" if reported else "without a message")
+    words = f"the platform answered {status} with a failure: {said}"
     # A 404 as the HTTP status means that the target no longer exists; a 404 in an envelope does not.
     is_status = reported in (401, 403, 429, 503) or (not key and not message and reported not in (0, 404))
     kind: type[PlatformError] = error_for_status(reported) if is_status else errors.EnvelopeError
