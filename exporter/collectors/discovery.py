@@ -27,9 +27,6 @@ from exporter.targets.target import Inventory, Resource, ResourceList, Target
 
 T = TypeVar("T")
 
-# Parallel calls for the rate limits of shield zones; the account's budget may allow fewer.
-AT_ONCE = 8
-
 # The type of a search result → the kind of target. Pull zones are not polled; only their names are used.
 KINDS = {"dns": "dns_zone", "script": "script", "cdn": "cdn"}
 
@@ -216,40 +213,24 @@ async def _limits_of(context: Context, zone: Resource) -> ResourceList | None:
 
 async def _rate_limits(context: Context, zones: ResourceList, faults: list[PlatformError]) -> ResourceList | None:
     """List the rate limits of each zone; return None if the platform has no such list (404 for the first zone)."""
-    found: dict[int, ResourceList] = {}
-    ended = False
-    rest = iter(enumerate(zones.resources))
-
-    async def ask(place: int, zone: Resource) -> bool:
-        """Ask for the rate limits of a zone; return False if the platform has no such list."""
-        nonlocal ended
+    found: list[Resource] = []
+    complete = zones.complete
+    for zone in zones.resources:
         try:
             listed = await _limits_of(context, zone)
         except PlatformError as fault:
             faults.append(fault)
-            found[place] = ResourceList((), complete=False)
+            complete = False
             # An error of one zone does not stop the others; an error that would affect every call does.
-            ended = ended or isinstance(fault, TransportError | RateLimited | Unauthorized | CredentialError)
-            return True
-        found[place] = listed or ResourceList((), complete=True)
-        return listed is not None
-
-    async def ask_rest() -> None:
-        for place, zone in rest:
-            if ended:
-                return
-            await ask(place, zone)
-
-    first = next(rest, None)
-    if first is not None and not await ask(*first):
-        return None
-    from asyncio import TaskGroup  # noqa: PLC0415 - the settings read the catalogue, and a help text the settings
-
-    async with TaskGroup() as asking:
-        for _ in range(min(AT_ONCE, len(zones.resources) - 1)):
-            asking.create_task(ask_rest())
-    resources = (resource for place in sorted(found) for resource in found[place].resources)
-    return ResourceList(tuple(resources), zones.complete and all(listed.complete for listed in found.values()))
+            if isinstance(fault, TransportError | RateLimited | Unauthorized | CredentialError):
+                break
+            continue
+        if listed is not None:
+            found += listed.resources
+            complete = complete and listed.complete
+        elif zone is zones.resources[0]:
+            return None
+    return ResourceList(tuple(found), complete)
 
 
 COLLECTOR = DiscoveryCollector()

@@ -1,13 +1,10 @@
 """What discovery asks for, and what it finds: `expositions/discoveries.txt` has the result of each case."""
 
-import asyncio
 import json
 from dataclasses import replace
-from typing import TypeVar
 
-from exporter.collectors.discovery import AT_ONCE, COLLECTOR, RATE_LIMITS, SEARCH, SHIELD_ZONES
+from exporter.collectors.discovery import COLLECTOR, RATE_LIMITS, SEARCH, SHIELD_ZONES
 from exporter.platform import errors
-from exporter.platform.operation import Answer, Request
 from exporter.targets.registry import Registry
 from exporter.targets.selection import Selection
 from exporter.targets.sharding import Shard
@@ -16,7 +13,6 @@ from tests.collectors.polls import EXPOSITIONS, Body, context_of, told
 from tests.golden import assert_golden
 from tests.platform.callers import ScriptedCaller
 
-T = TypeVar("T")
 FOUND = json.dumps({
     "Total": 6,
     "SearchResults": [
@@ -84,28 +80,6 @@ CASES: dict[str, tuple[tuple[str, ...], list[Body]]] = {
 async def test_answers_give_what_is_found() -> None:
     polls = [f"### {words}\n{await told(COLLECTOR, said, account(*asks))}" for words, (asks, said) in CASES.items()]
     assert_golden("".join(polls), EXPOSITIONS / "discoveries.txt")
-
-
-async def test_several_zones_are_asked_for_their_rate_limits_at_once() -> None:
-    under_way, most = 0, 0
-
-    class Waiting(ScriptedCaller):
-        async def call(self, request: Request[T]) -> Answer[T]:
-            """Count the calls under way."""
-            nonlocal under_way, most
-            under_way += 1
-            most = max(most, under_way)
-            await asyncio.sleep(0)
-            under_way -= 1
-            return await super().call(request)
-
-    count, with_limits = 30, account(*LIMITS)
-    waiting = Waiting([zones(*range(1, count + 1)), *(limits(1000 + zone) for zone in range(1, count + 1))])
-    polled = await COLLECTOR.poll(context_of(waiting, with_limits), with_limits)
-    assert most == AT_ONCE
-    assert polled.found is not None
-    parents = [resource.parent for resource in polled.found.lists["rate_limit"].resources]
-    assert parents == [str(zone) for zone in range(1, count + 1)], "in the order of the zones"
 
 
 async def test_scripts_of_other_shards_are_read_once_for_their_host_names_until_a_call_fails() -> None:
