@@ -29,8 +29,7 @@ from exporter.commands.call.operations import CALLABLE
 from exporter.commands.metrics import as_markdown
 from exporter.commands.options import SettingsCommand
 from exporter.platform.api.operations import OPERATIONS
-from exporter.settings.flag import ACCOUNT_VARIABLES, CONFIG_VARIABLE, DATABASE_VARIABLES, FIRST_ACCOUNT, Flag
-from exporter.settings.flags import flags
+from exporter.settings.flags import ACCOUNT_VARIABLES, CONFIG_VARIABLE, DATABASE_VARIABLES, FIRST_ACCOUNT, Flag, flags
 from exporter.settings.model import Settings
 from exporter.validation.configuration_errors import KeyPath
 from exporter.validation.section import Section
@@ -89,8 +88,8 @@ def configuration() -> str:
         "which `edge-exporter assets configuration DIR` writes.",
         "Flags win over variables, and variables over the file, which `--config` or the variable",
         f"`{CONFIG_VARIABLE}` names. A key without a flag and a variable is set in the file only. A key that does not",
-        "exist and a value that is wrong are refused with their line, all of them at once; then names that are used",
-        "twice or refer to nothing.",
+        "exist and a value that is wrong are refused with their line, all of them at once; then keys of a section that",
+        "do not fit each other, and names that are used twice or refer to nothing.",
         "",
         "Durations are written `30s`, `5m`, `1h30m` or `1d`.",
     ]

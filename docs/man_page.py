@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 import click
 
-from exporter.commands.options import SettingsCommand
+from exporter.commands.options import ACCOUNT, SettingOption
 
 _HEAD = r""".\" Generated from the code.
 .TH EDGE-EXPORTER 1 "" edge-exporter "User Commands"
@@ -35,14 +35,14 @@ def man_page(commands: Iterable[tuple[tuple[str, ...], click.Command]]) -> str:
 
 def _section(path: tuple[str, ...], command: click.Command) -> Iterator[str]:
     context = click.Context(command, info_name=" ".join(path), help_option_names=["-h", "--help"])
-    if isinstance(command, SettingsCommand) and path[-1] == "run":
-        command.other_params()
     yield f'.SS "{_escaped(" ".join([*path, *command.collect_usage_pieces(context)]))}"'
     for paragraph in inspect.cleandoc(command.help or "").split("\n\n"):
         # A paragraph that begins with \b keeps its lines.
         is_kept, lines = paragraph.startswith("\b"), paragraph.removeprefix("\b\n").splitlines()
         yield from (".PP", *([".nf"] if is_kept else []), *map(_escaped, lines), *([".fi"] if is_kept else []))
     for parameter in command.get_params(context):
+        if isinstance(parameter, SettingOption) and parameter.section != ACCOUNT and path[-1] != "run":
+            continue  # `run` lists them
         # An argument is in the usage line.
         record = parameter.get_help_record(context) if isinstance(parameter, click.Option) else None
         if record is not None:

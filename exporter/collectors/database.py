@@ -14,7 +14,7 @@ from exporter.platform.api.sql_over_http import Cell, Rows
 from exporter.platform.errors import BadAnswer, Forbidden, NotFound, PlatformError, Rejected, StatementError, WrongShape
 from exporter.platform.operation import Operation
 from exporter.targets.target import Target
-from exporter.validation.section import Conflict, Section, duplicates, expected, items, refused
+from exporter.validation.section import Conflict, Section, duplicates, expected, refused
 from exporter.validation.types import OptionalInterval, Text, parse_label_name
 
 QUERY_PREFIX = "edge_database_"
@@ -118,14 +118,12 @@ class SqlQuery(Section):
     )
     max_rows: int = Field(default=1000, ge=1, le=1_000_000, description="A query that returns more rows fails.")
 
-    @classmethod
-    def cross_check(cls, raw: Mapping[str, object]) -> Iterator[Conflict]:
+    def conflicts(self) -> Iterator[Conflict]:
         """Require that each column has one use."""
-        labels = [label for label in items(raw.get("labels")) if isinstance(label, str)]
-        yield from duplicates((("labels", place), label) for place, label in enumerate(labels))
-        for place, label in enumerate(labels):
-            if label == raw.get("value", "value"):
-                yield ("labels", place), f"'{label}' is the value's column, which cannot also be a label"
+        yield from duplicates((("labels", place), label) for place, label in enumerate(self.labels))
+        if self.value in self.labels:
+            message = f"'{self.value}' is the value's column, which cannot also be a label"
+            yield ("labels", self.labels.index(self.value)), message
 
     @property
     def info(self) -> FamilyInfo:

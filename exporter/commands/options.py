@@ -1,7 +1,4 @@
-"""Defines the options that several commands share: the configuration file, the output format and the settings' flags.
-
-The flags are loaded only if a command line holds one of them.
-"""
+"""Defines the options that several commands share: the file, the output format and the settings' flags."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -10,8 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from exporter.commands.lazy_imports import loading
-from exporter.settings.flag import ACCOUNT_FLAGS, Flag
+from exporter.settings.flags import Flag, flags
 
 C = TypeVar("C", bound=Callable[..., Any])
 
@@ -58,12 +54,12 @@ class AccountCommand(click.Command):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - click's
         super().__init__(*args, **kwargs)
-        self.params += map(SettingOption, ACCOUNT_FLAGS)
+        self.params += (SettingOption(flag) for flag in flags() if flag.is_of_account)
 
     def invoke(self, ctx: click.Context) -> object:
         """Call the command."""
         options = [parameter for parameter in self.params if isinstance(parameter, SettingOption)]
-        given = {option.opts[0]: ctx.params.pop(option.name or "", None) for option in options}
+        given = {option.opts[0]: ctx.params.pop(option.name or "") for option in options}
         ctx.params["flags"] = {flag: text for flag, text in given.items() if text is not None}
         return super().invoke(ctx)
 
@@ -83,44 +79,22 @@ class AccountCommand(click.Command):
 
 
 class SettingsCommand(AccountCommand):
-    """A command that takes every flag of the settings.
-
-    Its help lists its own options and an account's, `--help-all` all of them. The other flags come from the settings,
-    which are loaded only if the command line holds an option that is not the command's own.
-    """
+    """A command that takes every flag of the settings: its help lists an account's, `--help-all` all of them."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - click's
         super().__init__(*args, **kwargs)
         text = "Show this message with every flag of the settings, and exit."
         options: Any = {"is_flag": True, "is_eager": True, "expose_value": False, "callback": self._print_all}
         self.params.append(click.Option(["--help-all"], help=text, **options))
-        self._others: list[SettingOption] = []
+        self.params += (SettingOption(flag) for flag in flags() if not flag.is_of_account)
 
     def _print_all(self, ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's
         if value and not ctx.resilient_parsing:
             click.echo(self.whole_help(ctx))
             ctx.exit()
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse a command line."""
-        own = {name for parameter in self.get_params(ctx) for name in parameter.opts}
-        given = {word.partition("=")[0] for word in args if word.startswith("--")}
-        if ctx.resilient_parsing or not given <= own:
-            self.other_params()
-        return super().parse_args(ctx, args)
-
-    def other_params(self) -> list[SettingOption]:
-        """Return the flags that do not belong to an account; from now on the command takes them."""
-        if not self._others:
-            with loading():
-                from exporter.settings.flags import flags  # noqa: PLC0415 - the settings as a whole; see the class
-            self._others = [SettingOption(flag) for flag in flags() if not flag.is_of_account]
-            self.params += self._others
-        return self._others
-
     def whole_help(self, ctx: click.Context) -> str:
         """Return the help text with all flags of the settings, in sections."""
-        self.other_params()
         ctx.meta[WHOLE] = True
         return self.get_help(ctx)
 

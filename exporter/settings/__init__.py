@@ -2,7 +2,7 @@
 
 - `model.py`: all sections, as pydantic-settings merges them; `account.py` and `service.py`: those that no other room
   declares. The section of the collectors is made from the catalogue.
-- `flags.py`, `sources.py`: the values that the command line and the environment set; `loading.py`: loads all.
+- `flags.py`: the values that the command line and the environment can set; `loading.py`: loads all.
 
 In: text. Out: frozen settings, or all faults at once.
 """

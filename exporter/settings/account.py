@@ -5,13 +5,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
-from urllib.parse import unquote, urlunsplit
+from urllib.parse import urlunsplit
 
-from pydantic import BeforeValidator, Field, PlainValidator, SecretStr, model_validator
+from pydantic import BeforeValidator, Field, PlainValidator, SecretStr
 
 from exporter.collectors.database import SqlQuery
 from exporter.foreign.regular_file import Stamp, read_regular, stamp, unreadable
-from exporter.settings.flag import API_KEY_FILE, AUTH, BASE_URL
 from exporter.settings.of_targets import MOST_LABELS, Labels, TargetLabelsSettings
 from exporter.targets.target import DATABASE_PREFIX
 from exporter.validation.configuration_errors import Place
@@ -31,7 +30,6 @@ from exporter.validation.types import (
     split_url,
 )
 
-TOKEN_PARAMETER = "authToken"  # noqa: S105 - the parameter's name, no token
 _EXAMPLE = "libsql://abc.lite.example.net"
 _DATABASE_NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_.-]*")
 
@@ -154,16 +152,22 @@ class ImageSettings(Section):
     watch_tags: tuple[Text, ...] = Field(default=(), description="Tags whose presence is exposed, one series each.")
 
 
+def _parse_auth(value: object) -> object:
+    """Refuse a scheme without showing it: it could be a key that was put here by mistake."""
+    if value not in ("access_key", "bearer"):
+        raise refused("expected 'access_key' or 'bearer'")
+    return value
+
+
 class AccountSettings(Section):
     """One account on the platform."""
 
-    name: Text = Field(description="The account's name, which is a label of its metrics.")
-    base_url: BaseUrl = Field(description=BASE_URL.help)
+    name: Text = Field(default="main", description="The account's name, which is a label of its metrics.")
+    base_url: BaseUrl = Field(description="The platform's address, such as https://api.example.net.")
     api_key: Secret = Field(default=None, description="The account's key.")
-    api_key_file: SecretFile = Field(default=None, description=API_KEY_FILE.help)
-    # A key that was put here by mistake must not be shown.
-    auth: Literal["access_key", "bearer"] = Field(
-        default="access_key", description=AUTH.help, json_schema_extra={"secret": True}
+    api_key_file: SecretFile = Field(default=None, description="The file that holds the account's key.")
+    auth: Annotated[Literal["access_key", "bearer"], BeforeValidator(_parse_auth)] = Field(
+        default="access_key", description="How the key is sent: in the AccessKey header, or as a bearer token."
     )
     budget: BudgetSettings = Field(default_factory=BudgetSettings.model_construct)
     timeout: Timeout = Field(default=10.0, description="The deadline of a whole attempt.")
@@ -194,15 +198,11 @@ class AccountSettings(Section):
         """Return the current key; raises SecretFileError if its file cannot be used."""
         return stored_secret(self.api_key, self.api_key_file)
 
-    @classmethod
-    def cross_check(cls, raw: Mapping[str, object]) -> Iterator[Conflict]:
-        """Require one credential, and refuse the name of a database's client."""
-        yield from one_of(raw, "api_key", "api_key_file")
-        if str(raw.get("name")).strip().startswith(DATABASE_PREFIX):
-            yield ("name",), f"starts with '{DATABASE_PREFIX}', which marks the names of databases"
-
     def conflicts(self) -> Iterator[Conflict]:
-        """Refuse targets that are named twice, and too many labels of targets."""
+        """Require one credential, and refuse a database's name, targets that are named twice, and too many labels."""
+        yield from one_of(self, "api_key", "api_key_file")
+        if self.name.startswith(DATABASE_PREFIX):
+            yield ("name",), f"starts with '{DATABASE_PREFIX}', which marks the names of databases"
         names = set(self.labels).union(*(one.labels for one in self.target_labels))
         if len(names) > MOST_LABELS:
             yield ("labels",), f"found {len(names)} names with those of target_labels, expected at most {MOST_LABELS}"
@@ -221,27 +221,19 @@ def parse_database_name(value: object) -> str:
 
 def parse_database_url(value: object) -> str:
     """Validate a database's address and return it as an HTTP URL; `libsql://` means `https://`."""
-    parts = split_url(value, ("libsql", "https", "http"), _EXAMPLE, "path", "query")
-    if parts.query and (not parts.query.startswith(f"{TOKEN_PARAMETER}=") or "&" in parts.query):
-        raise refused(f"contains a query other than {TOKEN_PARAMETER}; expected a URL such as {_EXAMPLE}")
+    parts = split_url(value, ("libsql", "https", "http"), _EXAMPLE, "path")
     scheme = "https" if parts.scheme == "libsql" else parts.scheme
-    return urlunsplit(parts._replace(scheme=scheme, path=parts.path.rstrip("/"), query=""))
-
-
-def token_in_url(value: object) -> str | None:
-    """Return the token from a URL's query, which client libraries also accept; None if there is none."""
-    _, is_there, token = str(value).partition(f"?{TOKEN_PARAMETER}=")
-    return unquote(token) if is_there else None
+    return urlunsplit(parts._replace(scheme=scheme, path=parts.path.rstrip("/")))
 
 
 class DatabaseSettings(Section):
     """One database."""
 
     name: Annotated[str, BeforeValidator(parse_database_name)] = Field(
-        description="The database's name, which is a label of its metrics."
+        default="default", description="The database's name, which is a label of its metrics."
     )
     url: Annotated[str, BeforeValidator(parse_database_url)] = Field(
-        description=f"The database's address, such as {_EXAMPLE}.", json_schema_extra={"secret": True}
+        description=f"The database's address, such as {_EXAMPLE}."
     )
     auth_token: Secret = Field(default=None, description="The access token; a read-only one suffices.")
     auth_token_file: SecretFile = Field(default=None, description="The file that holds the access token.")
@@ -253,19 +245,6 @@ class DatabaseSettings(Section):
         """Return the current access token; raises SecretFileError if its file cannot be used."""
         return stored_secret(self.auth_token, self.auth_token_file)
 
-    @model_validator(mode="before")
-    @classmethod
-    def _take_the_token_out_of_the_url(cls, data: object) -> object:
-        if not isinstance(data, Mapping):
-            return data
-        token = token_in_url(data.get("url"))
-        given = data.get("auth_token") or data.get("auth_token_file")
-        return {**data, "auth_token": token} if token and not given else data
-
-    @classmethod
-    def cross_check(cls, raw: Mapping[str, object]) -> Iterator[Conflict]:
-        """Require one credential: in the URL, in a key or in a file."""
-        if token_in_url(raw.get("url")) is None:
-            yield from one_of(raw, "auth_token", "auth_token_file")
-        elif raw.get("auth_token") is not None or raw.get("auth_token_file") is not None:
-            yield ("url",), f"contains an {TOKEN_PARAMETER} as well as auth_token or auth_token_file; expected one"
+    def conflicts(self) -> Iterator[Conflict]:
+        """Require one credential."""
+        return one_of(self, "auth_token", "auth_token_file")

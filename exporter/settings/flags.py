@@ -1,29 +1,90 @@
 """Lists every value that a flag and an environment variable can set."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args, get_origin
 
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
-from exporter.settings.flag import ACCOUNT_FLAGS, Flag
+from exporter.settings.account import AccountSettings
 from exporter.settings.model import Settings
 from exporter.validation.configuration_errors import KeyPath
 from exporter.validation.section import Section
 from exporter.validation.types import Metavar, format_duration
 
+PREFIX = "EDGE_EXPORTER_"
+FIRST_ACCOUNT, FIRST_DATABASE = ("accounts", 0), ("databases", 0)
 _METAVARS: dict[object, str] = {bool: "true|false", int: "INTEGER", float: "NUMBER", str: "TEXT", Path: "FILE"}
+
+
+def variable_of(*path: str | int) -> str:
+    """Return the name of the variable that sets a value."""
+    return PREFIX + "__".join(map(str, path)).upper()
+
+
+CONFIG_VARIABLE = variable_of("config")
+# The variables of the first account.
+ACCOUNT_VARIABLES: dict[str, KeyPath] = {
+    variable_of(key): (*FIRST_ACCOUNT, key) for key in ("base_url", "api_key", "api_key_file", "auth")
+}
+# Those that the platform sets for an attached database.
+DATABASE_VARIABLES: dict[str, KeyPath] = {
+    "PLATFORM_DATABASE_URL": (*FIRST_DATABASE, "url"),
+    "PLATFORM_DATABASE_AUTH_TOKEN": (*FIRST_DATABASE, "auth_token"),
+}
+# Set by the image: the address to listen on where no flag, other variable or file has one.
+CONTAINER_LISTEN = "CONTAINER_LISTEN"
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """A flag of the command line.
+
+    Attributes:
+        path: The place of its value in the model.
+        help: One sentence about what it sets.
+        metavar: The placeholder for the value in the help text.
+        default: The default value as text; empty if there is none.
+    """
+
+    path: KeyPath
+    help: str
+    metavar: str
+    default: str
+
+    @property
+    def is_of_account(self) -> bool:
+        """Whether it sets a value of the first account."""
+        return self.path[:2] == FIRST_ACCOUNT
+
+    @property
+    def name(self) -> str:
+        """The flag, such as `--web.listen`."""
+        return "--" + ".".join(str(step).replace("_", "-") for step in self._keys)
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that sets the same value."""
+        return variable_of(*self._keys)
+
+    @property
+    def _keys(self) -> KeyPath:
+        return self.path[2:] if self.is_of_account else self.path
 
 
 def flags() -> tuple[Flag, ...]:
     """Return every flag, in the order of the model. Secrets have none: other users can read a process's flags."""
-    others = (
+    account = AccountSettings.model_fields
+    of_account = (
+        ((*FIRST_ACCOUNT, key), account[key], account[key].default) for key in ("base_url", "api_key_file", "auth")
+    )
+    return tuple(
         _flag(path, field, default)
-        for path, field, default in _leaves(Settings.model_construct(), ())
+        for path, field, default in (*of_account, *_leaves(Settings.model_construct(), ()))
         if get_origin(field.annotation) is not tuple and SecretStr not in get_args(field.annotation)
     )
-    return (*ACCOUNT_FLAGS, *others)
 
 
 def _leaves(section: Section, path: KeyPath) -> Iterator[tuple[KeyPath, FieldInfo, object]]:
@@ -37,7 +98,7 @@ def _leaves(section: Section, path: KeyPath) -> Iterator[tuple[KeyPath, FieldInf
 
 
 def _flag(path: KeyPath, field: FieldInfo, default: object) -> Flag:
-    text = "null" if default is None else str(default)
+    text = "null" if default is None else "" if field.is_required() else str(default)
     if isinstance(default, bool):
         text = text.lower()
     elif isinstance(default, float):

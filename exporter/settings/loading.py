@@ -1,23 +1,46 @@
 """Loads the settings from flags, environment and file, in this precedence, or reports the faults of all three."""
 
+import re
 import socket
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from exporter.settings.flag import ACCOUNT_VARIABLES, CONFIG_VARIABLE, DATABASE_VARIABLES
+from exporter.settings.flags import (
+    ACCOUNT_VARIABLES,
+    CONFIG_VARIABLE,
+    CONTAINER_LISTEN,
+    DATABASE_VARIABLES,
+    PREFIX,
+)
+from exporter.settings.flags import flags as every_flag
 from exporter.settings.model import Settings
 from exporter.settings.removed import REMOVED
 from exporter.settings.service import ShardOrdinalError
-from exporter.settings.sources import laid_over
-from exporter.validation.configuration_errors import ConfigurationError, KeyPath, Place, suggestion
+from exporter.validation.configuration_errors import (
+    ConfigurationError,
+    ConfigurationFault,
+    KeyPath,
+    Place,
+    suggestion,
+)
 from exporter.validation.section import faults_of
-from exporter.validation.yaml_file import MarkedFile, read_marked
+from exporter.validation.yaml_file import NULL, Data, MarkedFile, read_marked
 
-_LIST = "endpoints"
-_FILES = "endpoint_files"
+# Path of a value → the value, and the flag or variable that sets it.
+Given = dict[KeyPath, tuple[object, Place]]
+
+_ENDPOINTS = "endpoints"
+# The lists whose only item flags and variables complete.
+_COMPLETED = ("accounts", "databases")
+# Variables that Kubernetes sets in every container for a Service called edge-exporter or edge-exporter-*.
+_SERVICE_LINK = re.compile(
+    PREFIX + r"(?:\w+_)?(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)?)"
+)
+# A secret replaces the file of a secret in a lower source, and the other way around.
+_PAIRS = {"api_key": "api_key_file", "api_key_file": "api_key"}
 
 
 def configuration_file(config: Path | None, environ: Mapping[str, str]) -> Path | None:
@@ -47,15 +70,30 @@ def load(
     file = config if isinstance(config, MarkedFile) else MarkedFile("", {})
     if not isinstance(config, MarkedFile) and (path := configuration_file(config, environ)) is not None:
         file = read_marked(path, example="accounts:")
-    above, file = laid_over(_with_endpoint_files(file), flags or {}, environ)
-    faults = list(file.faults)
+    file = _with_endpoint_files(file)
+    data = dict(file.data or {})
+    present = {name: text for name, text in environ.items() if text.strip()}
+    known = every_flag()
+    variables = {flag.variable: flag.path for flag in known} | ACCOUNT_VARIABLES
+    by_variable = _given(present, _fallbacks(data) | variables)
+    above = by_variable | _given(flags or {}, {flag.name: flag.path for flag in known})
+    file = replace(file, above={path: place for path, (_, place) in above.items()})
+    faults = [*file.faults, *_unknown(present, variables)]
+    for kind in _COMPLETED:
+        own = {str(path[-1]): value for path, (value, _) in above.items() if path[0] == kind}
+        item = _only_item(data, kind)
+        if own and item is not None:
+            data[kind] = [item | own]
+        elif own and isinstance(listed := data[kind], list) and len(listed) > 1:
+            problem = f"there are {len(listed)} {kind}; set it in the file for one of them"
+            faults += (ConfigurationFault(*place, "", problem) for path, (_, place) in above.items() if path[0] == kind)
     settings = None
     if file.data is not None:
         try:
-            settings = Settings(above, **file.data)
+            settings = Settings(_sections(above), **data)
             settings.own_shard(host_name or socket.gethostname())
         except ValidationError as error:
-            faults.extend(faults_of(error, lambda path: _settable(path, file), REMOVED))
+            faults += faults_of(error, lambda path: _settable(path, file), REMOVED)
         except ShardOrdinalError as error:
             faults.append(file.fault(("shard", "index"), str(error)))
     if faults or settings is None:
@@ -64,33 +102,88 @@ def load(
     return settings
 
 
+def _only_item(data: Data, kind: str) -> Data | None:
+    """Return the values of the only item of a list, which variables may complete; empty if there is no item.
+
+    None if there are several, or something else, which is reported where the list is validated.
+    """
+    listed = data.get(kind) or [{}]
+    if not isinstance(listed, list) or len(listed) > 1 or not isinstance(listed[0], Mapping):
+        return None
+    return {key: value for key, value in listed[0].items() if value is not None}
+
+
+def _fallbacks(data: Data) -> dict[str, KeyPath]:
+    """Return the variables of the platform and of the image that set what the file leaves open."""
+    web, database = data.get("web") or {}, _only_item(data, "databases")
+    listens = not isinstance(web, Mapping) or web.get("listen") is not None
+    found: dict[str, KeyPath] = {} if listens else {CONTAINER_LISTEN: ("web", "listen")}
+    if database is not None:
+        lacking = {key for key in ("url", "auth_token") if database.keys().isdisjoint({key, f"{key}_file"})}
+        found |= {name: path for name, path in DATABASE_VARIABLES.items() if path[-1] in lacking}
+    return found
+
+
+def _given(texts: Mapping[str, str], paths: Mapping[str, KeyPath]) -> Given:
+    """Return the values that flags or variables set; what stands later in `paths` outranks what stands before."""
+    given: Given = {}
+    for name, path in paths.items():
+        if name in texts:
+            given[path] = None if texts[name].strip() in NULL else texts[name], Place(name)
+    for path, (_, place) in list(given.items()):
+        if path[-1] in _PAIRS:
+            given.setdefault((*path[:-1], _PAIRS[str(path[-1])]), (None, place))
+    return given
+
+
+def _unknown(variables: Mapping[str, str], known: Mapping[str, KeyPath]) -> Iterator[ConfigurationFault]:
+    """Yield a fault for each variable that is meant for the exporter and does not exist."""
+    for name in variables.keys() - known.keys() - {CONFIG_VARIABLE}:
+        if name.startswith(PREFIX) and not _SERVICE_LINK.fullmatch(name):
+            # All variables have the prefix in common.
+            near = suggestion(name, (*known, CONFIG_VARIABLE), similarity=0.8)
+            hint = near or "; only the configuration file sets lists"
+            yield ConfigurationFault(name, None, "", f"unknown variable{hint}")
+
+
+def _sections(above: Given) -> Data:
+    """Return what flags and variables set, other than of accounts and databases, by sections."""
+    data: Data = {}
+    for path, (value, _) in above.items():
+        if path[0] in _COMPLETED:
+            continue
+        *outer, key = map(str, path)
+        section = data
+        for step in outer:
+            section = section.setdefault(step, {})  # type: ignore[assignment] # a section is no text
+        section[key] = value
+    return data
+
+
 def _settable(path: KeyPath, file: MarkedFile) -> Place:
     """Return the place of a value; the variable that could set it if the file lacks the account or database."""
     variable = next((name for name, place in (ACCOUNT_VARIABLES | DATABASE_VARIABLES).items() if place == path), None)
-    is_set = path in file.places or path[:2] in file.places
+    is_set = file.place(path) or file.place(path[:2])
     return file.locate(path) if variable is None or is_set else Place(variable)
 
 
 def _with_endpoint_files(file: MarkedFile) -> MarkedFile:
     """Add the endpoints of the files that a configuration names under `endpoint_files`, relative to its directory."""
     data = file.data or {}
-    names, own = data.get(_FILES), data.get(_LIST)
+    names, own = data.get("endpoint_files"), data.get(_ENDPOINTS)
     if not isinstance(names, list) or not (own is None or isinstance(own, list)):
         return file
-    listed: list[object] = list(own or ())
-    faults, places = list(file.faults), dict(file.places)
+    faults = list(file.faults)
     for name in names:
         if not isinstance(name, str) or not name.strip():
             continue  # reported where the list is validated
-        further = read_marked(Path(file.source).parent / name.strip(), example=f"{_LIST}:")
+        further = read_marked(Path(file.source).parent / name.strip(), example=f"{_ENDPOINTS}:")
         faults += further.faults
         for key, found in (further.data or {}).items():
-            if key != _LIST:
-                faults.append(further.fault((key,), f"unknown key{suggestion(key, [_LIST])}"))
+            if key != _ENDPOINTS:
+                faults.append(further.fault((key,), f"unknown key{suggestion(key, [_ENDPOINTS])}"))
             elif not isinstance(found, list):
                 faults.append(further.fault((key,), "expected a list of endpoints"))
             else:
-                inside = ((path, place) for path, place in further.places.items() if path[0] == _LIST and path[1:])
-                places |= {(_LIST, len(listed) + int(path[1]), *path[2:]): place for path, place in inside}
-                listed += found
-    return replace(file, data={**data, _LIST: listed}, faults=tuple(faults), places=places)
+                file = file.with_items(_ENDPOINTS, further)
+    return replace(file, faults=tuple(faults))

@@ -1,6 +1,6 @@
 """The settings: all sections, which pydantic-settings merges from flags, environment and file."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from pydantic import Field, PrivateAttr
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
@@ -22,7 +22,7 @@ from exporter.settings.service import (
 )
 from exporter.targets.sharding import Shard
 from exporter.validation.configuration_errors import ConfigurationFault, KeyPath, suggestion
-from exporter.validation.section import Conflict, Section, duplicates, named
+from exporter.validation.section import Conflict, Section, duplicates
 from exporter.validation.types import OptionalUrl, Text
 from exporter.validation.yaml_file import Data, MarkedFile
 
@@ -76,19 +76,14 @@ class Settings(BaseSettings, Section):
         """Return sources, top priority first."""
         return tuple(InitSettingsSource(settings_cls, layer) for layer in init_settings()[_LAYERS])
 
-    @classmethod
-    def cross_check(cls, raw: Mapping[str, object]) -> Iterator[Conflict]:
-        """Refuse sections of unknown collectors."""
-        known = [*SECTIONS, *(str(name) for _, name in named(raw, "endpoints", "name"))]
-        collectors = raw.get("collectors")
-        for name in collectors if isinstance(collectors, Mapping) else ():
-            if name not in known:
-                yield ("collectors", name), f"unknown key{suggestion(name, known)}"
-
     def conflicts(self) -> Iterator[Conflict]:
         """Refuse names that are used twice: two queries of one name would be one metric, even of two databases."""
         if not self.accounts and not self.databases:
             yield (), f"nothing to do: {_NOTHING}"
+        known = [*SECTIONS, *(endpoint.name for endpoint in self.endpoints)]
+        for name in self.collectors.__pydantic_extra__ or {}:
+            if name not in known:
+                yield ("collectors", name), f"unknown key{suggestion(name, known)}"
         yield from wrong_names(self.endpoints)
         for kind in ("accounts", "databases"):
             yield from duplicates([((kind, place), one.name) for place, one in enumerate(getattr(self, kind))], "name")
@@ -112,7 +107,7 @@ class Settings(BaseSettings, Section):
 
     def origin(self, path: KeyPath) -> str:
         """Return what set a value: a line, a variable or a flag; `default` if nothing did."""
-        return str(self._file.places.get(path, "default"))
+        return str(self._file.place(path) or "default")
 
     def fault(self, path: KeyPath, message: str) -> ConfigurationFault:
         """Return what is wrong with a value, with its place: `edge-exporter.yml:12: series.deny[0]: …`."""

@@ -2,14 +2,14 @@
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import AfterValidator, SecretStr
 
 from exporter.foreign.regular_file import read_regular, unreadable
-from exporter.validation.section import Conflict, refused
+from exporter.validation.section import Conflict, Section, refused
 from exporter.validation.types import Metavar
 
 _LARGEST_FILE = 65_536
@@ -85,9 +85,9 @@ def stored_secret(secret: SecretStr | None, file: Path | None) -> SecretStr:
     return secret if secret is not None else SecretStr("")
 
 
-def one_of(raw: Mapping[str, object], key: str, file_key: str) -> Iterator[Conflict]:
+def one_of(section: Section, key: str, file_key: str) -> Iterator[Conflict]:
     """Require exactly one of a secret and its file."""
-    given = [name for name in (key, file_key) if raw.get(name) is not None]
+    given = [name for name in (key, file_key) if getattr(section, name) is not None]
     if not given:
         yield (key,), f"missing; expected {key} or {file_key}"
     elif len(given) > 1:

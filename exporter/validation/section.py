@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import NoneType
 from typing import Self, get_args
 
-from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, SecretStr, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, ValidationError, model_validator
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
@@ -51,13 +51,8 @@ class Section(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)
 
-    @classmethod
-    def cross_check(cls, raw: Mapping[str, object]) -> Iterable[Conflict]:  # noqa: ARG003 - for those who override it
-        """Return the conflicts between keys of unvalidated data, to report them together with faults of single keys."""
-        return ()
-
     def conflicts(self) -> Iterable[Conflict]:
-        """Return the conflicts between keys that are valid."""
+        """Return the conflicts between keys, each of which is valid."""
         return ()
 
     @model_validator(mode="wrap")
@@ -66,21 +61,15 @@ class Section(BaseModel):
         if not isinstance(data, Mapping):
             return handler(data)
         given = {key: value for key, value in data.items() if value is not None or cls._may_be_null(key)}
-        errors: list[InitErrorDetails] = []
-        section: Self | None = None
         try:
             section = handler(given)
         except ValidationError as error:
-            errors += (_worded(details, cls) for details in error.errors(include_url=False))
-        known = {error.get("loc") for error in errors}
-        conflicts = [*cls.cross_check(given), *(section.conflicts() if section is not None else ())]
-        errors += (
-            InitErrorDetails(type=refused(message), loc=path, input=None)
-            for path, message in conflicts
-            if path not in known
-        )
-        if errors or section is None:
-            raise ValidationError.from_exception_data(cls.__name__, errors)
+            errors = [_worded(details, cls.model_fields) for details in error.errors(include_url=False)]
+            raise ValidationError.from_exception_data(cls.__name__, errors) from None
+        if conflicts := [
+            InitErrorDetails(type=refused(message), loc=path, input=None) for path, message in section.conflicts()
+        ]:
+            raise ValidationError.from_exception_data(cls.__name__, conflicts)
         return section
 
     @classmethod
@@ -94,30 +83,16 @@ def broken(*rules: tuple[object, str, str]) -> Iterator[Conflict]:
     return (((key,), message) for is_broken, key, message in rules if is_broken)
 
 
-def named(raw: Mapping[str, object], key: str, name: str) -> list[tuple[KeyPath, object]]:
-    """Return the place of each item of a raw list, and the item's name."""
-    listed = enumerate(items(raw.get(key)))
-    return [((key, place), item.get(name)) for place, item in listed if isinstance(item, Mapping)]
-
-
-def items(value: object) -> list[object]:
-    """Return the items of a raw list; none for any other value, which another check reports."""
-    return list(value) if isinstance(value, list | tuple) else []
-
-
 def duplicates(entries: Iterable[tuple[KeyPath, object]], key: str = "") -> Iterator[Conflict]:
-    """Refuse a text that occurs twice in a list of places and texts; other checks report mappings and lists in it.
+    """Refuse a value that occurs twice in a list of places and values.
 
-    `key` is the key of the text below its place; empty if the text is at the place itself.
+    `key` is the key of the value below its place; empty if the value is at the place itself.
     """
-    seen: dict[str, KeyPath] = {}
+    seen: dict[object, KeyPath] = {}
     for place, value in entries:
-        if value is None or isinstance(value, Mapping | list):
-            continue
-        text = str(value).strip()
-        if text in seen:
-            yield (*place, key) if key else place, f"duplicate '{text[:60]}', first in {written(seen[text])}"
-        seen.setdefault(text, place)
+        if value in seen:
+            yield (*place, key) if key else place, f"duplicate '{str(value)[:60]}', first in {written(seen[value])}"
+        seen.setdefault(value, place)
 
 
 def faults_of(
@@ -137,21 +112,20 @@ def faults_of(
         yield ConfigurationFault(*place, written(path), f"removed; {instead}" if instead else details["msg"])
 
 
-def _worded(details: ErrorDetails, section: type[BaseModel]) -> InitErrorDetails:
-    """Return the error of a section, or of a section in it, with its message."""
+def _worded(details: ErrorDetails, fields: Mapping[str, FieldInfo]) -> InitErrorDetails:
+    """Return the error of a section with these fields, or of a section in it, with its message."""
     context = details.get("ctx", {})
     if details["type"] != _WORDED:
-        context = {"message": _message(details, section.model_fields)}
+        context = {"message": _message(details, fields)}
     return InitErrorDetails(type=PydanticCustomError(_WORDED, "{message}", context), loc=details["loc"], input=None)
 
 
 def _message(details: ErrorDetails, fields: Mapping[str, FieldInfo]) -> str:
     kind, context, key = details["type"], details.get("ctx", {}), str(details["loc"][0])
-    field = fields.get(key)
     if kind == "extra_forbidden":
         return f"unknown key{suggestion(key, fields)}"
-    if kind == "missing" and field is not None:
-        said = (field.description or "").rstrip(".")
+    if kind == "missing" and key in fields:
+        said = (fields[key].description or "").rstrip(".")
         return f"missing; expected {said[:1].lower()}{said[1:]}" if said else "missing"
     if kind == "too_long":
         return f"found {context['actual_length']} items, expected at most {context['max_length']}"
@@ -159,14 +133,7 @@ def _message(details: ErrorDetails, fields: Mapping[str, FieldInfo]) -> str:
         what = str(context["message"])
     else:
         what = _PLAIN.get(kind) or details["msg"].removeprefix("Input should be ").partition(", unable to ")[0]
-    is_secret = field is not None and _is_secret(field)
-    return f"expected {what}" if is_secret else f"found {_shown(details)}, expected {what}"
-
-
-def _is_secret(field: FieldInfo) -> bool:
-    extra = field.json_schema_extra
-    is_marked = isinstance(extra, dict) and bool(extra.get("secret"))
-    return is_marked or SecretStr in (field.annotation, *get_args(field.annotation))
+    return f"found {_shown(details)}, expected {what}"
 
 
 def _shown(details: ErrorDetails) -> str:

@@ -1,12 +1,13 @@
-"""Reads a YAML file as plain data, and keeps the place of each value.
+"""Reads a YAML file as plain data, whose values can be located in it.
 
 Every scalar remains the written text, or None; the model that validates the data converts it. So `1.10` may be a
 version, `0123` a key and `on` a name without quotes, and flags, variables and the file are read in the same way. The
 values of `*_file` keys are names of files relative to the file that says them.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import yaml
@@ -18,27 +19,38 @@ from exporter.validation.configuration_errors import ConfigurationFault, KeyPath
 Data = dict[str, object]
 
 NULL = frozenset({"", "~", "null", "Null", "NULL"})
-_OWN_TAG = "tag:yaml.org,2002:"
+_TAG = "tag:yaml.org,2002:"
+_TEXT, _MERGE = f"{_TAG}str", f"{_TAG}merge"
 # Mappings whose keys are names of labels, scripts and users: none of them says that the value is a file.
 _OF_NAMES = frozenset({("info",), ("labels",), ("monthly_budget_dollars",), ("basic_auth_users",)})
-_MOST_MIB = 4
-# Aliases can make billions of values of a few.
-_MOST_VALUES = 200_000
-_IDS_FILE = "put long lists of ids into an ids_file"
-_TOO_MANY = "too many values"
+# What the parser quotes from the file, which could be a part of a secret.
+_QUOTED = re.compile(r"\b(alias|anchor|handle|tag) ['\"].*")
+# Where these faults are found is far from where they begin.
+_BEGIN_EARLIER = ("found unexpected end of stream", "expected ','", "could not find expected ':'")
 
-# The beginning of a message of the parser → the message for the user, which says what to do, and hides an alias or a
-# tag that could be a part of a secret. Other messages of the parser are shown as they are.
-_WORDING = {
-    "found character '\\t'": "a tab in the indentation; use spaces",
-    "mapping values are not allowed": "a ':' is not allowed here; quote the value, or look at the indentation",
-    "could not find expected ':'": "this line is not 'key: value'",
-    "expected <block end>": "the indentation does not fit the lines above",
-    "found unexpected end of stream": "a quoted text that starts here never ends",
-    "found undefined alias": "a value starts with '*' (a YAML alias) and no anchor has that name; quote it",
-    "found undefined tag handle": "a value starts with '!' (a YAML tag); quote it",
-    _TOO_MANY: f"has more than {_MOST_VALUES} values, with those of each use of a YAML alias; {_IDS_FILE}",
-}
+
+class _TextLoader(yaml.SafeLoader):
+    """Leaves every scalar the written text, or None, and refuses explicit types."""
+
+    yaml_implicit_resolvers = {  # noqa: RUF012 - PyYAML's name and form
+        first: [(tag, pattern) for tag, pattern in resolvers if tag in (_MERGE, f"{_TAG}null")]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+    yaml_constructors = {  # noqa: RUF012 - as above
+        tag: yaml.SafeLoader.yaml_constructors[tag] for tag in (f"{_TAG}null", f"{_TAG}seq", f"{_TAG}map", None)
+    }
+
+
+def _construct_text(_loader: yaml.Loader, node: yaml.ScalarNode) -> str:
+    """Return a text with surrogate pairs joined that were written as two escapes, as in JSON."""
+    try:
+        return str(node.value).encode("utf-16", "surrogatepass").decode("utf-16")
+    except UnicodeDecodeError:
+        problem = "\\u and a lone surrogate, which is no character"
+        raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark) from None
+
+
+_TextLoader.add_constructor(_TEXT, _construct_text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,22 +61,45 @@ class MarkedFile:
         source: The name of the file as the user gave it.
         data: What it says; None if the file does not contain a mapping.
         faults: What is wrong with the file as YAML.
-        places: The place of each value, by its path.
+        root: The mapping as PyYAML composed it, whose nodes know their lines.
+        above: The places of values that flags and variables set in place of the file.
     """
 
     source: str = field(compare=False)
     data: Data | None = field(compare=False)
     faults: tuple[ConfigurationFault, ...] = field(default=(), compare=False)
-    places: Mapping[KeyPath, Place] = field(default_factory=dict, compare=False)
+    root: yaml.MappingNode | None = field(default=None, compare=False, repr=False)
+    above: Mapping[KeyPath, Place] = field(default_factory=dict, compare=False)
+
+    def place(self, path: KeyPath) -> Place | None:
+        """Return the place of the value at the path; None if nothing sets it."""
+        marked: yaml.Node | None = None
+        node: yaml.Node | None = self.root
+        for step in path:
+            marked, node = _inside(node, step)
+        return self.above.get(path) or (None if marked is None else _place(marked))
 
     def locate(self, path: KeyPath) -> Place:
         """Return the place of the value at the path, or of the nearest mapping or list around it."""
-        around = (path[:end] for end in range(len(path), 0, -1))
-        return next((self.places[one] for one in around if one in self.places), Place(self.source))
+        around = (self.place(path[:end]) for end in range(len(path), 0, -1))
+        return next(filter(None, around), Place(self.source))
 
     def fault(self, path: KeyPath, message: str) -> ConfigurationFault:
         """Return what is wrong with the value at the path."""
         return ConfigurationFault(*self.locate(path), written(path), message)
+
+    def with_items(self, key: str, further: "MarkedFile") -> "MarkedFile":
+        """Return this file, which has a mapping, with the items of another file's list at the end of its own list."""
+        items, nodes = list[object](), list[yaml.Node]()
+        for one in (self, further):
+            items += (one.data or {}).get(key) or ()  # type: ignore[arg-type] # the caller has looked
+            nodes += getattr(_inside(one.root, key)[1], "value", ())
+        mark = further.root.start_mark if further.root is not None else None
+        entry = yaml.ScalarNode(_TEXT, key, mark), yaml.SequenceNode(f"{_TAG}seq", nodes, mark)
+        entries = self.root.value if self.root is not None else []
+        return replace(
+            self, data={**(self.data or {}), key: items}, root=yaml.MappingNode(f"{_TAG}map", [*entries, entry])
+        )
 
 
 def read_marked(path: Path, *, example: str, may_be_empty: bool = False) -> MarkedFile:
@@ -74,131 +109,85 @@ def read_marked(path: Path, *, example: str, may_be_empty: bool = False) -> Mark
     """
     source = str(path)
     try:
-        raw = read_regular(path, (_MOST_MIB << 20) + 1)
-    except OSError as error:
-        return _refused(source, unreadable(error))
-    if len(raw) > _MOST_MIB << 20:
-        return _refused(source, f"is larger than {_MOST_MIB} MiB; {_IDS_FILE}")
-    try:
+        raw = read_regular(path)
         text = raw.decode("utf-8-sig")
+    except OSError as error:
+        return _refused(Place(source), unreadable(error))
     except UnicodeDecodeError as error:
-        return _refused(source, "is not UTF-8 text", raw.count(b"\n", 0, error.start) + 1)
+        return _refused(Place(source, raw.count(b"\n", 0, error.start) + 1), "is not UTF-8 text")
     return parse_marked(text, source, example=example, may_be_empty=may_be_empty)
 
 
 def parse_marked(text: str, source: str, *, example: str, may_be_empty: bool = False) -> MarkedFile:
     """Parse YAML text that should contain one mapping; its faults are in the result."""
-    line: int | None = None
+    place = Place(source)
     try:
-        loader = yaml.BaseLoader(text)
+        loader = _TextLoader(text)
+        loader.name = source
         root = loader.get_single_node()
         if isinstance(root, yaml.MappingNode):
-            reader = _Reader(source)
-            data: Data = {}
-            reader.add(root, (), data)
-            return MarkedFile(source, data, tuple(reader.faults), reader.places)
+            faults = tuple(_prepare(root, Path(source).parent))
+            return MarkedFile(source, loader.construct_document(root), faults, root)
+    except yaml.MarkedYAMLError as error:
+        problem = error.problem or ""
+        mark = error.context_mark if problem.startswith(_BEGIN_EARLIER) else error.problem_mark
+        words = _QUOTED.sub(r"\1", " ".join(filter(None, (error.context, problem))))
+        place, message = Place(source, mark.line + 1 if mark else None), f"is not valid YAML: {words}"
+    except yaml.reader.ReaderError as error:
+        place = Place(source, text.count("\n", 0, error.position) + 1)
+        message = "contains a control character, which YAML does not allow"
+    except RecursionError:
+        message = "is nested too deeply"
+    except (ValueError, OverflowError):
+        place, message = Place(source, loader.line + 1), "contains \\U and a number that is no character"
+    else:
         if root is None and may_be_empty:
             return MarkedFile(source, {})
-        if root is None or (isinstance(root, yaml.ScalarNode) and root.value in NULL):
-            message = f"is empty; expected keys such as '{example}'"
+        kind = "a list" if isinstance(root, yaml.SequenceNode) else "text"
+        if root is not None and root.tag != f"{_TAG}null":
+            place, message = _place(root), f"found {kind}, expected keys such as '{example}'"
         else:
-            kind, line = "a list" if isinstance(root, yaml.SequenceNode) else "text", _line(root)
-            message = f"found {kind}, expected keys such as '{example}'"
-    except yaml.MarkedYAMLError as error:
-        message, line = _syntax(error)
-    except yaml.reader.ReaderError as error:
-        message = "contains a control character, which YAML does not allow"
-        line = text.count("\n", 0, error.position) + 1
-    except RecursionError:
-        message = "is nested too deeply, or contains itself through a YAML alias"
-    except (ValueError, OverflowError):
-        message, line = "contains \\U and a number that is no character", loader.line + 1
-    return _refused(source, message, line)
+            message = f"is empty; expected keys such as '{example}'"
+    return _refused(place, message)
 
 
-def _refused(source: str, message: str, line: int | None = None) -> MarkedFile:
-    return MarkedFile(source, None, (ConfigurationFault(source, line, "", message),))
+def _inside(node: yaml.Node | None, step: str | int) -> tuple[yaml.Node | None, yaml.Node | None]:
+    """Return the node that marks the line of an entry or an item, and that of its value; None if there is none."""
+    if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
+        return node.value[step], node.value[step]
+    # What stands behind is in force: a mapping's own entries follow those that it merges.
+    entries = reversed(node.value) if isinstance(node, yaml.MappingNode) else ()
+    return next(((key, value) for key, value in entries if key.value == step), (None, None))
 
 
-def _syntax(error: yaml.MarkedYAMLError) -> tuple[str, int | None]:
-    problem = error.problem or ""
-    begins = ("found unexpected end of stream", "expected ','", "could not find expected ':'")
-    mark = error.context_mark if problem.startswith(begins) else error.problem_mark
-    parsers = f"is not valid YAML: {' '.join(filter(None, (error.context, problem)))}"
-    message = next((ours for theirs, ours in _WORDING.items() if problem.startswith(theirs)), parsers)
-    return message, None if mark is None else mark.line + 1
+def _refused(place: Place, message: str) -> MarkedFile:
+    return MarkedFile(place.source, None, (ConfigurationFault(*place, "", message),))
 
 
-class _Reader:
-    """Converts nodes to data, with places and faults."""
-
-    def __init__(self, source: str) -> None:
-        self.faults: list[ConfigurationFault] = []
-        self.places: dict[KeyPath, Place] = {}
-        self._source = source
-        self._folder = Path(source).parent
-        self._left = _MOST_VALUES
-
-    def add(self, node: yaml.MappingNode, path: KeyPath, made: Data) -> None:
-        """Add the entries of a mapping that `made` lacks, then those of its merge keys."""
-        self._count(path)
-        lines: dict[str, int] = {}
-        merged: list[yaml.Node] = []
-        for key, value in node.value:
-            if not isinstance(key, yaml.ScalarNode):
-                self._fault(key, path, "a key is a list or a mapping; expected text")
-            elif key.value == "<<" and key.style is None:
-                merged += value.value if isinstance(value, yaml.SequenceNode) else [value]
-            elif key.value in lines:
-                self._fault(key, (*path, key.value), f"duplicate key, first on line {lines[key.value]}")
-            else:
-                lines[key.value] = _line(key)
-                if (name := _text(key)) not in made:
-                    made[name] = self._read(value, (*path, name), _line(key))
-        for other in merged:
-            if isinstance(other, yaml.MappingNode):
-                self.add(other, path, made)
-
-    def _read(self, node: yaml.Node, path: KeyPath, line: int) -> object:
-        """Return the data of a node: a mapping, a list, a text or None."""
-        self._count(path)
-        self.places[path] = Place(self._source, line)
-        if not node.tag.startswith(_OWN_TAG):
-            self._fault(node, path, "starts with '!' (a YAML tag), which means nothing here; quote it")
-        if isinstance(node, yaml.ScalarNode):
-            if node.style is None and node.value in NULL:
-                return None
-            text = _text(node)
-            return str(self._folder / text) if _is_file_name(path) and text.strip() else text
+def _prepare(root: yaml.Node, folder: Path) -> Iterator[ConfigurationFault]:
+    """Yield a fault for each key that a mapping has twice, and make the names of files relative to the folder."""
+    nodes: list[tuple[KeyPath, yaml.Node]] = [((), root)]
+    seen = set[int]()
+    for path, node in nodes:  # which grows: what a node holds comes after it
+        if id(node) in seen:
+            continue  # through an alias
+        seen.add(id(node))
         if isinstance(node, yaml.SequenceNode):
-            return [self._read(item, (*path, place), _line(item)) for place, item in enumerate(node.value)]
-        made: Data = {}
-        if isinstance(node, yaml.MappingNode):
-            self.add(node, path, made)
-        return made
-
-    def _count(self, path: KeyPath) -> None:
-        self._left -= 1
-        if self._left < 0:
-            begin = yaml.Mark(self._source, 0, (self.places[path[:1]].line or 1) - 1, 0, None, 0)
-            raise yaml.MarkedYAMLError(problem=_TOO_MANY, problem_mark=begin)
-
-    def _fault(self, node: yaml.Node, path: KeyPath, message: str) -> None:
-        self.faults.append(ConfigurationFault(self._source, _line(node), written(path), message))
-
-
-def _is_file_name(path: KeyPath) -> bool:
-    return str(path[-1]).endswith("_file") and path[-2:-1] not in _OF_NAMES
+            nodes += (((*path, place), item) for place, item in enumerate(node.value))
+        lines: dict[str, int] = {}
+        for place, (key, value) in enumerate(node.value if isinstance(node, yaml.MappingNode) else ()):
+            if not isinstance(key, yaml.ScalarNode):
+                continue  # which PyYAML refuses
+            name = str(key.value)
+            if name in lines and key.tag != _MERGE:
+                message = f"duplicate key, first on line {lines[name]}"
+                yield ConfigurationFault(*_place(key), written((*path, name)), message)
+            lines.setdefault(name, key.start_mark.line + 1)
+            nodes.append(((*path, name), value))
+            if name.endswith("_file") and path[-1:] not in _OF_NAMES and value.tag == _TEXT and value.value.strip():
+                relative = str(folder / value.value)
+                node.value[place] = key, yaml.ScalarNode(_TEXT, relative, value.start_mark, value.end_mark)
 
 
-def _line(node: yaml.Node) -> int:
-    return node.start_mark.line + 1
-
-
-def _text(node: yaml.ScalarNode) -> str:
-    """Return a text with surrogate pairs joined that were written as two escapes, as in JSON."""
-    try:
-        return str(node.value).encode("utf-16", "surrogatepass").decode("utf-16")
-    except UnicodeDecodeError:
-        problem = "\\u and a lone surrogate, which is no character"
-        raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark) from None
+def _place(node: yaml.Node) -> Place:
+    return Place(node.start_mark.name, node.start_mark.line + 1)

@@ -20,7 +20,8 @@ accounts:
     api_key: {KEY}
 databases:
   - name: orders
-    url: libsql://orders.example.net?authToken={KEY}
+    url: libsql://orders.example.net
+    auth_token: {KEY}
     queries:
       - {{name: open, sql: SELECT 1 AS value, interval: 1m}}
       - {{name: closed, sql: "SELECT 2 AS value "}}
@@ -45,8 +46,8 @@ def test_show_names_the_origin_of_each_value(config: Path) -> None:
     found = {one["path"]: (one["value"], one["origin"]) for one in json.loads(ended.out)}
     assert found["accounts[0].timeout"] == ("3s", f"{config}:5")
     assert found["accounts[1].timeout"] == ("10s", "default")
-    assert found["databases[0].queries[0].interval"] == ("1m", f"{config}:14")
-    assert found["series.deny"] == (["edge_script_.*", "edge_script_é", "a\u202e\x7f"], f"{config}:17")
+    assert found["databases[0].queries[0].interval"] == ("1m", f"{config}:15")
+    assert found["series.deny"] == (["edge_script_.*", "edge_script_é", "a\u202e\x7f"], f"{config}:18")
     assert found["web.listen"] == (":99", "--web.listen")
     assert found["log.level"] == ("debug", "EDGE_EXPORTER_LOG__LEVEL")
     assert found["collectors.scripts.interval"] == ("15m", "default")

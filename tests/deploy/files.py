@@ -9,8 +9,7 @@ from typing import Any, Final
 
 import yaml
 
-from exporter.settings.flag import ACCOUNT_VARIABLES, CONFIG_VARIABLE
-from exporter.settings.flags import flags
+from exporter.settings.flags import ACCOUNT_VARIABLES, CONFIG_VARIABLE, flags
 from exporter.settings.loading import load
 from exporter.settings.model import Settings
 from tests.real_parts import PARTS, find

@@ -8,7 +8,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from exporter.settings.flag import CONTAINER_LISTEN
+from exporter.settings.flags import CONTAINER_LISTEN
 from tests.deploy.files import PORT, RELEASE, REPOSITORY, STATE_FOLDER, known_variables, named_variables, run
 
 DOCKERFILE = (REPOSITORY / "Dockerfile").read_text(encoding="utf-8")

@@ -17,7 +17,7 @@ GOOD = "  metrics:\n    - {name: edge_things, value: Count}\n"
 
 
 def test_faults_of_a_further_file_name_that_file_and_its_line(tmp_path: Path) -> None:
-    write(tmp_path, "endpoints:\n  - name: things\n    path: things\n    metrics: []\n", "things.yml")
+    write(tmp_path, "endpoints:\n  - name: things\n    path: things\n    metrics: {}\n", "things.yml")
     write(tmp_path, "endpoint: []\n", "other.yml")
     found = refusal(tmp_path, ACCOUNT + 'endpoint_files: [things.yml, other.yml, none.yml, "a\\0b"]\n')
     assert found == [
@@ -27,7 +27,7 @@ def test_faults_of_a_further_file_name_that_file_and_its_line(tmp_path: Path) ->
         ),
         "other.yml:1: endpoint: unknown key; did you mean 'endpoints'?",
         "things.yml:3: endpoints[0].path: does not start with '/'; expected a path such as /pullzone/{id}",
-        "things.yml:4: endpoints[0].metrics: is empty; expected metrics",
+        "things.yml:4: endpoints[0].metrics: found a mapping, expected a list",
         "a\0b: cannot be read: no file can have this name",
         "none.yml: does not exist",
     ]

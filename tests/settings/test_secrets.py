@@ -24,8 +24,7 @@ accounts:
     api_key: {SECRET}
     proxy: http://me:{SECRET}@proxy.example.net:3128
 databases:
-  - {{name: one, url: "libsql://x?authToken={SECRET}"}}
-  - {{name: two, url: "libsql://y", auth_token: {SECRET}}}
+  - {{name: one, url: "libsql://x", auth_token: {SECRET}}}
 state: {{url: "{STATE_URL}"}}
 """
 IN_FILE = ACCOUNT.replace("api_key: hunter2", "api_key_file: secret")
@@ -103,7 +102,7 @@ def test_no_fault_shows_a_secret(tmp_path: Path, written: str, fault: str) -> No
 def test_neither_the_settings_nor_a_refusal_shows_a_secret_even_in_its_traceback(tmp_path: Path) -> None:
     settings = load_text(tmp_path, WITH_SECRETS)
     assert settings.accounts[0].credential().get_secret_value() == SECRET
-    assert [database.credential().get_secret_value() for database in settings.databases] == [SECRET, SECRET]
+    assert [database.credential().get_secret_value() for database in settings.databases] == [SECRET]
     path = write(tmp_path, f"{WITH_SECRETS}log: {{level: loud}}\nqqqq: {SECRET}\n")
     with pytest.raises(ConfigurationError) as refused:
         load(path, None, {"EDGE_EXPORTER_API_KEY": f"{SECRET}\x01", "EDGE_EXPORTER_KEY": SECRET})

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr, ValidationError
 
-from exporter.settings.flag import Flag
-from exporter.settings.flags import flags
+from exporter.settings.flags import Flag, flags
 from exporter.settings.loading import load
 from exporter.settings.model import Settings
 from exporter.targets.sharding import Shard
@@ -84,10 +83,8 @@ def value(settings: Settings, path: str) -> object:
         (ACCOUNT, {"CONTAINER_LISTEN": ":3", "EDGE_EXPORTER_WEB__LISTEN": ":2"}, {"web.listen": ":2"}),
         # An attached database; the one that is configured takes what it lacks, and keeps what it has.
         (None, ATTACHED, {"databases.0.name": "default", "databases.0.url": "https://abc.lite.example.net", "databases.0.credential": "of-the-platform"}),
-        (None, {DATABASE_URL: "http://localhost:8080/?authToken=a.b%2Dc+d"}, {"databases.0.url": "http://localhost:8080", "databases.0.credential": "a.b-c+d"}),
         ("databases:\n  - {name: orders, queries: [{name: n, sql: SELECT 1}]}\n", ATTACHED, {"databases.0.name": "orders", "databases.0.url": "https://abc.lite.example.net", "databases.0.queries.0.name": "n", "databases.0.credential": "of-the-platform"}),
         ("databases: [{name: orders, url: , auth_token: null}]\n", ATTACHED, {"databases.0.url": "https://abc.lite.example.net", "databases.0.credential": "of-the-platform"}),
-        ("databases: [{name: orders, url: 'https://own?authToken=own'}]\n", ATTACHED, {"databases.0.url": "https://own", "databases.0.credential": "own"}),
         ("databases: [{name: orders, url: 'https://own', auth_token: own}]\n", ATTACHED, {"databases.0.url": "https://own", "databases.0.credential": "own"}),
         # Files are relative to the file that names them; ids come from the list, then from their file, each once.
         (WITH_IDS, {}, {"accounts.0.dns_zones.all_ids": (7, 8, 9)}),
@@ -134,7 +131,6 @@ UNKNOWN = {
     "EDGE_EXPORTER_CONFIG_FILE": "unknown variable; did you mean 'EDGE_EXPORTER_WEB__CONFIG_FILE'?",
     "EDGE_EXPORTER_SERIES__DENY": "unknown variable; only the configuration file sets lists",
     "EDGE_EXPORTER_ZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZ": "unknown variable; only the configuration file sets lists",
-    "--web.lisen": "unknown flag; did you mean '--web.listen'?",
 }
 
 
@@ -157,7 +153,7 @@ UNKNOWN = {
         (ACCOUNT, {"--log.level": "quiet", "EDGE_EXPORTER_LOG__LEVEL": "loud"}, ["--log.level: found 'quiet', expected 'debug', 'info', 'warning' or 'error'"]),
         (f"{ACCOUNT}shard: {{index: 2, total: 4}}\n", {"--shard.total": "2"}, ["config.yml:5: shard.index: found 2, but shard.total is 2 (0 to 1 are allowed)"]),
         (f"{ACCOUNT}log: {{level: {'x' * 200}}}\n", {}, [f"config.yml:5: log.level: found '{'x' * 60}…', expected 'debug', 'info', 'warning' or 'error'"]),
-        ("[" * 1000, {}, ["config.yml: is nested too deeply, or contains itself through a YAML alias"]),
+        ("[" * 1000, {}, ["config.yml: is nested too deeply"]),
         ("accounts: [x]\ndatabases: {name: x}\n", {**ENOUGH, **ATTACHED}, ["config.yml:1: accounts[0]: found text, expected a mapping", "config.yml:2: databases: found a mapping, expected a list"]),
         (f"{ACCOUNT}    api_key_file: key\n", {}, ["config.yml:5: accounts[0].api_key_file: set together with api_key; expected one of the two"]),
         (

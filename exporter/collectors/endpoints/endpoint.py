@@ -13,7 +13,7 @@ from exporter.collectors.endpoints.expression import Expression, ExpressionError
 from exporter.collectors.endpoints.path import Path, parse_path
 from exporter.platform.api.operations import OPERATIONS
 from exporter.platform.http.mask import is_secret_name
-from exporter.validation.section import Conflict, Section, broken, duplicates, expected, items, named, refused
+from exporter.validation.section import Conflict, Section, broken, duplicates, expected, refused
 from exporter.validation.types import Interval, Text, parse_label_name, parse_text
 
 ACCOUNT_KIND = "account"
@@ -132,13 +132,13 @@ class TargetList(Section):
     size: Text | None = Field(default=None, description="The query parameter of the page's size.")
     more: ExpressionField | None = Field(default=None, description="Whether another page follows.")
 
-    @classmethod
-    def cross_check(cls, raw: Mapping[str, object]) -> Iterator[Conflict]:
+    def conflicts(self) -> Iterator[Conflict]:
         """Require `page` if other keys depend on it, and a path that is the same for the whole account."""
-        lacks_page, path = raw.get("page") is None, raw.get("list")
-        yield from broken(
-            *((lacks_page and raw.get(key) is not None, key, _NEEDS_PAGE) for key in ("size", "more")),
-            (isinstance(path, str) and "{id}" in path, "list", _HAS_ID),
+        lacks_page = self.page is None
+        return broken(
+            (lacks_page and self.size, "size", _NEEDS_PAGE),
+            (lacks_page and self.more, "more", _NEEDS_PAGE),
+            (self.list.names_target, "list", _HAS_ID),
         )
 
 
@@ -161,33 +161,29 @@ class EndpointMetric(Section):
         """The names of the labels that follow the target's labels."""
         return tuple(self.info) or ((self.label,) if self.label else ())
 
-    @classmethod
-    def cross_check(cls, raw: Mapping[str, object]) -> Iterator[Conflict]:
-        """Require one source, and the suffix of a name that the source needs."""
-        given = [key for key in _SOURCES if raw.get(key) is not None]
+    def conflicts(self) -> Iterator[Conflict]:
+        """Require one source, the suffix of a name that the source needs, and a label whose values are no secrets."""
+        given = [key for key in _SOURCES if key in self.model_fields_set and getattr(self, key) is not None]
         if len(given) != 1:
             found = " and ".join(given) or "none"
             yield (given[1] if given else "name",), f"found {found}, expected one of {', '.join(_SOURCES)}"
             return
-        source, name = given[0], str(raw.get("name", ""))
-        is_info, is_counter = source == "info", source in ("days", "month")
+        source, is_info, is_counter = given[0], given == ["info"], given[0] in ("days", "month")
         for suffix, is_due, kinds in (("_total", is_counter, "days and month"), ("_info", is_info, "info")):
-            has_suffix = name.endswith(suffix)
+            has_suffix, shown = self.name.endswith(suffix), f"'{self.name[:60]}'"
             yield from broken(
-                (is_due and not has_suffix, "name", f"'{name[:60]}' uses {source}, so the name must end with {suffix}"),
-                (has_suffix and not is_due, "name", f"'{name[:60]}' ends with {suffix}, which is for {kinds}"),
+                (is_due and not has_suffix, "name", f"{shown} uses {source}, so the name must end with {suffix}"),
+                (has_suffix and not is_due, "name", f"{shown} ends with {suffix}, which is for {kinds}"),
             )
         yield from broken(
-            *((is_info and raw.get(key) is not None, key, _WITH_INFO) for key in ("label", "scale")),
-            (is_info and raw["info"] == {}, "info", "is empty; expected labels and expressions"),
+            (is_info and self.label, "label", _WITH_INFO),
+            (is_info and "scale" in self.model_fields_set, "scale", _WITH_INFO),
+            (is_info and not self.info, "info", "is empty; expected labels and expressions"),
         )
-
-    def conflicts(self) -> Iterator[Conflict]:
-        """Refuse a label whose values could be secrets: keys that an expression writes, or fields that it reads."""
-        for key in ("value", "days", "month"):
-            expression: Expression | None = getattr(self, key)
-            if self.label and expression and expression.branches() is None and (problem := _secret_in(expression)):
-                yield (key,), problem
+        # The label's values are the keys of what the expression finds: fields of the answer.
+        expression = self.value or self.days or self.month
+        if self.label and expression and expression.branches() is None and (problem := _secret_in(expression)):
+            yield (source,), problem
 
 
 class Endpoint(Section):
@@ -218,15 +214,12 @@ class Endpoint(Section):
         """The first part of the names of the endpoint's labels; empty if another endpoint or collector defines them."""
         return (self.label or self.name) if self.each is not None or self.ids else ""
 
-    @classmethod
-    def cross_check(cls, raw: Mapping[str, object]) -> Iterator[Conflict]:
+    def conflicts(self) -> Iterator[Conflict]:
         """Require one source of targets, and a path that fits it."""
-        given = [key for key in _TARGETS if raw.get(key) is not None]
+        given = [key for key in _TARGETS if key in self.model_fields_set and getattr(self, key) is not None]
         first, second = (*given, "", "")[:2]
-        label, stem = raw.get("label"), str(raw.get("label") or raw.get("name", ""))
-        path = raw.get("path")
-        names_id = "{id}" in path if isinstance(path, str) else bool(given)
-        is_own, kind_key = bool(given) and given != ["kind"], "name" if label is None else "label"
+        names_id, label, stem = self.path.names_target, self.label, self.label or self.name
+        is_own = bool(given) and given != ["kind"]
         same = f"contains no {{id}}, so that all targets of {first} would be the same"
         taken = f"'{stem}' is already a kind of target; expected another label, or kind: {stem}"
         unused = "is for targets of each or ids; other targets already have their labels"
@@ -234,10 +227,10 @@ class Endpoint(Section):
             (second, second, f"set together with {first}; expected one of {', '.join(_TARGETS)}"),
             (given and not names_id, "path", same),
             (not given and names_id, "path", "contains {id}; expected each, ids or kind"),
-            *((raw.get(key) == [], key, f"is empty; expected {key}") for key in ("ids", "metrics")),
+            ("ids" in given and not self.ids, "ids", "is empty; expected ids"),
+            (not self.metrics, "metrics", "is empty; expected metrics"),
             (label is not None and not is_own, "label", unused),
-            (is_own and stem in _TAKEN_KINDS, kind_key, taken),
+            (is_own and stem in _TAKEN_KINDS, "label" if label else "name", taken),
         )
-        if isinstance(raw.get("ids"), list):
-            yield from duplicates((("ids", place), text) for place, text in enumerate(items(raw["ids"])))
-        yield from duplicates(named(raw, "metrics", "name"), "name")
+        yield from duplicates((("ids", place), text) for place, text in enumerate(self.ids))
+        yield from duplicates(((("metrics", place), one.name) for place, one in enumerate(self.metrics)), "name")

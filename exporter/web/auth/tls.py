@@ -14,7 +14,7 @@ from pydantic import AfterValidator, Field, SecretStr
 from exporter.blocking import blocking
 from exporter.foreign.regular_file import Stamp, read_regular, stamp, unreadable
 from exporter.log import logger
-from exporter.validation.section import Conflict, Section, expected, items
+from exporter.validation.section import Conflict, Section, broken, expected
 
 _VERSIONS = {"TLS12": ssl.TLSVersion.TLSv1_2, "TLS13": ssl.TLSVersion.TLSv1_3}
 _CURVES = {"CurveP256": "prime256v1", "CurveP384": "secp384r1", "CurveP521": "secp521r1", "X25519": "X25519"}
@@ -79,19 +79,19 @@ class TlsSettings(Section):
         """Return the files that are read."""
         return tuple(file for file in (self.cert_file, self.key_file, self.client_ca_file) if file is not None)
 
-    @classmethod
-    def cross_check(cls, raw: Mapping[str, object]) -> Iterator[Conflict]:
+    def conflicts(self) -> Iterator[Conflict]:
         """Check that there is a certificate with its key, and that clients present theirs where it is checked."""
-        client_auth = raw.get("client_auth_type", "NoClientCert")
         for key in ("cert", "key"):
-            if raw and raw.get(key) is None and raw.get(f"{key}_file") is None:
+            if self.model_fields_set and getattr(self, key) is None and getattr(self, f"{key}_file") is None:
                 yield (f"{key}_file",), f"missing; expected a file in PEM form, or its text as {key}"
-        for key in ("client_ca_file", "client_ca"):
-            if client_auth == "NoClientCert" and raw.get(key) is not None:
-                words = "is not used with NoClientCert; set client_auth_type: RequireAndVerifyClientCert"
-                yield (key,), words
-        if client_auth != "RequireAndVerifyClientCert" and items(raw.get("client_allowed_sans")):
-            yield ("client_allowed_sans",), "needs client_auth_type: RequireAndVerifyClientCert"
+        checks_none, requires = self.client_auth_type == "NoClientCert", "RequireAndVerifyClientCert"
+        unused = f"is not used with NoClientCert; set client_auth_type: {requires}"
+        needed = f"needs client_auth_type: {requires}"
+        yield from broken(
+            (checks_none and self.client_ca_file, "client_ca_file", unused),
+            (checks_none and self.client_ca, "client_ca", unused),
+            (self.client_allowed_sans and self.client_auth_type != requires, "client_allowed_sans", needed),
+        )
 
 
 def server_context(settings: TlsSettings) -> ssl.SSLContext:

@@ -38,17 +38,15 @@ class HttpServerConfig(Section):
     http2: bool = True
     headers: Mapping[str, str] = Field(default_factory=dict)
 
-    @classmethod
-    def cross_check(cls, raw: Mapping[str, object]) -> Iterator[Conflict]:
+    def conflicts(self) -> Iterator[Conflict]:
         """Check that only known headers are set, each with an allowed value."""
-        headers = raw.get("headers")
-        for name, value in headers.items() if isinstance(headers, Mapping) else ():
+        for name, value in self.headers.items():
             allowed = _HEADER_VALUES.get(name)
             if allowed is None:
                 yield ("headers", name), f"cannot be set; expected one of {', '.join(_HEADER_VALUES)}"
-            elif isinstance(value, str) and not _PRINTABLE.fullmatch(value):
+            elif not _PRINTABLE.fullmatch(value):
                 yield ("headers", name), "contains characters that are not allowed in an HTTP header"
-            elif isinstance(value, str) and value and allowed and value.lower() not in allowed:
+            elif value and allowed and value.lower() not in allowed:
                 yield ("headers", name), f"found '{value}', expected one of {', '.join(allowed)}"
 
 
