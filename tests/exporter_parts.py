@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from starlette.applications import Starlette
-from starlette.types import ASGIApp
 
 from exporter.clock import Clocks
 from exporter.collectors.catalogue import CATALOGUE
@@ -110,24 +109,6 @@ async def flushed(ledger: Ledger) -> None:
     await ledger.record(PollRecord(PollKey.of("", "", "", ""), "", 0.0, (), datetime.now(UTC)))
 
 
-class NoServer:
-    """A server of an application that nobody calls."""
-
-    url = "http://127.0.0.1:9877"
-
-    def leave_room(self, outgoing: int) -> None:
-        """Do nothing."""
-
-    async def start(self, app: ASGIApp, route_prefix: str = "/") -> None:
-        """Do nothing."""
-
-    async def reload(self) -> None:
-        """Do nothing."""
-
-    async def stop(self) -> None:
-        """Do nothing."""
-
-
 class ExporterParts:
     """A daemon whose monotonic clock stands still until a test turns it; waits cost nothing.
 
@@ -146,7 +127,7 @@ class ExporterParts:
         """Start the daemon."""
         # The deadline of an attempt is real, for what stalls really stalls.
         clocks = Clocks(self.world.clock.now, self.clock, self._sleep)
-        machine = Machine(clocks=clocks, random=lambda: 1.0, listen=lambda _web, _executors: NoServer())
+        machine = Machine(clocks=clocks, random=lambda: 1.0)
         with undelayed():
             self.daemon = daemon = await Daemon.start(self.settings, lambda: self.settings, machine)
         self.telemetry, self.work, self.ledger = daemon.telemetry, daemon.work, daemon.work.ledger
@@ -212,8 +193,8 @@ def configuration(
 ) -> Settings:
     """Return settings for one account on the sandbox."""
     reported = account_at(url, **{"timeout": 10.0, **account})
-    state = {"path": None}
-    return Settings.model_validate({"accounts": [reported], "state": state, "collectors": collectors, **(more or {})})
+    quiet = {"state": {"path": None}, "web": {"listen": "127.0.0.1:0"}}
+    return Settings.model_validate({"accounts": [reported], "collectors": collectors, **quiet, **(more or {})})
 
 
 @asynccontextmanager
