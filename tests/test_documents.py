@@ -15,7 +15,6 @@ from exporter.metric import Kind
 ROOT = Path(__file__).parents[1]
 OURS = ("dashboards", "deploy", "docs", "exporter", "tests")
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(path for folder in OURS for path in (ROOT / folder).rglob("*.md"))])
-SOURCES = sorted(path for folder in OURS for path in (ROOT / folder).rglob("*.py"))
 
 _BLOCK = re.compile(r"^```[a-z]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _SPAN = re.compile(r"(?<!`)`([^`\n]+(?:\n[^`\n]+)?)`(?!`)")
@@ -70,19 +69,9 @@ def targets() -> set[str]:
 
 def test_documents_name_only_commands_that_there_are() -> None:
     texts = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in DOCUMENTS}
+    assert sum(len(calls(text)) for text in texts.values()) > 50
     assert [(name, fault) for name, text in texts.items() for fault in targets_named(text) - targets()] == []
     assert [(name, fault) for name, text in texts.items() for words in calls(text) for fault in faults(words)] == []
-
-
-def test_no_source_names_a_target_of_the_makefile_that_there_is_not() -> None:
-    named = {
-        (str(path.relative_to(ROOT)), span.split()[1])
-        for path in SOURCES
-        for span in spans(path.read_text(encoding="utf-8"))
-        if re.fullmatch(r"make [a-z][a-z-]*", span)
-    }
-    assert "generate" in {target for _, target in named}
-    assert sorted((path, target) for path, target in named if target not in targets()) == []
 
 
 # The text of CONTRIBUTING.md below its table makes a file that is not there yet.
@@ -97,13 +86,6 @@ def test_the_files_and_folders_that_a_guide_names_exist(name: str, lines: str) -
             folders += found
             absent += [] if found else [path]
     assert absent == []
-
-
-def test_the_documents_name_every_command_and_most_targets() -> None:
-    texts = [document.read_text(encoding="utf-8") for document in DOCUMENTS]
-    shown = {words[0] for text in texts for words in calls(text) if words}
-    assert shown >= COMMANDS.keys() - {"sandbox"}
-    assert {name for text in texts for name in targets_named(text)} >= {"demo", "test", "check", "generate", "scale"}
 
 
 def test_each_counter_has_a_row_in_the_page_of_guarantees() -> None:

@@ -54,10 +54,3 @@ def test_only_the_daemons_machine_has_clocks_randomness_and_threads() -> None:
         if isinstance(node, ast.Attribute) and node.attr in {"to_thread", "utcnow"}
     }
     assert found | called == set()
-
-
-@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.name)
-def test_a_module_is_named_for_what_it_is(module: Module) -> None:
-    assert not {"utils", "util", "helpers", "helper", "manager", "common", "base", "misc"} & set(
-        module.name.split(".")[-1].split("_")
-    )

@@ -1,9 +1,7 @@
-import math
-
 import pytest
 
 from exporter.collectors.collector import measure
-from exporter.metric import FamilyInfo, Kind, Metric, declaration, is_count, label_value
+from exporter.metric import FamilyInfo, Kind, Metric, declaration, label_value
 from exporter.platform.errors import WrongShape
 
 
@@ -40,8 +38,3 @@ def test_any_text_is_made_fit_for_a_label(text: str, value: str) -> None:
 
 def test_a_declaration_in_the_state_of_an_earlier_version_is_known() -> None:
     assert declaration(("/things", "days")).hex() == "4e27780fe529322ade0fc5dd"
-
-
-def test_a_count_fits_into_64_bits() -> None:
-    numbers = (0, 2.0**63, -1, 2.0**63 + 2048, math.inf, math.nan)
-    assert [number for number in numbers if is_count(number)] == [0, 2.0**63]

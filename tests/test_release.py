@@ -42,17 +42,6 @@ def test_the_notes_of_a_release_are_its_section_of_the_changelog(
 
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.stem)
-def test_a_workflow_runs_what_there_is(workflow: Path) -> None:
-    jobs = yaml.safe_load(workflow.read_text(encoding="utf-8"))["jobs"].values()
-    ran = "\n".join(step.get("run", "") for job in jobs for step in job.get("steps", []))
-    scripts = set(re.findall(r"\.ci/[a-z-]+", ran))
-    targets = set(re.findall(r"^(?:env \S+ )?make ([a-z-]+)", ran, re.MULTILINE))
-    assert scripts | targets
-    assert [script for script in scripts if not (ROOT / script).stat().st_mode & 0o100] == []
-    assert targets <= set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
-
-
-@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.stem)
 def test_every_action_is_pinned_by_digest_with_its_version_beside_it(workflow: Path) -> None:
     used = re.findall(r"uses: (?!\./)(.*)", workflow.read_text(encoding="utf-8"))
     assert used

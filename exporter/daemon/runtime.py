@@ -3,7 +3,7 @@
 import asyncio
 import gc
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 
 LAG_EVERY_SECONDS = 1.0
 # The longest wait of the event loop for another thread, at each of its steps; Python's default is 5 ms. With 0.5 ms, a
@@ -34,13 +34,9 @@ def settle() -> None:
     gc.freeze()
 
 
-async def watch_lag(
-    observe: Callable[[float], object],
-    monotonic: Callable[[], float],
-    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-) -> None:
+async def watch_lag(observe: Callable[[float], object], monotonic: Callable[[], float]) -> None:
     """Sleep repeatedly, and report each time how many seconds late the event loop resumed, by a monotonic clock."""
     while True:
         began = monotonic()
-        await sleep(LAG_EVERY_SECONDS)
+        await asyncio.sleep(LAG_EVERY_SECONDS)
         observe(max(0.0, monotonic() - began - LAG_EVERY_SECONDS))

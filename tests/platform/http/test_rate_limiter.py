@@ -229,3 +229,4 @@ async def test_a_call_that_may_not_wait_for_the_end_of_a_pause_is_refused_at_onc
         assert it.refused == [(call, 30.0) for call in names(5, "a:early")]
         it.ask("a:late", "a:later", longest=31)
         await it.play("30.02 a:1 a:late a:later")
+        assert [round(seconds) for seconds in it.waited] == [29, 29], "a pause is throttling, too"
