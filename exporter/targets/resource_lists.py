@@ -4,14 +4,12 @@ import json
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from json.encoder import encode_basestring_ascii
 from typing import NamedTuple
 
 from exporter.targets.target import Resource, TargetKey
 
-# The version of the lines: [id, name, facts, parent] below [version, is whole, source, moves]. What has no parent ends
-# before it, and a head of an earlier version ends before its source.
-_FORM = 1
+# The version of the JSON: [version, is whole, source, moves, [[id, name, parent, facts], ...]].
+_FORM = 2
 MOVES_LAST = 7 * 86400.0
 MOST_MOVES = 1000
 # an account and a kind
@@ -46,7 +44,7 @@ class Move(NamedTuple):
 
 
 class ResourceLists:
-    """The resources of each kind in an account. There can be many, so they are packed: compressed lines of JSON.
+    """The resources of each kind in an account. There can be many, so they are packed: compressed JSON.
 
     Args:
         wall: returns unix seconds.
@@ -74,12 +72,13 @@ class ResourceLists:
 
     def resources(self, place: Place) -> Iterator[Known]:
         """Yield each resource of a place."""
-        _, *lines = zlib.decompress(self._packed[place]).split(b"\n") if place in self._packed else [b""]
-        for resource_id, name, facts, *parent in json.loads(b"[" + b",".join(lines) + b"]"):
+        if place not in self._packed:
+            return
+        for resource_id, name, parent, facts in json.loads(zlib.decompress(self._packed[place]))[-1]:
             key = TargetKey.of(*place, resource_id)
             if facts is not None:
                 self.facts.setdefault(key, facts)
-            yield Known(key, name, self.facts.get(key), *parent)
+            yield Known(key, name, self.facts.get(key), parent)
 
     def merge(self, place: Place, resources: Iterable[Resource], *, complete: bool) -> set[str]:
         """Take in a list, and return the ids that are removed.
@@ -134,8 +133,7 @@ class ResourceLists:
     def restore(self, place: Place, packed: bytes) -> None:
         """Take in what was stored; what is damaged, or of another version, is ignored."""
         try:
-            form, is_whole, *rest = json.loads(zlib.decompress(packed).partition(b"\n")[0])
-            source, stored = rest or ("", [])
+            form, is_whole, source, stored, _ = json.loads(zlib.decompress(packed))
             moves = [
                 # The clock may have gone back since.
                 Move(TargetKey.of(*place, str(own_id)), str(name), str(parent), min(at, self._wall()), bool(is_gone))
@@ -155,14 +153,7 @@ class ResourceLists:
         """Pack a place with these resources, or with its own; return the bytes to store."""
         if resources is None:
             resources = [Resource(one.key.id, one.name, one.parent) for one in self.resources(place)]
-        facts = {key.id: its for key, its in self.facts.items() if (key.account, key.kind) == place}
         moves = [(move.key.id, *move[1:]) for move in self.moves.get(place, {}).values()]
-        lines = [json.dumps([_FORM, place in self.whole, self._sources.get(place, ""), moves])]
-        # `json.dumps` of each resource would take six times as long.
-        lines += (
-            f"[{encode_basestring_ascii(one.id)}, {encode_basestring_ascii(one.name)}, "
-            f"{json.dumps(facts[one.id]) if one.id in facts else 'null'}"
-            f"{', ' + encode_basestring_ascii(one.parent) if one.parent else ''}]"
-            for one in resources
-        )
-        return zlib.compress("\n".join(lines).encode(), 1)
+        packed = [(one.id, one.name, one.parent, self.facts.get(TargetKey.of(*place, one.id))) for one in resources]
+        form = [_FORM, place in self.whole, self._sources.get(place, ""), moves, packed]
+        return zlib.compress(json.dumps(form).encode(), 1)

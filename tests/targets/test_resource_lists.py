@@ -56,7 +56,7 @@ def test_every_shard_knows_all_targets_and_so_does_the_next_start(
 
 def test_a_damaged_list_of_the_state_is_ignored() -> None:
     made = registry(DISCOVERING)
-    later = zlib.compress(b'[2, true]\n["101", "a"]')
+    later = zlib.compress(b'[3, true, "", [], [["101", "a", "", null]]]')
     for damaged in (b"", b"x", later, zlib.compress(b"true"), made.resources.pack(PLACE)[:-4]):
         made.resources.restore(PLACE, damaged)
     assert (names(made), made.is_known_whole(*PLACE)) == ("", False)
@@ -82,12 +82,6 @@ def test_a_script_of_another_shard_is_to_be_read_until_its_host_names_are_known(
             made.resources.note(script.key, {})
             read.append(script.key)
     assert len(read) == len(set(read)) == 300 - len(list(made.targets("script")))
-
-
-def test_a_list_of_an_earlier_version_is_read() -> None:
-    made = registry(DISCOVERING)
-    made.resources.restore(PLACE, zlib.compress(b'[1, true]\n["101", "a", null]\n["102", "b", {"x": "y"}]'))
-    assert (names(made), made.is_known_whole(*PLACE)) == ("ab", True)
 
 
 def test_a_shard_reports_the_rate_limits_of_its_own_zones_alone() -> None:
