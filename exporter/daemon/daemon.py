@@ -321,7 +321,6 @@ class Daemon:
             unproven=self._unproven(),
             account_up=self.work.accounts.up(),
             is_authenticated=self.work.accounts.is_authenticated(),
-            unmatched_budgets=self.work.budgets.unmatched,
             dashboard_url=self.settings.dashboard_url,
             alertmanager_url=self.settings.alertmanager_url,
         )

@@ -23,7 +23,7 @@ from exporter.polling.failure_log import FailureLog
 from exporter.polling.pace import Account, Plan
 from exporter.polling.poll import Poller
 from exporter.polling.schedule import Schedule
-from exporter.polling.script_budgets import ConfiguredBudgets, ScriptBudgets
+from exporter.polling.script_budgets import show_budgets
 from exporter.settings.model import Settings
 from exporter.targets.registry import Registry
 from exporter.targets.resource_lists import MOVES_LAST
@@ -71,7 +71,6 @@ class Work:
         schedule: decides when each target is polled.
         store: the results of polls.
         accounts: the accounts and databases.
-        budgets: the monthly budgets of scripts.
         renderer: renders the exposition.
         parts: what the endpoints read.
     """
@@ -125,7 +124,6 @@ class Work:
             make_connector=machine.connector,
         )
         self.accounts = Accounts(telemetry, self.ledger, self.registry, clocks.monotonic, make_client)
-        self.budgets = ScriptBudgets(telemetry, self.registry)
         # The targets whose labels and thresholds are served.
         self._labelled: dict[TargetKey, Target] = {}
         exposition = Exposition(telemetry.registry, admits=settings.series.serves)
@@ -215,10 +213,6 @@ class Work:
             self._telemetry.forget("collector", name)
         # All labels and thresholds are served again.
         self._labelled = dict.fromkeys(self._labelled, _OTHER)
-        self.budgets.configured = {
-            account.name: ConfiguredBudgets(account.scripts.monthly_budget_dollars, account.scripts.discover)
-            for account in settings.accounts
-        }
         removed = self.registry.configure(from_settings.selections(settings), from_settings.addresses(settings))
         self.accounts.use(settings, accounts, plans)
         self._poller.max_label_values = settings.series.max_label_values
@@ -244,7 +238,7 @@ class Work:
         self._telemetry.show_absent(await self._explainer.counts())
 
     def _show_targets(self) -> None:
-        self.budgets.show()
+        show_budgets(self._settings.accounts, self.registry, self._telemetry)
         self._show_labels()
         self._show_removed()
 

@@ -26,7 +26,6 @@ class Process:
         unproven: what a spare waits for before it is ready; empty if it could take a shard.
         account_up: account → whether it answers; without databases.
         is_authenticated: whether an authenticated answer has ever come.
-        unmatched_budgets: account and configured name of the monthly budgets that belong to no script.
         dashboard_url: the address of Grafana; None if it is not known.
         alertmanager_url: the address of Alertmanager; None if it is not known.
     """
@@ -40,7 +39,6 @@ class Process:
     unproven: str
     account_up: Mapping[str, bool]
     is_authenticated: bool
-    unmatched_budgets: tuple[tuple[str, str], ...]
     dashboard_url: str | None
     alertmanager_url: str | None
 

@@ -27,7 +27,6 @@ def status_of(parts: Parts) -> Json:
         "series": parts.renderer.current.series,
         "config_loaded": process.config_loaded,
         "config_faults": process.config_faults,
-        "unmatched_budgets": process.unmatched_budgets,
         "ledger": {
             "durable": process.is_durable,
             "saves": not parts.ledger.fault,

@@ -88,7 +88,6 @@ class ViewSetup:
     is_authenticated: bool = True
     is_ledger_alive: bool = True
     faults: tuple[str, ...] = ()
-    unmatched_budgets: tuple[tuple[str, str], ...] = ()
     is_durable: bool = True
     dashboard_url: str | None = None
     ledger_fault: str = ""
@@ -118,7 +117,6 @@ class ViewSetup:
                 unproven=self.unproven,
                 account_up=self.up,
                 is_authenticated=self.is_authenticated,
-                unmatched_budgets=self.unmatched_budgets,
                 dashboard_url=self.dashboard_url,
                 alertmanager_url="http://127.0.0.1:9093",
             )

@@ -84,7 +84,6 @@ def busy(setup: ViewSetup) -> None:
     setup.schedule.last_tick = setup.clock()
     setup.faults = ("config.yml:3: no such key",)
     setup.ledger_fault, setup.set_aside = "disk <b>full", START - 60
-    setup.unmatched_budgets = (("main", "old-script"),)
     setup.schedule.accounts["main"].pace.demand = 20.0
     setup.up["other"] = False
 
