@@ -8,7 +8,7 @@ from exporter.metric import label_value
 from exporter.validation.configuration_errors import suggestion
 from exporter.web.parts import Parts
 from exporter.web.status import status_of
-from exporter.web.targets import MOST_ROWS, State, find_targets
+from exporter.web.targets import MOST_ROWS, STATES, find_targets
 from exporter.web.url_fields import Fields, Json, QueryError, read_fields
 
 # An absence names as many of its targets; `number` counts all.
@@ -94,7 +94,7 @@ ENDPOINTS = (
             "search": "words that must all be in a target's name, key, account or reason",
             "collector": "only targets of this collector; may be repeated",
             "account": "only targets of this account or database; may be repeated",
-            "state": f"only targets in this state ({', '.join(State)}); may be repeated",
+            "state": f"only targets in this state ({', '.join(STATES)}); may be repeated",
             "offset": "the number of found targets to skip",
         },
         find_targets,

@@ -4,9 +4,11 @@ Times are unix seconds, durations are seconds, rates are requests a second, targ
 and an unknown value is null.
 """
 
+from collections import defaultdict
+
 from exporter.web.health import health
 from exporter.web.parts import Parts
-from exporter.web.targets import Census, State, take_census, target_values
+from exporter.web.targets import FAILING, STATES, UP, Census, Pair, all_targets, state_of, take_census, target_values
 from exporter.web.url_fields import Json
 
 MOST_FAILURES = 50
@@ -16,7 +18,7 @@ MOST_MOVES = 50
 def status_of(parts: Parts) -> Json:
     """Return the state of the whole exporter."""
     process, census, shard = parts.process(), take_census(parts), parts.registry.shard
-    failures = _failures(parts, census)
+    failures = _failures(parts)
     return {
         "version": parts.version,
         "started": process.started,
@@ -33,7 +35,7 @@ def status_of(parts: Parts) -> Json:
             "fault": parts.ledger.fault,
             "set_aside": process.set_aside,
         },
-        "targets": {state: sum(census.accounts[name, state] for name in parts.schedule.accounts) for state in State},
+        "targets": {state: sum(census.accounts[name, state] for name in parts.schedule.accounts) for state in STATES},
         "accounts": [_account(parts, name, census, failures) for name in parts.schedule.accounts],
         "collectors": [_collector(parts, name, census) for name in parts.schedule.plans],
         "failures": failures[:MOST_FAILURES],
@@ -50,23 +52,34 @@ def status_of(parts: Parts) -> Json:
     }
 
 
-def _failures(parts: Parts, census: Census) -> list[Json]:
+def _failures(parts: Parts) -> list[Json]:
     """Return the failures by account and reason, the newest first, each with the target that was polled last."""
+    alike: defaultdict[tuple[str, str], list[Pair]] = defaultdict(list)
+    for pair in all_targets(parts):
+        if state_of(pair[1]) == FAILING:
+            alike[pair[1].target.client_name, pair[1].reason].append(pair)
     failures = []
-    for (account, reason), alike in sorted(census.failures.items(), key=lambda item: -item[1].newest[1].polled):
-        one = target_values(parts, alike.newest)
-        shown = {name: one[name] for name in ("target", "name", "message", "last_poll")}
-        numbers = {"collectors": sorted(alike.collectors), "targets": alike.collectors.total()}
-        failures.append({"account": account, "reason": reason or "stale", **numbers, **shown})
-    return failures
+    for (account, reason), pairs in alike.items():
+        one = target_values(parts, max(pairs, key=lambda pair: pair[1].polled))
+        failures.append(
+            {
+                "account": account,
+                # A target whose polls are far too late has no reason.
+                "reason": reason or "stale",
+                "collectors": sorted({key.collector for key, _ in pairs}),
+                "targets": len(pairs),
+                **{name: one[name] for name in ("target", "name", "message", "last_poll")},
+            }
+        )
+    return sorted(failures, key=lambda failure: -failure["last_poll"])
 
 
 def _account(parts: Parts, name: str, census: Census, failures: list[Json]) -> Json:
     """Return an account or a database; of its `limits` by the keys of the configuration, the lowest applies."""
-    account, numbers = parts.schedule.accounts[name], {state: census.accounts[name, state] for state in State}
+    account, numbers = parts.schedule.accounts[name], {state: census.accounts[name, state] for state in STATES}
     budget = account.client.rate_limiter
     # A database's last answer is not kept; it is up if one of its targets is up.
-    is_up = parts.process().account_up.get(name, numbers[State.UP] > 0 or not numbers[State.FAILING])
+    is_up = parts.process().account_up.get(name, numbers[UP] > 0 or not numbers[FAILING])
     return {
         "account": name,
         "up": is_up,
@@ -77,20 +90,20 @@ def _account(parts: Parts, name: str, census: Census, failures: list[Json]) -> J
         "paused": budget.pause(),
         "max_in_flight": budget.max_in_flight,
         "targets": sum(numbers.values()),
-        "failing": numbers[State.FAILING],
+        "failing": numbers[FAILING],
         "clock_offset": parts.ledger.platform_time(name).offset,
     }
 
 
 def _collector(parts: Parts, name: str, census: Census) -> Json:
     """Return a collector; `next_run` is the time until its next target is due."""
-    schedule, numbers = parts.schedule, {state: census.collectors[name, state] for state in State}
+    schedule, numbers = parts.schedule, {state: census.collectors[name, state] for state in STATES}
     return {
         "collector": name,
         "interval": schedule.plans[name].interval,
         "effective_interval": schedule.slowest(name),
         "targets": sum(numbers.values()),
-        "failing": numbers[State.FAILING],
+        "failing": numbers[FAILING],
         "next_run": max(0.0, schedule.next_due(name) - parts.clocks.monotonic()),
         "last_duration": schedule.durations.get(name),
     }

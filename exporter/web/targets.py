@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass, field
-from enum import StrEnum
 from itertools import chain, product
 
 from exporter.collectors import discovery
@@ -21,67 +20,56 @@ PARAMETERS = ("search", "collector", "account", "state", "offset")
 Pair = tuple[PollKey, Status]
 
 
-class State(StrEnum):
-    """The state of a target with one collector, in the order of lists: pending ones are not polled yet."""
-
-    FAILING = "failing"
-    PENDING = "pending"
-    UP = "up"
+# The states of a target with one collector, in the order of lists; a pending one is not polled yet.
+FAILING, PENDING, UP = STATES = ("failing", "pending", "up")
 
 
-def state_of(status: Status) -> State:
+def state_of(status: Status) -> str:
     """Return the state of a target."""
     if not status.polled:
-        return State.PENDING
-    return State.UP if status.up else State.FAILING
-
-
-@dataclass(slots=True)
-class Failures:
-    """Failures of an account or a database for one reason: their number by collector, and the newest one."""
-
-    newest: Pair
-    collectors: Counter[str] = field(default_factory=Counter)
+        return PENDING
+    return UP if status.up else FAILING
 
 
 @dataclass(frozen=True, slots=True)
 class Census:
-    """The numbers of targets, counted in one pass; a target's account is empty if it is of a database.
+    """The numbers of targets.
 
     Attributes:
         accounts: account or database, and state → number.
         collectors: collector and state → number.
-        failing: account, collector and reason → number.
+        failing: account (empty for databases), collector and reason → number.
         mismatched: account → the number of served targets whose total is not the sum of the answer's days.
-        failures: account or database, and reason → its failures; the reason is empty where a poll is far too late.
     """
 
     accounts: Counter[tuple[str, str]]
     mismatched: Counter[str]
-    collectors: Counter[tuple[str, State]] = field(default_factory=Counter)
+    collectors: Counter[tuple[str, str]] = field(default_factory=Counter)
     failing: Counter[tuple[str, str, str]] = field(default_factory=Counter)
-    failures: dict[tuple[str, str], Failures] = field(default_factory=dict)
 
 
 def take_census(parts: Parts) -> Census:
-    """Count all targets."""
+    """Count all targets in one pass."""
+    alike = Counter(
+        (
+            status.target.client_name,
+            key.collector,
+            state_of(status),
+            status.reason,
+            status.is_mismatched and status.served,
+        )
+        for key, status in all_targets(parts)
+    )
     accounts = parts.schedule.accounts
     with_days = (name for name in accounts if not name.startswith(DATABASE_PREFIX))
-    census = Census(Counter(dict.fromkeys(product(accounts, State), 0)), Counter(dict.fromkeys(with_days, 0)))
-    for pair in all_targets(parts):
-        (target, collector), status = pair
-        state, account = state_of(status), status.target.client_name
-        census.accounts[account, state] += 1
-        census.collectors[collector, state] += 1
-        if status.is_mismatched and status.served:
-            census.mismatched[target.account] += 1
-        if status.reason:
-            census.failing[target.account, collector, status.reason] += 1
-        if state is State.FAILING:
-            failures = census.failures.setdefault((account, status.reason), Failures(pair))
-            failures.collectors[collector] += 1
-            if status.polled >= failures.newest[1].polled:
-                failures.newest = pair
+    census = Census(Counter(dict.fromkeys(product(accounts, STATES), 0)), Counter(dict.fromkeys(with_days, 0)))
+    for (account, collector, state, reason, is_mismatched), number in alike.items():
+        census.accounts[account, state] += number
+        census.collectors[collector, state] += number
+        if reason:
+            census.failing["" if account.startswith(DATABASE_PREFIX) else account, collector, reason] += number
+        if is_mismatched:
+            census.mismatched[account] += number
     return census
 
 
@@ -142,7 +130,7 @@ def parse_query(parts: Parts, given: Fields) -> TargetQuery:
         search=search,
         collector=check("collector", values.get("collector", []), parts.schedule.plans),
         account=check("account", values.get("account", []), parts.schedule.accounts),
-        state=check("state", values.get("state", []), list(State)),
+        state=check("state", values.get("state", []), STATES),
         offset=int(offset),
     )
 
@@ -153,10 +141,10 @@ def find_targets(parts: Parts, given: Fields, limit: int = MOST_ROWS) -> Json:
     `states` are the numbers of the targets that match, whatever states are asked for.
     """
     query, pairs = parse_query(parts, given), sorted(all_targets(parts), key=lambda pair: pair[0])
-    states: dict[State, list[Pair]] = {state: [] for state in State}
+    states: dict[str, list[Pair]] = {state: [] for state in STATES}
     for pair in filter(query.admits, pairs):
         states[state_of(pair[1])].append(pair)
-    found = list(chain.from_iterable(states[state] for state in State if not query.state or state in query.state))
+    found = list(chain.from_iterable(states[state] for state in STATES if not query.state or state in query.state))
     return {
         "query": asdict(query),
         "total": len(pairs),
