@@ -95,7 +95,7 @@ class DiscoveryCollector(Collector):
             rest = replace(rest, names=await _names(context, zones, unnamed, has_zones=has_zones))
         if zones is not None and RATE_LIMITS in target.watched:
             own = _owned(context, target.account, _shield_list(zones.value, names))
-            rest = await _passed_on(context, rest)
+            rest = await _passed_on(context, replace(rest, is_named=not (faults or unnamed)))
             limits = await _rate_limits(context, own, faults)
             if limits is not None:
                 rest = replace(rest, lists={**rest.lists, "rate_limit": limits})

@@ -89,6 +89,8 @@ class Poller:
         for target in removed:
             self._log.info("target removed", account=target.account, target=target.key.label, name=target.name)
         self.changed(removed)
+        if found.is_named:
+            self.schedule.discovered(account)
         await asyncio.sleep(0)
         await self.schedule.tick()
 

@@ -123,7 +123,9 @@ class Inventory:
     Attributes:
         lists: the list of each kind; a kind that could not be listed is missing.
         names: kind → id → name, for configured ids.
+        is_named: whether all names are known with it, although the discovery goes on.
     """
 
     lists: Mapping[str, ResourceList]
     names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    is_named: bool = False

@@ -242,6 +242,13 @@ async def test_a_new_zone_is_polled_while_rate_limits_are_still_being_listed() -
         assert "discovery" in {key.collector for key in parts.schedule.running}
 
 
+async def test_a_shield_zone_list_is_polled_with_its_names_while_rate_limits_are_still_being_listed() -> None:
+    stall = {"kind": "stall", "point": "start", "path_regex": "/shield/metrics/rate-limits/.*"}
+    async with exporter_parts(account={"timeout": 600.0}, world=world(), fault=stall) as parts:
+        await until(lambda: was_up(parts, "shield_zones", Target("main", "account", "main")))
+        assert parts.schedule.all_discovered()
+
+
 async def test_a_zone_that_was_gone_and_came_back_is_told_of_by_whichever_collector_polls_it_first() -> None:
     small = world()
     async with exporter_parts(account=DNS_ONLY, collectors={"discovery": {"interval": 60}}, world=small) as parts:
