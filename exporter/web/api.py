@@ -2,26 +2,16 @@
 
 import json
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
 from exporter.metric import label_value
 from exporter.validation.configuration_errors import suggestion
 from exporter.web.parts import Parts
 from exporter.web.status import status_of
-from exporter.web.targets import MOST_ROWS, STATES, find_targets
+from exporter.web.targets import find_targets
 from exporter.web.url_fields import Fields, Json, QueryError, read_fields
 
 # An absence names as many of its targets; `number` counts all.
 MOST_TARGETS = 20
-
-
-class Endpoint(NamedTuple):
-    """A path below `/api/v1/`: what it is for, its parameters, and the function that answers."""
-
-    path: str
-    description: str
-    parameters: Mapping[str, str]
-    answer: Callable[[Parts, Fields], Json]
 
 
 def encode(value: object) -> str:
@@ -39,11 +29,6 @@ def _readable(value: object) -> object:
             return list(map(_readable, value))
         case _:
             return value
-
-
-def _index(_parts: Parts, _given: Fields) -> Json:
-    listed = [{"path": it.path, "description": it.description, "parameters": it.parameters} for it in ENDPOINTS[1:]]
-    return {"endpoints": listed}
 
 
 def explain(parts: Parts, given: Fields) -> Json:
@@ -79,33 +64,9 @@ def explain(parts: Parts, given: Fields) -> Json:
     return {"now": now, "absences": absences, "others": others}
 
 
-ENDPOINTS = (
-    Endpoint("", "the endpoints and their parameters", {}, _index),
-    Endpoint(
-        "status",
-        "the exporter as a whole: readiness, configuration, accounts, collectors, failures, moves",
-        {},
-        lambda parts, _given: status_of(parts),
-    ),
-    Endpoint(
-        "targets",
-        f"the targets, once for each collector that polls them, {MOST_ROWS} at most: state, error, chart of days",
-        {
-            "search": "words that must all be in a target's name, key, account or reason",
-            "collector": "only targets of this collector; may be repeated",
-            "account": "only targets of this account or database; may be repeated",
-            "state": f"only targets in this state ({', '.join(STATES)}); may be repeated",
-            "offset": "the number of found targets to skip",
-        },
-        find_targets,
-    ),
-    Endpoint(
-        "explain",
-        "why families of targets have no series: one cause each",
-        {
-            "family": "only this family; may be repeated",
-            "target": "only this target, as dns_zone/102 or by its name; may be repeated",
-        },
-        explain,
-    ),
-)
+# Paths below `/api/v1/`.
+API: Mapping[str, Callable[[Parts, Fields], Json]] = {
+    "status": lambda parts, _given: status_of(parts),
+    "targets": find_targets,
+    "explain": explain,
+}

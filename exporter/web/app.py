@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from exporter.assets.shipped import AssetError
 from exporter.blocking import blocking
-from exporter.web.api import ENDPOINTS, Endpoint, encode, explain
+from exporter.web.api import API, encode, explain
 from exporter.web.headers import PAGE_POLICY, with_headers
 from exporter.web.health import health
 from exporter.web.http_sd import INCOMPLETE, discover, groups
@@ -112,14 +112,13 @@ class _Endpoints:
         headers = {INCOMPLETE: quote(",".join(unknown), safe=",")} if unknown else None
         return Response(groups(found), headers=headers, media_type="application/json")
 
-    def json(self, endpoint: Endpoint) -> Route:
-        """Return the route of an endpoint below `/api/v1/`."""
-
-        async def answer(request: Request) -> Response:
-            answered = endpoint.answer(self._parts, request.query_params.multi_items())
-            return Response(encode(answered) + "\n", media_type="application/json")
-
-        return Route(f"/api/v1/{endpoint.path}", answer)
+    async def json(self, request: Request) -> Response:
+        """`/api/v1/…`."""
+        answer = API.get(request.path_params["name"])
+        if answer is None:
+            raise HTTPException(404)
+        text = encode(answer(self._parts, request.query_params.multi_items()))
+        return Response(f"{text}\n", media_type="application/json")
 
     async def static(self, request: Request) -> Response:
         """`/static/…`: the pages' style sheet, script and icon; `/favicon.ico`: the icon, for what is no page."""
@@ -167,7 +166,7 @@ def create_app(
         Route("/-/healthy", endpoints.healthy),
         Route("/-/ready", endpoints.ready),
         Route("/-/reload", endpoints.reload, methods=["POST"]),
-        *map(endpoints.json, ENDPOINTS),
+        Route("/api/v1/{name}", endpoints.json),
         Route("/target/{kind}", endpoints.target),
         Route("/target/{kind}/{id:path}", endpoints.target),
         Route("/explain", endpoints.explanation),

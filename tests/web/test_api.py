@@ -18,28 +18,6 @@ async def test_no_name_makes_the_json_unreadable() -> None:
     assert [target["name"] for target in response.json()["targets"]] == list(names.values())
 
 
-FAMILIES = ("edge_dns_queries_total", "edge_dns_window_queries")
-
-
-async def test_a_parameter_is_given_twice_only_where_the_api_says_so() -> None:
-    both = {
-        "collector": (STATISTICS, SCANS),
-        "account": ("main", "other"),
-        "state": ("up", "failing"),
-        "family": FAMILIES,
-    }
-    async with view_setup("main", "other") as setup, endpoints_client(setup) as client:
-        described = (await client.get("/api/v1/")).json()["endpoints"]
-        asked = [(f"/api/v1/{one['path']}", one["parameters"]) for one in described]
-        asked.append(("/", next(one["parameters"] for one in described if one["path"] == "targets")))
-        for path, parameters in asked:
-            for name, words in parameters.items():
-                found = both.get(name, ("1", "2"))
-                answer = await client.get(path, params=[(name, value) for value in found])
-                expected = (200, False) if "may be repeated" in words else (400, True)
-                assert (answer.status_code, answer.text == f"{name} is given more than once\n") == expected, name
-
-
 @pytest.mark.parametrize(
     ("query", "found"),
     [
@@ -83,6 +61,7 @@ QUESTIONS = {
     f"targets?account={'x' * 5000}": f"account cannot be '{'x' * 100}'; there are: main",
     "targets?state=ok": "state cannot be 'ok'; there are: failing, pending, up",
     "targets?offset=1&offset=2": "offset is given more than once",
+    "targets?search=1&search=2": "search is given more than once",
     f"targets?offset={'9' * 5000}": f"offset must be a whole number from 0 to 1000000000, not '{'9' * 50}'",
     "targets?offset=-1": "offset must be a whole number from 0 to 1000000000, not '-1'",
     "targets?offset=%D9%A4": "offset must be a whole number from 0 to 1000000000, not '\u0664'",

@@ -13,12 +13,22 @@ from tests.web.rendered import Page
 from tests.web.view_setup import endpoints_client, view_setup, zone
 
 READING = [
-    *("/", "/metrics", "/-/healthy", "/-/ready", "/api/v1/", "/api/v1/targets", "/api/v1/status", "/explain"),
+    *("/", "/metrics", "/-/healthy", "/-/ready", "/api/v1/targets", "/api/v1/status", "/explain"),
     *("/runbooks/", "/runbooks/EdgeWatchdog", "/static/page.js", "/favicon.ico"),
 ]
 UNKNOWN = [
     *("/metrics/", "//metrics", "/Metrics", "/metrics%00", "/metrics%20", "/index.html", "/favicon.svg", "/%00"),
-    *("/-/", "/-/reload/", "/api", "/api/v1", "/api/v1/targets/", "/api/v2/targets", "/static/", "/static/page.py"),
+    *(
+        "/-/",
+        "/-/reload/",
+        "/api",
+        "/api/v1/",
+        "/api/v1/x",
+        "/api/v1/targets/",
+        "/api/v2/targets",
+        "/static/",
+        "/static/page.py",
+    ),
     *("/static/../app.py", "/static/..%2fpage.py", "/static/%2e%2e%2f__init__.py", "/static//etc/passwd"),
     "/" + "a" * 8000,
 ]
@@ -162,7 +172,7 @@ async def test_every_link_of_every_page_answers(prefix: str) -> None:
                 found = (urldefrag(urljoin(place, link)).url for link in own)
                 left += [link for link in found if link.startswith("http://exporter:9877/")]
     runbooks = [f"runbooks/{path.name}" for path in find_folder("runbooks").glob("Edge*.md")]
-    linked = ("target/dns_zone/102?account=main", "target/image/a/b/c?account=main", "api/v1/", *runbooks)
+    linked = ("target/dns_zone/102?account=main", "target/image/a/b/c?account=main", "api/v1/status", *runbooks)
     assert seen >= {home + path for path in linked}
 
 

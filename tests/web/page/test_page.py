@@ -139,7 +139,6 @@ async def test_what_a_page_says(name: str, path: str, set_up: Callable[[ViewSetu
 @pytest.mark.parametrize(
     ("name", "path"),
     [
-        ("index", ""),
         ("status", "status"),
         ("targets", "targets"),
         ("explain", f"explain?{FAMILIES}&target=dns_zone/101&target=dns_zone/102&target=nothing"),
