@@ -112,8 +112,7 @@ class Telemetry:
     )
     absent = _gauge(
         "edge_exporter_absent_families{collector, cause}",
-        "Absent families of targets, by collector and cause, counted every 15 seconds; `edge-exporter explain` names "
-        "them.",
+        "Absent families of targets, by collector and cause, counted every minute; `edge-exporter explain` names them.",
     )
     failing = _gauge(
         "edge_exporter_failing_targets{account, collector, reason}",

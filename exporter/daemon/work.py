@@ -38,7 +38,7 @@ from exporter.wiring.target_labels import families_of
 
 CLEANED_EVERY_SECONDS = 3600.0
 SAVED_EVERY_SECONDS = 5.0
-ABSENCES_EVERY_SECONDS = 15.0
+ABSENCES_EVERY_SECONDS = 60.0
 FAILURES_EVERY_SECONDS = 15.0
 # A target's name comes with its first poll, and can change with any poll.
 SHOWN_EVERY_SECONDS = 5.0
