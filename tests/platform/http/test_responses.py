@@ -86,7 +86,7 @@ FAILURES: dict[str, object] = {
     "problem details": {"type": "https://tools.ietf.org", "title": "Unauthorized", "detail": "The key is void."},
     "field errors": DETAILS,
     "script error": {"ErrorKey": "script.name_too_long", "Field": "Name", "Message": "At most 256 characters"},
-    "envelope": failed(message="Not found", errorKey="not_found.limit"),
+    "envelope": {"message": "see error", **failed(message="Not found", errorKey="not_found.limit")},
     "status only": {"statusCode": 401},
     "database": {"error": "Unauthorized: the token is void"},
     "nulls": {"title": None, "errors": None, "error": None, "ErrorKey": None},
