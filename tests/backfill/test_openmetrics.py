@@ -26,15 +26,6 @@ def test_a_day_is_spread_evenly_and_begins_just_after_its_midnight() -> None:
     ]
 
 
-@pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
-def test_a_total_never_falls_and_a_day_that_is_not_known_has_no_samples(step: int) -> None:
-    found = list(samples({EPOCH + 3: 20_000_001.0, EPOCH + 1: 7.0, EPOCH: 0.7}, step))
-    assert found == sorted(found)
-    assert [value for _, value in found] == sorted(value for _, value in found)
-    assert found[-1] == (4 * DAY_MS, 20_000_008.7)
-    assert [at for at, _ in found if 2 * DAY_MS <= at <= 3 * DAY_MS + 1] == [2 * DAY_MS, 3 * DAY_MS + 1]
-
-
 def test_a_file_is_openmetrics_and_gets_its_name_when_it_is_whole(tmp_path: Path) -> None:
     output = tmp_path / "history.om"
     past = [Past(INFO, ("main", "7", "x\\y\nz"), {EPOCH: 8.0}), Past(INFO, ("main", "8", ""), {EPOCH: 1e20})]

@@ -1,7 +1,7 @@
 """History and live counters together count everything once, but for the first day before the first sight."""
 
 from collections.abc import Iterable
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
@@ -130,7 +130,10 @@ async def test_the_present_day_is_the_platform_s(tmp_path: Path) -> None:
         await where.backfill(ago(29), TODAY)
         breaches = where.world.rate_limits
         expected = sum(breaches.true_breaches(LIMIT, day).total for day in days(ago(27), ago(1)))
-        assert growth([parsed(where.output)], BREACHES, rate_limit_id=str(LIMIT)) == expected
+        raw = parsed(where.output)
+        assert growth([raw], BREACHES, rate_limit_id=str(LIMIT)) == expected
+        begins = min(min(samples)[0] for (name, _), samples in raw.items() if name == BREACHES)
+        assert datetime.fromtimestamp(begins, UTC).date() == ago(27), "the map covers 28 days"
 
 
 async def test_a_chart_that_is_null_has_no_history(tmp_path: Path) -> None:
