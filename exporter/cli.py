@@ -63,27 +63,12 @@ class LazyGroup(click.Group):
             ctx.exit(INTERRUPTED)
 
 
-def _print_version(context: click.Context, _parameter: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's
-    if value and not context.resilient_parsing:
-        from exporter import __version__  # noqa: PLC0415 - read where it is asked for
-
-        click.echo(f"edge-exporter, version {__version__}")
-        context.exit()
-
-
 @click.group(
     "edge-exporter",
     cls=LazyGroup,
     context_settings=CONTEXT,
     commands=[click.Command(name, help=sentence) for name, sentence in COMMANDS.items()],
 )
-@click.option(
-    "--version",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_print_version,
-    help="Show the version and exit.",
-)
+@click.version_option(package_name="edge-exporter", prog_name="edge-exporter")
 def command() -> None:
     """Serves an edge platform's statistics to Prometheus."""
