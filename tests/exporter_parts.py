@@ -22,8 +22,7 @@ from exporter.exposition.exposition import Format
 from exporter.polling.schedule import Schedule
 from exporter.sandbox import keys
 from exporter.sandbox.faults import Faults
-from exporter.sandbox.sandbox_app import create_app
-from exporter.sandbox.sandbox_server import SandboxServer
+from exporter.sandbox.sandbox_server import SandboxServer, create_app
 from exporter.sandbox.world import World
 from exporter.sandbox.world_clock import WorldClock
 from exporter.settings.model import Settings

@@ -220,7 +220,7 @@ def measure(
             samples = _samples(labels, metric, payload)
             counted = metric.counted(payload) if metric.counted is not None else None
             if counted is not None:
-                sources = counted.items() if isinstance(counted, Mapping) else [((), counted)]
+                sources = [((), counted)] if isinstance(counted, Source) else counted.items()
                 found: dict[LabelValues, Source] = {}
                 for key, source in sources:
                     # Of label values that cutting makes equal the first is kept, as for gauges.
@@ -240,7 +240,8 @@ def _values(key: str | LabelValues) -> LabelValues:
 
 def _samples(labels: LabelValues, metric: Metric[P], payload: P) -> tuple[Sample, ...]:
     value = metric.value(payload) if metric.value is not None else None
-    if not isinstance(value, Mapping):
+    # Faster than to ask whether it is a mapping.
+    if value is None or isinstance(value, (int, float)):
         number = None if value is None else finite(value)
         return () if number is None else (Sample(labels, number),)
     found: dict[LabelValues, float] = {}

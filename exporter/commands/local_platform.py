@@ -14,8 +14,7 @@ from exporter.commands.output.serving import listening, serve
 from exporter.daemon.daemon import Daemon, run
 from exporter.log import Level, configure
 from exporter.sandbox import keys
-from exporter.sandbox.sandbox_app import create_app
-from exporter.sandbox.sandbox_server import SandboxServer
+from exporter.sandbox.sandbox_server import SandboxServer, create_app
 from exporter.sandbox.seed import seed as seeded
 from exporter.sandbox.world import World
 from exporter.sandbox.world_clock import WorldClock

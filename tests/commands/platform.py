@@ -11,7 +11,7 @@ from typing import Any
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from exporter.sandbox.faults import Faults
-from exporter.sandbox.sandbox_app import create_app
+from exporter.sandbox.sandbox_server import create_app
 from exporter.sandbox.world import World
 from tests.exporter_parts import served, still
 

@@ -6,8 +6,7 @@ import httpx
 import pytest
 
 from exporter.sandbox.keys import API_KEY
-from exporter.sandbox.sandbox_app import create_app
-from exporter.sandbox.sandbox_server import SandboxServer
+from exporter.sandbox.sandbox_server import SandboxServer, create_app
 from exporter.sandbox.world import World
 from exporter.sandbox.world_clock import WorldClock
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 
 from exporter.sandbox import keys
-from exporter.sandbox.sandbox_app import create_app
+from exporter.sandbox.sandbox_server import create_app
 from exporter.sandbox.world import World
 from exporter.sandbox.world_clock import WorldClock
 from tests.golden import assert_golden

@@ -8,8 +8,7 @@ import httpx
 import pytest
 
 from exporter.sandbox.keys import API_KEY, DATABASE_TOKEN_FULL
-from exporter.sandbox.sandbox_app import create_app
-from exporter.sandbox.sandbox_server import SandboxServer
+from exporter.sandbox.sandbox_server import SandboxServer, create_app
 from exporter.sandbox.world import World
 
 ZONE = "/dnszone/101/statistics"

@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 
 from exporter.sandbox.keys import API_KEY
-from exporter.sandbox.sandbox_app import create_app
+from exporter.sandbox.sandbox_server import create_app
 from exporter.sandbox.world import World
 from exporter.sandbox.world_clock import WorldClock
 

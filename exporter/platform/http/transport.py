@@ -80,11 +80,6 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         url = URL(address, encoded=address.isascii() and address.isprintable())
         # aiohttp adds the host as it is in the address.
         headers = {name.decode(): value.decode() for name, value in request.headers.raw}
-        host, is_zoned, zone = (url.host or "").partition("%")
-        if is_zoned:
-            # The zone of an IPv6 address is percent-encoded in a URL, and means nothing to the server (RFC 6874).
-            headers["Host"] = url.with_host(host).host_port_subcomponent or ""
-            url = url.with_host(f"{host}%{zone}")
         try:
             response = await self._session.request(
                 request.method,

@@ -177,17 +177,6 @@ async def test_the_key_follows_no_redirect() -> None:
     assert (len(server.requests), elsewhere.requests, elsewhere.connections) == (1, [], 0)
 
 
-async def test_the_zone_of_an_address_is_this_machine_s_alone() -> None:
-    error, _ = await failure("http://[::1%251]:1")
-    assert type(error) is errors.Refused
-    async with (
-        raw_server(saying(reply(GOOD))) as proxy,
-        client_of("http://[fe80::2%25eth0]:8080", proxy=proxy.url) as kit,
-    ):
-        await dns.statistics(kit.calls, 102)
-    assert proxy.requests[0].header("Host") == "[fe80::2]:8080"
-
-
 async def test_a_host_that_does_not_take_the_connection() -> None:
     with socket.socket() as deaf:
         deaf.bind(("127.0.0.1", 0))
