@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from exporter.collectors.collector import ACCOUNT, Context, TargetCollector, attribute
 from exporter.metric import Metric
 from exporter.platform.api import containers
-from exporter.platform.operation import Answer
+from exporter.platform.operation import Answer, Request
+from exporter.platform.wire import usable
 from exporter.targets.target import Target
 
 
@@ -19,8 +20,10 @@ class ImageTags:
 
 async def _fetch(context: Context, target: Target) -> Answer[ImageTags]:
     image = target.attributes
-    answer = await containers.tags(context.caller, image["registry_id"], image["namespace"], image["name"])
-    return Answer(ImageTags(answer.value, target.watched), answer.date)
+    body = {"registryId": image["registry_id"], "imageName": image["name"], "imageNamespace": image["namespace"]}
+    answer = await context.caller.call(Request(containers.TAGS, body=body))
+    tags = frozenset(tag.name for tag in usable(answer.value))
+    return Answer(ImageTags(tags, target.watched), answer.date)
 
 
 COLLECTOR: TargetCollector[ImageTags] = TargetCollector(

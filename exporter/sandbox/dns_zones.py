@@ -1,10 +1,9 @@
 """DNS zones: their traffic and statistics, pure functions of seed, zone and time, and a test's changes to them."""
 
 import math
-from collections import defaultdict
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict
+from dataclasses import dataclass
 from datetime import date
-from enum import StrEnum
 from typing import Any, Final
 
 from exporter.sandbox.noise import Noise
@@ -18,23 +17,6 @@ _HISTORY_DAYS: Final = 1_000
 _WINDOW_DAYS: Final = 30
 _VOLUME, _DAILY, _AMPLITUDE, _PEAK, _SMART = range(1, 6)
 _WEEKEND: Final = frozenset({2, 3})  # days after 1970-01-01, a Thursday
-
-
-class Chart(StrEnum):
-    """A chart of the statistics."""
-
-    QUERIES = "queries"
-    NORMAL = "normal"
-    SMART = "smart"
-    RECORD_TYPES = "record_types"
-
-
-class Shape(StrEnum):
-    """The form in which the platform sends a chart."""
-
-    FULL = "full"
-    EMPTY = "empty"
-    NULL = "null"
 
 
 _VARIETY: Final = 12
@@ -76,16 +58,6 @@ class _Traffic:
         return parts
 
 
-@dataclass(slots=True)
-class _Changes:
-    """The changes that a test made to a zone."""
-
-    volume: float | None = None
-    routes_smartly: bool | None = None
-    added: dict[int, int] = field(default_factory=dict)
-    shapes: dict[Chart, Shape] = field(default_factory=dict)
-
-
 class DnsZones:
     """The account's DNS zones."""
 
@@ -93,20 +65,17 @@ class DnsZones:
         self.zones = ResourceIds(FIRST_ZONE_ID, count, seed("names", "dns_zones"), ".example")
         self._clock = clock
         self._noise = noise
-        self._changes: defaultdict[int, _Changes] = defaultdict(_Changes)
+        # Zone → day → the queries that were added to it.
+        self._added: defaultdict[int, Counter[int]] = defaultdict(Counter)
 
-    def add_zone(
-        self, name: str, zone_id: int | None = None, *, queries_a_day: float | None = None, routes_smartly: bool = True
-    ) -> int:
-        """Add a zone and return its id; with `queries_a_day=0` it has only added queries."""
-        new_id = self.zones.add(name, zone_id)
-        self._changes[new_id] = _Changes(volume=queries_a_day, routes_smartly=routes_smartly)
-        return new_id
+    def add_zone(self, name: str, zone_id: int | None = None) -> int:
+        """Add a zone and return its id."""
+        return self.zones.add(name, zone_id)
 
     def remove_zone(self, zone_id: int) -> None:
         """Remove a zone."""
         self.zones.remove(zone_id)
-        self._changes.pop(zone_id, None)
+        self._added.pop(zone_id, None)
 
     def rename_zone(self, zone_id: int, name: str) -> None:
         """Give a zone another name."""
@@ -115,28 +84,15 @@ class DnsZones:
     def add_queries(self, zone_id: int, queries: int, day: date | None = None) -> None:
         """Add queries to today or to a past day of a zone; a negative number removes some."""
         number = day_number(self._clock.now()) if day is None else number_of(day)
-        added = self._change(zone_id).added
-        added[number] = added.get(number, 0) + queries
-
-    def set_chart(self, zone_id: int, chart: Chart, shape: Shape) -> None:
-        """Send a zone's chart in full, empty, or as null."""
-        self._change(zone_id).shapes[chart] = shape
+        self._added[self.zones.known(zone_id)][number] += queries
 
     def true_queries(self, zone_id: int, day: date) -> int:
         """Return the true number of a zone's queries of a day so far."""
-        return sum(self.true_routed(zone_id, day))
-
-    def true_routed(self, zone_id: int, day: date) -> tuple[int, int]:
-        """Return the true queries of a day so far as (with normal routing, with smart routing)."""
-        changes, traffic = self._character(zone_id)
-        queries = _counted(changes, traffic, number_of(day), self._clock.now())
-        smart = traffic.smart_part(queries)
-        return queries - smart, smart
+        return self._counted(self._traffic(zone_id), number_of(day), self._clock.now())
 
     def statistics(self, zone_id: int, date_from: float | None = None, date_to: float | None = None) -> dict[str, Any]:
         """Answer with a zone's statistics: of the last 30 days unless both ends of a window are given."""
-        changes, traffic = self._character(zone_id)
-        now = self._clock.now()
+        traffic, now = self._traffic(zone_id), self._clock.now()
         start, end = date_from, date_to
         if start is None or end is None:
             start, end = now - _WINDOW_DAYS * DAY, now
@@ -146,22 +102,21 @@ class DnsZones:
         # Key → queries, and those with smart routing.
         buckets: dict[str, tuple[int, int]] = {}
         for day in range(day_number(start), day_number(min(end, now)) + 1):
-            upper = _counted(changes, traffic, day, min((day + 1) * DAY, limit))
+            upper = self._counted(traffic, day, min((day + 1) * DAY, limit))
             # The oldest bucket begins with the window. There are no queries outside of the window or in the future.
-            lower = min(upper, _counted(changes, traffic, day, start) if start > day * DAY else 0)
+            lower = min(upper, self._counted(traffic, day, start) if start > day * DAY else 0)
             buckets[f"{date_of(day)}T00:00:00Z"] = upper - lower, traffic.smart_part(upper) - traffic.smart_part(lower)
-        return self._answer(changes, traffic, buckets)
+        return self._answer(traffic, buckets)
 
-    def _answer(self, changes: _Changes, traffic: _Traffic, buckets: dict[str, tuple[int, int]]) -> dict[str, Any]:
+    def _answer(self, traffic: _Traffic, buckets: dict[str, tuple[int, int]]) -> dict[str, Any]:
         place = self.zones.place(traffic.zone_id) % _VARIETY
-        shapes = {**seed("dns", "shapes").get(place, {}), **changes.shapes}
+        shapes = seed("dns", "shapes").get(place, {})
 
-        def chart(which: Chart, content: dict[str, int]) -> dict[str, float] | None:
-            shape = shapes.get(which, Shape.FULL)
-            if shape != Shape.FULL:
-                return None if shape == Shape.NULL else {}
+        def chart(which: str, content: dict[str, int]) -> dict[str, float] | None:
+            if which in shapes:
+                return None if shapes[which] == "null" else {}
             # The platform sends doubles with and without a fraction, and zero as `0`.
-            if which is Chart.RECORD_TYPES or place % 2 == 0:
+            if which == "record_types" or place % 2 == 0:
                 return dict(content)
             return {key: float(value) if value else 0 for key, value in content.items()}
 
@@ -169,33 +124,29 @@ class DnsZones:
         normal = {key: total - smart for key, (total, smart) in buckets.items()}
         return {
             "TotalQueriesServed": everything,
-            "QueriesServedChart": chart(Chart.QUERIES, {key: total for key, (total, _) in buckets.items()}),
-            "NormalQueriesServedChart": chart(Chart.NORMAL, normal),
-            "SmartQueriesServedChart": chart(Chart.SMART, {key: smart for key, (_, smart) in buckets.items()}),
-            "QueriesByTypeChart": chart(Chart.RECORD_TYPES, traffic.by_record_type(everything) if buckets else {}),
+            "QueriesServedChart": chart("queries", {key: total for key, (total, _) in buckets.items()}),
+            "NormalQueriesServedChart": chart("normal", normal),
+            "SmartQueriesServedChart": chart("smart", {key: smart for key, (_, smart) in buckets.items()}),
+            "QueriesByTypeChart": chart("record_types", traffic.by_record_type(everything) if buckets else {}),
         }
 
-    def _character(self, zone_id: int) -> tuple[_Changes, _Traffic]:
-        seeded = seed("dns", "shapes").get(self.zones.place(zone_id) % _VARIETY, {})
-        changes, noise = self._changes.get(zone_id) or _Changes(), self._noise
-        smartly = Chart.SMART not in seeded if changes.routes_smartly is None else changes.routes_smartly
-        return changes, _Traffic(
+    def _traffic(self, zone_id: int) -> _Traffic:
+        noise, place = self._noise, self.zones.place(zone_id) % _VARIETY
+        has_smart = "smart" not in seed("dns", "shapes").get(place, {})
+        return _Traffic(
             zone_id,
-            volume=20_000 * 250 ** noise.fraction(_VOLUME, zone_id) if changes.volume is None else changes.volume,
+            volume=20_000 * 250 ** noise.fraction(_VOLUME, zone_id),
             amplitude=noise.between(0.4, 0.8, _AMPLITUDE, zone_id),
             peak=noise.between(0.45, 0.75, _PEAK, zone_id),
-            smart_share=noise.between(0.05, 0.6, _SMART, zone_id) if smartly else 0.0,
+            smart_share=noise.between(0.05, 0.6, _SMART, zone_id) if has_smart else 0.0,
             record_types=seed("dns", "record_types")[zone_id % 3],
             daily=noise.narrowed(_DAILY, zone_id),
         )
 
-    def _change(self, zone_id: int) -> _Changes:
-        return self._changes[self.zones.known(zone_id)]
-
-
-def _counted(changes: _Changes, traffic: _Traffic, day: int, moment: float) -> int:
-    part = (moment - day * DAY) / DAY
-    if part < 0:
-        return 0
-    queries = traffic.served(day, part)
-    return max(0, queries + changes.added.get(day, 0)) if changes.added else queries
+    def _counted(self, traffic: _Traffic, day: int, moment: float) -> int:
+        """Return a zone's queries of a day up to a moment."""
+        part = (moment - day * DAY) / DAY
+        if part < 0:
+            return 0
+        queries, added = traffic.served(day, part), self._added.get(traffic.zone_id)
+        return max(0, queries + added[day]) if added else queries

@@ -33,19 +33,15 @@ class Scripts:
         self._noise = noise
         self._clock = clock
         self._opening = clock.now()
-        # The fields of a script that are not the recorded ones; and the moment at which a month was set, the values
-        # that it then had, and those that it would have had.
+        # The fields of a script that are not the recorded ones; and by how much a month that was set is larger.
         self._changed: defaultdict[int, dict[str, Any]] = defaultdict(dict)
-        self._fixed: dict[int, tuple[float, Month, Month]] = {}
-        self._growth: dict[int, float] = {}
+        self._more: dict[int, tuple[float, list[float]]] = {}
         self._secrets: list[tuple[int, str]] = []
 
-    def add_script(self, name: str, script_id: int | None = None, *, growth: float = 1.0) -> int:
-        """Add a script and return its id; with `growth=0` its month stays at zero until its values are set."""
+    def add_script(self, name: str, script_id: int | None = None) -> int:
+        """Add a script and return its id."""
         new_id = self.scripts.add(name, script_id)
         self._changed[new_id] = {"Deleted": False}
-        self._growth[new_id] = growth
-        self._fixed.pop(new_id, None)
         return new_id
 
     def rename_script(self, script_id: int, name: str) -> None:
@@ -57,25 +53,20 @@ class Scripts:
         self, script_id: int, *, cost: float | None = None, requests: int | None = None, cpu_ms: float | None = None
     ) -> None:
         """Set a script's values of the current month; they grow on from there until the month ends."""
-        before = self.true_month(script_id)
-        given: dict[str, Any] = {"cost": cost, "requests": requests, "cpu_ms": cpu_ms}
-        wanted = before._replace(**{key: value for key, value in given.items() if value is not None})
-        now = self._clock.now()
-        self._fixed[script_id] = (now, wanted, self._natural(script_id, now))
+        month, given = self.true_month(script_id), (cost, requests, cpu_ms)
+        natural = self._natural(script_id)
+        wanted = [old if new is None else new for old, new in zip(month, given, strict=True)]
+        more = [new - old for new, old in zip(wanted, natural, strict=True)]
+        self._more[script_id] = month_start(self._clock.now()), more
 
     def true_month(self, script_id: int) -> Month:
         """Return a script's true values of the month to date."""
-        now = self._clock.now()
-        natural = self._natural(script_id, now)
-        fixed = self._fixed.get(script_id)
-        if fixed is None or month_start(fixed[0]) != month_start(now):
+        natural = self._natural(script_id)
+        begin, more = self._more.get(script_id, (0.0, []))
+        if begin != month_start(self._clock.now()):
             return natural
-        _, wanted, then = fixed
-        return Month(
-            max(0.0, wanted.cost + (natural.cost - then.cost)),
-            max(0, wanted.requests + natural.requests - then.requests),
-            max(0.0, wanted.cpu_ms + (natural.cpu_ms - then.cpu_ms)),
-        )
+        cost, requests, cpu_ms = (max(0, value + extra) for value, extra in zip(natural, more, strict=True))
+        return Month(cost, int(requests), cpu_ms)
 
     def update(self, script_id: int, name: str | None, script_type: int | None) -> dict[str, Any]:
         """Change the given settings of a script, and return it."""
@@ -119,12 +110,13 @@ class Scripts:
     def _change(self, script_id: int, **fields: object) -> None:
         self._changed[script_id] |= {**fields, "LastModified": _written(script_id, self._clock.now())}
 
-    def _natural(self, script_id: int, now: float) -> Month:
-        growth = 0.0 if self._row(script_id)["Deleted"] else self._growth.get(script_id, 1.0)
+    def _natural(self, script_id: int) -> Month:
+        """Return the values of a month that was not set."""
+        now = self._clock.now()
         passed = now - month_start(now)
         # The integral of 1 + 0.5 sin: it always rises, faster by day than by night.
         busy = passed + 0.5 * DAY / (2 * math.pi) * (1 - math.cos(2 * math.pi * passed / DAY))
-        a_second = self._noise.between(5, 80, _RATE, script_id) * growth
+        a_second = 0.0 if self._row(script_id)["Deleted"] else self._noise.between(5, 80, _RATE, script_id)
         requests = int(a_second * busy)
         cpu_ms = round(requests * self._noise.between(1.5, 12, _CPU, script_id), 3)
         return Month(round(requests * _DOLLARS_A_REQUEST + cpu_ms * _DOLLARS_A_CPU_MS, 8), requests, cpu_ms)

@@ -2,8 +2,8 @@
 
 from pydantic import TypeAdapter
 
-from exporter.platform.operation import Answer, Caller, Operation, Parameter, Request
-from exporter.platform.wire import DEFERRED, CamelWire, Each, usable
+from exporter.platform.operation import Operation, Parameter
+from exporter.platform.wire import DEFERRED, CamelWire, Each
 
 
 class ContainerImageTag(CamelWire):
@@ -24,14 +24,3 @@ TAGS = Operation(
         Parameter("imageNamespace", "body", "string", "The image's namespace."),
     ),
 )
-
-
-async def tags(caller: Caller, registry_id: str, namespace: str, name: str) -> Answer[frozenset[str]]:
-    """Return the distinct tags of an image.
-
-    Raises:
-        PlatformError: there is no usable answer.
-    """
-    body = {"registryId": registry_id, "imageName": name, "imageNamespace": namespace}
-    answer = await caller.call(Request(TAGS, body=body))
-    return Answer(frozenset(tag.name for tag in usable(answer.value)), answer.date)
