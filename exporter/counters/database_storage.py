@@ -8,15 +8,18 @@ from exporter.counters.rows import from_columns, key_columns, to_columns
 from exporter.counters.session import Session, location_of
 from exporter.counters.storage import Rows, ShardTakenError, Storage, StorageError, StoredState
 
-LEASE_SECONDS = 15.0
 # Rows of one statement, so that it is shorter than a lease.
 PAGE = 1000
-# A lock's number is that of its shard, and of all shards in the higher bits.
-_TOTAL_BITS = 16
-# The pulse of the ledger is not exact: it asks the server a little earlier.
+# A lock's number is that of its shard, with the number of all shards in the higher bits.
+_TOTAL = 1 << 16
+# The pulse of the ledger is not exact: the server is asked a little earlier.
 _EARLY = 0.8
 # The server ends a lost session after a lease, and it may learn of its silence late.
 _LEASES_UNTIL_TAKEN = 4 / 3
+
+
+class OtherTotalError(StorageError):
+    """Exporters with another number of shards are running."""
 
 
 class DatabaseStorage(Storage):
@@ -30,13 +33,13 @@ class DatabaseStorage(Storage):
         installation: the common name of the exporters that share their rows.
         total: the number of shards.
         wanted: the shards of which one is taken.
-        seen: called with the shards that are held by any exporter; None while that is unknown.
         lease: seconds after which the server ends a session that is silent.
+        seen: called with the shards that are held by any exporter; None while that is unknown.
         clock: seconds that never jump, and that include the time of a suspension.
 
     Attributes:
         index: the shard; None before `claim` has found one, and after another exporter has taken it.
-        obstacle: why `claim` has found none; empty if nothing was in the way.
+        obstacle: why `claim` has found none.
         has_answered: whether the database has ever answered.
     """
 
@@ -47,26 +50,24 @@ class DatabaseStorage(Storage):
         total: int,
         wanted: Collection[int],
         *,
+        lease: float,
         seen: Callable[[Collection[int] | None], None] = lambda _shards: None,
-        lease: float = LEASE_SECONDS,
         clock: Callable[[], float] = boot_seconds,
     ) -> None:
         self._url = url
         self._installation = installation
         self._total = total
         self._wanted = wanted
-        self._seen = seen
         self._lease = lease
+        self._seen = seen
         self._clock = clock
         # Positive numbers have the same form in pg_locks as in the functions.
         self._class = int.from_bytes(blake2b(installation.encode(), digest_size=4).digest()) >> 1
-        # The session, the one that holds the shard, and the one in which its rows were read.
         self._session: Session | None = None
-        self._holder: Session | None = None
-        self._reader: Session | None = None
-        # How many sessions have read the rows, and when the last one was certain to hold the shard.
+        # How many sessions have read the rows, and when the last one that is lost was certain to hold the shard.
         self._number = 0
         self._held = 0.0
+        self._claims_from = 0.0
         self.index: int | None = None
         self.obstacle = ""
         self.has_answered = False
@@ -87,7 +88,7 @@ class DatabaseStorage(Storage):
     def session(self) -> int:
         """Return the number of the session, as long as it certainly holds the shard whose rows it has read; else 0."""
         session = self._session
-        return self._number if session is not None and session is self._reader and session.is_certain() else 0
+        return session.number if session is not None and session.is_certain() else 0
 
     async def claim(self) -> int | None:
         """Try to take a free shard; return its number, and None if there is none: `obstacle` says why.
@@ -95,8 +96,26 @@ class DatabaseStorage(Storage):
         Raises:
             StorageError: the database cannot be used now.
         """
-        self.index = await self._lock(await self._connected(), self._wanted)
-        return self.index
+        session = await self._connected()
+        try:
+            held = await self._look(session)
+        except OtherTotalError as error:
+            self.obstacle = str(error)
+            return None
+        if self._clock() < self._claims_from:
+            self.obstacle = "the shards are left to their former holders for now"
+            return None
+        for index in self._wanted:
+            if index not in held and await self._lock(session, index):
+                self.index = index
+                return index
+        known = sorted(held & set(self._wanted))
+        self.obstacle = (
+            f"{len(known)} of {self._total} shards are held"
+            if len(known) != 1 or self._total == 1
+            else f"shard {known[0]} of {self._total} is held"
+        )
+        return None
 
     async def prepare(self) -> StoredState | None:
         """Keep the session alive, or open it again; return the shard's rows if it is another session than before.
@@ -108,115 +127,96 @@ class DatabaseStorage(Storage):
         if self.index is None:
             raise ShardTakenError("another exporter has taken the shard")
         session = await self._connected()
-        if session is self._reader:
-            if self._clock() >= session.answered + self.pulse * _EARLY:
-                await self._look(session)
+        if not session.number or self._clock() >= session.answered + self.pulse * _EARLY:
+            await self._look(session)
+        if session.number:
             return None
-        if session is not self._holder and await self._lock(session, [self.index]) is None:
+        if not session.is_holder and not await self._lock(session, self.index):
             if self._clock() < self._held + self._lease * _LEASES_UNTIL_TAKEN:
-                raise StorageError(f"the former session of this exporter may not have ended yet: {self.obstacle}")
+                raise StorageError("the shard is held, perhaps by the former session of this exporter")
             self.index = None
             await self.close()
-            raise ShardTakenError(f"another exporter has taken the shard: {self.obstacle}")
-        rows = from_columns(await session.ask(_ROWS, {**self._own(), "index": self.index}))
-        self._reader, self._number = session, self._number + 1
-        return StoredState(rows, are_newer=True, session=self._number)
+            raise ShardTakenError("another exporter has taken the shard")
+        rows = from_columns(await session.ask(_ROWS, self._own()))
+        self._number += 1
+        session.number = self._number
+        return StoredState(rows, are_newer=True)
 
     async def commit(self, rows: Rows) -> None:
         """Write rows, as long as it is this session that answers, and not another one behind a pooler."""
         session = self._session
-        if session is None or session is not self._reader:
+        if session is None or not session.number:
             raise StorageError("there is no session")
         written, deleted = to_columns(rows), [key_columns(key) for key, row in rows.items() if row is None]
-        for at in range(0, max(len(written), len(deleted)), PAGE):
-            values = {
-                **{name: _column(written[at : at + PAGE], place) for place, name in enumerate(_COLUMNS)},
-                **{f"deleted_{name}": _column(deleted[at : at + PAGE], place) for place, name in enumerate(_KEY)},
-            }
-            ((is_own,),) = await session.ask(
-                _WRITE, {**self._own(), **values, "index": self.index, "session": session.token}
-            )
+        for start in range(0, max(len(written), len(deleted)), PAGE):
+            page = slice(start, start + PAGE)
+            values = {name: _column(written[page], place) for place, name in enumerate(_COLUMNS)}
+            gone = {f"deleted_{name}": _column(deleted[page], place) for place, name in enumerate(_KEY)}
+            ((is_own,),) = await session.ask(_WRITE, {**self._own(), **values, **gone, "session": session.token})
             self._check(session, is_own=is_own)
 
     async def check(self) -> None:
         """Find out whether the database can be used, without changing anything; raises StorageError if it cannot."""
-        session = await Session.open(self._url(), self._lease, self._clock)
+        session = await Session.begin(self._url(), self._lease, self._clock)
         try:
-            ((has_table, may_create),) = await session.ask(_MAY_CREATE)
+            ((has_table, may_create),) = await session.ask(_HAS_TABLE)
             if not has_table and not may_create:
                 raise StorageError("the role may create no table in the schema; expected a role with that right")
         finally:
-            session.close()
+            session.end()
 
     async def close(self) -> None:
         """End the session, which frees the shard at once."""
         if self._session is not None:
-            self._session.close()
+            self._session.end()
             self._session = None
 
     def _own(self) -> dict[str, object]:
-        return {"installation": self._installation, "class": self._class, "total": self._total}
+        return {"installation": self._installation, "index": self.index, "total": self._total}
 
     async def _connected(self) -> Session:
         """Return the session, opened again if it was lost."""
         session = self._session
         if session is not None and session.is_certain():
             return session
-        if session is not None:
-            self._held = session.answered if session is self._holder else self._held
-            await self.close()
+        if session is not None and session.is_holder:
+            self._held = session.answered
+        await self.close()
         try:
-            session = await Session.open(self._url(), self._lease, self._clock)
-            ((has_table, _),) = await session.ask(_MAY_CREATE)
+            session = await Session.begin(self._url(), self._lease, self._clock)
+            ((has_table, _),) = await session.ask(_HAS_TABLE)
             if not has_table:
                 await session.ask(_CREATE)
         except StorageError:
             self._seen(None)
             raise
+        # A former holder whose rows nobody has changed serves its counters at once.
+        self._claims_from = self._clock() + self._lease / 2 if self.has_answered else 0.0
         self._session, self.has_answered = session, True
         return session
 
-    async def _lock(self, session: Session, wanted: Collection[int]) -> int | None:
-        """Lock the first of these shards that is free; return None, and set `obstacle`, if there is none."""
-        held = await self._look(session)
-        self.obstacle = self._other_total(held)
-        free = [] if self.obstacle else [index for index in wanted if index not in held[self._total]]
-        for index in free:
-            values = {"class": self._class, "number": self._total << _TOTAL_BITS | index, "session": session.token}
-            ((is_locked,),) = await session.ask(_LOCK, values)
-            if is_locked:
-                # Exporters of another number of shards count the same targets: of two that lock at once, none goes on.
-                self.obstacle = self._other_total(await self._look(session))
-                if self.obstacle:
-                    await self.close()
-                    return None
-                self._holder = session
-                return index
-        own = sorted(held[self._total] & set(wanted))
-        is_one = len(own) == 1 and self._total > 1
-        shards = (
-            f"shard {own[0]} of {self._total} is held" if is_one else f"{len(own)} of {self._total} shards are held"
-        )
-        self.obstacle = self.obstacle or shards
-        return None
+    async def _lock(self, session: Session, index: int) -> bool:
+        """Lock a shard, if it is free; return whether it was."""
+        values = {"class": self._class, "number": self._total * _TOTAL + index, "session": session.token}
+        ((is_locked,),) = await session.ask(_LOCK, values)
+        session.is_holder = bool(is_locked)
+        return session.is_holder
 
-    async def _look(self, session: Session) -> dict[int, set[int]]:
-        """Return which shards are held, by the number of all shards for which their exporters are configured."""
-        ((name, locks),) = await session.ask(_HELD, self._own())
+    async def _look(self, session: Session) -> set[int]:
+        """Return which shards are held by any exporter; raises OtherTotalError where there is another total."""
+        ((name, locks),) = await session.ask(_HELD, {"class": self._class})
         self._check(session, is_own=name == session.token)
-        held: dict[int, set[int]] = {self._total: set()}
-        for lock in locks:
-            held.setdefault(lock >> _TOTAL_BITS, set()).add(lock & ((1 << _TOTAL_BITS) - 1))
-        self._seen(held[self._total])
+        held = {lock % _TOTAL for lock in locks if lock // _TOTAL == self._total}
+        self._seen(held)
+        if others := [lock // _TOTAL for lock in locks if lock // _TOTAL != self._total]:
+            # They count the same targets. Of two that have locked at the same moment, none goes on.
+            session.end()
+            raise OtherTotalError(f"exporters with shard.total {min(others)} are running, here it is {self._total}")
         return held
-
-    def _other_total(self, held: Collection[int]) -> str:
-        others = sorted(set(held) - {self._total})
-        return f"exporters with shard.total {others[0]} are running, here it is {self._total}" if others else ""
 
     def _check(self, session: Session, *, is_own: bool) -> None:
         if not is_own:
-            session.close()
+            session.end()
             raise StorageError(_POOLER)
 
 
@@ -232,7 +232,7 @@ def _column(rows: Sequence[Sequence[object]], place: int) -> list[object]:
     return [row[place] for row in rows]
 
 
-_MAY_CREATE = """
+_HAS_TABLE = """
     SELECT to_regclass('edge_exporter_row') IS NOT NULL, has_schema_privilege(current_schema(), 'CREATE')
 """
 # One at a time creates the table; the number is "edge" in ASCII.

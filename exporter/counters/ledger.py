@@ -70,13 +70,6 @@ class Counters(NamedTuple):
     left_out: Mapping[str, int]
 
 
-async def _wait(event: asyncio.Event, most_seconds: float) -> None:
-    """Wait until an event is set, or until the time is over."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(None if most_seconds == math.inf else most_seconds):
-            await event.wait()
-
-
 async def _ignore(_keys: Collection[PollKey]) -> None:
     """Do nothing: nothing is served."""
 
@@ -137,9 +130,9 @@ class Ledger:
         self._said: set[object] = set()
         self.fault = ""
         self._next_try = 0.0
-        # Whether a poll with counters was recorded, and whether one was committed.
-        self._is_needed = self._serves = False
-        self._asked, self._ending = asyncio.Event(), asyncio.Event()
+        # Whether a poll with counters was committed.
+        self._serves = False
+        self._asked, self._is_ending = asyncio.Event(), False
         # Set when the next attempt to commit has ended.
         self._attempt = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -163,12 +156,12 @@ class Ledger:
         return self._task is not None and not self._task.done()
 
     def withholds(self) -> str:
-        """Return why no counter is served yet; empty if any is, or if none is due."""
-        return "" if self._serves or not self._is_needed else self.fault or "the next polls are waited for"
+        """Return why no counter can be served yet; empty if any was, or if nothing is in the way."""
+        return "" if self._serves else self.fault
 
     async def close(self) -> None:
         """Commit what is not saved, and stop."""
-        self._ending.set()
+        self._is_ending = True
         self._asked.set()
         if self._task is not None:
             # A storage that still waits for the disk is left to the end of the process.
@@ -202,7 +195,6 @@ class Ledger:
             The target's counters as they were last committed: without this poll if the attempt failed, or has not
             ended.
         """
-        self._is_needed = self._is_needed or bool(entry.counts)
         families, row = self._count(entry)
         with suppress(TimeoutError):
             async with asyncio.timeout(MOST_WAIT_SECONDS):
@@ -290,10 +282,12 @@ class Ledger:
             patience = self._storage.pulse
             if self.fault:
                 patience = min(patience, max(0.0, self._next_try - self._clocks.monotonic()))
-            await _wait(self._asked, patience)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(patience):
+                    await self._asked.wait()
             # Wait for further polls, so that one write saves all polls that end at about the same time.
-            await _wait(self._ending, self._linger)
-            is_last = self._ending.is_set()
+            await self._clocks.sleep(self._linger)
+            is_last = self._is_ending
             self._asked.clear()
             # What is counted from here on waits for the attempt after this one.
             attempt, self._attempt = self._attempt, asyncio.Event()
@@ -328,7 +322,7 @@ class Ledger:
             # A file that was lost is written again; its rows may contain targets that are new here.
             self._unsaved = {**self._rows, **self._unsaved}
             self._rows = {**found, **self._rows}
-        self._session = opened.session
+        self._session = self._storage.session()
 
     def _without_times(self, rows: Mapping[PollKey, StateRow]) -> dict[PollKey, StateRow]:
         """Restore the platform times of the accounts; return the other rows."""

@@ -14,7 +14,6 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.waiting import wait_async
 
 from exporter.counters.storage import StorageError
-from exporter.platform.http.mask import is_secret_name, without_secrets
 
 LEAST_VERSION = 140000
 # The session is not relied on for the last part of a lease, because clocks differ.
@@ -24,48 +23,30 @@ _SHORTEST_CONNECT_SECONDS = 2
 R = TypeVar("R")
 
 
-class _Connection(psycopg.AsyncConnection[tuple[Any, ...]]):
-    """A connection with a time limit for each answer: a proxy may keep it open although its other end is gone."""
-
-    patience = 0.0
-
-    async def wait(self, gen: Generator[Any, Any, R], *_: Any, **__: Any) -> R:  # noqa: ANN401 - the library's own
-        """Wait for an answer; raises psycopg.OperationalError, with the connection closed, if none comes in time."""
-        try:
-            async with asyncio.timeout(self.patience):
-                return await wait_async(gen, self.pgconn.socket)
-        except TimeoutError:
-            self.pgconn.finish()
-            raise psycopg.OperationalError(f"no answer within {self.patience:g} s") from None
-        except asyncio.CancelledError:
-            self.pgconn.finish()
-            raise
-
-
-class Session:
-    """A connection to the state database, used by one task.
+class Session(psycopg.AsyncConnection[tuple[Any, ...]]):
+    """A connection to the state database, used by one task; `begin` makes it.
 
     Attributes:
         token: the session's name, which its server's process has, too: behind a pooler, another one may answer.
         answered: when the last answered statement was sent, by `clock`.
+        reliable: seconds from then on for which the server certainly keeps the session.
+        is_holder: whether it has the lock of its process's shard.
+        number: the number of the session, since it has read the shard's rows; 0 before.
 
     Raises:
-        StorageError: by all methods: the session is lost, and closed. The message does not contain the password.
+        StorageError: by `begin` and `ask`: the session is lost, and closed. The message does not contain the password.
     """
 
-    def __init__(
-        self, connection: _Connection, secrets: tuple[str, ...], lease: float, clock: Callable[[], float]
-    ) -> None:
-        self._connection = connection
-        self._secrets = secrets
-        self._lease = lease
-        self._clock = clock
-        self._is_asking = False
-        self.token = ""
-        self.answered = 0.0
+    token = ""
+    answered = 0.0
+    is_holder = False
+    number = 0
+    reliable = 0.0
+    _is_asking = False
+    clock: Callable[[], float]
 
     @classmethod
-    async def open(cls, url: str, lease: float, clock: Callable[[], float]) -> "Session":
+    async def begin(cls, url: str, lease: float, clock: Callable[[], float]) -> "Session":
         """Connect, and set the session's limits.
 
         Args:
@@ -73,52 +54,77 @@ class Session:
             lease: seconds after which the server ends a session that is silent.
             clock: seconds that never jump, and that include the time of a suspension.
         """
-        address = _address(url)
-        secrets = tuple(str(value) for name, value in address.items() if is_secret_name(name))
+        own = {
+            "connect_timeout": max(_SHORTEST_CONNECT_SECONDS, int(lease / 3)),
+            "client_encoding": "UTF8",
+            "application_name": "edge-exporter",
+        }
         try:
-            connection = await _Connection.connect(
-                make_conninfo("", **address, **_client_settings(lease)), autocommit=True, prepare_threshold=None
-            )
+            address = make_conninfo("", **{**_address(url), **own})
+            session = await cls.connect(address, autocommit=True, prepare_threshold=None)
         except (psycopg.Error, OSError) as error:
-            raise StorageError(_line(error, secrets)) from None
-        session = cls(connection, secrets, lease, clock)
-        connection.patience = lease * _RELIABLE
-        if problem := _unfit(connection):
-            session.close()
+            raise StorageError(_line(error)) from None
+        session.clock, session.reliable = clock, lease * _RELIABLE
+        if problem := _unfit(session):
+            session.end()
             raise StorageError(problem)
-        names, values = zip(*_server_settings(lease).items(), strict=True)
+        names, values = zip(*_limits(lease).items(), strict=True)
         ((_, session.token),) = await session.ask(_SET, {"names": list(names), "values": list(values)})
         return session
 
-    def close(self) -> None:
+    def end(self) -> None:
         """End the session, and with it its locks."""
-        self._connection.pgconn.finish()
+        self.pgconn.finish()
 
     def is_certain(self) -> bool:
         """Return whether the server certainly still keeps the session: asked for in each request for counters."""
-        if self._connection.closed or self._clock() >= self.answered + self._lease * _RELIABLE:
+        if self.closed or self.clock() >= self.answered + self.reliable:
             return False
         # While no statement is under way, what comes is the end of the session.
         if self._is_asking:
             return True
         coming = select.poll()
-        coming.register(self._connection.pgconn.socket, select.POLLIN)
+        coming.register(self.pgconn.socket, select.POLLIN)
         return not coming.poll(0)
 
     async def ask(self, statement: LiteralString, values: Mapping[str, object] | None = None) -> list[tuple[Any, ...]]:
         """Carry out a statement, and return its rows."""
-        sent, self._is_asking = self._clock(), True
+        sent, self._is_asking = self.clock(), True
         try:
-            cursor = await self._connection.execute(statement, values, binary=True)
+            cursor = await self.execute(statement, values, binary=True)
             rows = await cursor.fetchall() if cursor.description else []
         except psycopg.Error as error:
             # Whatever failed: only a new session knows which locks it holds.
-            self.close()
-            raise StorageError(_line(error, self._secrets)) from None
+            self.end()
+            raise StorageError(_line(error)) from None
         finally:
             self._is_asking = False
         self.answered = sent
         return rows
+
+    async def wait(self, gen: Generator[Any, Any, R], *_: Any, **__: Any) -> R:  # noqa: ANN401 - the library's own
+        """Wait for an answer, but not long: a proxy may keep a connection open although its other end is gone."""
+        try:
+            async with asyncio.timeout(self.reliable):
+                return await wait_async(gen, self.pgconn.socket)
+        except TimeoutError:
+            self.end()
+            raise psycopg.OperationalError(f"no answer within {self.reliable:g} s") from None
+        except asyncio.CancelledError:
+            self.end()
+            raise
+
+
+def _unfit(session: Session) -> str:
+    """Return why the server of a session cannot keep the state; empty if it can."""
+    if session.info.server_version < LEAST_VERSION:
+        return f"it is a PostgreSQL {session.info.server_version // 10000}; expected version 14 or newer"
+    encoding = session.info.parameter_status("server_encoding")
+    if encoding != "UTF8":
+        return f"its encoding is {encoding}, which cannot store every name; expected UTF8"
+    if session.pgconn.host.startswith((b"/", b"@")):
+        return "it is reached over a Unix socket, where the server notices no lost exporter; expected a host, over TCP"
+    return ""
 
 
 def location_of(url: str) -> str:
@@ -136,33 +142,7 @@ def _address(url: str) -> dict[str, Any]:
         raise StorageError("its address is not understood") from None
 
 
-def _unfit(connection: _Connection) -> str:
-    """Return why a server cannot keep the state; empty if it can."""
-    if connection.info.server_version < LEAST_VERSION:
-        version = connection.info.server_version // 10000
-        return f"it is a PostgreSQL {version}; expected version 14 or newer"
-    encoding = connection.info.parameter_status("server_encoding")
-    if encoding != "UTF8":
-        return f"its encoding is {encoding}, which cannot store every name; expected UTF8"
-    if connection.pgconn.host.startswith((b"/", b"@")):
-        return "it is reached over a Unix socket, where the server notices no lost exporter; expected a host, over TCP"
-    return ""
-
-
-def _client_settings(lease: float) -> dict[str, str | int]:
-    return {
-        "connect_timeout": max(_SHORTEST_CONNECT_SECONDS, int(lease / 3)),
-        "tcp_user_timeout": int(lease * 1000),
-        "keepalives": 1,
-        "keepalives_idle": max(1, int(lease / 3)),
-        "keepalives_interval": 1,
-        "keepalives_count": 2,
-        "client_encoding": "UTF8",
-        "application_name": "edge-exporter",
-    }
-
-
-def _server_settings(lease: float) -> dict[str, str]:
+def _limits(lease: float) -> dict[str, str]:
     """Return the limits of the session on the server, which an ordinary role may set; none is shorter than the lease.
 
     A session that is idle ends after the lease; so does one whose answer nobody takes. A statement ends before the
@@ -183,9 +163,8 @@ def _server_settings(lease: float) -> dict[str, str]:
     }
 
 
-def _line(error: Exception, secrets: tuple[str, ...]) -> str:
-    """Return an error on one line, without the secrets of the address."""
-    return without_secrets(" ".join(str(error).split()) or repr(error), secrets)
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split()) or repr(error)
 
 
 _SET = """

@@ -22,7 +22,9 @@ SCHEMA_VERSION = 3
 BUSY_SECONDS = 2.0
 # Files that SQLite keeps next to the database: the journal, and its index.
 _JOURNAL = ("-wal", "-shm")
-# The file's content is wrong. After any other error, such as a full disk or a locked file, a later attempt may succeed.
+# After these errors the connection can still be used. To close it on a full disk would make room for one more commit.
+_PASSING = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL})
+# After these, the file's content is wrong.
 _DAMAGES = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
 
@@ -78,12 +80,12 @@ class StateFile:
         self._log = logger()
         self._lock: TextIO | None = None
         self._database: sqlite3.Connection | None = None
-        # The file whose rows this process has read or written; None before the first, and after one was lost.
-        self._known: os.stat_result | None = None
+        # The device and the number of the file that is open.
+        self._inode = (0, 0)
         self._is_read = False
 
     def prepare(self) -> StoredState | None:
-        """Lock and open the file; return its rows unless they are those that this process has read or written."""
+        """Lock and open the file; return its rows if it had to be opened."""
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             if self._lock is None:
@@ -91,7 +93,6 @@ class StateFile:
             if self._database is not None and self._is_lost():
                 self._log.error("state file was lost, it is written again", path=self.location)
                 self._disconnect()
-                self._known = None
             return self._open() if self._database is None else None
         except (sqlite3.Error, ValueError, OSError) as error:
             self._disconnect()
@@ -108,9 +109,8 @@ class StateFile:
                 self._database.executemany(_DELETE, deleted)
                 self._database.executemany(_WRITE, written)
         except sqlite3.Error as error:
-            # One that was opened as read-only stays so, and the next opening finds whether the file is damaged. On a
-            # full disk, closing it would make room for one more commit.
-            if _code(error) != sqlite3.SQLITE_FULL:
+            # One that was opened as read-only stays so, and the next opening finds whether the file is damaged.
+            if _code(error) not in _PASSING:
                 self._disconnect()
             raise self._unusable(error) from error
 
@@ -137,9 +137,9 @@ class StateFile:
             found = self._path.stat()
         except OSError:
             return True
-        return self._known is None or not os.path.samestat(found, self._known) or not found.st_size
+        return not found.st_size or (found.st_dev, found.st_ino) != self._inode
 
-    def _open(self) -> StoredState | None:
+    def _open(self) -> StoredState:
         """Open the file, or a new one in place of one that is damaged."""
         try:
             return self._read()
@@ -149,12 +149,11 @@ class StateFile:
             self._disconnect()
             now = self._clock()
             aside = put_aside(self._path, now)
-            self._known = None
             self._set_aside(now)
             self._log.error("state file put aside", path=self.location, aside=str(aside), error=str(error))
             return self._read()
 
-    def _read(self) -> StoredState | None:
+    def _read(self) -> StoredState:
         is_new = not self._path.exists()
         if not is_new and not self._path.stat().st_size:
             raise ValueError("it is empty")
@@ -177,11 +176,10 @@ class StateFile:
             raise ValueError("a row is damaged")
         database.execute("PRAGMA synchronous = FULL")
         found = self._path.stat()
-        is_same = self._known is not None and os.path.samestat(self._known, found)
-        # A file that is found again after it was lost is older than the rows in memory.
+        # Where it was read before, the rows in memory are newer: all of them are written.
         state = StoredState(from_columns(values for *values, _ in rows), are_newer=not self._is_read)
-        self._known, self._is_read = found, True
-        return None if is_same else state
+        self._inode, self._is_read = (found.st_dev, found.st_ino), True
+        return state
 
 
 # SQLite keeps no checksums of its content, so each row has one.

@@ -1,6 +1,5 @@
 """The interface between the ledger and its storage."""
 
-import math
 from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
@@ -29,12 +28,10 @@ class StoredState(NamedTuple):
         rows: every row of this exporter.
         are_newer: whether the rows replace those in the ledger's memory, because the memory is empty or another
             exporter may have continued to count; otherwise the ledger writes its own rows.
-        session: the number of the session in which they were read.
     """
 
     rows: dict[PollKey, StateRow]
     are_newer: bool
-    session: int = 1
 
 
 class Storage(Protocol):
@@ -48,7 +45,7 @@ class Storage(Protocol):
     @property
     def pulse(self) -> float:
         """The longest time between two calls of `prepare`, in seconds."""
-        return math.inf
+        return 3600.0
 
     async def prepare(self) -> StoredState | None:
         """Make the storage usable; return its rows if it had to be opened, and None if it was open.

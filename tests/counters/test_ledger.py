@@ -72,7 +72,7 @@ def test_two_polls_of_a_target_in_one_commit_both_count(path: Path) -> None:
 
 
 def test_closing_commits_what_waits_and_frees_the_file(path: Path) -> None:
-    with LedgerDriver(path, linger=30.0) as driver:
+    with LedgerDriver(path, linger=1.0) as driver:
         driver.begin(poll_of("102", today(40)))
         with pytest.raises(StateLockedError, match=r"state.db: another exporter is using"), LedgerDriver(path):
             pass
