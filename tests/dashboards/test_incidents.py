@@ -2,16 +2,14 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from tests.dashboards.incidents import CALM, INCIDENTS, Incident, scene
 from tests.dashboards.test_on_prometheus import Month, month_served, uses_of
 from tests.dashboards.world import END
-from tests.pictures.incidents import CALM, INCIDENTS, Incident, scene
-from tests.pictures.life import MOMENT
 
 pytestmark = pytest.mark.real("prometheus")
 
@@ -19,7 +17,7 @@ pytestmark = pytest.mark.real("prometheus")
 @contextmanager
 def served(home: Path, incident: Incident, *, rules: bool = False) -> Iterator[Month]:
     """Run a Prometheus with a day and a half of data, which ends with the incident."""
-    short = replace(scene(incident, rules=rules), begin=END - timedelta(minutes=95), history=END - timedelta(hours=27))
+    short = scene(incident, rules=rules, lasts=timedelta(minutes=95), history=timedelta(hours=27))
     home.mkdir(exist_ok=True)
     with month_served(home, short) as month:
         yield month
@@ -27,13 +25,13 @@ def served(home: Path, incident: Incident, *, rules: bool = False) -> Iterator[M
 
 def tile(month: Month, title: str, page: str = "edge-overview") -> float:
     """Return the newest value of a tile."""
-    return month.value(page, title, MOMENT)
+    return month.value(page, title, END)
 
 
 def found(month: Month, title: str) -> list[dict[str, str]]:
     """Return the rows of a table of the Overview."""
     use = uses_of("edge-overview", title)[0]
-    return [row["metric"] for row in sorted(month.ask(use, MOMENT), key=lambda row: -float(row["value"][1]))]
+    return [row["metric"] for row in sorted(month.ask(use, END), key=lambda row: -float(row["value"][1]))]
 
 
 @pytest.mark.parametrize("name", INCIDENTS)

@@ -24,12 +24,12 @@ from playwright.sync_api import Browser, Error, FloatRect, Route, sync_playwrigh
 from dashboards.generator.inventory import PAGES
 from dashboards.generator.page import Page, Panel
 from tests.dashboards.expressions import seconds
+from tests.dashboards.incidents import scene, usual_trouble
 from tests.dashboards.test_dashboards import drawn
 from tests.dashboards.test_on_prometheus import Month, month_served, uses_of
 from tests.dashboards.uses import Kind, Use
+from tests.dashboards.world import END
 from tests.demo.running_demo import demo_running
-from tests.pictures.incidents import scene, usual_trouble
-from tests.pictures.life import MOMENT
 from tests.real_parts import find
 from tests.waiting import PATIENCE, wait_until
 
@@ -73,7 +73,7 @@ def shown(since: str) -> int:
 def asked(month: Month, use: Use, span: int) -> tuple[int, list[dict[str, Any]]]:
     """Return the distance of two points, the query's own or what a screen can show, and the series of a query."""
     step = max(int(seconds(use.query.step)), span // 800 // 60 * 60)
-    return step, month.ask(use, MOMENT, span, step)
+    return step, month.ask(use, END, span, step)
 
 
 def answers(month: Month, page: Page, panel: Panel, span: int) -> Iterator[dict[str, Any]]:
@@ -106,7 +106,7 @@ def laid_out(month: Month, page: Page) -> dict[str, Any]:
     for entry in panels:
         if entry["panel"]["type"] != "row":
             panel = declared[entry["panel"]["title"]]
-            until, span = MOMENT.timestamp(), shown(panel.view.since or page.since)
+            until, span = END.timestamp(), shown(panel.view.since or page.since)
             found = list(answers(month, page, panel, span))
             entry |= {"answers": found, "range": [1000 * (until - span), 1000 * until]}
     marks = [
@@ -153,7 +153,7 @@ class Painter:
         window.on("pageerror", lambda error: errors.append(error))  # noqa: PLW0108 - its signature is read
         window.route("**/*", lambda route: served(self.parts, route))
         # Ages are counted from now, which is the moment of the picture.
-        window.clock.set_fixed_time(MOMENT)
+        window.clock.set_fixed_time(END)
         window.goto(ORIGIN)
         window.evaluate("page => draw(page)", laid)
         window.wait_for_timeout(1500)

@@ -1,18 +1,12 @@
 """Reads the shipped rules."""
 
-import json
-import os
 import subprocess
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 import yaml
-
-from tests.dashboards.expressions import selected
-from tests.waiting import PATIENCE
 
 DEPLOY: Final = Path(__file__).parents[2] / "deploy"
 RULES: Final = DEPLOY / "prometheus" / "rules"
@@ -34,13 +28,6 @@ class Rule:
 
 
 @cache
-def read_rules(file: Path) -> dict[str, Any]:
-    """Load a file of rules."""
-    rules: dict[str, Any] = yaml.load(file.read_text(), yaml.CSafeLoader)
-    return rules
-
-
-@cache
 def load_rules() -> tuple[Rule, ...]:
     """Return every rule of every shipped file, in order."""
     return tuple(
@@ -54,7 +41,7 @@ def load_rules() -> tuple[Rule, ...]:
             keep_firing_for=rule.get("keep_firing_for", ""),
         )
         for path in sorted(RULES.glob("*.yml"))
-        for group in read_rules(path)["groups"]
+        for group in yaml.load(path.read_text(), yaml.CSafeLoader)["groups"]
         for rule in group["rules"]
     )
 
@@ -79,51 +66,3 @@ def load_case(name: str) -> dict[str, Any]:
 def run(*command: object, **options: Any) -> subprocess.CompletedProcess[str]:
     """Run a program, and return its exit status and what it printed."""
     return subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False, **options)
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """A promtool file: its name, its content as `load_case` returns it, and the alerts that it tests."""
-
-    name: str
-    content: dict[str, Any]
-    alerts: frozenset[str]
-
-
-def run_cases(promtool: str, cases: Iterable[Case], folder: Path) -> None:
-    """Run promtool once for all cases, on the shipped rules; it evaluates every rule of a case's files at each step.
-
-    Raises:
-        AssertionError: results differ; it has the output of each case that failed.
-    """
-    files = [write_case(case, folder) for case in cases]
-    assert files
-    # promtool allocates much memory and keeps little, so fewer collections are faster.
-    tested = run(promtool, "test", "rules", *files, env={**os.environ, "GOGC": "800"}, timeout=3 * PATIENCE)
-    failed = [part for part in tested.stdout.split("Unit Testing:") if "SUCCESS" not in part]
-    assert tested.returncode == 0, "".join(failed) + tested.stderr
-
-
-def write_case(case: Case, folder: Path) -> Path:
-    """Write a case's file, and its rule files with only the recordings and alerts that it needs."""
-    needed = needed_for(case.alerts)
-    own = folder / case.name
-    own.mkdir()
-    # JSON is valid YAML.
-    for shipped in case.content["rule_files"]:
-        groups = [
-            {**group, "rules": [rule for rule in group["rules"] if rule.get("record", rule.get("alert")) in needed]}
-            for group in read_rules((CASES / shipped).resolve())["groups"]
-        ]
-        (own / Path(shipped).name).write_text(json.dumps({"groups": groups}))
-    file = own / "case.test.yml"
-    files = [Path(shipped).name for shipped in case.content["rule_files"]]
-    file.write_text(json.dumps({**case.content, "rule_files": files}))
-    return file
-
-
-def needed_for(alerts: frozenset[str]) -> frozenset[str]:
-    """Return the names of alerts, of the recorded series that they read, of those that these read, and so on."""
-    read = {part.name for rule in load_rules() if rule.name in alerts for part in selected(rule.expr)}
-    recorded = frozenset(rule.name for rule in load_recordings() if rule.name in read)
-    return alerts if recorded <= alerts else needed_for(alerts | recorded)

@@ -1,16 +1,15 @@
-"""Defines ten incidents on the platform of the pictures, each as changes of a calm hour."""
+"""Defines incidents on the small platform, each as changes of a calm hour, and all that can be wrong at once."""
 
 import re
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import timedelta
 
-from tests.dashboards.world import Labels, Scene, alert
-from tests.pictures.holdings import ACCOUNTS, BOUNDS, LABELS, SCRIPTS, THINGS
-from tests.pictures.life import BEGIN, TROUBLE, named, value_of
+from tests.dashboards.world import END, HISTORY, NO_ALERT, TROUBLE, Labels, Scene, calm
 from tests.rules.rule_files import load_alerts
 
+BEGUN = TROUBLE.timestamp()
 # The alerts of an incident fire this many seconds after it began.
 PATIENCE = 600
 
@@ -36,23 +35,29 @@ class Incident:
 
     def value(self, family: str, labels: Labels, at: float) -> float | None:
         """Return the value of a series at a time."""
-        calm = value_of(family, labels, at)
-        if calm is None or at <= TROUBLE:
-            return calm
-        for pattern, chosen, value in self.changes:
+        value = calm(family, labels, at)
+        if at <= BEGUN:
+            return value
+        for pattern, chosen, change in self.changes:
             if re.fullmatch(pattern, family) and chosen.items() <= labels.items():
-                begun = value_of(family, labels, TROUBLE) or 0.0
-                return value(calm, begun, at - TROUBLE) if callable(value) else value
-        return calm
+                if not callable(change):
+                    return change
+                return None if value is None else change(value, calm(family, labels, BEGUN) or 0.0, at - BEGUN)
+        return value
 
 
 def _grown(factor: float) -> Changed:
     """Let a series grow by this factor of its calm growth since the incident began."""
-    return lambda calm, begun, _: begun + factor * (calm - begun)
+    return lambda usual, begun, _: begun + factor * (usual - begun)
 
 
-def _burst(calm: float, _begun: float, since: float) -> float:
-    return calm + since // 8
+def _burst(usual: float, _begun: float, since: float) -> float:
+    return usual + since // 8
+
+
+def _begins(_usual: float, _begun: float, since: float) -> float:
+    """Let a counter that was 0 rise by one a minute."""
+    return since / 60
 
 
 _held = _grown(0)
@@ -61,27 +66,26 @@ _RULES = {rule.name: {name: rule.labels[name] for name in ("severity", "area")} 
 
 
 def _alert(alertname: str, **labels: str) -> Labels:
-    return alert(alertname=alertname, **_RULES[alertname], **labels)
+    return {**NO_ALERT, "alertname": alertname, **_RULES[alertname], **labels}
 
 
-_CART = next(budget for _, script, _, _, _, budget in SCRIPTS if script == "9")
 _EU = {"account": "eu"}
-_LIMIT = {**_EU, "shield_zone_id": "4", "pull_zone": "shop-eu", "rate_limit_id": "58", "rate_limit": "api"}
+_LIMIT = {**_EU, "shield_zone_id": "4", "pull_zone": "shop-eu", "rate_limit_id": "56", "rate_limit": "api"}
 _STALE = {"target": "query/orders/carts_stale"}
 CALM = Incident()
 # Alerts are given where they are shown: in the usual trouble, and where there are very many.
 INCIDENTS: dict[str, Incident] = {
     "a burst on one rate limit (api of shield zone 4, eu)": Incident(
         (
-            ("edge_shield_rate_limit_(day_breaches|breaches_total)", {"rate_limit_id": "58"}, _burst),
-            ("rate_limit_action:.*", {"rate_limit_id": "58"}, lambda calm, _, since: calm + min(since / 900, 1) / 8),
+            ("edge_shield_rate_limit_(day_breaches|breaches_total)", {"rate_limit_id": "56"}, _burst),
+            ("rate_limit_action:.*", {"rate_limit_id": "56"}, lambda usual, _, since: usual + min(since / 900, 1) / 8),
         ),
         {("Burst on a rate limit", "shield zone shop-eu · rate limit api")},
         (_alert("EdgeRateLimitBlocking", **_LIMIT, action="blocked"),),
     ),
-    "traffic of one zone halved (login.example, eu)": Incident(
-        (("edge_dns_(day|window|queries|routed)_.*(queries|total)", {"zone_id": "202"}, _grown(0.5)),),
-        {("Traffic has fallen", "zone login.example")},
+    "traffic of one zone halved (shop-eu.example)": Incident(
+        (("edge_dns_(day|window|queries|routed)_.*(queries|total)", {"zone_id": "201"}, _grown(0.5)),),
+        {("Traffic has fallen", "zone shop-eu.example")},
     ),
     "statistics stand still (eu)": Incident(
         (
@@ -99,7 +103,7 @@ INCIDENTS: dict[str, Incident] = {
             ("edge_api_request_duration_seconds_sum", {}, _grown(12)),
             ("edge_api_capacity_requests_per_second", {"limit": "max_in_flight"}, 0.4),
         ),
-        {("Platform slow", f"account {account}") for account in ACCOUNTS},
+        {("Platform slow", f"account {account}") for account in ("main", "eu")},
     ),
     "an image's tag vanished (nginx:latest)": Incident(
         (("edge_container_image_tag_present", {"image": "nginx", "tag": "latest"}, 0.0),),
@@ -109,9 +113,9 @@ INCIDENTS: dict[str, Incident] = {
         (
             ("edge_up|edge_target_up|account:edge_up:answering", _EU, 0.0),
             ("edge_target_last_success_timestamp_seconds", _EU, _held),
-            ("edge_api_request_failures_total", _EU, lambda _calm, _begun, since: since / 20),
+            ("edge_api_request_failures_total", _EU, lambda _usual, _begun, since: since / 20),
             ("edge_api_requests_total", _EU, _held),
-            ("edge_(dns|shield|script|container).*", _EU, lambda calm, _, since: None if since > 900 else calm),
+            ("edge_(dns|shield|script|container).*", _EU, lambda usual, _, since: None if since > 900 else usual),
         ),
         {("Key refused", "account eu")},
         (
@@ -132,7 +136,7 @@ INCIDENTS: dict[str, Incident] = {
         (_alert("EdgeDnsScanFailed", **_EU, zone_id="201", domain="shop-eu.example"),),
     ),
     "a script over its budget (cart, eu)": Incident(
-        (("edge_script_monthly_cost_dollars", {"script_id": "9"}, 1.12 * _CART),),
+        (("edge_script_monthly_cost_dollars", {"script_id": "8"}, 45.0),),
         {("Script over budget", "script cart")},
     ),
     "the exporter is down": Incident(
@@ -147,21 +151,49 @@ INCIDENTS: dict[str, Incident] = {
 }
 
 
-def scene(incident: Incident = CALM, *, rules: bool = True) -> Scene:
-    """Return the platform with an incident, and with its alerts if rules are loaded."""
-    things = ((_alert("EdgeWatchdog"), *incident.alerts), *THINGS)
+# Everything that a query can wait for.
+ALL_AT_ONCE = Incident(
+    (
+        ("edge_api_(request_failures|retries|unexpected_values)_total", {}, _begins),
+        ("edge_exporter_(collector_missed_runs|ledger_corrections|task_failures)_total", {}, _begins),
+        ("edge_exporter_(series_dropped|failing_targets)|edge_window_mismatched_targets", {}, 1.0),
+        ("edge_exporter_shard_held", {}, 0.0),
+        ("edge_exporter_ledger_set_aside_timestamp_seconds", {}, END.timestamp() - 43200),
+        ("edge_dns_record_scan_status", {"zone_id": "101", "status": "failed"}, 1.0),
+        ("edge_dns_record_scan_status", {"zone_id": "101"}, 0.0),
+        ("edge_dns_record_scan_found", {"zone_id": "201"}, 0.0),
+        ("edge_target_up", {"target": "dns_zone/101"}, 0.0),
+        ("edge_target_removed_timestamp_seconds", {}, END.timestamp() - 3600),
+    ),
+    alerts=(_alert("EdgeAccountDown", **_EU), _alert("EdgeDnsScanFailed", account="main", zone_id="101")),
+)
 
-    def sample(family: str, labels: Labels, moment: datetime) -> float | None:
-        at = moment.timestamp()
+
+def scene(
+    incident: Incident = CALM,
+    *,
+    rules: bool = True,
+    instances: tuple[str, ...] = ("exporter-0:9877",),
+    lasts: timedelta = timedelta(hours=50),
+    history: timedelta = END - HISTORY,
+) -> Scene:
+    """Return the platform with an incident at its end, and with its alerts if rules are loaded."""
+    begin = END - lasts
+
+    def value(family: str, labels: Labels, at: float) -> float | None:
         if family.startswith("ALERTS"):
-            since = BEGIN.timestamp() if labels["alertname"] == "EdgeWatchdog" else TROUBLE + PATIENCE
-            value = since if family == "ALERTS_FOR_STATE" else 1.0
-            return value if rules and at > since else None
+            since = begin.timestamp() if labels["alertname"] == "EdgeWatchdog" else BEGUN + PATIENCE
+            shown = since if family == "ALERTS_FOR_STATE" else 1.0
+            return shown if rules and at > since else None
         if not rules and ":" in family:
+            return None
+        # One target appeared within the day.
+        if family == "edge_target_up" and labels["target"] == "dns_zone/201" and at < begin.timestamp():
             return None
         return incident.value(family, labels, at)
 
-    return Scene(things, LABELS, sample, named, BOUNDS, ("exporter-0:9877",), BEGIN)
+    alerts = (_alert("EdgeWatchdog"), *incident.alerts)
+    return Scene(value, alerts, instances, begin, END - history)
 
 
 def usual_trouble() -> Scene:
