@@ -27,7 +27,6 @@ from exporter.cli import command as command_line
 from exporter.collectors.catalogue import CATALOGUE
 from exporter.commands.call.operations import CALLABLE
 from exporter.commands.metrics import as_markdown
-from exporter.commands.options import SettingsCommand
 from exporter.platform.api.operations import OPERATIONS
 from exporter.settings.flags import ACCOUNT_VARIABLES, CONFIG_VARIABLE, DATABASE_VARIABLES, FIRST_ACCOUNT, Flag, flags
 from exporter.settings.model import Settings
@@ -165,7 +164,7 @@ def commands() -> str:
     lines = [
         "# Commands",
         "",
-        "Generated from the code: what each command prints for `--help`, and `run` for `--help-all`. `check`,",
+        "Generated from the code: what each command prints for `--help`. `check`, `call`,",
         "`backfill` and `config show` take every flag of `run` as well; `config show` says what set each value.",
         "",
         "bash (4.4 or newer), zsh and fish complete commands, options, operations and their parameters:",
@@ -181,10 +180,7 @@ def commands() -> str:
     ]
     for path, command in _every_command(command_line, ("edge-exporter",)):
         context = click.Context(command, info_name=" ".join(path), **command_line.context_settings)
-        if isinstance(command, SettingsCommand) and path[-1] == "run":
-            text = command.whole_help(context)
-        else:
-            text = command.get_help(context)
+        text = command.get_help(context)
         lines += ["", f"## {' '.join(path[1:]) or 'edge-exporter'}", "", "```text", text.rstrip(), "```"]
     return "\n".join(lines) + "\n"
 

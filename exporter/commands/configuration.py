@@ -1,5 +1,6 @@
 """Reads the whole configuration, with every file that it names, and reports its faults together."""
 
+import ssl
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -7,6 +8,7 @@ from exporter.foreign.regular_file import unreadable
 from exporter.settings.loading import load
 from exporter.settings.model import Settings
 from exporter.validation.configuration_errors import ConfigurationError, ConfigurationFault
+from exporter.web.auth.web_config import load_web_config
 
 
 def read_configuration(config: Path | None, flags: Mapping[str, str], environ: Mapping[str, str]) -> Settings:
@@ -18,10 +20,6 @@ def read_configuration(config: Path | None, flags: Mapping[str, str], environ: M
     settings = load(config, flags, environ)
     faults = [*_untrustworthy(settings)]
     if settings.web.config_file is not None:
-        # Load the web server's modules only for such a file. A reload runs this function on a thread, so it does not
-        # use `loading`.
-        from exporter.web.auth.web_config import load_web_config  # noqa: PLC0415
-
         try:
             load_web_config(settings.web.config_file)
         except ConfigurationError as error:
@@ -36,8 +34,6 @@ def _untrustworthy(settings: Settings) -> Iterator[ConfigurationFault]:
     for number, account in enumerate(settings.accounts):
         if account.ca_file is None:
             continue
-        import ssl  # noqa: PLC0415 - for an account with authorities of its own
-
         try:
             ssl.create_default_context(cafile=account.ca_file)
         except ssl.SSLError:

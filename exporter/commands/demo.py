@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from exporter.commands.lazy_imports import loading
+from exporter.commands.local_platform import serve_demo
 from exporter.commands.options import port_option
 
 LEVELS = ("debug", "info", "warning", "error")
@@ -32,6 +32,4 @@ def command(prometheus_port: int, *, with_prometheus: bool, **given: Any) -> Non
 
     SIGTERM and SIGINT (Ctrl-C) end it within five seconds with exit code 0.
     """
-    with loading():
-        from exporter.commands.local_platform import serve_demo  # noqa: PLC0415 - not for the help
     serve_demo(prometheus_port=prometheus_port if with_prometheus else None, **given)

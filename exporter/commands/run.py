@@ -6,11 +6,17 @@ from pathlib import Path
 
 import click
 
-from exporter.commands.lazy_imports import loading
+from exporter import __version__
+from exporter.commands.configuration import read_configuration
 from exporter.commands.options import SettingsCommand, config_option
+from exporter.commands.output.serving import listening, serve
+from exporter.daemon.daemon import Daemon, run
+from exporter.log import configure, logger
+from exporter.settings.loading import configuration_file
+from exporter.settings.model import Settings
 
 
-@click.command("run", cls=SettingsCommand)
+@click.command("run", cls=SettingsCommand, lists_all=True)
 @config_option
 def command(config: Path | None, flags: Mapping[str, str]) -> None:
     """Run the daemon.
@@ -23,14 +29,6 @@ def command(config: Path | None, flags: Mapping[str, str]) -> None:
 
     Exit codes: 0 ended by a signal; 1 it cannot start, and standard error says why; 2 there is no such flag.
     """
-    with loading():  # not for the help
-        from exporter import __version__  # noqa: PLC0415
-        from exporter.commands.configuration import read_configuration  # noqa: PLC0415
-        from exporter.commands.output.serving import listening, serve  # noqa: PLC0415
-        from exporter.daemon.daemon import Daemon, run  # noqa: PLC0415
-        from exporter.log import configure, logger  # noqa: PLC0415
-        from exporter.settings.loading import configuration_file  # noqa: PLC0415
-        from exporter.settings.model import Settings  # noqa: PLC0415
 
     def read() -> Settings:
         return read_configuration(config, flags, os.environ)

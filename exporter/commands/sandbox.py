@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from exporter.commands.lazy_imports import loading
+from exporter.commands.local_platform import serve_sandbox
 from exporter.commands.options import port_option
 
 COUNT = click.IntRange(0, 200_000)
@@ -23,6 +23,4 @@ def command(**given: Any) -> None:  # noqa: ANN401 - the options
 
     SIGTERM and SIGINT (Ctrl-C) end it within a second with exit code 0.
     """
-    with loading():
-        from exporter.commands.local_platform import serve_sandbox  # noqa: PLC0415 - not for the help
     serve_sandbox(**given)

@@ -1,4 +1,4 @@
-"""The heavy modules that each command imports: a help text imports only what it needs."""
+"""The heavy modules that a command imports: its own, and those of no other command."""
 
 import re
 import socket
@@ -31,13 +31,9 @@ SERVES = HEAVY - {"aiohttp", "fastapi", "jinja2", "psycopg", "tabulate"}
     ("words", "allowed"),
     [
         ("--help", set()),
-        *((f"{command} --help", READ) for command in ("run", "check", "backfill", "call", "config", "demo", "sandbox")),
         ("--version", {"importlib.metadata"}),
         ("r?", set()),
         ("explain --help", READ),
-        *((words, READ) for words in ("call dns_statistics --help", "call dns?", "call dns_zone --account ?")),
-        *((words, READ) for words in ("run --web.?", "check --offline --config FILE", "config show --config FILE")),
-        ("check --config FILE", READ | {"aiohttp", "httpx", "isal", "structlog", "tabulate"}),
         # An address that is taken: the daemon listens before it imports what polls and pages need.
         ("run --config FILE --state.path null --web.listen 127.0.0.1:PORT", SERVES),
     ],

@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from exporter.commands.lazy_imports import loading
-from exporter.commands.options import AccountCommand, config_option
+from exporter.commands.call.sending import call
+from exporter.commands.options import SettingsCommand, config_option
 from exporter.platform.api import scripting, sql_over_http
 from exporter.platform.api.operations import OPERATIONS
 from exporter.platform.operation import Operation, Parameter
@@ -100,7 +100,7 @@ def command_of(operation: Operation[Any]) -> click.Command:
 
     @click.command(
         operation.name,
-        cls=AccountCommand,
+        cls=SettingsCommand,
         params=parameters,
         help=f"{marks}{operation.help}\n\n\b\n{operation.method} {operation.path}",
         short_help=marks + operation.help,
@@ -109,8 +109,6 @@ def command_of(operation: Operation[Any]) -> click.Command:
     @click.option("-y", "--yes", is_flag=True, help="Send what may change something.")
     @config_option
     def command(config: Path | None, flags: Mapping[str, str], callee: str | None, *, yes: bool, **values: Any) -> None:  # noqa: ANN401
-        with loading():
-            from exporter.commands.call.sending import call  # noqa: PLC0415 - neither for the help nor for the list
         call(operation, values, config, flags, callee=callee, yes=yes)
 
     return command

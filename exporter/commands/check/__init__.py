@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from exporter.commands.lazy_imports import loading
+from exporter.commands.check.findings import check
 from exporter.commands.options import SettingsCommand, config_option, form_option
 
 
@@ -28,6 +28,4 @@ def command(config: Path | None, *, offline: bool, form: str, flags: Mapping[str
     Exit codes: 0 all is well; 1 something is wrong: a target or a credential, and the table says which, or the
     configuration, and standard error says where; 2 a flag does not exist.
     """
-    with loading():
-        from exporter.commands.check.findings import check  # noqa: PLC0415 - not for the help
     check(config, flags, offline=offline, is_json=form == "json")

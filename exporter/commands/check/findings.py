@@ -9,12 +9,12 @@ from contextlib import nullcontext
 from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from exporter.clock import SYSTEM
+from exporter.commands.check.first_round import AccountResult, Row, check_all
 from exporter.commands.configuration import read_configuration
-from exporter.commands.lazy_imports import loading
 from exporter.commands.output.printing import FAULT, complain, counted, terminal_width
 from exporter.commands.output.progress import progress_bar
 from exporter.commands.output.table import lay_out
@@ -23,9 +23,7 @@ from exporter.platform.errors import MESSAGE_LIMIT, one_line
 from exporter.settings.model import Settings
 from exporter.settings.warnings import exposed
 from exporter.validation.configuration_errors import ConfigurationError, ConfigurationFault
-
-if TYPE_CHECKING:
-    from exporter.commands.check.first_round import AccountResult, Row  # it contacts the platform; not for --offline
+from exporter.wiring.state_storage import problem_of
 
 _COLUMNS = ("COLLECTOR", "TARGET", "RESULT", "DETAIL")
 _COLOURS = {"ok": "green", "failing": "red"}
@@ -60,10 +58,7 @@ def check(config: Path | None, flags: Mapping[str, str], *, offline: bool, is_js
         raise SystemExit(FAULT)
 
 
-def _poll_all(settings: Settings) -> "Sequence[AccountResult]":
-    with loading():
-        from exporter.clock import SYSTEM  # noqa: PLC0415 - what contacts the platform; not for --offline
-        from exporter.commands.check.first_round import check_all  # noqa: PLC0415
+def _poll_all(settings: Settings) -> Sequence[AccountResult]:
     with progress_bar() if sys.stderr.isatty() else nullcontext(lambda *_: None) as progressed:
         return asyncio.run(check_all(settings, SYSTEM, progressed))
 
@@ -83,17 +78,15 @@ def _state_faults(settings: Settings) -> Iterator[ConfigurationFault]:
     """Return why the state database cannot be used, if it cannot."""
     if not settings.state.is_shared:
         return
-    with loading():
-        from exporter.wiring.state_storage import problem_of  # noqa: PLC0415 - for a database alone
     if problem := problem_of(settings):
         yield settings.fault(("state", "url" if settings.state.url_file is None else "url_file"), problem)
 
 
-def _failing(results: "Iterable[AccountResult]") -> int:
+def _failing(results: Iterable[AccountResult]) -> int:
     return sum(row.result == "failing" for result in results for row in result.rows)
 
 
-def _table(result: "AccountResult") -> str:
+def _table(result: AccountResult) -> str:
     """Return the table of an account for the terminal, and below it what its targets need of the budget."""
     cells = [cell for _, rows in groupby(result.rows, lambda row: row.collector) for cell in _summarised(list(rows))]
     if not cells:
@@ -104,7 +97,7 @@ def _table(result: "AccountResult") -> str:
     return "\n".join([f"account {escape(result.name)}", table, *_load(result)])
 
 
-def _summarised(rows: "Iterable[Row]") -> Iterator[tuple[str, ...]]:
+def _summarised(rows: Iterable[Row]) -> Iterator[tuple[str, ...]]:
     """Yield the cells of one collector's rows; many targets with the same result share one."""
     alike: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
@@ -126,7 +119,7 @@ def _short(text: str) -> str:
     return escape(text if len(text) <= MESSAGE_LIMIT else text[: MESSAGE_LIMIT - 1] + "…")
 
 
-def _load(result: "AccountResult") -> Iterator[str]:
+def _load(result: AccountResult) -> Iterator[str]:
     if not result.demand:
         return
     demand = f"{result.demand:.1f}".removesuffix(".0") if result.demand >= 1 else f"{result.demand:.2g}"
@@ -137,7 +130,7 @@ def _load(result: "AccountResult") -> Iterator[str]:
 
 
 def _as_json(
-    results: "Iterable[AccountResult]", configuration: Iterable[ConfigurationFault], warnings: Iterable[str]
+    results: Iterable[AccountResult], configuration: Iterable[ConfigurationFault], warnings: Iterable[str]
 ) -> str:
     """Return `ok`, the faults of the configuration, the accounts, every result, and the warnings."""
     wrong, accounts = [asdict(fault) for fault in configuration], list(results)

@@ -4,6 +4,8 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 
 import click
+from tabulate import tabulate
+from wcwidth import wcswidth
 
 from exporter.foreign.terminal import escape
 
@@ -29,9 +31,6 @@ def lay_out(
         folded: columns whose cells may be broken into lines if the width does not suffice; the others are never broken.
         colours: a cell's text → its colour; for terminals.
     """
-    from tabulate import tabulate  # noqa: PLC0415 - only for commands that print a table
-    from wcwidth import wcswidth  # noqa: PLC0415 - as above
-
     plain = [[escape(cell, keep="\n") for cell in row] for row in rows]
     sizes = {
         column: max(wcswidth(line) for cell in cells for line in cell.split("\n"))

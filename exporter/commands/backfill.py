@@ -1,4 +1,7 @@
-"""`backfill`: writes history from the charts as a file that Prometheus, Thanos and Mimir accept."""
+"""`backfill`: writes history from the charts as a file that Prometheus, Thanos and Mimir accept.
+
+In: days and settings. Out: an OpenMetrics file with timestamps.
+"""
 
 import asyncio
 import os
@@ -17,6 +20,7 @@ from exporter.backfill.charts import BUILT_IN, AccountCharts, counters
 from exporter.backfill.openmetrics import STEPS, Past, write
 from exporter.collectors.collector import Collector, TargetCollector
 from exporter.commands.configuration import read_configuration
+from exporter.commands.options import SettingsCommand, config_option
 from exporter.commands.output.printing import MISUSE, complain, complaining, echo
 from exporter.counters.storage import StorageError
 from exporter.foreign.terminal import escape
@@ -33,7 +37,24 @@ DEFAULT_DAYS = 30
 _LABEL = re.compile(r"(?!__)([a-zA-Z_][a-zA-Z0-9_]*)=(.*)", re.DOTALL)
 
 
-def backfill(
+DAY = click.DateTime(["%Y-%m-%d"])
+STEP = click.Choice(tuple(STEPS))
+OUTPUT = click.Path(path_type=Path, dir_okay=False)
+_LABEL_HELP = (
+    "A label for every series; use the labels of the live series, with the shipped scrape configuration "
+    "job=edge-exporter, instance=edge-exporter and pod=edge-exporter. Repeatable."
+)
+_STEP_HELP = "Time between samples: with 1h the file is a quarter as large, with 3h a tenth."
+
+
+@click.command("backfill", cls=SettingsCommand)
+@click.option("--from", "first", metavar="DAY", type=DAY, help="First UTC day (YYYY-MM-DD); 30 days by default.")
+@click.option("--to", "last", metavar="DAY", type=DAY, help="Last UTC day, included; yesterday by default.")
+@click.option("--output", type=OUTPUT, required=True, help="The file to write.")
+@click.option("--label", "labels", metavar="NAME=VALUE", multiple=True, help=_LABEL_HELP)
+@click.option("--step", type=STEP, default="15m", show_default=True, help=_STEP_HELP)
+@config_option
+def command(
     config: Path | None,
     flags: Mapping[str, str],
     *,
@@ -43,7 +64,15 @@ def backfill(
     labels: tuple[str, ...],
     step: str,
 ) -> None:
-    """Write the history of some days, the last one included, and print the result."""
+    """Write the history of DNS queries, rate-limit breaches and endpoints' charts as OpenMetrics with timestamps.
+
+    `promtool tsdb create-blocks-from openmetrics FILE DIR` makes blocks of it. The series are those of the daemon's
+    counters: a running total of the days before the day on which the daemon first saw them, as its state says, with
+    each day's count spread evenly over the day. Without a state it ends with yesterday.
+
+    Exit codes: 0 all is written; 1 something could not be read, and the rest is written; 2 nothing is written, because
+    the configuration or an argument is wrong; 130 interrupted, and nothing is written.
+    """
     with complaining(ConfigurationError, code=MISUSE), complaining(StorageError):
         settings = read_configuration(config, flags, os.environ)
         if not settings.accounts:

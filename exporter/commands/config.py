@@ -1,4 +1,7 @@
-"""Shows the merged settings with the origin of each value."""
+"""`config`: shows the merged settings.
+
+In: flags, environment and file. Out: a line for each setting, or JSON; secrets are masked.
+"""
 
 import json
 import os
@@ -6,9 +9,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+import click
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
+from exporter.commands.options import SettingsCommand, config_option, form_option
 from exporter.commands.output.printing import echo
 from exporter.foreign.patterns import Pattern
 from exporter.platform.http.mask import MASK
@@ -23,11 +28,22 @@ _PASSWORD = re.compile(r"(?<=://)[^/@]*@")
 Value = tuple[KeyPath, object, str]
 
 
-def show(config: Path | None, flags: Mapping[str, str], *, is_json: bool) -> None:
-    """Print the merged settings."""
+@click.group("config")
+def command() -> None:
+    """Show the settings that are in force; `edge-exporter assets configuration DIR` writes an example of the file."""
+
+
+@command.command("show", cls=SettingsCommand, short_help="Show the merged settings and what set each of them.")
+@form_option("text", "json")
+@config_option
+def show(config: Path | None, *, form: str, flags: Mapping[str, str]) -> None:
+    """Show the merged settings, each with what set it: a flag, a variable, a line of the file, or the default.
+
+    Secrets are masked. Files that the configuration names are opened only to validate it.
+    """
     settings = load(config, flags, os.environ)
     values = list(_values(settings, (), settings.origin))
-    if is_json:
+    if form == "json":
         found = [{"path": written(path), "value": value, "origin": origin} for path, value, origin in values]
         echo(json.dumps(found, indent=2, ensure_ascii=False))
     else:
