@@ -18,7 +18,7 @@ _KINDS = (
 
 
 class NotRegularFileError(OSError):
-    """The path is not a regular file; `strerror` says what it is."""
+    """The path is not a regular file, or one of UTF-8 text where that is needed; `strerror` says what it is."""
 
 
 def check_regular(path: Path) -> os.stat_result:
@@ -37,13 +37,23 @@ def stamp(path: Path) -> Stamp:
     return status.st_mtime_ns, status.st_size, status.st_ino
 
 
-def read_regular(path: Path, most: int | None = None) -> bytes:
-    """Return the content of a file, or its first `most` bytes; raises OSError, for another kind NotRegularFileError."""
+def read_regular(path: Path) -> bytes:
+    """Return the content of a file; raises OSError, for another kind NotRegularFileError."""
     check_regular(path)
     # The file may have been replaced since the check. So open it without blocking, and check it again.
     with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY), "rb") as file:  # noqa: PTH123
         _refuse(path, os.fstat(file.fileno()))
-        return file.read() if most is None else file.read(most)
+        return file.read()
+
+
+def read_text(path: Path) -> str:
+    """Return the content of a file of UTF-8 text, without a byte order mark; raises OSError, also for other content."""
+    raw = read_regular(path)
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise NotRegularFileError(0, f"is not UTF-8 text on line {line}", str(path)) from None
 
 
 def may_be_read_by_others(path: Path) -> bool:

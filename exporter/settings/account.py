@@ -2,18 +2,14 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Literal
-from urllib.parse import urlunsplit
 
 from pydantic import BeforeValidator, Field, PlainValidator, SecretStr
 
 from exporter.collectors.database import SqlQuery
-from exporter.foreign.regular_file import Stamp, read_regular, stamp, unreadable
+from exporter.foreign.regular_file import Stamp, read_text, stamp, unreadable
 from exporter.settings.of_targets import MOST_LABELS, Labels, TargetLabelsSettings
 from exporter.targets.target import DATABASE_PREFIX
-from exporter.validation.configuration_errors import Place
 from exporter.validation.secrets import Secret, SecretFile, one_of, stored_secret
 from exporter.validation.section import Conflict, Section, duplicates, expected, refused
 from exporter.validation.types import (
@@ -27,44 +23,32 @@ from exporter.validation.types import (
     Text,
     Timeout,
     parse_path,
-    split_url,
+    parse_url,
 )
 
 _EXAMPLE = "libsql://abc.lite.example.net"
 _DATABASE_NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_.-]*")
 
 
-@dataclass(frozen=True, slots=True)
-class _Ids:
-    """The ids of a file when the settings were loaded."""
-
-    path: Path
-    ids: tuple[int, ...]
-
-    def __str__(self) -> str:
-        return str(self.path)
-
-
-def _read_ids(value: object) -> _Ids:
+def _read_ids(value: object) -> tuple[int, ...]:
     """Read a file with one id in each line; blank lines and the rest of a line after `#` are ignored."""
     path = parse_path(value)
     try:
-        lines = re.split(r"\r\n?|\n", read_regular(path).decode("utf-8-sig"))
+        lines = read_text(path).split("\n")
     except OSError as error:
         raise refused(f"{path} {unreadable(error)}") from None
-    except UnicodeDecodeError:
-        raise refused(f"{path} is not UTF-8 text") from None
     ids: dict[int, None] = {}
     for number, line in enumerate(lines, start=1):
         text = line.partition("#")[0].strip()
         if text.isascii() and text.isdigit() and 1 <= int(text[:20]) <= LARGEST_ID:
             ids[int(text)] = None
         elif text:
-            raise refused(f"found {text[:60]!r}, expected a whole number from 1", Place(str(path), number))
-    return _Ids(path, tuple(ids))
+            raise refused(f"{path}:{number}: found {text[:60]!r}, expected a whole number from 1")
+    return tuple(ids)
 
 
-IdsFile = Annotated[_Ids, PlainValidator(_read_ids)]
+# The ids of a file when the settings were loaded.
+IdsFile = Annotated[tuple[int, ...], PlainValidator(_read_ids)]
 
 
 class BudgetSettings(Section):
@@ -98,7 +82,7 @@ class DnsZonesSettings(DiscoveredSettings):
 
     def all_ids(self) -> tuple[int, ...]:
         """Return the configured ids, of the list and of the file when the settings were loaded, each once."""
-        return tuple(dict.fromkeys((*self.ids, *(self.ids_file.ids if self.ids_file is not None else ()))))
+        return tuple(dict.fromkeys((*self.ids, *(self.ids_file or ()))))
 
 
 class ScriptsSettings(DiscoveredSettings):
@@ -221,9 +205,9 @@ def parse_database_name(value: object) -> str:
 
 def parse_database_url(value: object) -> str:
     """Validate a database's address and return it as an HTTP URL; `libsql://` means `https://`."""
-    parts = split_url(value, ("libsql", "https", "http"), _EXAMPLE, "path")
-    scheme = "https" if parts.scheme == "libsql" else parts.scheme
-    return urlunsplit(parts._replace(scheme=scheme, path=parts.path.rstrip("/")))
+    address = parse_url(value, ("libsql", "https", "http"), _EXAMPLE)
+    scheme, _, rest = address.partition("://")
+    return f"https://{rest}" if scheme.lower() == "libsql" else address
 
 
 class DatabaseSettings(Section):

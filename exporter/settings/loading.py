@@ -69,7 +69,7 @@ def load(
     """
     file = config if isinstance(config, MarkedFile) else MarkedFile("", {})
     if not isinstance(config, MarkedFile) and (path := configuration_file(config, environ)) is not None:
-        file = read_marked(path, example="accounts:")
+        file = read_marked(path)
     file = _with_endpoint_files(file)
     data = dict(file.data or {})
     present = {name: text for name, text in environ.items() if text.strip()}
@@ -177,7 +177,7 @@ def _with_endpoint_files(file: MarkedFile) -> MarkedFile:
     for name in names:
         if not isinstance(name, str) or not name.strip():
             continue  # reported where the list is validated
-        further = read_marked(Path(file.source).parent / name.strip(), example=f"{_ENDPOINTS}:")
+        further = read_marked(Path(file.source).parent / name.strip())
         faults += further.faults
         for key, found in (further.data or {}).items():
             if key != _ENDPOINTS:

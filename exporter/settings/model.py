@@ -18,12 +18,11 @@ from exporter.settings.service import (
     ShardSettings,
     StateSettings,
     WebSettings,
-    stale_too_early,
 )
 from exporter.targets.sharding import Shard
 from exporter.validation.configuration_errors import ConfigurationFault, KeyPath, suggestion
 from exporter.validation.section import Conflict, Section, duplicates
-from exporter.validation.types import OptionalUrl, Text
+from exporter.validation.types import OptionalUrl, Text, format_duration
 from exporter.validation.yaml_file import Data, MarkedFile
 
 _LAYERS = "_layers"
@@ -97,9 +96,11 @@ class Settings(BaseSettings, Section):
         for place, threshold in enumerate(self.thresholds):
             if threshold.account not in (None, *accounts):
                 yield ("thresholds", place, "account"), f"there is no account '{threshold.account}'"
-        for endpoint in self.endpoints:
-            given = self.collectors.of_endpoint(endpoint)
-            yield from stale_too_early(("collectors", endpoint.name, "stale_after"), given)
+        for name, collector in self.collector_settings().items():
+            if collector.stale_after is not None and collector.stale_after < collector.interval:
+                found, interval = format_duration(collector.stale_after), format_duration(collector.interval)
+                message = f"found {found}, expected at least the interval ({interval})"
+                yield ("collectors", name, "stale_after"), message
 
     def come_from(self, file: MarkedFile) -> None:
         """Take over which line, flag or variable set each value."""

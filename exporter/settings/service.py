@@ -11,6 +11,7 @@ from pydantic_core import MultiHostUrl
 
 from exporter.collectors.catalogue import CATALOGUE
 from exporter.collectors.endpoints.endpoint import Endpoint
+from exporter.platform.http.mask import is_ambiguous
 from exporter.targets.sharding import Shard
 from exporter.validation.configuration_errors import KeyPath
 from exporter.validation.secrets import Secret, SecretFile, SecretFileError, stored_secret
@@ -27,12 +28,11 @@ from exporter.validation.types import (
     Retention,
     RoutePrefix,
     Text,
-    format_duration,
-    url_problem,
 )
 
 _MOST_SHARDS = 1024
 _POSTGRESQL = TypeAdapter(Annotated[MultiHostUrl, UrlConstraints(allowed_schemes=["postgresql", "postgres"])])
+_NO_CHARACTER = re.compile(r"%(?:00|(?![0-9A-Fa-f]{2}))")
 _ORDINAL = re.compile(r"[0-9]{1,6}\Z")
 
 
@@ -55,18 +55,6 @@ class CollectorSettings(EndpointCollectorSettings):
     """Whether and how often a collector polls each of its targets."""
 
     interval: Interval = Field(description="The interval between two polls of a target.")
-
-    def conflicts(self) -> Iterator[Conflict]:
-        """Refuse values that become stale before the target is polled again."""
-        return stale_too_early(("stale_after",), self)
-
-
-def stale_too_early(path: KeyPath, collector: CollectorSettings) -> Iterator[Conflict]:
-    """Refuse a `stale_after`, which is at the path, that ends before a target is polled again."""
-    interval, stale_after = collector.interval, collector.stale_after
-    if stale_after is not None and stale_after < interval:
-        least = f"expected at least the interval ({format_duration(interval)})"
-        yield path, f"found {format_duration(stale_after)}, {least}"
 
 
 def _section(name: str, interval: float) -> Any:  # noqa: ANN401 - a field's declaration for pydantic
@@ -130,8 +118,10 @@ class WebSettings(Section):
 
 def _address_problem(address: str) -> str:
     """Return why the address of a state database cannot be used, without showing it; empty if it can."""
-    if problem := url_problem(address):
-        return problem
+    if is_ambiguous(address):
+        return "contains an ambiguous '@'; percent-encode the password (@ as %40, / as %2F, ? as %3F, # as %23)"
+    if _NO_CHARACTER.search(address):
+        return "contains a % that begins no percent-encoded character; expected %25 for the % itself"
     try:
         _POSTGRESQL.validate_python(address)
     except ValidationError:

@@ -1,7 +1,5 @@
 """Finds credentials that others could read."""
 
-import os
-import stat
 from collections.abc import Iterator
 from ipaddress import ip_address
 from pathlib import Path
@@ -27,16 +25,10 @@ def exposed(settings: Settings) -> Iterator[tuple[KeyPath, str]]:
 
 def _of_file(place: KeyPath, path: Path | None) -> Iterator[tuple[KeyPath, str]]:
     if path is not None and may_be_read_by_others(path):
-        yield place, f"every user of this machine may read {path}; correct this with '{_command_to_close(path)}'"
-
-
-def _command_to_close(path: Path) -> str:
-    """Return the command that takes a file from others, and leaves it readable for this process."""
-    status, user = path.stat(), os.geteuid()
-    is_of_group = status.st_gid in (os.getegid(), *os.getgroups()) and status.st_mode & stat.S_IRGRP
-    if user in (0, status.st_uid) or is_of_group:
-        return f"chmod o-r {path}"
-    return f"chown {user} {path} && chmod 400 {path}"
+        yield (
+            place,
+            f"every user of this machine may read {path}; expected a file of this process's user, with mode 400",
+        )
 
 
 def _of_url(place: KeyPath, url: str, what: str, proxy: str | None = None) -> Iterator[tuple[KeyPath, str]]:

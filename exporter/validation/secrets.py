@@ -8,11 +8,10 @@ from typing import Annotated
 
 from pydantic import AfterValidator, SecretStr
 
-from exporter.foreign.regular_file import read_regular, unreadable
+from exporter.foreign.regular_file import read_text, unreadable
 from exporter.validation.section import Conflict, Section, refused
 from exporter.validation.types import Metavar
 
-_LARGEST_FILE = 65_536
 _NO_HEADER_VALUE = re.compile(r"[^\x20-\x7e]")
 # Quotes that come from a shell or an environment file by mistake; no platform issues a key with quotes.
 _QUOTED = re.compile(r"""(["']).*\1""")
@@ -31,15 +30,9 @@ class SecretFileError(Exception):
 def read_secret(path: Path) -> SecretStr:
     """Read the secret from a file, without white space around it; raises SecretFileError if it cannot be used."""
     try:
-        raw = read_regular(path, _LARGEST_FILE + 1)
+        text = read_text(path).strip()
     except OSError as error:
         raise SecretFileError(path, unreadable(error)) from None
-    if len(raw) > _LARGEST_FILE:
-        raise SecretFileError(path, "is too large to be a secret")
-    try:
-        text = raw.decode("utf-8-sig").strip()
-    except UnicodeDecodeError:
-        raise SecretFileError(path, "is not UTF-8 text") from None
     if problem := _problem(text):
         raise SecretFileError(path, problem)
     return SecretStr(text)
@@ -72,9 +65,7 @@ def _usable_file(path: Path | None) -> Path | None:
     except SecretFileError as error:
         if os.path.lexists(error.path):
             raise refused(str(error)) from None
-        folder = next(folder for folder in error.path.absolute().parents if os.path.isdir(folder))  # noqa: PTH112 - a long name
-        hidden = "the rest of the name is not shown, as it could be the secret itself"
-        raise refused(f"{folder / '…'} does not exist; {hidden}") from None
+        raise refused("does not exist; the name is not shown, as it could be the secret itself") from None
     return path
 
 

@@ -38,12 +38,9 @@ def expected(what: str) -> PydanticCustomError:
     return PydanticCustomError(_EXPECTED, "expected {message}", {"message": what})
 
 
-def refused(message: str, place: Place | None = None) -> PydanticCustomError:
-    """Return an error that does not show the value: it is secret, or would not help.
-
-    `place` is the place of the fault if it is in another file, which the value names.
-    """
-    return PydanticCustomError(_WORDED, "{message}", {"message": message, "place": place})
+def refused(message: str) -> PydanticCustomError:
+    """Return an error that does not show the value: it is secret, or would not help."""
+    return PydanticCustomError(_WORDED, "{message}", {"message": message})
 
 
 class Section(BaseModel):
@@ -107,17 +104,14 @@ def faults_of(
     """
     for details in error.errors(include_url=False):
         path: KeyPath = tuple(step for step in details["loc"] if step != "[key]")
-        place: Place = details.get("ctx", {}).get("place") or locate(path)
         instead = (removed or {}).get(".".join(step for step in path if isinstance(step, str)))
-        yield ConfigurationFault(*place, written(path), f"removed; {instead}" if instead else details["msg"])
+        yield ConfigurationFault(*locate(path), written(path), f"removed; {instead}" if instead else details["msg"])
 
 
 def _worded(details: ErrorDetails, fields: Mapping[str, FieldInfo]) -> InitErrorDetails:
     """Return the error of a section with these fields, or of a section in it, with its message."""
-    context = details.get("ctx", {})
-    if details["type"] != _WORDED:
-        context = {"message": _message(details, fields)}
-    return InitErrorDetails(type=PydanticCustomError(_WORDED, "{message}", context), loc=details["loc"], input=None)
+    message = details["msg"] if details["type"] == _WORDED else _message(details, fields)
+    return InitErrorDetails(type=refused(message), loc=details["loc"], input=None)
 
 
 def _message(details: ErrorDetails, fields: Mapping[str, FieldInfo]) -> str:

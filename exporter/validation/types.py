@@ -5,13 +5,11 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
-from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 import pydantic
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator
 
 from exporter.foreign.patterns import Pattern, PatternError
-from exporter.platform.http.mask import is_ambiguous
 from exporter.validation.section import expected, refused
 
 _UNITS = {"w": 604_800.0, "d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
@@ -29,11 +27,13 @@ LARGEST_ID = 2**63 - 1
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _PREFIX = re.compile(r"/[A-Za-z0-9._~/-]*")
 _LABEL_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
-# A part of a URL.
-USER = "user name or a password"
-_AMBIGUOUS = "contains an ambiguous '@'; percent-encode the password (@ as %40, / as %2F, ? as %3F, # as %23)"
-_NO_CHARACTER = re.compile(r"%(?:00|(?![0-9A-Fa-f]{2}))")
-_UNDECODABLE = "contains a % that begins no percent-encoded character of UTF-8; expected %25 for the % itself"
+# An '@' ends the user and the password alone, so that no parser takes another part of them for the host.
+_URL = re.compile(
+    r"(?P<scheme>[a-z]+)://(?P<user>[^\x00-\x20\x7f-\xa0/?#@]*@)?"
+    r"(?:\[[0-9a-f:.]+(?:%\w+)?\]|[^\x00-\x20\x7f-\xa0/?#@:%\[\]\\]+)(?::(?P<port>[0-9]{1,5}))?"
+    r"(?P<path>(?:/[^\x00-\x20\x7f-\xa0?#@%]*)?)",
+    re.ASCII | re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,39 +94,27 @@ def parse_listen(value: object) -> ListenAddress:
     return ListenAddress(found["ipv6"] or found["host"], int(found["port"]))
 
 
-def url_problem(value: str) -> str:
-    """Return why a part of a URL could be taken for another one, without showing it; empty if none can."""
-    if is_ambiguous(value):
-        return _AMBIGUOUS
-    return _UNDECODABLE if _NO_CHARACTER.search(value) or "\ufffd" in unquote(value) else ""
+def parse_url(value: object, schemes: Collection[str], example: str, *, is_proxy: bool = False) -> str:
+    """Validate the address of a server or of a proxy, and return it without a slash at its end.
 
-
-def split_url(value: object, schemes: Collection[str], example: str, *allowed: str) -> SplitResult:
-    """Split a URL with one of the schemes, of which other parts than the scheme, the host and the port may be allowed.
-
-    Errors show no part of it, which may contain a password or a token.
+    A proxy may have a user and a password, and no path. Errors show no part of it, which may be a secret.
     """
-    text = value.strip() if isinstance(value, str) else ""
-    if problem := url_problem(text):
-        raise refused(problem)
-    try:
-        parts = urlsplit(text)
-        is_url = parts.scheme in schemes and bool(parts.hostname) and (parts.port is None or parts.port > 0)
-    except ValueError:
-        is_url = False
-    if not is_url or _CONTROL.search(text) or " " in text:
-        raise refused(f"is not a URL with {' or '.join(f'{scheme}://' for scheme in schemes)}, such as {example}")
-    # What the URL has of each part.
-    found = {"path": parts.path.strip("/"), "query": parts.query, "fragment": parts.fragment, USER: "@" in parts.netloc}
-    for part, has in found.items():
-        if has and part not in allowed:
-            raise refused(f"contains a {part}; expected a URL such as {example}")
-    return parts
+    found = _URL.fullmatch(value.strip()) if isinstance(value, str) else None
+    is_right = (
+        found is not None
+        and found["scheme"].lower() in schemes
+        and 1 <= int(found["port"] or 1) <= _HIGHEST_PORT
+        and (not found["path"].strip("/") if is_proxy else not found["user"])
+    )
+    if found is None or not is_right:
+        parts = "a path, a query or a fragment" if is_proxy else "a user, a query or a fragment"
+        beginnings = " or ".join(f"{scheme}://" for scheme in schemes)
+        raise refused(f"is not a URL with {beginnings} and without {parts}, such as {example}")
+    return found.string.rstrip("/")
 
 
-def _http_url(example: str, *allowed: str) -> BeforeValidator:
-    """Validate the address of a server, and return it without a slash at its end."""
-    return BeforeValidator(lambda value: urlunsplit(split_url(value, ("https", "http"), example, *allowed)).rstrip("/"))
+def _http_url(example: str, *, is_proxy: bool = False) -> BeforeValidator:
+    return BeforeValidator(lambda value: parse_url(value, ("https", "http"), example, is_proxy=is_proxy))
 
 
 def parse_text(value: object) -> str:
@@ -185,9 +173,9 @@ LeaseLength = Annotated[float, BeforeValidator(_duration(5.0, 86_400.0)), Metava
 OptionalInterval = Annotated[Interval | None, Metavar("DURATION")]
 Timeout = Annotated[float, BeforeValidator(_duration(0.1, 600.0)), Metavar("DURATION")]
 Retention = Annotated[float, BeforeValidator(_duration(1.0, 100 * _YEAR)), Metavar("DURATION")]
-BaseUrl = Annotated[str, _http_url("https://api.example.net", "path"), Metavar("URL")]
-OptionalUrl = Annotated[Annotated[str, _http_url("https://grafana.example.net", "path")] | None, Metavar("URL")]
-ProxyUrl = Annotated[Annotated[str, _http_url("http://proxy.example.net:3128", USER)] | None, Metavar("URL")]
+BaseUrl = Annotated[str, _http_url("https://api.example.net"), Metavar("URL")]
+OptionalUrl = Annotated[Annotated[str, _http_url("https://grafana.example.net")] | None, Metavar("URL")]
+ProxyUrl = Annotated[Annotated[str, _http_url("http://proxy.example.net:3128", is_proxy=True)] | None, Metavar("URL")]
 PatternField = Annotated[Pattern, PlainValidator(parse_pattern)]
 FilePath = Annotated[Annotated[Path, BeforeValidator(parse_path)] | None, Metavar("FILE")]
 ReadableFile = Annotated[pydantic.FilePath | None, Metavar("FILE")]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import yaml
 
-from exporter.foreign.regular_file import read_regular, unreadable
+from exporter.foreign.regular_file import read_text, unreadable
 from exporter.validation.configuration_errors import ConfigurationFault, KeyPath, Place, written
 
 # Mappings of mappings, lists, texts and None.
@@ -20,11 +20,12 @@ Data = dict[str, object]
 
 NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _TAG = "tag:yaml.org,2002:"
-_TEXT, _MERGE = f"{_TAG}str", f"{_TAG}merge"
+_TEXT, _NULL, _MERGE = f"{_TAG}str", f"{_TAG}null", f"{_TAG}merge"
 # Mappings whose keys are names of labels, scripts and users: none of them says that the value is a file.
 _OF_NAMES = frozenset({("info",), ("labels",), ("monthly_budget_dollars",), ("basic_auth_users",)})
 # What the parser quotes from the file, which could be a part of a secret.
 _QUOTED = re.compile(r"\b(alias|anchor|handle|tag) ['\"].*")
+_SURROGATE = re.compile(r"\\(?:u|U0000)[dD][89a-fA-F][0-9a-fA-F]{2}")
 # Where these faults are found is far from where they begin.
 _BEGIN_EARLIER = ("found unexpected end of stream", "expected ','", "could not find expected ':'")
 
@@ -33,24 +34,12 @@ class _TextLoader(yaml.SafeLoader):
     """Leaves every scalar the written text, or None, and refuses explicit types."""
 
     yaml_implicit_resolvers = {  # noqa: RUF012 - PyYAML's name and form
-        first: [(tag, pattern) for tag, pattern in resolvers if tag in (_MERGE, f"{_TAG}null")]
+        first: [(tag, pattern) for tag, pattern in resolvers if tag in (_NULL, _MERGE)]
         for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
     yaml_constructors = {  # noqa: RUF012 - as above
-        tag: yaml.SafeLoader.yaml_constructors[tag] for tag in (f"{_TAG}null", f"{_TAG}seq", f"{_TAG}map", None)
+        tag: yaml.SafeLoader.yaml_constructors[tag] for tag in (_NULL, _TEXT, f"{_TAG}seq", f"{_TAG}map", None)
     }
-
-
-def _construct_text(_loader: yaml.Loader, node: yaml.ScalarNode) -> str:
-    """Return a text with surrogate pairs joined that were written as two escapes, as in JSON."""
-    try:
-        return str(node.value).encode("utf-16", "surrogatepass").decode("utf-16")
-    except UnicodeDecodeError:
-        problem = "\\u and a lone surrogate, which is no character"
-        raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark) from None
-
-
-_TextLoader.add_constructor(_TEXT, _construct_text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,32 +91,31 @@ class MarkedFile:
         )
 
 
-def read_marked(path: Path, *, example: str, may_be_empty: bool = False) -> MarkedFile:
-    """Read a YAML file that should contain one mapping; its faults are in the result.
-
-    A message names the `example` of a key. An empty file is an empty mapping if it may be, and else a fault.
-    """
-    source = str(path)
+def read_marked(path: Path) -> MarkedFile:
+    """Read a YAML file that contains one mapping, or nothing; its faults are in the result."""
     try:
-        raw = read_regular(path)
-        text = raw.decode("utf-8-sig")
+        return parse_marked(read_text(path), str(path))
     except OSError as error:
-        return _refused(Place(source), unreadable(error))
-    except UnicodeDecodeError as error:
-        return _refused(Place(source, raw.count(b"\n", 0, error.start) + 1), "is not UTF-8 text")
-    return parse_marked(text, source, example=example, may_be_empty=may_be_empty)
+        return _refused(Place(str(path)), unreadable(error))
 
 
-def parse_marked(text: str, source: str, *, example: str, may_be_empty: bool = False) -> MarkedFile:
-    """Parse YAML text that should contain one mapping; its faults are in the result."""
+def parse_marked(text: str, source: str) -> MarkedFile:
+    """Parse YAML text that contains one mapping, or nothing; its faults are in the result."""
     place = Place(source)
+    if half := _SURROGATE.search(text):
+        place = Place(source, text.count("\n", 0, half.start()) + 1)
+        return _refused(place, f"contains {half[0]}, half of a character; write the character itself")
     try:
         loader = _TextLoader(text)
         loader.name = source
         root = loader.get_single_node()
+        if root is None or root.tag == _NULL:
+            return MarkedFile(source, {})
         if isinstance(root, yaml.MappingNode):
             faults = tuple(_prepare(root, Path(source).parent))
             return MarkedFile(source, loader.construct_document(root), faults, root)
+        place = _place(root)
+        message = f"found {'a list' if isinstance(root, yaml.SequenceNode) else 'text'}, expected a mapping"
     except yaml.MarkedYAMLError as error:
         problem = error.problem or ""
         mark = error.context_mark if problem.startswith(_BEGIN_EARLIER) else error.problem_mark
@@ -140,14 +128,6 @@ def parse_marked(text: str, source: str, *, example: str, may_be_empty: bool = F
         message = "is nested too deeply"
     except (ValueError, OverflowError):
         place, message = Place(source, loader.line + 1), "contains \\U and a number that is no character"
-    else:
-        if root is None and may_be_empty:
-            return MarkedFile(source, {})
-        kind = "a list" if isinstance(root, yaml.SequenceNode) else "text"
-        if root is not None and root.tag != f"{_TAG}null":
-            place, message = _place(root), f"found {kind}, expected keys such as '{example}'"
-        else:
-            message = f"is empty; expected keys such as '{example}'"
     return _refused(place, message)
 
 

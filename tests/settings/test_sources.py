@@ -98,6 +98,7 @@ def value(settings: Settings, path: str) -> object:
         ),
         *((f"{ACCOUNT}    dns_zones: {{discover: {word}}}\n", {}, {"accounts.0.dns_zones.discover": meant}) for word, meant in {"true": True, "yes": True, "on": True, "off": False}.items()),
         ("accounts:\n  - &first {name: one, base_url: https://one, api_key: hunter2, timeout: 5s}\n  - {<<: *first, name: two, base_url: https://two}\n", {}, {"accounts.0.name": "one", "accounts.1.name": "two", "accounts.1.base_url": "https://two", "accounts.1.timeout": 5.0}),
+        ("# nothing\n", ENOUGH, {"accounts.0.name": "main"}),
         (f"\ufeff{ACCOUNT}", {}, {"accounts.0.name": "main"}),
         (ACCOUNT.replace("hunter2", '" hunter2\\n"').replace("main", '" main "'), {}, {"accounts.0.name": "main", "accounts.0.credential": "hunter2"}),
     ],
@@ -146,7 +147,7 @@ UNKNOWN = {
         (None, {"EDGE_EXPORTER_BASE_URL": "https://x"}, ["EDGE_EXPORTER_API_KEY: missing; expected api_key or api_key_file"]),
         (None, {**ENOUGH, "EDGE_EXPORTER_API_KEY_FILE": "/dev/null"}, ["EDGE_EXPORTER_API_KEY_FILE: /dev/null is a device, expected a regular file"]),
         (None, {**ENOUGH, TOKEN: "hunter2"}, [f"{DATABASE_URL}: missing; expected the database's address, such as libsql://abc.lite.example.net"]),
-        (None, {**ATTACHED, DATABASE_URL: "abc.lite.example.net?authToken=hunter2"}, [f"{DATABASE_URL}: is not a URL with libsql:// or https:// or http://, such as libsql://abc.lite.example.net"]),
+        (None, {**ATTACHED, DATABASE_URL: "abc.lite.example.net?authToken=hunter2"}, [f"{DATABASE_URL}: is not a URL with libsql:// or https:// or http:// and without a user, a query or a fragment, such as libsql://abc.lite.example.net"]),
         ("databases:\n  - {name: one, url: 'https://one', auth_token: hunter2}\n  - {name: two, url: 'https://two'}\n", ATTACHED, ["config.yml:3: databases[1].auth_token: missing; expected auth_token or auth_token_file"]),
         # A fault names the source that won, and one between keys of two sources stands at the key.
         (f"{ACCOUNT}log: {{level: debug}}\n", {"EDGE_EXPORTER_LOG__LEVEL": "loud"}, ["EDGE_EXPORTER_LOG__LEVEL: found 'loud', expected 'debug', 'info', 'warning' or 'error'"]),
@@ -164,7 +165,7 @@ UNKNOWN = {
         # Faults of the file come first, and a file that cannot be read hides nothing that is wrong elsewhere.
         *(
             (None, {**ENOUGH, "EDGE_EXPORTER_CONFIG": f"{{folder}}/{name}", "EDGE_EXPORTER_LOG_LEVEL": "x"}, [message, f"EDGE_EXPORTER_LOG_LEVEL: {UNKNOWN['EDGE_EXPORTER_LOG_LEVEL']}"])
-            for name, message in {"none.yml": "none.yml: does not exist", "latin1.yml": "latin1.yml:2: is not UTF-8 text"}.items()
+            for name, message in {"none.yml": "none.yml: does not exist", "latin1.yml": "latin1.yml: is not UTF-8 text on line 2"}.items()
         ),
         (
             f"{ACCOUNT}web: {{listen: 9877}}\n",
@@ -205,8 +206,8 @@ NO_ID = "expected a whole number from 1"
     ("content", "messages"),
     [
         (None, [f"config.yml:5: {PLACE}: ids.txt does not exist"]),
-        (b"\xff", [f"config.yml:5: {PLACE}: ids.txt is not UTF-8 text"]),
-        *((f"1\r\n# a\u2028com\x0cment\r{line}\n".encode(), [f"ids.txt:3: {PLACE}: found '{line}', {NO_ID}"]) for line in ["x", "0", "-1", "1.5", "1 2", "9223372036854775808", "٣", "1,2"]),
+        (b"\xff", [f"config.yml:5: {PLACE}: ids.txt is not UTF-8 text on line 1"]),
+        *((f"1\r\n# a\u2028com\x0cment\n{line}\n".encode(), [f"config.yml:5: {PLACE}: ids.txt:3: found '{line}', {NO_ID}"]) for line in ["x", "0", "-1", "1.5", "1 2", "9223372036854775808", "٣", "1,2"]),
     ],
 )  # fmt: skip
 def test_a_file_of_ids_is_refused_by_its_lines(tmp_path: Path, content: bytes | None, messages: list[str]) -> None:

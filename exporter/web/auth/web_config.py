@@ -69,7 +69,7 @@ class WebConfig(Section):
 
 def load_web_config(path: Path) -> WebConfig:
     """Read and check a web configuration file and the files that it names; raises ConfigurationError."""
-    file = read_marked(path, example="tls_server_config:", may_be_empty=True)
+    file = read_marked(path)
     if file.data is None:
         raise ConfigurationError(file.faults)
     faults = list(file.faults)
