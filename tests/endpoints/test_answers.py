@@ -23,7 +23,7 @@ endpoints:
     metrics:
       - {name: edge_things, help: A., value: Count}
       - {name: edge_thing_classes, help: B., value: Classes, label: class}
-      - {name: edge_thing_served_total, help: C., days: Chart}
+      - {name: edge_thing_served_total, help: C., value: null, days: Chart}
       - {name: edge_thing_charges_total, help: D., month: Month}
       - {name: edge_thing_info, help: E., info: {tier: Tier, note: Note}}
       - {name: edge_thing_modified_timestamp_seconds, help: F., value: Modified}

@@ -46,7 +46,7 @@ class Path:
         """
         found: dict[str, Scalar] = {}
         if self.names_target:
-            if target_id in _DOTS or not target_id:
+            if target_id in _DOTS:
                 raise WrongShape(f"the id {target_id!r} cannot be part of a path")
             found["id"] = target_id
         if self.names_today:

@@ -52,6 +52,10 @@ ECHOES: dict[str, tuple[Request[Any], Reply, str]] = {
         Request(scripting.ADD_SECRET, path={"id": 7}, body={"Name": "TOKEN", "Secret": f"{KEY}-more"}),
         *(Reply(400, json.dumps({"Message": f"TOKEN: no '{KEY}-more', {KEY}"})), KEY),
     ),
+    "a short one that contains a short key": (
+        Request(scripting.ADD_SECRET, path={"id": 7}, body={"Name": "TOKEN", "Secret": "s3cret-mo"}),
+        *(Reply(400, json.dumps({"Message": "TOKEN: no 's3cret-mo'"})), "s3cret"),
+    ),
     "a proxy's password": (STATISTICS, Reply(407, f"no {PASSWORD}, Basic {SENT.decode()}"), KEY),
     "a short key": (
         *(STATISTICS, Reply(400, json.dumps({"ErrorKey": "s3cret", "Field": "s3cret", "Message": "not s3cret"}))),
