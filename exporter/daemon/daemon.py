@@ -248,7 +248,6 @@ class Daemon:
             The faults for which they were refused; none if they are in force.
         """
         async with self._reloading:
-            self.work.renderer.be_eager()
             try:
                 loaded = await blocking(self._configuration, self.load)
                 shown = await blocking(self._configuration, lambda: list(exposed(loaded)))

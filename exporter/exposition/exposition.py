@@ -10,7 +10,7 @@ from dataclasses import KW_ONLY, dataclass, field
 
 from prometheus_client.registry import Collector
 
-from exporter.exposition.sample_lines import EOF_LINE, Format, NamedFamilies, encode_own, header, render
+from exporter.exposition.sample_lines import END, Format, encode_own, header, render
 from exporter.exposition.segments import Body, Part, Segment, with_changes
 from exporter.exposition.store import Update
 from exporter.log import logger
@@ -95,10 +95,6 @@ class Exposition:
     _of_key: dict[PollKey, frozenset[str]] = field(default_factory=dict)
     _sets: dict[frozenset[str], frozenset[str]] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        self._own_parts: Mapping[Format, Part] = {form: Part.of(b"") for form in Format}
-        self._ends = {Format.TEXT: Part.of(b""), Format.OPENMETRICS: Part.of(EOF_LINE)}
-
     def declare(self, families: Iterable[FamilyInfo], admits: Callable[[str], bool] | None = None) -> None:
         """Set the families, their order and their headers; other families are removed.
 
@@ -150,24 +146,17 @@ class Exposition:
             if block.info.kind is Kind.COUNTER:
                 block.changes |= dict.fromkeys(keys, b"")
 
-    def build(self, *, own: bool = True) -> Generation:
-        """Join all chunks into a generation; only segments that changed are joined and compressed again.
-
-        The program's `own` metrics are encoded again, or those of the last generation are used.
-        """
-        if own:
-            lines: dict[Format, list[bytes]] = {form: [] for form in Format}
-            for headers, own_lines in encode_own(self.own, self.admits):
-                for form in Format:
-                    lines[form] += (headers[form], own_lines)
-            self._own_parts = {form: Part.of(b"".join(lines[form])) for form in Format}
+    def build(self) -> Generation:
+        """Join all chunks into a generation; only segments that changed are joined and compressed again."""
+        own = list(encode_own(self.own, self.admits))
         bodies = {}
         for form in Format:
             parts = []
             for block in self._blocks.values():
                 if segments := block.join():
                     parts += [block.headers[form], *(segment.part for segment in segments)]
-            bodies[form] = Body.of([*parts, self._own_parts[form], self._ends[form]])
+            own_lines = b"".join(headers[form] + lines for headers, lines in own)
+            bodies[form] = Body.of([*parts, Part.of(own_lines + END[form])])
         series = sum(segment.series for block in self._blocks.values() for segment in block.segments)
         return Generation(bodies, series)
 
@@ -183,8 +172,6 @@ class Exposition:
                 pieces.extend(chunks)
         # The program's own metrics belong to no collector and no target.
         if not wanted.collectors and not wanted.targets:
-            registry = NamedFamilies(self.own, wanted.names) if wanted.names else self.own
-            for headers, lines in encode_own(registry, self.admits):
+            for headers, lines in encode_own(self.own, self.admits, wanted.names):
                 pieces += (headers[form], lines)
-        pieces.append(self._ends[form].plain)
-        return b"".join(pieces)
+        return b"".join((*pieces, END[form]))

@@ -1,7 +1,6 @@
 """Renders a generation of the exposition every one to five seconds, on its own thread."""
 
 import asyncio
-import math
 from collections.abc import Callable, Collection
 from concurrent.futures import Executor
 from contextlib import suppress
@@ -22,11 +21,9 @@ R = TypeVar("R")
 SHORTEST_GAP = 1.0
 # After a generation that took t seconds, the next one waits this many times t. Without this, with 400,000 series of
 # which some change in every segment each second, rendering would take as much time as the polls.
-PAUSE_FACTOR = 10.0
+PAUSE_FACTOR = 20.0
 # The program's own metrics change all the time; they are rendered this often, even if no target changed.
 LONGEST_GAP = 5.0
-# For this time after the start and a reload, they are rendered with each generation, because they change often.
-EAGER_SECONDS = 30.0
 # If there is no new generation for this long, the served values count as frozen.
 LONGEST_SILENCE = 60.0
 STEP = 0.1
@@ -56,7 +53,6 @@ class Renderer:
     grown: Callable[[], None] = lambda: None
     current: Generation = field(init=False)
     _rendered: float = 0.0
-    _rendered_own: float = 0.0
     _pause: float = SHORTEST_GAP
     _rendering: float = 0.0
     _is_behind: bool = False
@@ -64,31 +60,28 @@ class Renderer:
 
     def __post_init__(self) -> None:
         self.current = self.exposition.build()
-        self.be_eager()
 
     async def wait(self) -> None:
         """Wait for a change of a target, for values that expire, or for the next generation that is due."""
         # Changes of the same moment are encoded together.
         await asyncio.sleep(STEP)
-        next_own = self._rendered_own + self._own_pause()
-        due = min(next_own, self.store.earliest, self._rendered + self._pause if self._is_behind else math.inf)
+        due = min(self._next(), self.store.earliest)
         with suppress(TimeoutError):
             # `asyncio.wait_for` of Python 3.11 loses a cancellation that comes together with the change.
             async with asyncio.timeout(max(0.0, due - self.monotonic())):
                 await self.store.has_changed.wait()
 
-    def _own_pause(self) -> float:
-        return SHORTEST_GAP if self.monotonic() < self._eager_until else LONGEST_GAP
+    def _next(self) -> float:
+        """Return when the next generation is due."""
+        return self._rendered + (self._pause if self._is_behind else LONGEST_GAP)
 
     async def step(self) -> None:
         """Encode what has changed, and build a generation if one is due."""
         self.store.expire()
         # Encode changes early and in small numbers, so that their objects can be freed.
         await self._take()
-        now = self.monotonic()
-        is_own_due = now - self._rendered_own >= self._own_pause()
-        if is_own_due or (self._is_behind and now - self._rendered >= self._pause):
-            await self.render(own=is_own_due)
+        if self.monotonic() >= self._next():
+            await self.render()
 
     async def _take(self) -> None:
         if changes := self.store.changes():
@@ -97,18 +90,14 @@ class Renderer:
             await self.on_thread(self.exposition.take, changes)
             self._rendering += self.monotonic() - began
 
-    async def render(self, *, own: bool = True) -> Generation:
-        """Build the next generation from all changes, and make it the current one.
-
-        To encode the program's `own` metrics again is most of the work.
-        """
+    async def render(self) -> Generation:
+        """Build the next generation from all changes, and make it the current one."""
         await self._take()
         began = self.monotonic()
         self._is_behind = False
-        self.current = await self.on_thread(self.exposition.build, own=own)
+        self.current = await self.on_thread(self.exposition.build)
         self._rendered = now = self.monotonic()
         self._pause = min(LONGEST_GAP, max(SHORTEST_GAP, (now - began) * PAUSE_FACTOR))
-        self._rendered_own = now if own else self._rendered_own
         self.telemetry.render.set(self._rendering + now - began)
         self._rendering = 0.0
         self.telemetry.series.set(self.current.series)
@@ -120,10 +109,6 @@ class Renderer:
             self._series = self.current.series
             self.grown()
         return self.current
-
-    def be_eager(self) -> None:
-        """Render the program's own metrics more often for a while, after an event that changes them."""
-        self._eager_until = self.monotonic() + EAGER_SECONDS
 
     def is_alive(self) -> bool:
         """Return whether a generation was built recently."""

@@ -1,8 +1,7 @@
 """Encodes the lines of a family in both formats, as prometheus-client's encoders do."""
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from functools import lru_cache
 from operator import itemgetter
@@ -18,7 +17,6 @@ from prometheus_client.utils import floatToGoString
 
 from exporter.metric import Family, FamilyInfo, Kind, LabelValues
 
-EOF_LINE = b"# EOF\n"
 MOST_TEMPLATES = 4096
 _PLACE = re.compile(r"<(\d+)>")
 
@@ -28,6 +26,10 @@ class Format(Enum):
 
     TEXT = "text/plain; version=0.0.4; charset=utf-8"
     OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+
+
+# What stands after all families.
+END = {Format.TEXT: b"", Format.OPENMETRICS: b"# EOF\n"}
 
 
 def _wire(info: FamilyInfo) -> WireMetric:
@@ -40,12 +42,12 @@ def _encode(metric: WireMetric, form: Format) -> bytes:
     # The encoders ask a registry for its families, and for nothing else.
     family: Any = SimpleNamespace(collect=lambda: (metric,))
     encoded: bytes = (encode_text if form is Format.TEXT else encode_openmetrics)(family)
-    return encoded.removesuffix(EOF_LINE)
+    return encoded.removesuffix(END[form])
 
 
-def _sample_lines(metric: WireMetric) -> bytes:
+def _sample_lines(metric: WireMetric, samples: list[WireSample]) -> bytes:
     bare = WireMetric(metric.name, "", metric.type, metric.unit)
-    bare.samples = metric.samples
+    bare.samples = samples
     # An empty help text gives one line, so that two lines are before the samples.
     return _encode(bare, Format.TEXT).split(b"\n", 2)[2]
 
@@ -60,8 +62,7 @@ def _template(info: FamilyInfo) -> tuple[str, Callable[[LabelValues], LabelValue
     """Return a template of a sample line, as the client library writes it, and what puts label values in its order."""
     metric = _wire(info)
     labels = {name: f"<{place}>" for place, name in enumerate(info.labels)}
-    metric.samples.append(WireSample(info.name, labels, 0.0))
-    line = _sample_lines(metric).decode().replace("%", "%%")
+    line = _sample_lines(metric, [WireSample(info.name, labels, 0.0)]).decode().replace("%", "%%")
     order = [int(place) for place in _PLACE.findall(line)]
     # With one index, itemgetter would return a single value instead of a tuple.
     in_order: Callable[[LabelValues], LabelValues] = itemgetter(*order) if len(order) > 1 else tuple
@@ -92,39 +93,26 @@ def render(family: Family) -> bytes:
     return "".join(lines).encode()
 
 
-def encode_own(registry: Collector, admits: Callable[[str], bool]) -> Iterator[tuple[dict[Format, bytes], bytes]]:
+def encode_own(
+    registry: Collector, admits: Callable[[str], bool], names: frozenset[str] = frozenset()
+) -> Iterator[tuple[Mapping[Format, bytes], bytes]]:
     """Yield the header in each format and the lines, which are the same in both, of the program's own families.
 
     Args:
         registry: holds them; it must not contain `_created` samples, which the two formats write differently.
         admits: returns whether a family with this exposed name is served.
+        names: selects whole families by either name, and single samples; an empty set selects everything.
     """
     for metric in registry.collect():
-        if admits(exposed_name(metric)):
-            bare = WireMetric(metric.name, metric.documentation, metric.type, metric.unit)
-            yield {form: _encode(bare, form) for form in Format}, _sample_lines(metric)
+        exposed, samples = f"{metric.name}_total" if metric.type == "counter" else metric.name, metric.samples
+        is_whole = not names or metric.name in names or exposed in names
+        if not is_whole:
+            samples = [sample for sample in samples if sample.name in names]
+        if admits(exposed) and (samples or is_whole):
+            header_lines = _own_header(metric.name, metric.documentation, metric.type, metric.unit)
+            yield header_lines, _sample_lines(metric, samples)
 
 
-def exposed_name(metric: WireMetric) -> str:
-    """Return the name of a family in the text format."""
-    return f"{metric.name}_total" if metric.type == "counter" else metric.name
-
-
-@dataclass(frozen=True, slots=True)
-class NamedFamilies(Collector):
-    """A part of a registry, selected by names: whole families, or single samples of them."""
-
-    registry: Collector
-    names: frozenset[str]
-
-    def collect(self) -> Iterator[WireMetric]:
-        """Yield the families with all samples, or only with the named ones."""
-        for metric in self.registry.collect():
-            if metric.name in self.names or exposed_name(metric) in self.names:
-                yield metric
-                continue
-            samples = [sample for sample in metric.samples if sample.name in self.names]
-            if samples:
-                chosen = WireMetric(metric.name, metric.documentation, metric.type, metric.unit)
-                chosen.samples = samples
-                yield chosen
+@lru_cache(maxsize=MOST_TEMPLATES)
+def _own_header(name: str, text: str, kind: str, unit: str) -> Mapping[Format, bytes]:
+    return {form: _encode(WireMetric(name, text, kind, unit), form) for form in Format}

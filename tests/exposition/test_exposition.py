@@ -8,7 +8,6 @@ from unittest.mock import patch
 
 from hypothesis import given
 from hypothesis import strategies as st
-from prometheus_client import CollectorRegistry, Gauge
 from prometheus_client import Metric as WireMetric
 from prometheus_client.registry import Collector
 from structlog.testing import capture_logs
@@ -158,16 +157,6 @@ def test_a_filter_gives_what_a_naive_filter_gives(made_changes: list[tuple[PollK
 def names(exposed: str) -> list[str]:
     """Return the families of a text, in order."""
     return [line.split()[2] for line in exposed.splitlines() if line.startswith("# TYPE")]
-
-
-def test_own_metrics_stand_as_they_were_unless_they_are_asked_for() -> None:
-    registry = CollectorRegistry()
-    gauge = Gauge("edge_exporter_series", "Series.", registry=registry)
-    made = Exposition(registry)
-    made.build()
-    gauge.set(7)
-    reported = [text(made.build(own=own)).splitlines()[-1] for own in (False, True, False)]
-    assert reported == ["edge_exporter_series 0.0", "edge_exporter_series 7.0", "edge_exporter_series 7.0"]
 
 
 def test_a_family_that_cannot_be_rendered_takes_nothing_else_with_it() -> None:

@@ -16,7 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from exporter.blocking import one_thread
 from exporter.collectors.collector import Outcome
 from exporter.exposition.exposition import Exposition, Filter, Format
-from exporter.exposition.renderer import EAGER_SECONDS, SHORTEST_GAP, Renderer
+from exporter.exposition.renderer import SHORTEST_GAP, Renderer
 from exporter.exposition.store import HEALTH, Store
 from exporter.metric import Family, FamilyInfo, Kind, Sample
 from exporter.targets.target import Target
@@ -74,7 +74,6 @@ async def rendering() -> AsyncIterator[RendererSetup]:
     exposition = Exposition(telemetry.registry)
     exposition.declare((*INFOS, *HEALTH))
     renderer = Renderer(exposition, store, telemetry, clock, one_thread("renderer"))
-    clock.now += EAGER_SECONDS
     await renderer.render()
     clock.now += SHORTEST_GAP
     yield RendererSetup(renderer, store, clock)
@@ -86,13 +85,11 @@ async def rendering() -> AsyncIterator[RendererSetup]:
         ("step", [False]),
         # Generations are a second apart.
         ("publish step publish wait:0.99 step wait:0.01 step", [True, False, True]),
-        # Its own metrics are rendered every five seconds, of which one has passed; each second after an event.
+        # Without a change they are five seconds apart, of which one has passed.
         ("wait:3.99 step wait:0.01 step wait:4.99 step", [False, True, False]),
-        ("publish wait:2 step wait:1.99 step wait:0.01 step", [True, False, True]),
-        ("eager step wait:1 step wait:0.99 step", [True, True, False]),
-        ("eager wait:29 step wait:1 step", [True, False]),
+        ("publish step wait:4.99 step wait:0.01 step", [True, False, True]),
         # After one that took long, the next one waits longer.
-        ("publish slow:0.2 step slow:0 publish wait:1 step wait:3 step", [True, False, True]),
+        ("publish slow:0.1 step slow:0 publish wait:1.9 step wait:0.2 step", [True, False, True]),
     ],
 )
 async def test_a_generation_is_rendered_when_something_changed_or_its_own_metrics_are_due(
@@ -109,8 +106,6 @@ async def test_a_generation_is_rendered_when_something_changed_or_its_own_metric
             before = setup.renderer.current
             if word == "publish":
                 setup.publish(101, 1)
-            elif word == "eager":
-                setup.renderer.be_eager()
             elif word == "step":
                 await setup.renderer.step()
                 seen.append(setup.renderer.current is not before)
@@ -182,7 +177,7 @@ async def test_no_scrape_sees_a_target_s_samples_from_two_polls() -> None:
 
     async def render(setup: RendererSetup) -> None:
         while True:
-            await setup.renderer.render(own=False)
+            await setup.renderer.render()
 
     with (
         patch("exporter.exposition.segments.SEGMENT_BYTES", 1000),

@@ -9,15 +9,15 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disa
 from prometheus_client.exposition import generate_latest as encode_text
 from prometheus_client.openmetrics.exposition import generate_latest as encode_openmetrics
 
-from exporter.exposition.sample_lines import EOF_LINE, Format, NamedFamilies, encode_own, header, render
+from exporter.exposition.sample_lines import END, Format, encode_own, header, render
 from exporter.metric import Family, FamilyInfo, Kind, Sample
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 
 
-def plain(registry: CollectorRegistry | NamedFamilies, form: Format) -> bytes:
-    """Return each of the program's own families with its header."""
-    return b"".join(headers[form] + lines for headers, lines in encode_own(registry, lambda _: True))
+def plain(registry: CollectorRegistry, form: Format, *names: str) -> bytes:
+    """Return the program's own families with their headers, all of them or those of these names."""
+    return b"".join(headers[form] + lines for headers, lines in encode_own(registry, lambda _: True, frozenset(names)))
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def test_own_families_are_what_the_client_library_writes_in_either_format(regist
     Histogram("edge_c_seconds", "Of c.", ("x",), unit="seconds", registry=registry).labels("3").observe(0.3)
     Gauge("edge_empty", "Of nothing.", ("x",), registry=registry)
     assert plain(registry, Format.TEXT) == encode_text(registry)
-    assert plain(registry, Format.OPENMETRICS) + EOF_LINE == encode_openmetrics(registry)  # type: ignore[no-untyped-call]
+    assert plain(registry, Format.OPENMETRICS) + END[Format.OPENMETRICS] == encode_openmetrics(registry)  # type: ignore[no-untyped-call]
 
 
 def test_own_families_go_by_either_name_and_by_their_samples_names(registry: CollectorRegistry) -> None:
@@ -41,7 +41,7 @@ def test_own_families_go_by_either_name_and_by_their_samples_names(registry: Col
     Histogram("edge_c", "Of c.", buckets=(1,), registry=registry).observe(0.5)
 
     def lines(*names: str) -> list[bytes]:
-        text = plain(NamedFamilies(registry, frozenset(names)), Format.TEXT)
+        text = plain(registry, Format.TEXT, *names)
         return [line for line in text.splitlines() if not line.startswith(b"#")]
 
     assert lines("edge_b") == lines("edge_b_total") == [b"edge_b_total 1.0"]
