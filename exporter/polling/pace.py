@@ -2,14 +2,10 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from exporter.collectors.collector import Collector
+from exporter.platform.http.client import Client
 from exporter.targets.target import Target
-
-if TYPE_CHECKING:
-    # It imports httpx, which `check --offline` does without.
-    from exporter.platform.http.client import Client
 
 # The weight of a new measurement in the averages: of a poll's cost and a call's duration, and of the budget's rate.
 SMOOTHING = 0.1
@@ -122,10 +118,10 @@ class Pace:
 class Account:
     """An account or a database that is polled: its client and its pace."""
 
-    client: "Client"
+    client: Client
     pace: Pace
 
     @classmethod
-    def of(cls, client: "Client") -> "Account":
+    def of(cls, client: Client) -> "Account":
         """Return the account with the pace of a client's budget."""
         return cls(client, Pace(client.rate_limiter.rate, client.rate_limiter.max_in_flight))
