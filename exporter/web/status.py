@@ -6,9 +6,10 @@ and an unknown value is null.
 
 from collections import defaultdict
 
+from exporter.exposition.store import Status
 from exporter.web.health import health
 from exporter.web.parts import Parts
-from exporter.web.targets import FAILING, STATES, UP, Census, Pair, all_targets, state_of, take_census, target_values
+from exporter.web.targets import FAILING, STATES, UP, Census, all_targets, state_of, take_census, target_values
 from exporter.web.url_fields import Json
 
 MOST_FAILURES = 50
@@ -54,20 +55,20 @@ def status_of(parts: Parts) -> Json:
 
 def _failures(parts: Parts) -> list[Json]:
     """Return the failures by account and reason, the newest first, each with the target that was polled last."""
-    alike: defaultdict[tuple[str, str], list[Pair]] = defaultdict(list)
-    for pair in all_targets(parts):
-        if state_of(pair[1]) == FAILING:
-            alike[pair[1].target.client_name, pair[1].reason].append(pair)
+    alike: defaultdict[tuple[str, str], list[Status]] = defaultdict(list)
+    for status in all_targets(parts):
+        if state_of(status) == FAILING:
+            alike[status.target.client_name, status.reason].append(status)
     failures = []
-    for (account, reason), pairs in alike.items():
-        one = target_values(parts, max(pairs, key=lambda pair: pair[1].polled))
+    for (account, reason), statuses in alike.items():
+        one = target_values(parts, max(statuses, key=lambda status: status.polled))
         failures.append(
             {
                 "account": account,
                 # A target whose polls are far too late has no reason.
                 "reason": reason or "stale",
-                "collectors": sorted({key.collector for key, _ in pairs}),
-                "targets": len(pairs),
+                "collectors": sorted({status.collector for status in statuses}),
+                "targets": len(statuses),
                 **{name: one[name] for name in ("target", "name", "message", "last_poll")},
             }
         )

@@ -45,9 +45,9 @@ async def target_page(parts: Parts, select: Select, kind: str, target_id: str, g
     label = f"{kind}/{target_id}"
     asked = read_fields(given, ("account",), ("account",)).get("account")
     known = {
-        status.target.client_name: (key.target, status.target.name)
-        for key, status in all_targets(parts)
-        if _is_named(key.target.label, label)
+        status.target.client_name: (status.target.key, status.target.name)
+        for status in all_targets(parts)
+        if _is_named(status.target.key.label, label)
     }
     moves = (move for move in parts.registry.moves() if move.is_gone and _is_named(move.key.label, label))
     gone = {move.key.account: move for move in moves}
@@ -70,7 +70,7 @@ async def target_page(parts: Parts, select: Select, kind: str, target_id: str, g
         "target": key.label,
         "name": name,
         "removed": gone[account].at if account in gone else None,
-        "results": [target_values(parts, pair) for pair in all_targets(parts) if pair[0].target == key],
+        "results": [target_values(parts, one) for one in all_targets(parts) if one.target.key == key],
         "values": values[:MOST_VALUES],
         "omitted": max(0, len(values) - MOST_VALUES),
         "absences": [one for one in absences if one["account"] == account],

@@ -12,13 +12,9 @@ from exporter.web.parts import Parts
 from exporter.web.url_fields import Fields, Json, QueryError, check, read_fields
 
 MOST_ROWS = 1000
-MOST_OFFSET = 10**9
+MOST_DIGITS = 9
 LONGEST_SEARCH = 200
-MOST_WORDS = 10
 PARAMETERS = ("search", "collector", "account", "state", "offset")
-
-Pair = tuple[PollKey, Status]
-
 
 # The states of a target with one collector, in the order of lists; a pending one is not polled yet.
 FAILING, PENDING, UP = STATES = ("failing", "pending", "up")
@@ -51,14 +47,8 @@ class Census:
 def take_census(parts: Parts) -> Census:
     """Count all targets in one pass."""
     alike = Counter(
-        (
-            status.target.client_name,
-            key.collector,
-            state_of(status),
-            status.reason,
-            status.is_mismatched and status.served,
-        )
-        for key, status in all_targets(parts)
+        (one.target.client_name, one.collector, state_of(one), one.reason, one.is_mismatched and one.served)
+        for one in all_targets(parts)
     )
     accounts = parts.schedule.accounts
     with_days = (name for name in accounts if not name.startswith(DATABASE_PREFIX))
@@ -73,21 +63,21 @@ def take_census(parts: Parts) -> Census:
     return census
 
 
-def all_targets(parts: Parts) -> Iterator[Pair]:
+def all_targets(parts: Parts) -> Iterator[Status]:
     """Yield every target, once for each collector; one that was not polled yet has a status without a poll."""
     store = parts.store
-    yield from store.statuses()
+    for _, status in store.statuses():
+        yield status
     for name, plan in parts.schedule.plans.items():
         for target in parts.registry.targets(plan.collector.polls):
-            key = PollKey(target.key, name)
             # Where discovery is off, it may look up names, which has no status.
-            if store.find(key) is None and plan.collector.wants(discovery.without_names(target)):
-                yield key, Status(target, name, success=store.remembered(name, target))
+            if store.find(PollKey(target.key, name)) is None and plan.collector.wants(discovery.without_names(target)):
+                yield Status(target, name, success=store.remembered(name, target))
 
 
 def not_polled(parts: Parts, labels: Collection[str]) -> list[str]:
     """Return the labels, such as `dns_zone/102`, of which no target is polled, in order."""
-    return sorted(set(labels) - {key.target.label for key, _ in all_targets(parts)}) if labels else []
+    return sorted(set(labels) - {one.target.key.label for one in all_targets(parts)}) if labels else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,28 +94,26 @@ class TargetQuery:
     state: tuple[str, ...]
     offset: int
 
-    def admits(self, pair: Pair) -> bool:
+    def admits(self, status: Status) -> bool:
         """Return whether a target matches by its collector, account and words."""
-        key, status = pair
-        account = status.target.client_name
-        if self.collector and key.collector not in self.collector:
+        target, account = status.target, status.target.client_name
+        if self.collector and status.collector not in self.collector:
             return False
         if self.account and account not in self.account:
             return False
-        text = f"{status.target.name}\n{key.target.label}\n{account}\n{status.reason}".casefold() if self.search else ""
+        text = f"{target.name}\n{target.key.label}\n{account}\n{status.reason}".casefold() if self.search else ""
         return all(word in text for word in self.search.casefold().split())
 
 
 def parse_query(parts: Parts, given: Fields) -> TargetQuery:
     """Read a query from a URL's fields; raises QueryError if a field is unknown or invalid."""
     values = read_fields(given, PARAMETERS, ("search", "offset"))
-    search = " ".join(values.get("search", [""])[0].split())
-    if len(search) > LONGEST_SEARCH or search.count(" ") >= MOST_WORDS:
-        raise QueryError(f"search takes {MOST_WORDS} words and {LONGEST_SEARCH} characters at most")
-    offset = values.get("offset", ["0"])[0]
+    search, offset = values.get("search", [""])[0], values.get("offset", ["0"])[0]
+    if len(search) > LONGEST_SEARCH:
+        raise QueryError(f"search takes {LONGEST_SEARCH} characters at most")
     # `int` accepts digits of any script, and takes long for very many digits.
-    if not (offset.isascii() and offset.isdecimal() and len(offset) <= len(str(MOST_OFFSET))):
-        raise QueryError(f"offset must be a whole number from 0 to {MOST_OFFSET}, not {offset[:50]!r}")
+    if not (offset.isascii() and offset.isdecimal() and len(offset) <= MOST_DIGITS):
+        raise QueryError(f"offset must be a whole number of at most {MOST_DIGITS} digits, not {offset[:50]!r}")
     return TargetQuery(
         search=search,
         collector=check("collector", values.get("collector", []), parts.schedule.plans),
@@ -140,32 +128,31 @@ def find_targets(parts: Parts, given: Fields, limit: int = MOST_ROWS) -> Json:
 
     `states` are the numbers of the targets that match, whatever states are asked for.
     """
-    query, pairs = parse_query(parts, given), sorted(all_targets(parts), key=lambda pair: pair[0])
-    states: dict[str, list[Pair]] = {state: [] for state in STATES}
-    for pair in filter(query.admits, pairs):
-        states[state_of(pair[1])].append(pair)
+    query, known = parse_query(parts, given), sorted(all_targets(parts), key=lambda one: one.key)
+    states: dict[str, list[Status]] = {state: [] for state in STATES}
+    for status in filter(query.admits, known):
+        states[state_of(status)].append(status)
     found = list(chain.from_iterable(states[state] for state in STATES if not query.state or state in query.state))
     return {
         "query": asdict(query),
-        "total": len(pairs),
+        "total": len(known),
         "matched": len(found),
         "states": {state: len(admitted) for state, admitted in states.items()},
         "offset": query.offset,
         "limit": limit,
-        "targets": [target_values(parts, pair) for pair in found[query.offset : query.offset + limit]],
+        "targets": [target_values(parts, one) for one in found[query.offset : query.offset + limit]],
     }
 
 
-def target_values(parts: Parts, pair: Pair) -> Json:
+def target_values(parts: Parts, status: Status) -> Json:
     """Return a target as one collector sees it; `reason` is one word for its failure."""
-    key, status = pair
-    wall, due = parts.clocks.wall(), parts.schedule.due_at(key)
+    wall, due = parts.clocks.wall(), parts.schedule.due_at(status.key)
     # The series of a stale target have ended: it has failed for too long.
     is_stale = not (status.up or status.served) and status.success > 0 and status.polled > 0
     return {
         "account": status.target.client_name,
-        "collector": key.collector,
-        "target": key.target.label,
+        "collector": status.collector,
+        "target": status.target.key.label,
         "name": status.target.name,
         "state": state_of(status),
         "stale": is_stale,

@@ -51,7 +51,8 @@ async def test_targets_are_found_ordered_and_paged(query: str, found: str) -> No
     assert answer["matched"] == (4 if "offset" in query else len(rows))
 
 
-LONG_SEARCH = "search takes 10 words and 200 characters at most"
+LONG_SEARCH = "search takes 200 characters at most"
+OFFSET = "offset must be a whole number of at most 9 digits, not"
 # A question → how its refusal begins; empty where it is answered.
 QUESTIONS = {
     "explain?family=edge_dns_queris_total": "no family is named 'edge_dns_queris_total'; did you mean 'edge_dns_q",
@@ -62,13 +63,12 @@ QUESTIONS = {
     "targets?state=ok": "state cannot be 'ok'; there are: failing, pending, up",
     "targets?offset=1&offset=2": "offset is given more than once",
     "targets?search=1&search=2": "search is given more than once",
-    f"targets?offset={'9' * 5000}": f"offset must be a whole number from 0 to 1000000000, not '{'9' * 50}'",
-    "targets?offset=-1": "offset must be a whole number from 0 to 1000000000, not '-1'",
-    "targets?offset=%D9%A4": "offset must be a whole number from 0 to 1000000000, not '\u0664'",
+    f"targets?offset={'9' * 5000}": f"{OFFSET} '{'9' * 50}'",
+    "targets?offset=-1": f"{OFFSET} '-1'",
+    "targets?offset=%D9%A4": f"{OFFSET} '\u0664'",
     f"targets?search={'x' * 201}": LONG_SEARCH,
-    "targets?search=a+b+c+d+e+f+g+h+i+j+k": LONG_SEARCH,
-    **dict.fromkeys(("targets?search=a+b+c+d+e+f+g+h+i+j", f"targets?search={'x' * 200}"), ""),
-    "targets?offset=1000000000": "",
+    f"targets?search={'x' * 200}": "",
+    "targets?offset=999999999": "",
 }
 
 
