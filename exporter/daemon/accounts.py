@@ -1,14 +1,16 @@
 """The accounts and databases that the daemon polls: their clients, and whether they answer."""
 
 from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Any
 
 from exporter.clock import PlatformTime
 from exporter.counters.ledger import Ledger
+from exporter.daemon.machine import Machine
 from exporter.platform.api import sql_over_http
-from exporter.platform.http.client import Client, Observer
+from exporter.platform.http.client import Observer
 from exporter.polling.pace import Account, Plan
 from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.model import Settings
@@ -16,6 +18,7 @@ from exporter.targets.registry import Registry
 from exporter.targets.target import TargetKey
 from exporter.telemetry import Telemetry
 from exporter.wiring import from_settings
+from exporter.wiring.clients import client_of
 
 _IN_DATABASES = ("database", "query")
 # What the settings of an account or a database select; it does not concern their client.
@@ -37,10 +40,6 @@ _SELECTIONS = frozenset(
 # Tolerance for a late poll: a part of its interval, and the time between two ticks of the schedule.
 UP_SLACK = 1.5
 UP_UNEVENNESS = 1.0
-
-
-# Creates the client of an account or a database, as `exporter.wiring.clients.client_of` does.
-MakeClient = Callable[..., Client]
 
 
 class AccountObserver(Observer):
@@ -117,16 +116,16 @@ class Accounts:
         telemetry: where calls are counted.
         ledger: what is known of the platforms' times.
         registry: says which accounts this process reports.
-        monotonic: a clock in seconds.
-        make_client: creates the client of an account or a database.
+        machine: what clients take from the machine.
+        parsing: an executor for long answers.
         entries: the accounts and databases that are polled, by their targets' `client_name`.
     """
 
     telemetry: Telemetry
     ledger: Ledger
     registry: Registry
-    monotonic: Callable[[], float]
-    make_client: MakeClient
+    machine: Machine
+    parsing: Executor
     entries: Mapping[str, Account] = field(default_factory=dict)
     _configured: Mapping[str, AccountSettings | DatabaseSettings] = field(default_factory=dict)
     _plans: Mapping[str, Plan] = field(default_factory=dict)
@@ -147,10 +146,21 @@ class Accounts:
             else:
                 time = self.ledger.platform_time(name)
                 own_time = time if isinstance(configured, AccountSettings) else None
+                clocks = self.machine.clocks
                 observer = self._observers.setdefault(
-                    name, AccountObserver(self.telemetry, name, self.monotonic, own_time)
+                    name, AccountObserver(self.telemetry, name, clocks.monotonic, own_time)
                 )
-                client = self.make_client(configured, observer, settings.shard.total, platform_time=time)
+                client = client_of(
+                    configured,
+                    observer,
+                    settings.shard.total,
+                    clocks,
+                    platform_time=time,
+                    parsing=self.parsing,
+                    random_number=self.machine.random,
+                    executors=self.machine.executors,
+                    make_connector=self.machine.connector,
+                )
                 built[name] = Account.of(client)
         return built
 

@@ -23,7 +23,6 @@ from exporter.polling.failure_log import FailureLog
 from exporter.polling.pace import Account, Plan
 from exporter.polling.poll import Poller
 from exporter.polling.schedule import Schedule
-from exporter.polling.script_budgets import show_budgets
 from exporter.settings.model import Settings
 from exporter.targets.registry import Registry
 from exporter.targets.resource_lists import MOVES_LAST
@@ -33,7 +32,7 @@ from exporter.telemetry import Telemetry
 from exporter.web.parts import Parts, Process
 from exporter.web.targets import take_census
 from exporter.wiring import from_settings
-from exporter.wiring.clients import client_of
+from exporter.wiring.script_budgets import show_budgets
 from exporter.wiring.target_labels import families_of
 
 CLEANED_EVERY_SECONDS = 3600.0
@@ -115,15 +114,7 @@ class Work:
             self._failures,
             self._targets_changed,
         )
-        make_client = partial(
-            client_of,
-            clocks=clocks,
-            parsing=parsing,
-            random_number=machine.random,
-            executors=machine.executors,
-            make_connector=machine.connector,
-        )
-        self.accounts = Accounts(telemetry, self.ledger, self.registry, clocks.monotonic, make_client)
+        self.accounts = Accounts(telemetry, self.ledger, self.registry, machine, parsing)
         # The targets whose labels and thresholds are served.
         self._labelled: dict[TargetKey, Target] = {}
         exposition = Exposition(telemetry.registry, admits=settings.series.serves)
@@ -159,8 +150,8 @@ class Work:
             self.ledger.forget([key for key in self.ledger.remembered() if self.registry.is_elsewhere(key.target)])
         self._telemetry.show_shard(shard.index, shard.total)
         await self.schedule.start(self._poller.poll)
-        await self.renderer.render()
         self.show()
+        await self.renderer.render()
         rounds: dict[str, tuple[float, Callable[[], Awaitable[object] | None]]] = {
             "cleaning": (CLEANED_EVERY_SECONDS, self.forget_removed),
             "failures": (FAILURES_EVERY_SECONDS, self._failures.sum_up),
