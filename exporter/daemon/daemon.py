@@ -250,7 +250,6 @@ class Daemon:
         async with self._reloading:
             try:
                 loaded = await blocking(self._configuration, self.load)
-                shown = await blocking(self._configuration, lambda: list(exposed(loaded)))
                 running = {name: getattr(self.settings, name) for name in ("web", "state", "shard")}
                 # What needs a restart stays as it runs, for the budgets of shards and for later comparisons.
                 settings = loaded.model_copy(update=running)
@@ -261,7 +260,7 @@ class Daemon:
                 if fixed := [name for name, section in running.items() if getattr(loaded, name) != section]:
                     self._log.warning("restart needed: changed settings are not applied", sections=fixed)
                 await self._take_over(settings, accounts)
-                self._warn(shown)
+                self._warn(exposed(loaded))
             except ConfigurationError as error:
                 self._refuse(map(str, error.faults))
             except OSError as error:

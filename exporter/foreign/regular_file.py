@@ -56,16 +56,6 @@ def read_text(path: Path) -> str:
         raise NotRegularFileError(0, f"is not UTF-8 text on line {line}", str(path)) from None
 
 
-def may_be_read_by_others(path: Path) -> bool:
-    """Return whether every user of the machine may read a file, by its mode and by those of the folders above it."""
-    try:
-        resolved = path.resolve()
-        is_open = bool(resolved.stat().st_mode & stat.S_IROTH)
-        return is_open and all(folder.stat().st_mode & stat.S_IXOTH for folder in resolved.parents)
-    except OSError:
-        return False
-
-
 def unreadable(error: OSError) -> str:
     """Say why a file cannot be read."""
     match error:

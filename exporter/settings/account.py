@@ -1,6 +1,5 @@
 """The settings of accounts and databases: the address, the credential, the budget, and what is polled."""
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal
 
@@ -11,7 +10,7 @@ from exporter.foreign.regular_file import Stamp, read_text, stamp, unreadable
 from exporter.settings.of_targets import MOST_LABELS, Labels, TargetLabelsSettings
 from exporter.targets.target import DATABASE_PREFIX
 from exporter.validation.secrets import Secret, SecretFile, one_of, stored_secret
-from exporter.validation.section import Conflict, Section, duplicates, expected, refused
+from exporter.validation.section import Conflict, Section, duplicates, refused
 from exporter.validation.types import (
     LARGEST_ID,
     BaseUrl,
@@ -27,7 +26,6 @@ from exporter.validation.types import (
 )
 
 _EXAMPLE = "libsql://abc.lite.example.net"
-_DATABASE_NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_.-]*")
 
 
 def _read_ids(value: object) -> tuple[int, ...]:
@@ -196,13 +194,6 @@ class AccountSettings(Section):
             yield from duplicates([((key, place), one.id) for place, one in enumerate(getattr(self, key))], "id")
 
 
-def parse_database_name(value: object) -> str:
-    """Validate a database's name, which becomes the value of a label."""
-    if not isinstance(value, str) or not _DATABASE_NAME.fullmatch(value):
-        raise expected("a name of letters, digits, '_', '-' and '.'")
-    return value
-
-
 def parse_database_url(value: object) -> str:
     """Validate a database's address and return it as an HTTP URL; `libsql://` means `https://`."""
     address = parse_url(value, ("libsql", "https", "http"), _EXAMPLE)
@@ -213,8 +204,10 @@ def parse_database_url(value: object) -> str:
 class DatabaseSettings(Section):
     """One database."""
 
-    name: Annotated[str, BeforeValidator(parse_database_name)] = Field(
-        default="default", description="The database's name, which is a label of its metrics."
+    name: str = Field(
+        default="default",
+        pattern=r"^[a-zA-Z0-9][a-zA-Z0-9_.-]*$",
+        description="The database's name, which is a label of its metrics.",
     )
     url: Annotated[str, BeforeValidator(parse_database_url)] = Field(
         description=f"The database's address, such as {_EXAMPLE}."

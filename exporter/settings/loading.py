@@ -18,7 +18,7 @@ from exporter.settings.flags import (
 from exporter.settings.flags import flags as every_flag
 from exporter.settings.model import Settings
 from exporter.settings.removed import REMOVED
-from exporter.settings.service import ShardOrdinalError
+from exporter.settings.service import ShardError
 from exporter.validation.configuration_errors import (
     ConfigurationError,
     ConfigurationFault,
@@ -94,7 +94,7 @@ def load(
             settings.own_shard(host_name or socket.gethostname())
         except ValidationError as error:
             faults += faults_of(error, lambda path: _settable(path, file), REMOVED)
-        except ShardOrdinalError as error:
+        except ShardError as error:
             faults.append(file.fault(("shard", "index"), str(error)))
     if faults or settings is None:
         raise ConfigurationError(faults)

@@ -117,7 +117,7 @@ class Settings(BaseSettings, Section):
     def own_shard(self, host_name: str) -> Shard | None:
         """Return the shard set by the configuration or host name; None if the state database assigns it.
 
-        Raises ShardOrdinalError for an unusable host name.
+        Raises ShardError for an index or a host name that cannot be used.
         """
         is_found = self.shard.index == "auto" and self.state.is_shared
         return None if is_found else self.shard.shard(host_name)

@@ -36,8 +36,8 @@ _NO_CHARACTER = re.compile(r"%(?:00|(?![0-9A-Fa-f]{2}))")
 _ORDINAL = re.compile(r"[0-9]{1,6}\Z")
 
 
-class ShardOrdinalError(Exception):
-    """`shard.index` is `auto`, and the host name does not end in an ordinal below the total."""
+class ShardError(Exception):
+    """The index, or the ordinal at the end of the host name, is not below the total."""
 
 
 class EndpointCollectorSettings(Section):
@@ -197,29 +197,18 @@ class ShardSettings(Section):
     )
     total: int = Field(default=1, ge=1, le=_MOST_SHARDS, description="How many shards there are.")
 
-    @property
-    def _allowed(self) -> str:
-        return f"but shard.total is {self.total} (0 to {self.total - 1} are allowed)"
-
     def shard(self, host_name: str) -> Shard:
-        """Return the shard of this process, where the state is not in a database.
-
-        Raises ShardOrdinalError if the number is to come from the host name, and cannot.
-        """
-        if self.index != "auto":
-            return Shard(self.index, self.total)
-        found = _ORDINAL.search(host_name.partition(".")[0])
-        if found is None:
-            raise ShardOrdinalError(f"host name '{host_name}' does not end in a number, as 'exporter-0' does")
-        ordinal = int(found.group())
-        if ordinal >= self.total:
-            raise ShardOrdinalError(f"host name '{host_name}' ends in {ordinal}, {self._allowed}")
-        return Shard(ordinal, self.total)
-
-    def conflicts(self) -> Iterator[Conflict]:
-        """Require an index below the total."""
-        if self.index != "auto" and self.index >= self.total:
-            yield ("index",), f"found {self.index}, {self._allowed}"
+        """Return the shard of this process, where the state is not in a database; raises ShardError."""
+        index, shown = self.index, f"found {self.index}"
+        if index == "auto":
+            found = _ORDINAL.search(host_name.partition(".")[0])
+            if found is None:
+                raise ShardError(f"host name '{host_name}' does not end in a number, as 'exporter-0' does")
+            index = int(found.group())
+            shown = f"host name '{host_name}' ends in {index}"
+        if index >= self.total:
+            raise ShardError(f"{shown}, but shard.total is {self.total} (0 to {self.total - 1} are allowed)")
+        return Shard(index, self.total)
 
 
 class LogSettings(Section):

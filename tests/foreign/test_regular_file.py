@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from exporter.foreign import regular_file
-from exporter.foreign.regular_file import NotRegularFileError, may_be_read_by_others, read_regular
+from exporter.foreign.regular_file import NotRegularFileError, read_regular
 
 
 def test_a_regular_file_is_read_through_links_too(tmp_path: Path) -> None:
@@ -32,22 +32,3 @@ def test_what_else_is_no_file_is_refused_by_its_name(tmp_path: Path) -> None:
         for path, what in ((tmp_path, "directory"), (Path("/dev/zero"), "device"), (tmp_path / "socket", "socket")):
             with pytest.raises(NotRegularFileError, match=f"is a {what}"):
                 read_regular(path)
-
-
-def test_others_may_read_what_its_mode_and_every_folder_on_the_way_let_them(tmp_path: Path) -> None:
-    room = tmp_path / "room"
-    room.mkdir(0o755)
-    file = room / "key"
-    file.write_text("key")
-    # Folders of tests are their user's alone.
-    for folder in tmp_path.parents[: len(tmp_path.parents)]:
-        if folder.stat().st_uid == os.getuid() and str(folder).startswith("/tmp/pytest"):  # noqa: S108
-            folder.chmod(0o755)
-    tmp_path.chmod(0o755)
-    file.chmod(0o640)
-    assert not may_be_read_by_others(file)
-    file.chmod(0o644)
-    assert may_be_read_by_others(file)
-    room.chmod(0o750)
-    assert not may_be_read_by_others(file)
-    assert not may_be_read_by_others(room / "nothing")

@@ -1,10 +1,7 @@
-"""Credentials that others could read give a warning with their place in the settings."""
+"""Credentials that leave the machine without encryption give a warning with their place in the settings."""
 
 from pathlib import Path
 
-import pytest
-
-from exporter.settings import warnings
 from exporter.settings.warnings import exposed
 from tests.settings.configurations import load_text
 
@@ -21,34 +18,12 @@ GOES: dict[str, str | None] = {
 
 def test_keys_that_leave_the_machine_in_plain_http_are_warned_of(tmp_path: Path) -> None:
     accounts = [f"{{name: a{number}, api_key: k, base_url: '{url}'}}" for number, url in enumerate(GOES)]
-    found = dict(exposed(load_text(tmp_path, f"accounts: [{', '.join(accounts)}]\n")))
+    databases = "databases: [{url: 'http://db.example.net', auth_token: t}, {name: e, url: 'https://x', auth_token: t}]"
+    found = dict(exposed(load_text(tmp_path, f"accounts: [{', '.join(accounts)}]\n{databases}\n")))
+    shown = found.pop(("databases", 0, "url"))
+    assert shown == "the token goes to db.example.net without encryption; expected an https:// address"
     assert found == {
         ("accounts", number, "base_url"): f"the key goes to {host} without encryption; expected an https:// address"
         for number, host in enumerate(GOES.values())
         if host is not None
     }
-
-
-def test_secret_files_that_others_may_read_and_a_databases_token_are_warned_of(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(warnings, "may_be_read_by_others", lambda path: path.name.startswith("open"))
-    for name in ("open", "closed"):
-        (tmp_path / name).write_text("secret")
-    (tmp_path / "open_url").write_text("postgresql://edge:secret@db.example.net/edge")
-    settings = load_text(
-        tmp_path,
-        "accounts:\n"
-        "  - {name: a, base_url: 'https://x', api_key_file: closed}\n"
-        "  - {name: b, base_url: 'https://x', api_key_file: open}\n"
-        "databases:\n"
-        "  - {name: d, url: 'https://x', auth_token_file: open}\n"
-        "  - {name: e, url: 'http://db.example.net', auth_token: secret}\n"
-        "state: {url_file: open_url}\n",
-    )
-    said = dict(exposed(settings))
-    databases = [("databases", 0, "auth_token_file"), ("databases", 1, "url")]
-    assert list(said) == [("accounts", 1, "api_key_file"), *databases, ("state", "url_file")]
-    says = "expected a file of this process's user, with mode 400"
-    shown = f"every user of this machine may read {tmp_path / 'open'}; {says}"
-    assert said["accounts", 1, "api_key_file"] == shown
