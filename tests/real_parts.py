@@ -20,7 +20,7 @@ from typing import Any, Final, NoReturn
 import pytest
 
 from tests.ports import free_port
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, settled
 
 REPOSITORY = Path(__file__).parents[1]
 # What `tests/newer_parts.sh` unpacks.
@@ -95,16 +95,20 @@ def find(name: str) -> str:
     or a part that it requires is missing, the test is skipped with the command that installs it; in CI the test fails.
 
     Args:
-        name: the name of the part in `PARTS`.
+        name: the name of the part in `PARTS`; or the folder and the name of a newer part, which is searched nowhere
+            else, so that a test of a release never runs with another one.
     """
+    if "/" in name:
+        path = NEWER_PARTS / name
+        return str(path) if path.exists() else end_without(name, "make newer-parts")
     part = PARTS[name]
     for needed in part.needs:
         find(needed)
     debian = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
     modules = REPOSITORY / "node_modules" / ".bin"
     places = (Path(sys.executable).parent, modules, NEWER_PARTS / name, *debian, os.environ["PATH"])
-    path = os.pathsep.join(map(str, places))
-    found = next(filter(None, (shutil.which(program, path=path) for program in (name, *part.others))), None)
+    searched = os.pathsep.join(map(str, places))
+    found = next(filter(None, (shutil.which(program, path=searched) for program in (name, *part.others))), None)
     return found or end_without(name, part.install)
 
 
@@ -134,34 +138,15 @@ def end_without(what: str, install: str) -> NoReturn:
     pytest.skip(message)
 
 
-def find_newer(part: str, program: str) -> str:
-    """Return the path of a program that is unpacked from a newer release of Debian, and not installed.
-
-    It is not searched elsewhere, so that a test of a release never runs with another one. If it is missing the test
-    is skipped, or fails in CI, as in `find`.
-
-    Args:
-        part: the folder in which `tests/newer_parts.sh` puts it.
-        program: its name there.
-    """
-    path = NEWER_PARTS / part / program
-    return str(path) if path.exists() else end_without(part, "make newer-parts")
-
-
-def find_prometheus(release: Release = Release.INSTALLED) -> str:
-    """Return the Prometheus of a release."""
-    return find_newer(release, "prometheus") if release else find("prometheus")
-
-
-def find_promtool(release: Release = Release.INSTALLED) -> str:
-    """Return Prometheus's own checker and importer, of a release."""
-    return find_newer(release, "promtool") if release else find("promtool")
+def find_of(release: Release, program: str) -> str:
+    """Return the path of a program of a release of Prometheus, of no other one."""
+    return find(f"{release}/{program}" if release else program)
 
 
 def create_blocks(history: Path, data: Path, release: Release = Release.INSTALLED) -> None:
     """Create a Prometheus's blocks from an OpenMetrics file with timestamps, with a release's promtool."""
     words = ("tsdb", "create-blocks-from", "--max-block-duration=1200h", "openmetrics")
-    subprocess.run([find_promtool(release), *words, history, data], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([find_of(release, "promtool"), *words, history, data], check=True, stdout=subprocess.DEVNULL)
 
 
 class Prometheus:
@@ -180,16 +165,10 @@ class Prometheus:
 
     async def until(self, query: str, expected: float) -> None:
         """Wait until a query's only value is as expected."""
-        last: list[dict[str, Any]] = []
-        try:
-            async with asyncio.timeout(PATIENCE):
-                while True:
-                    last = await asyncio.to_thread(self.ask, query)
-                    if last and float(last[0]["value"][1]) == expected:
-                        return
-                    await asyncio.sleep(0.2)
-        except TimeoutError:
-            raise AssertionError(f"{query} should be {expected}, but the last answer was {last}") from None
+        found = await asyncio.to_thread(
+            settled, lambda: [float(row["value"][1]) for row in self.ask(query)], [expected]
+        )
+        assert found == [expected], query
 
     def _get(self, path: str, **parameters: object) -> list[dict[str, Any]]:
         form = urllib.parse.urlencode(parameters).encode()
@@ -219,7 +198,7 @@ def prometheus_running(
 def prometheus_reading(file: Path, data: Path, release: Release = Release.INSTALLED) -> Iterator[Prometheus]:
     """Run a Prometheus with a configuration file on a free port until the block ends."""
     options = (f"--storage.tsdb.path={data}", "--storage.tsdb.retention.time=100y", _ANY_PORT)
-    with _serving(find_prometheus(release), f"--config.file={file}", *options, ready=_PROMETHEUS_READY) as url:
+    with _serving(find_of(release, "prometheus"), f"--config.file={file}", *options, ready=_PROMETHEUS_READY) as url:
         yield Prometheus(url)
 
 
@@ -243,7 +222,7 @@ def blackbox_exporter_reading(file: Path) -> Iterator[str]:
 def victoria_metrics_running(data: Path) -> Iterator[Prometheus]:
     """Run a VictoriaMetrics, with Prometheus's HTTP API, on a free port until the block ends."""
     options = (f"-storageDataPath={data}", "-retentionPeriod=100y", f"-httpListenAddr=127.0.0.1:{free_port()}")
-    with _serving(find_newer("victoria-metrics", "victoria-metrics"), *options, ready="started server at") as url:
+    with _serving(find("victoria-metrics/victoria-metrics"), *options, ready="started server at") as url:
         yield Prometheus(url)
 
 

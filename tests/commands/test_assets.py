@@ -8,7 +8,7 @@ import pytest
 
 from tests.commands.shell import Ended, invoke
 from tests.deploy.files import DASHBOARDS, DEPLOY
-from tests.real_parts import find, find_promtool
+from tests.real_parts import find
 from tests.rules.rule_files import load_alerts
 
 SHIPPED = {
@@ -74,7 +74,7 @@ def test_promtool_and_amtool_accept_what_the_documented_commands_write_and_edit(
     assert [left for left in ("github.com", "severity: critical", ".*edge-exporter") if left in rules] == []
     assert 'severity="page"' in (tmp_path / "alertmanager.yml").read_text()
     checks: tuple[tuple[str | Path, ...], ...] = (
-        (find_promtool(), "check", "rules", *sorted((tmp_path / "rules").glob("*.yml"))),
+        (find("promtool"), "check", "rules", *sorted((tmp_path / "rules").glob("*.yml"))),
         (find("amtool"), "check-config", tmp_path / "alertmanager.yml"),
     )
     for check in checks:

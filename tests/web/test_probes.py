@@ -29,7 +29,7 @@ from tests.real_parts import (
     Prometheus,
     Release,
     blackbox_exporter_reading,
-    find_promtool,
+    find_of,
     prometheus_running,
 )
 from tests.web.certificates import Authority
@@ -170,6 +170,6 @@ async def test_zones_are_probed_as_they_come_and_go_and_an_outage_changes_nothin
 def test_the_shipped_jobs_and_the_alerts_of_the_page_are_valid(tmp_path: Path, release: Release) -> None:
     (tmp_path / "alerts.yml").write_text(page_rules())
     shutil.copy(SHIPPED / "probes.yml", tmp_path / "prometheus.yml")
-    promtool = find_promtool(release)
+    promtool = find_of(release, "promtool")
     for what, file in (("config", "prometheus.yml"), ("rules", "alerts.yml")):
         subprocess.run([promtool, "check", what, tmp_path / file], check=True, capture_output=True)
