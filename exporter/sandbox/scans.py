@@ -1,6 +1,6 @@
 """Record scans of DNS zones: jobs that are Pending, InProgress, then Completed or Failed, and repeat at intervals."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Final
 
@@ -34,6 +34,14 @@ class _Job:
     ends: float
     fails: bool
 
+    def status(self, now: float) -> ScanStatus:
+        """Return the state at a time."""
+        if now < self.begins:
+            return ScanStatus.PENDING
+        if now < self.ends:
+            return ScanStatus.IN_PROGRESS
+        return ScanStatus.FAILED if self.fails else ScanStatus.COMPLETED
+
 
 class RecordScans:
     """The latest scan of every zone; in a healthy world, none fails by itself and none is missing."""
@@ -44,13 +52,12 @@ class RecordScans:
         self._clock = clock
         self._zones = zones
         self._opening = clock.now()
-        self._held: dict[int, _Job | None] = {}
+        # The zones whose scan is held in Failed, or as if there were none.
+        self._held: dict[int, ScanStatus | None] = {}
 
     def fail_scan(self, zone_id: int) -> None:
         """Hold a zone's scan in Failed."""
-        now = self._clock.now()
-        job = self._latest(zone_id, now) or _Job(int(now * 1000), now - 90, now - 60, now, fails=True)
-        self._held[zone_id] = replace(job, begins=job.created, ends=min(job.ends, now), fails=True)
+        self._held[self._zones.known(zone_id)] = ScanStatus.FAILED
 
     def forget_scan(self, zone_id: int) -> None:
         """Remove a zone's scan, as if it was never scanned."""
@@ -63,10 +70,10 @@ class RecordScans:
     def answer(self, zone_id: int) -> dict[str, Any] | None:
         """Return a zone's latest scan as the platform sends it; None if it was never scanned."""
         now = self._clock.now()
-        job = self._held[zone_id] if zone_id in self._held else self._latest(zone_id, now)
-        if job is None:
+        job = self._latest(zone_id, now)
+        status = self._held.get(zone_id, None if job is None else job.status(now))
+        if job is None or status is None:
             return None
-        status = _state(job, now)
         write = iso_naive if zone_id % 2 else iso_long
         failed, completed = status is ScanStatus.FAILED, status is ScanStatus.COMPLETED
         rows = recorded("dns_record_scan")
@@ -79,7 +86,7 @@ class RecordScans:
             "AccountId": self._noise.guid(_ACCOUNT),
             "Status": int(status),
             "CreatedAt": write(job.created),
-            "CompletedAt": write(job.ends) if failed or completed else None,
+            "CompletedAt": write(min(job.ends, now)) if failed or completed else None,
             "Records": records if completed else None,
             "Error": self._noise.choice(seed("scan_errors"), zone_id, job.number) if failed else None,
         }
@@ -104,11 +111,3 @@ class RecordScans:
         created = self._opening - offset + number * period
         fails = not self._healthy and (place == _FAILING or noise.chance(0.1, _FAILS, zone_id, number))
         return _Job(number, created, created + pending, created + pending + working, fails)
-
-
-def _state(job: _Job, now: float) -> ScanStatus:
-    if now < job.begins:
-        return ScanStatus.PENDING
-    if now < job.ends:
-        return ScanStatus.IN_PROGRESS
-    return ScanStatus.FAILED if job.fails else ScanStatus.COMPLETED

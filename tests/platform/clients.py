@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
+from unittest.mock import AsyncMock
 
 import httpx
 import pytest
@@ -96,15 +97,6 @@ class Answers(httpx.AsyncBaseTransport):
         return httpx.Response(status, headers=headers, content=body)
 
 
-def opened(transport: httpx.AsyncBaseTransport) -> Callable[[], Awaitable[httpx.AsyncBaseTransport]]:
-    """Return what makes a client use this transport."""
-
-    async def connect() -> httpx.AsyncBaseTransport:
-        return transport
-
-    return connect
-
-
 @dataclass
 class Kit:
     """A client, a caller without a deadline, and the client's parts."""
@@ -143,13 +135,11 @@ async def client_of(
     connect = connector(
         url, max_in_flight, one_thread("names"), connect_seconds=connect_seconds, proxy=proxy, ca_file=ca_file
     )
-    if transport is not None:
-        connect = opened(transport)
     clocks = Clocks(NOW.timestamp, clock, sleep or clock.sleep)
     client = Client(
         base_url=url,
         credential=Credential(scheme, read),
-        connect=connect,
+        connect=connect if transport is None else AsyncMock(return_value=transport),
         rate_limiter=RateLimiter(rate, max_in_flight, clocks=clocks, throttled=heard.throttled, random=lambda: 1.0),
         random=random,
         attempts=attempts,
