@@ -7,10 +7,10 @@ items are validated one by one.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
 
 from pydantic import (
@@ -65,29 +65,6 @@ class Wire(BaseModel):
         """Return whether there is no payload."""
         return not self.model_fields_set
 
-    def unexpected(self) -> Iterator[str]:
-        """Return the wire names of fields that hold an unknown value."""
-        known = _known_values(type(self))
-        for name, value in self.__dict__.items():
-            if value is not None and name in known and value not in known[name]:
-                yield type(self).model_fields[name].alias or name
-            if isinstance(value, Wire | list):
-                for inner in unexpected_in(value):
-                    yield f"{type(self).model_fields[name].alias}.{inner}"
-
-
-@cache
-def _known_values(model: type[Wire]) -> Mapping[str, Collection[int]]:
-    marks = ((name, mark) for name, declared in model.model_fields.items() for mark in declared.metadata)
-    return {name: mark.values for name, mark in marks if isinstance(mark, Known)}
-
-
-def unexpected_in(value: object) -> Iterator[str]:
-    """Return the wire names of fields in a payload that hold an unknown value."""
-    for item in value if isinstance(value, list) else [value]:
-        if isinstance(item, Wire):
-            yield from item.unexpected()
-
 
 class PascalWire(Wire):
     """An object whose fields are written `LikeThis`."""
@@ -118,11 +95,18 @@ Int64 = Annotated[int, Field(ge=-(2**63), le=2**63 - 1), BeforeValidator(_no_boo
 Integer = Int64 | None
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
-    """Marks a field with its known values, such as `Annotated[Integer, Known(NAMES)]`; others are `unexpected`."""
+def known_as(field: str, values: Collection[int]) -> AfterValidator:
+    """Return a validator that adds a field's name in the answer to the context if its value is none of these.
 
-    values: Collection[int]
+    Example: `Annotated[Integer, known_as("Status", NAMES)]`.
+    """
+
+    def note(value: int | None, info: ValidationInfo) -> int | None:
+        if value is not None and value not in values and info.context is not None:
+            info.context.add(field)
+        return value
+
+    return AfterValidator(note)
 
 
 NonNegative = Annotated[Int64, Field(ge=0)] | None

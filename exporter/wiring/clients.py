@@ -7,8 +7,9 @@ from concurrent.futures import Executor
 from exporter.blocking import Executors, one_thread
 from exporter.clock import SYSTEM, Clocks, PlatformTime
 from exporter.platform.errors import ProxyFault
-from exporter.platform.http.client import Client, Credential, Observer
+from exporter.platform.http.client import Client, Observer
 from exporter.platform.http.connector import Connector, connector, proxy_secrets
+from exporter.platform.http.credential import Credential
 from exporter.platform.http.rate_limiter import RateLimiter
 from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.key_file import KeyFile

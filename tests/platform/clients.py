@@ -15,8 +15,9 @@ from exporter.blocking import one_thread
 from exporter.clock import Clocks
 from exporter.platform.api import dns
 from exporter.platform.errors import PlatformError
-from exporter.platform.http.client import Client, Credential, Observer, PollCalls
+from exporter.platform.http.client import Client, Observer, PollCalls
 from exporter.platform.http.connector import connector, proxy_secrets
+from exporter.platform.http.credential import Credential
 from exporter.platform.http.rate_limiter import RateLimiter
 from tests.turned_clock import TurnedClock
 

@@ -129,7 +129,7 @@ PLANTS: Mapping[str, tuple[str, Plant]] = {
     "leave a task behind": ("daemon.daemon:Daemon.stop", _leaving_a_task),
     "leave a zone out of service discovery": ("web.app:discover", _without_the_last),
     "ask with another key": (
-        "platform.http.client:Credential.header",
+        "platform.http.credential:Credential.header",
         lambda _: AsyncMock(return_value=("another", "AccessKey", "another")),
     ),
     "let the ticks end": ("polling.schedule:Schedule.tick", lambda _: AsyncMock()),

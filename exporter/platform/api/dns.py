@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import Annotated, NamedTuple
+from typing import Annotated, NamedTuple, Self
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationInfo, model_validator
 from pydantic.alias_generators import to_pascal
 
 from exporter.platform.errors import WrongShape
 from exporter.platform.operation import Answer, Caller, Operation, Parameter, Request
-from exporter.platform.wire import Counted, Integer, Known, Moment, NonNegative, PascalWire, bucket_time
+from exporter.platform.wire import Counted, Integer, Moment, NonNegative, PascalWire, bucket_time, known_as
 
 SCAN_STATUS: Mapping[int, str] = {0: "pending", 1: "in_progress", 2: "completed", 3: "failed"}
 
@@ -144,16 +144,18 @@ class DnsZoneStatistics(PascalWire):
             raise WrongShape(f"{long}, so that the count of a day is not known")
         return (chart.sums for chart in (queries, *others))
 
-    def unexpected(self) -> Iterator[str]:
-        """Return the names of charts that have a bucket without a date."""
-        return (to_pascal(field) for field, buckets in self.charts.items() if buckets.has_other_keys)
+    @model_validator(mode="after")
+    def _report_other_keys(self, info: ValidationInfo) -> Self:
+        if info.context is not None:
+            info.context.update(to_pascal(field) for field, buckets in self.charts.items() if buckets.has_other_keys)
+        return self
 
 
 class ScanRecord(PascalWire):
     """A record that a scan found."""
 
     name: str | None = None
-    type: Annotated[Integer, Known(SCAN_RECORD_TYPE)] = None
+    type: Annotated[Integer, known_as("Records.Type", SCAN_RECORD_TYPE)] = None
     ttl: Integer = None
     value: str | None = None
     priority: Integer = None
@@ -169,7 +171,7 @@ class DnsRecordScanJob(PascalWire):
     zone_id: Integer = None
     domain: str | None = None
     account_id: str | None = None
-    status: Annotated[Integer, Known(SCAN_STATUS)] = None
+    status: Annotated[Integer, known_as("Status", SCAN_STATUS)] = None
     created_at: Moment = None
     completed_at: Moment = None
     records: list[ScanRecord] | None = None

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import SecretStr, TypeAdapter
 
 from exporter.platform.operation import Operation, Parameter
-from exporter.platform.wire import Integer, Known, Moment, Number, PascalWire
+from exporter.platform.wire import Integer, Moment, Number, PascalWire, known_as
 
 SCRIPT_TYPE: Mapping[int, str] = {0: "dns", 1: "cdn", 2: "middleware"}
 
@@ -62,7 +62,7 @@ class EdgeScript(PascalWire):
     id: Integer = None
     name: str | None = None
     last_modified: Moment = None
-    script_type: Annotated[Integer, Known(SCRIPT_TYPE)] = None
+    script_type: Annotated[Integer, known_as("ScriptType", SCRIPT_TYPE)] = None
     current_release_id: Integer = None
     edge_script_variables: list[Variable] | None = None
     deleted: bool | None = None

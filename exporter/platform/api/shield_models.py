@@ -1,9 +1,9 @@
 """The wire models of shield resources (interface document, Resources and their fields)."""
 
-from collections.abc import Iterator, Mapping
-from typing import Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated, Any, Self
 
-from pydantic import Field
+from pydantic import Field, ValidationInfo, model_validator
 
 from exporter.platform.wire import (
     CamelWire,
@@ -12,11 +12,11 @@ from exporter.platform.wire import (
     Envelope,
     Identity,
     Integer,
-    Known,
     Moment,
     NonNegative,
     Wire,
     bucket_time,
+    known_as,
 )
 
 PLAN: Mapping[int, str] = {0: "basic", 1: "advanced", 2: "business", 3: "enterprise"}
@@ -47,7 +47,7 @@ class ShieldZone(CamelWire):
     learning_mode: bool | None = None
     learning_mode_until: Moment = None
     waf_enabled: bool | None = None
-    waf_execution_mode: Annotated[Integer, Known(EXECUTION_MODE)] = None
+    waf_execution_mode: Annotated[Integer, known_as("wafExecutionMode", EXECUTION_MODE)] = None
     waf_disabled_rules: list[str] | None = None
     waf_log_only_rules: list[str] | None = None
     waf_custom_rule_order: list[int] | None = None
@@ -57,13 +57,17 @@ class ShieldZone(CamelWire):
     waf_realtime_threat_intelligence_enabled: bool | None = None
     waf_profile_id: Integer = None
     waf_engine_config: list[WafEngineSetting] | None = None
-    waf_request_body_limit_action: Annotated[Integer, Known(BODY_LIMIT_ACTION)] = None
-    waf_response_body_limit_action: Annotated[Integer, Known(BODY_LIMIT_ACTION)] = None
+    waf_request_body_limit_action: Annotated[Integer, known_as("wafRequestBodyLimitAction", BODY_LIMIT_ACTION)] = None
+    waf_response_body_limit_action: Annotated[Integer, known_as("wafResponseBodyLimitAction", BODY_LIMIT_ACTION)] = None
     rate_limit_rules_limit: Integer = None
     custom_waf_rules_limit: Integer = None
-    plan_type: Annotated[Integer, Known(PLAN)] = None
-    ddos_shield_sensitivity: Annotated[Integer, Known(DDOS_SENSITIVITY)] = Field(None, alias="dDoSShieldSensitivity")
-    ddos_execution_mode: Annotated[Integer, Known(EXECUTION_MODE)] = Field(None, alias="dDoSExecutionMode")
+    plan_type: Annotated[Integer, known_as("planType", PLAN)] = None
+    ddos_shield_sensitivity: Annotated[
+        Integer, Field(alias="dDoSShieldSensitivity"), known_as("dDoSShieldSensitivity", DDOS_SENSITIVITY)
+    ] = None
+    ddos_execution_mode: Annotated[
+        Integer, Field(alias="dDoSExecutionMode"), known_as("dDoSExecutionMode", EXECUTION_MODE)
+    ] = None
     ddos_challenge_window: Integer = Field(None, alias="dDoSChallengeWindow")
     whitelabel_response_pages: bool | None = None
 
@@ -108,10 +112,11 @@ class RateLimitMetrics(CamelWire):
     overview: BreachCounts | None = None
     days: dict[str, BreachCounts | Counted | None] | None = Field(None, alias="ratelimitOverviewPastTwentyEightDays")
 
-    def unexpected(self) -> Iterator[str]:
-        """Return the name of the map if one of its keys is not a date."""
-        if any(bucket_time(key) is None for key in self.days or ()):
-            yield "ratelimitOverviewPastTwentyEightDays"
+    @model_validator(mode="after")
+    def _report_other_keys(self, info: ValidationInfo) -> Self:
+        if info.context is not None and any(bucket_time(key) is None for key in self.days or ()):
+            info.context.add("ratelimitOverviewPastTwentyEightDays")
+        return self
 
 
 class AccessListConfiguration(CamelWire):
@@ -199,8 +204,8 @@ class ApiGuardian(CamelWire):
 class BotSignal(CamelWire):
     """One of the signals of bot detection."""
 
-    sensitivity: Annotated[Integer, Known(BOT_SENSITIVITY)] = None
-    aggression: Annotated[Integer, Known(BOT_AGGRESSION)] = None
+    sensitivity: Annotated[Integer, known_as("sensitivity", BOT_SENSITIVITY)] = None
+    aggression: Annotated[Integer, known_as("browserFingerprint.aggression", BOT_AGGRESSION)] = None
     complex_enabled: bool | None = None
 
 
@@ -210,15 +215,15 @@ class BotDetectionConfiguration(CamelWire):
     request_integrity: BotSignal | None = None
     ip_address: BotSignal | None = None
     browser_fingerprint: BotSignal | None = None
-    execution_mode: Annotated[Integer, Known(BOT_EXECUTION_MODE)] = None
+    execution_mode: Annotated[Integer, known_as("executionMode", BOT_EXECUTION_MODE)] = None
     shield_zone_id: Integer = None
 
 
 class BotCategoryAction(CamelWire):
     """The action for a category of bots."""
 
-    category: Annotated[Integer, Known(BOT_CATEGORY)] = None
-    action: Annotated[Integer, Known(BOT_ACTION)] = None
+    category: Annotated[Integer, known_as("category", BOT_CATEGORY)] = None
+    action: Annotated[Integer, known_as("action", BOT_ACTION)] = None
 
 
 class Condition(CamelWire):

@@ -1,4 +1,4 @@
-"""The client of one account, through which every call to its platform is made, and the key of that account.
+"""The client of one account, through which every call to its platform is made.
 
 `PollCalls.call` is a call from its request to its answer: the budget, the attempts, and the waits between them.
 """
@@ -7,7 +7,6 @@ import asyncio
 import math
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
@@ -19,8 +18,9 @@ import httpx
 from exporter.blocking import blocking
 from exporter.clock import SYSTEM, Clocks
 from exporter.platform import errors
-from exporter.platform.errors import CredentialError, PlatformError
+from exporter.platform.errors import PlatformError
 from exporter.platform.http import responses
+from exporter.platform.http.credential import Credential
 from exporter.platform.http.rate_limiter import RateLimiter
 from exporter.platform.operation import ADDRESS, Answer, Operation, Request, address_of, content_of, headers_of
 
@@ -38,62 +38,6 @@ SHORTEST_ATTEMPT = 1.0
 # A longer body, in bytes, is parsed by the executor; a shorter one takes a few milliseconds.
 LONG_BODY = 512 * 1024
 _PARTIAL = 206
-
-
-class Credential:
-    """How a call is authenticated (interface document, Authentication).
-
-    Args:
-        scheme: `access_key` for the header `AccessKey`, `bearer` for `Authorization`.
-        read: returns the key or token; called for each request, so that a rotated one is used at once.
-        refresh: awaited before `read`, if finding out whether the key was rotated may take time.
-
-    Attributes:
-        refused: the secret that the platform refused at its last use; empty if it could not be read; None otherwise.
-    """
-
-    __slots__ = ("_read", "_refresh", "_scheme", "refused")
-
-    def __init__(
-        self, scheme: str, read: Callable[[], str], refresh: Callable[[], Awaitable[None]] | None = None
-    ) -> None:
-        self._scheme = scheme
-        self._read = read
-        self._refresh = refresh
-        self.refused: str | None = None
-
-    async def header(self) -> tuple[str, str, str]:
-        """Return the current key or token, after a check whether it was rotated; and the header that contains it.
-
-        Raises:
-            CredentialError: it cannot be read, or is not valid in a header.
-        """
-        if self._refresh is not None:
-            await self._refresh()
-        try:
-            secret = self._read()
-        except CredentialError:
-            self.refused = ""
-            raise
-        if not secret or not secret.isascii() or not secret.isprintable():
-            self.refused = secret
-            raise CredentialError("the key is empty, or holds characters that are not allowed in a header")
-        if self._scheme == "access_key":
-            return secret, "AccessKey", secret
-        return secret, "Authorization", f"Bearer {secret}"
-
-    def is_refused(self) -> bool:
-        """Return whether the platform refused the secret at its last use."""
-        return self.refused is not None
-
-    def take_renewal(self) -> bool:
-        """Clear the refusal if the secret has been replaced since; return whether it was."""
-        if self.refused is not None:
-            with suppress(CredentialError):
-                if self._read() != self.refused:
-                    self.refused = None
-                    return True
-        return False
 
 
 class Observer:

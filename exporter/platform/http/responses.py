@@ -14,7 +14,7 @@ from exporter.platform import errors
 from exporter.platform.errors import PlatformError, error_for_status, one_line
 from exporter.platform.http.mask import body_without_secrets
 from exporter.platform.operation import Operation
-from exporter.platform.wire import Envelope, Wire, describe, unexpected_in, validated
+from exporter.platform.wire import Envelope, Wire, describe, validated
 
 T = TypeVar("T")
 
@@ -184,7 +184,6 @@ def payload(operation: Operation[T], raw: bytes, status: int, unexpected: set[st
         value = _parse(operation.answer, raw, unexpected)
     except ValidationError as error:
         raise _why_unparsed(error, raw, status) from None
-    unexpected.update(unexpected_in(value.data if isinstance(value, Envelope) else value))
     if isinstance(value, Wire) and (value.has_error() or value.is_missing()):
         failure = failure_in(raw)
         if failure.is_reported:

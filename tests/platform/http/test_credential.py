@@ -6,7 +6,7 @@ import pytest
 
 from exporter.platform.api import dns
 from exporter.platform.errors import CredentialError, PlatformError
-from exporter.platform.http.client import Credential
+from exporter.platform.http.credential import Credential
 from tests.platform.clients import Reply, answered, good
 
 # The key that is sent and what the platform says of it; the key that is there afterwards; whether it is renewed, and

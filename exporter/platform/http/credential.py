@@ -1,0 +1,62 @@
+"""The key or token of an account or a database."""
+
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+
+from exporter.platform.errors import CredentialError
+
+
+class Credential:
+    """How a call is authenticated (interface document, Authentication).
+
+    Args:
+        scheme: `access_key` for the header `AccessKey`, `bearer` for `Authorization`.
+        read: returns the key or token; called for each request, so that a rotated one is used at once.
+        refresh: awaited before `read`, if finding out whether the key was rotated may take time.
+
+    Attributes:
+        refused: the secret that the platform refused at its last use; empty if it could not be read; None otherwise.
+    """
+
+    __slots__ = ("_read", "_refresh", "_scheme", "refused")
+
+    def __init__(
+        self, scheme: str, read: Callable[[], str], refresh: Callable[[], Awaitable[None]] | None = None
+    ) -> None:
+        self._scheme = scheme
+        self._read = read
+        self._refresh = refresh
+        self.refused: str | None = None
+
+    async def header(self) -> tuple[str, str, str]:
+        """Return the current key or token, after a check whether it was rotated; and the header that contains it.
+
+        Raises:
+            CredentialError: it cannot be read, or is not valid in a header.
+        """
+        if self._refresh is not None:
+            await self._refresh()
+        try:
+            secret = self._read()
+        except CredentialError:
+            self.refused = ""
+            raise
+        if not secret or not secret.isascii() or not secret.isprintable():
+            self.refused = secret
+            raise CredentialError("the key is empty, or holds characters that are not allowed in a header")
+        if self._scheme == "access_key":
+            return secret, "AccessKey", secret
+        return secret, "Authorization", f"Bearer {secret}"
+
+    def is_refused(self) -> bool:
+        """Return whether the platform refused the secret at its last use."""
+        return self.refused is not None
+
+    def take_renewal(self) -> bool:
+        """Clear the refusal if the secret has been replaced since; return whether it was."""
+        if self.refused is not None:
+            with suppress(CredentialError):
+                if self._read() != self.refused:
+                    self.refused = None
+                    return True
+        return False
