@@ -73,7 +73,12 @@ def test_what_is_mounted_exists_and_rules_configuration_and_dashboards_come_from
     named = {source for service in SERVICES for source in _mounts(service).values() if source not in volumes}
     places = {(FOLDER / source).resolve() for source in named}
     assert [place for place in places if not place.exists()] == []
-    assert {DEPLOY / "prometheus", DEPLOY / "alertmanager", DEPLOY / "grafana" / "provisioning", DASHBOARDS} <= places
+    assert {DEPLOY / "prometheus", DEPLOY / "alertmanager", PROVISIONING, DASHBOARDS} <= places
+    # Grafana reads the dashboards where they are mounted, and its home is one of them.
+    path, environment = PROVIDER["options"]["path"], SERVICES["grafana"]["environment"]
+    home = Path(environment["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"])
+    assert (FOLDER / _mounts("grafana")[path]).resolve() == DASHBOARDS
+    assert (home.parent, (DASHBOARDS / home.name).exists()) == (Path(path), True)
 
 
 def test_the_shipped_configuration_reaches_every_service_on_the_shared_network() -> None:
@@ -139,12 +144,3 @@ def test_the_sources_are_where_the_compose_file_has_them_and_know_the_scrape_int
     }
     interval = document(DEPLOY / "prometheus" / "prometheus.yml")["global"]["scrape_interval"]
     assert {each["jsonData"]["timeInterval"] for each in SOURCES if each["type"] == "prometheus"} == {interval}
-
-
-def test_the_dashboards_are_read_from_where_they_are_mounted() -> None:
-    mounts = _mounts("grafana")
-    path = PROVIDER["options"]["path"]
-    home = SERVICES["grafana"]["environment"]["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"]
-    assert (DEPLOY / "compose" / mounts[path]).resolve() == DASHBOARDS
-    assert (Path(home).parent, (DASHBOARDS / Path(home).name).exists()) == (Path(path), True)
-    assert (DEPLOY / "compose" / mounts["/etc/grafana/provisioning"]).resolve() == PROVISIONING
