@@ -17,9 +17,9 @@ from exporter.collectors.catalogue import CATALOGUE
 from exporter.counters.ledger import Ledger, PollRecord
 from exporter.daemon.daemon import Daemon
 from exporter.daemon.machine import Machine
+from exporter.daemon.work import Work
 from exporter.explain.explainer import Explainer
 from exporter.exposition.exposition import Format
-from exporter.polling.schedule import Schedule
 from exporter.sandbox import keys
 from exporter.sandbox.faults import Faults
 from exporter.sandbox.sandbox_server import SandboxServer, create_app
@@ -90,16 +90,17 @@ def undelayed() -> Iterator[None]:
         yield
 
 
-async def poll_now(schedule: Schedule, collector: str) -> None:
+async def poll_now(work: Work, collector: str) -> None:
     """Start the polls of every target of a collector before they are due."""
-    await schedule.poll_again([key for key in schedule.polled() if key.collector == collector])
+    work.schedule.poll_again([key for key in work.schedule.polled() if key.collector == collector])
+    await work.poller.tick()
 
 
-async def drained(schedule: Schedule) -> None:
+async def drained(work: Work) -> None:
     """Wait until no poll is due or running, and all are published."""
-    await schedule.tick()
-    while schedule.running:
-        await asyncio.wait([due.task for due in schedule.running.values() if due.task is not None])
+    await work.poller.tick()
+    while running := work.schedule.running.values():
+        await asyncio.wait([due.task for due in running if due.task is not None])
         await asyncio.sleep(0)
 
 
@@ -142,7 +143,7 @@ class ExporterParts:
         """Wait until all polls that are due have ended and are published, and render a generation."""
         # Each list may find new targets.
         for _ in range(3):
-            await drained(self.schedule)
+            await drained(self.work)
         await flushed(self.ledger)
         await self.renderer.render()
 

@@ -82,7 +82,7 @@ async def scraped(daemon: Daemon, client: httpx.AsyncClient, name: str) -> dict[
     """Return series → value of a family, after the first round of the accounts that answer was published."""
     await until(daemon.work.schedule.all_discovered)
     for _ in range(1000):
-        await drained(daemon.work.schedule)
+        await drained(daemon.work)
         await flushed(daemon.work.ledger)
         await daemon.work.renderer.render()
         lines = [line for line in (await client.get("/metrics")).text.splitlines() if line.startswith(name + "{")]
@@ -108,7 +108,7 @@ async def test_a_wrong_key_is_healthy_and_not_ready_until_a_reload_puts_it_right
     configured.write(FILE.replace("api_key_file: {key}", "api_key: wrong"))
     async with configured.daemon() as (daemon, client):
         await until(daemon.work.schedule.accounts["main"].client.credential.is_refused)
-        await drained(daemon.work.schedule)
+        await drained(daemon.work)
         await daemon.work.renderer.render()
         answer = await client.get("/-/ready")
         assert (answer.status_code, answer.text) == (503, "not ready: the key of account main is not accepted\n")
@@ -266,7 +266,7 @@ async def test_a_reload_adds_changes_at_once_and_removes_without_trace_accounts_
         for number in (1, 2):
             configured.write(added, token=token, number=str(number))
             assert await daemon.reload() == ()
-            await drained(daemon.work.schedule)
+            await drained(daemon.work)
             await flushed(daemon.work.ledger)
             assert await scraped(daemon, client, "edge_database_n") == {'edge_database_n{database="orders"}': number}
             assert 'edge_up{account="other"}' in (await client.get("/metrics")).text
@@ -280,7 +280,7 @@ async def test_a_reload_adds_changes_at_once_and_removes_without_trace_accounts_
         assert 'edge_api_requests_total{account="main"' in text
         configured.write(added, token=token, number="1")
         assert await daemon.reload() == ()
-        await drained(daemon.work.schedule)
+        await drained(daemon.work)
         assert '"other"' in str(await scraped(daemon, client, "edge_api_requests_total")), "it counts again"
 
 
@@ -333,8 +333,8 @@ async def test_a_reload_takes_over_which_families_are_served(configured: Configu
         # What is asked for again is polled at once.
         assert await scraped(daemon, client, "edge_script_monthly_requests")
         # An answer that is the same as before is read again, for what was not served then.
-        await drained(daemon.work.schedule)
-        await poll_now(daemon.work.schedule, "dns_statistics")
+        await drained(daemon.work)
+        await poll_now(daemon.work, "dns_statistics")
         assert await scraped(daemon, client, "edge_dns_window_queries")
 
 
@@ -344,7 +344,7 @@ async def test_an_account_that_is_refused_keeps_the_rest_neither_from_being_poll
     configured.write(FILE.replace("web:", "  - {{name: second, base_url: {url}, api_key: wrong}}\nweb:"))
     async with configured.daemon() as (daemon, client):
         await until(daemon.work.schedule.accounts["second"].client.credential.is_refused)
-        await drained(daemon.work.schedule)
+        await drained(daemon.work)
         await daemon.work.renderer.render()
         assert await scraped(daemon, client, "edge_dns_window_queries")
         assert (await client.get("/-/ready")).status_code == 200
@@ -419,7 +419,7 @@ async def test_no_secret_is_in_any_page_metric_log_or_the_state_file(
     with capture_logs() as logs:
         async with configured.daemon() as (daemon, client):
             await scraped(daemon, client, "edge_script_info")
-            await drained(daemon.work.schedule)
+            await drained(daemon.work)
             assert await daemon.reload() == ()
             pages = [(await client.get(path)).text for path in ("/metrics", "/", "/api/v1/targets", "/api/v1/status")]
             shown = [repr(daemon.settings), repr(daemon.__dict__), str(logs), *pages]
@@ -468,7 +468,7 @@ async def test_a_budget_is_that_of_all_scripts_of_its_name_or_of_an_id_and_one_w
             assert await scraped(daemon, client, unmatched) == expected
             for one in (*both, by_id):
                 scripts.rename_script(one, "another")
-            await poll_now(daemon.work.schedule, "scripts")
+            await poll_now(daemon.work, "scripts")
             await until_budgets(daemon, client, {_budget(by_id, "another"): 7})
 
 

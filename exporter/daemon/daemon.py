@@ -283,7 +283,7 @@ class Daemon:
         self.work.replace(settings, accounts, plans)
         self._leave_room()
         self._note_loaded()
-        await self.work.schedule.tick()
+        await self.work.poller.tick()
         await self.work.accounts.leave(former)
         self._log.info("configuration loaded")
 

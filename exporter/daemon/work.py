@@ -68,6 +68,7 @@ class Work:
         ledger: counts the polls.
         registry: the targets.
         schedule: decides when each target is polled.
+        poller: polls the targets.
         store: the results of polls.
         accounts: the accounts and databases.
         renderer: renders the exposition.
@@ -104,7 +105,7 @@ class Work:
         self.schedule = Schedule(self.registry, telemetry, clocks, machine.random)
         self.store = Store(clocks.wall, clocks.monotonic, self.schedule.lifetime, self._remembered)
         self._failures = FailureLog(clocks.monotonic)
-        self._poller = Poller(
+        self.poller = Poller(
             self.schedule,
             self.registry,
             self.store,
@@ -149,7 +150,7 @@ class Work:
             # Another shard counts them now, from its own first poll.
             self.ledger.forget([key for key in self.ledger.remembered() if self.registry.is_elsewhere(key.target)])
         self._telemetry.show_shard(shard.index, shard.total)
-        await self.schedule.start(self._poller.poll)
+        await self.poller.start()
         self.show()
         await self.renderer.render()
         rounds: dict[str, tuple[float, Callable[[], Awaitable[object] | None]]] = {
@@ -167,7 +168,7 @@ class Work:
     async def stop(self) -> None:
         """Stop polling, and commit the counters."""
         await self.tasks.cancel()
-        await self.schedule.stop()
+        await self.poller.stop()
         self._failures.sum_up(end=True)
         self._save_lists()
         await self.ledger.close()
@@ -206,7 +207,7 @@ class Work:
         self._labelled = dict.fromkeys(self._labelled, _OTHER)
         removed = self.registry.configure(from_settings.selections(settings), from_settings.addresses(settings))
         self.accounts.use(settings, accounts, plans)
-        self._poller.max_label_values = settings.series.max_label_values
+        self.poller.max_label_values = settings.series.max_label_values
         self._telemetry.declare_counters(_all_families(plans))
         schedule.use(plans, accounts)
         self._targets_changed(removed)
@@ -279,7 +280,8 @@ class Work:
     async def _reread(self, keys: Collection[PollKey]) -> None:
         """Take up what another session may have counted."""
         await self.renderer.withhold_counters(keys)
-        await self.schedule.poll_again(keys)
+        self.schedule.poll_again(keys)
+        await self.poller.tick()
 
 
 def _all_families(plans: Mapping[str, Plan]) -> list[FamilyInfo]:

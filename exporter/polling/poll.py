@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 
+from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from structlog.typing import FilteringBoundLogger
 
 from exporter.clock import Clocks
@@ -16,8 +17,9 @@ from exporter.exposition.store import GONE, Store
 from exporter.log import logger
 from exporter.metric import bounded
 from exporter.platform.errors import NotAvailable, NotFound, PlatformError
+from exporter.polling import ticks
 from exporter.polling.failure_log import FailureLog
-from exporter.polling.schedule import RunningPoll, Schedule
+from exporter.polling.schedule import TICK_SECONDS, RunningPoll, Schedule
 from exporter.targets.registry import Registry
 from exporter.targets.target import Inventory, PollKey, Target
 from exporter.telemetry import Telemetry
@@ -46,7 +48,46 @@ class Poller:
     failures: FailureLog
     changed: Callable[[Collection[Target]], None]
     max_label_values: int = 1000
+    _scheduler: AsyncIOScheduler = field(init=False)
     _log: FilteringBoundLogger = field(default_factory=logger)
+
+    def __post_init__(self) -> None:
+        self._scheduler = ticks.scheduler(self.clocks.monotonic)
+
+    async def start(self) -> None:
+        """Poll everything now, limited only by the budgets, and then at the intervals."""
+        await self.tick()
+        self._scheduler.add_job(self.tick, ticks.Every(TICK_SECONDS))
+        self._scheduler.start()
+
+    async def stop(self) -> None:
+        """Stop ticking, and cancel the polls that run."""
+        if self._scheduler.running:
+            self._scheduler.remove_all_jobs()
+            # A submitted tick must begin before it is cancelled.
+            await asyncio.sleep(0)
+            self._scheduler.shutdown(wait=False)
+        tasks = self.schedule.close()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def tick(self) -> None:
+        """Begin the polls that are due."""
+        self.schedule.refresh()
+        for account in self.schedule.accounts:
+            self._begin(account)
+
+    def _begin(self, account: str) -> None:
+        """Begin the polls of an account that are due, as many as may call its platform at once."""
+        while (due := self.schedule.take(account)) is not None:
+            due.task = asyncio.create_task(self.poll(due), name="poll")
+            due.task.add_done_callback(partial(self._ended, due))
+
+    def _ended(self, due: RunningPoll, _task: "asyncio.Task[None]") -> None:
+        # Here, because a poll that is cancelled before it begins runs none of its own lines.
+        self.schedule.ended(due)
+        self._begin(due.target.client_name)
 
     async def poll(self, due: RunningPoll) -> None:
         """Poll a target that is due. A fault of ours ends with this poll: its target fails, and nothing else."""
@@ -59,6 +100,7 @@ class Poller:
             polled = failed(due.target, self._broken(due, due.target, error))
         finally:
             self.schedule.answered(due)
+            self._begin(due.target.client_name)
         name, seconds = due.plan.collector.name, self.clocks.monotonic() - began
         self.schedule.durations[name] = seconds
         self.telemetry.duration.labels(name).set(seconds)
@@ -92,7 +134,7 @@ class Poller:
         if found.is_named:
             self.schedule.discovered(account)
         await asyncio.sleep(0)
-        await self.schedule.tick()
+        await self.tick()
 
     async def _discovered(self, due: RunningPoll, polled: PollResult) -> None:
         """Take in what a discovery has found at its end; what waited for it is polled."""

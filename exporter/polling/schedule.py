@@ -1,4 +1,4 @@
-"""Decides when each target is polled, and begins its polls.
+"""Decides when each target is polled.
 
 Three rules decide when:
 
@@ -15,11 +15,10 @@ Three rules decide when:
 import asyncio
 import heapq
 import itertools
-from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from zlib import crc32
 
 from exporter.clock import Clocks
@@ -27,7 +26,6 @@ from exporter.collectors.collector import Collector
 from exporter.collectors.endpoints.listing import EndpointListCollector
 from exporter.log import logger
 from exporter.platform.errors import CredentialError, PlatformError, TransportError, Unauthorized, asks_to_wait
-from exporter.polling import ticks
 from exporter.polling.pace import STALE_INTERVALS, Account, Plan
 from exporter.targets.registry import Registry
 from exporter.targets.target import DATABASE_PREFIX, NAMED_BY_SEARCH, PollKey, Target, TargetKey
@@ -81,7 +79,7 @@ class RunningPoll:
 
 
 class Schedule:
-    """Begins the polls of targets that are due. A reload gives it other plans and accounts; what is equal goes on.
+    """Keeps when each target is due. A reload gives it other plans and accounts; what is equal goes on.
 
     Args:
         registry: the targets.
@@ -91,7 +89,7 @@ class Schedule:
     Attributes:
         plans: collector → how it is run.
         accounts: the accounts and databases, by their targets' `client_name`.
-        last_tick: when a tick last began, on the monotonic clock.
+        last_tick: when it was last refreshed, on the monotonic clock.
         running: the polls that run; at most one for each target and collector.
         durations: collector → duration of its last poll in seconds.
     """
@@ -122,11 +120,10 @@ class Schedule:
         self._failures: dict[PollKey, int] = {}
         # Account → how many of its polls have no answer yet.
         self._calling: dict[str, int] = {}
-        self._scheduler = ticks.scheduler(clocks.monotonic)
         self._log = logger()
 
     def use(self, plans: Mapping[str, Plan], accounts: Mapping[str, Account]) -> None:
-        """Run these plans for these accounts from the next tick on.
+        """Run these plans for these accounts from the next refresh on.
 
         Those that are the same objects go on. The targets of all others are polled at once, as new ones are.
         """
@@ -153,46 +150,22 @@ class Schedule:
         is_planned = self.plans.get(due.plan.collector.name) is due.plan
         return is_planned and self.accounts.get(due.target.client_name) is due.account
 
-    async def start(self, poll: Callable[[RunningPoll], Coroutine[Any, Any, None]]) -> None:
-        """Poll everything now, limited only by the budgets, and then at the intervals; `poll` never fails."""
-        self._poll = poll
-        await self.tick()
-        self._scheduler.add_job(self.tick, ticks.Every(TICK_SECONDS))
-        self._scheduler.start()
-
-    async def stop(self) -> None:
-        """Stop ticking, and cancel the polls that run."""
-        if self._scheduler.running:
-            self._scheduler.remove_all_jobs()
-            # A submitted tick must begin before it is cancelled.
-            await asyncio.sleep(0)
-            self._scheduler.shutdown(wait=False)
-        # No further poll begins when one ends.
-        self._taken_from = None
-        tasks = [due.task for due in self.running.values() if due.task is not None]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-    async def tick(self) -> None:
-        """Compare keys and targets with those that are known, and begin the polls that are due."""
+    def refresh(self) -> None:
+        """Compare keys and targets with those that are known, and measure what the budgets allow."""
         self.last_tick = self._clocks.monotonic()
         self._compare_keys()
         self._take_targets()
         self._measure()
-        for account in self.accounts:
-            self._begin(account)
 
-    def _begin(self, name: str) -> None:
-        """Begin the polls of an account that are due, as many as may call its platform at once."""
+    def take(self, name: str) -> RunningPoll | None:
+        """Return the next poll of an account that is to begin now; None if there is none, or as many run as may."""
         account, now = self.accounts.get(name), self._clocks.monotonic()
         if account is None or self._taken_from is None:
-            return
+            return None
         most_calling = account.pace.max_in_flight
-        while self._calling.get(name, 0) < most_calling and len(self.running) < most_calling + MOST_RECORDING:
-            entry = self._first(name)
-            if entry is None or entry.at > now:
-                return
+        if self._calling.get(name, 0) >= most_calling or len(self.running) >= most_calling + MOST_RECORDING:
+            return None
+        while (entry := self._first(name)) is not None and entry.at <= now:
             plan, target, key = self.plans[entry.collector], entry.target, entry.key
             if left := account.client.rate_limiter.pause(*(one.name for one in plan.collector.operations)):
                 self._put(entry.collector, target, now + left)
@@ -200,14 +173,33 @@ class Schedule:
             interval = account.pace.interval(plan, target)
             until = self._regular(key, interval, now)
             self._put(entry.collector, target, until)
-            missed = int((now - entry.at) // interval) + (key in self.running)
+            missed = int((now - entry.at) // interval) + (1 if key in self.running else 0)
             if missed:
                 self._telemetry.missed.labels(entry.collector).inc(missed)
             if key not in self.running:
                 self._calling[name] = self._calling.get(name, 0) + 1
-                due = self.running[key] = RunningPoll(plan, target, account, until)
-                due.task = asyncio.create_task(self._poll(due), name="poll")
-                due.task.add_done_callback(partial(self._ended, key, due))
+                self.running[key] = RunningPoll(plan, target, account, until)
+                return self.running[key]
+        return None
+
+    def answered(self, due: RunningPoll) -> None:
+        """Record that the platform has answered a poll, so that another one may call it."""
+        if not due.is_answered:
+            due.is_answered = True
+            self._calling[due.target.client_name] -= 1
+
+    def ended(self, due: RunningPoll) -> None:
+        """Record that a poll has ended."""
+        self.answered(due)
+        key = PollKey(due.target.key, due.plan.collector.name)
+        # A cancelled poll may have a successor here.
+        if self.running.get(key) is due:
+            del self.running[key]
+
+    def close(self) -> list["asyncio.Task[None]"]:
+        """Let no further poll begin; return the tasks of those that run."""
+        self._taken_from = None
+        return [due.task for due in self.running.values() if due.task is not None]
 
     def _regular(self, key: PollKey, interval: float, now: float) -> float:
         """Return the first regular poll of a target that is at least half an interval away."""
@@ -230,19 +222,6 @@ class Schedule:
         self._due.setdefault(collector, {})[target.key] = entry
         heapq.heappush(self._heaps.setdefault(target.client_name, []), entry)
         return entry
-
-    def answered(self, due: RunningPoll) -> None:
-        """Record that the platform has answered, or that the poll has ended: another poll may call it."""
-        if not due.is_answered:
-            due.is_answered = True
-            self._calling[due.target.client_name] -= 1
-        self._begin(due.target.client_name)
-
-    def _ended(self, key: PollKey, due: RunningPoll, _task: "asyncio.Task[None]") -> None:
-        # A cancelled poll may have a successor here.
-        if self.running.get(key) is due:
-            del self.running[key]
-        self.answered(due)
 
     def succeeded(self, key: PollKey) -> None:
         """Record that a poll has succeeded."""
@@ -390,12 +369,11 @@ class Schedule:
         for name in self.plans:
             self._telemetry.interval.labels(name).set(self.slowest(name))
 
-    async def poll_again(self, keys: Collection[PollKey]) -> None:
-        """Poll targets at once, within the budgets."""
+    def poll_again(self, keys: Collection[PollKey]) -> None:
+        """Make targets due at once."""
         for key in keys:
             if (entry := self._find(key)) is not None:
                 self._put(key.collector, entry.target, self._clocks.monotonic())
-        await self.tick()
 
     def lifetime(self, collector: str, target: Target) -> float:
         """Return the seconds for which the values of a poll are valid, at the current interval; 0 if it is not run."""

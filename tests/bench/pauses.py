@@ -79,7 +79,8 @@ async def measured(settings: Settings, zones: int) -> dict[str, Pause]:
 
     for _ in range(ROUNDS):
         since = time.time()
-        await daemon.work.schedule.poll_again([DISCOVERY])
+        daemon.work.schedule.poll_again([DISCOVERY])
+        await daemon.work.poller.tick()
         await until(partial(listed, since))
         found["list"] = max(found.get("list", Pause()), probe.take())
         await daemon.reload()

@@ -29,13 +29,13 @@ class RunningDaemon(NamedTuple):
     async def poll(self, *collectors: str) -> None:
         """Poll all targets of some collectors now, and render the results."""
         for name in collectors:
-            await poll_now(self.daemon.work.schedule, name)
+            await poll_now(self.daemon.work, name)
         await self.settle()
 
     async def settle(self) -> None:
         """Wait until polls have ended, and are counted and rendered."""
         for _ in range(3):
-            await drained(self.daemon.work.schedule)
+            await drained(self.daemon.work)
             await flushed(self.daemon.work.ledger)
             await asyncio.sleep(0)
         await self.daemon.work.renderer.render()

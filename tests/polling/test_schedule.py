@@ -107,7 +107,7 @@ async def test_a_poll_that_has_not_ended_is_not_begun_again_and_the_missed_run_i
     async with exporter_parts(account={**DNS_ONLY, "timeout": 600}, world=world()) as parts:
         parts.faults.add({"kind": "stall", "point": "start", "path": "/dnszone/102/statistics"})
         parts.clock.now += 451
-        await parts.schedule.tick()
+        await parts.work.poller.tick()
         await until(lambda: len(parts.schedule.running) == 1)
         assert [key.target.id for key in parts.schedule.running] == ["102"]
         await parts.renderer.render()
@@ -115,7 +115,7 @@ async def test_a_poll_that_has_not_ended_is_not_begun_again_and_the_missed_run_i
         assert parts.value(MISSED, collector="search") == 0.0, "the series of each collector begins at 0"
         parts.clock.now += 451
         # Every zone is due again, and one poll of the last tick has not ended.
-        await parts.schedule.tick()
+        await parts.work.poller.tick()
         await parts.renderer.render()
         assert parts.value(MISSED, collector="dns_statistics") == before + 1
 
@@ -189,7 +189,7 @@ async def test_configured_ids_do_not_wait_for_a_search_that_stalls() -> None:
     async with exporter_parts(account={**FIXED, "timeout": 600.0}, world=world(), fault=stall) as parts:
         zone = Target("main", "dns_zone", "101")
         parts.clock.now += NAMES_SECONDS
-        await parts.schedule.tick()
+        await parts.work.poller.tick()
         await until(lambda: was_up(parts, "dns_statistics", zone))
 
 
@@ -237,7 +237,7 @@ async def test_a_new_zone_is_polled_while_rate_limits_are_still_being_listed() -
         parts.faults.add({"kind": "stall", "point": "start", "path_regex": "/shield/metrics/rate-limits/.*"})
         new = Target("main", "dns_zone", str(small.dns.add_zone("new.example")))
         parts.clock.now += 901
-        await parts.schedule.tick()
+        await parts.work.poller.tick()
         await until(lambda: was_up(parts, "dns_statistics", new) is not None)
         assert "discovery" in {key.collector for key in parts.schedule.running}
 
@@ -285,7 +285,7 @@ async def test_what_is_not_found_hides_nothing_that_other_collectors_tell() -> N
         for collector, path, family in (("shield_zones", "/shield/shield-zones", "edge_resources"), bots):
             before = parts.samples(family)
             parts.faults.add({"kind": "status", "status": 404, "path": path})
-            await poll_now(parts.schedule, collector)
+            await poll_now(parts.work, collector)
             await parts.settle()
             assert 0.0 in parts.samples("edge_target_up", collector=collector).values()
             assert parts.samples(family) == before != {}
@@ -406,7 +406,7 @@ async def test_the_limit_that_binds_is_shown_by_its_name() -> None:
         parts.schedule.accounts["main"].pace.seconds = 5.0
         # A moment at which nothing is polled.
         parts.clock.now += 1
-        await parts.schedule.tick()
+        await parts.work.poller.tick()
         await parts.renderer.render()
         assert parts.samples("edge_api_capacity_requests_per_second", account="main") == {
             ("requests_per_second",): 10.0,
@@ -450,11 +450,11 @@ async def test_stopping_waits_neither_for_polls_that_stall_nor_for_those_that_ar
     async with exporter_parts(account={**DNS_ONLY, "timeout": 600, "budget": budget}, world=world()) as parts:
         parts.faults.add({"kind": "stall", "point": "start", "path_regex": "/dnszone/.*"})
         parts.clock.now += 400
-        await parts.schedule.tick()
+        await parts.work.poller.tick()
         await asyncio.sleep(0)
         assert len(parts.schedule.running) == 1
         async with asyncio.timeout(END_SECONDS):
-            await parts.schedule.stop()
+            await parts.work.poller.stop()
         assert parts.schedule.running == {}
 
 
@@ -475,7 +475,7 @@ async def test_results_that_wait_for_a_stopped_ledger_have_a_bound_and_all_are_p
         before = statistics(asked)
         for _ in range(10):
             parts.clock.now += 300
-            await parts.schedule.tick()
+            await parts.work.poller.tick()
             await asyncio.sleep(0.01)
         # One of them may be the account's own.
         assert len(parts.schedule.running) == 7

@@ -32,6 +32,7 @@ OF_TARGETS = ("edge_dns_", "edge_script_", "edge_shield_", "edge_target_up")
 
 # What a daemon does several times a second, it does less often here: a simulated hour has little else to do.
 RARER: Mapping[str, float] = {
+    "exporter.polling.poll.TICK_SECONDS": 20.0,
     "exporter.polling.schedule.TICK_SECONDS": 20.0,
     "exporter.exposition.renderer.STEP": 5.0,
     "exporter.exposition.renderer.LONGEST_GAP": 600.0,

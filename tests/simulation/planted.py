@@ -132,7 +132,7 @@ PLANTS: Mapping[str, tuple[str, Plant]] = {
         "platform.http.credential:Credential.header",
         lambda _: AsyncMock(return_value=("another", "AccessKey", "another")),
     ),
-    "let the ticks end": ("polling.schedule:Schedule.tick", lambda _: AsyncMock()),
+    "let the ticks end": ("polling.poll:Poller.tick", lambda _: AsyncMock()),
     "take no further targets": (
         "polling.schedule:Schedule._take_targets",
         _twice,
