@@ -50,8 +50,7 @@ class FileStorage(Storage):
 
     async def close(self) -> None:
         """Release the file, after the calls that still run."""
-        with suppress(RuntimeError):  # no thread can be started now
-            await blocking(self._thread, self._file.close)
+        await blocking(self._thread, self._file.close)
         self._thread.shutdown(wait=False)
 
 
@@ -64,14 +63,14 @@ class StateFile:
     Args:
         path: the state file.
         clock: unix seconds.
-        set_aside: called with unix seconds when a damaged file was renamed. None to leave a damaged file as it is.
+        set_aside: called with unix seconds when a damaged file was renamed.
 
     Raises:
         StateLockedError: by `prepare`, if another process has locked it.
         StorageError: by `prepare` and `commit`, if it cannot be used now.
     """
 
-    def __init__(self, path: Path, clock: Callable[[], float], set_aside: Callable[[float], None] | None) -> None:
+    def __init__(self, path: Path, clock: Callable[[], float], set_aside: Callable[[float], None]) -> None:
         self.location = str(path.absolute())
         # By whatever links a process names the file: it has one lock, and SQLite's journal is beside the file itself.
         self._path = Path(os.path.realpath(path))
@@ -144,7 +143,7 @@ class StateFile:
         try:
             return self._read()
         except (sqlite3.DatabaseError, ValueError) as error:
-            if not is_damage(error) or self._set_aside is None:
+            if isinstance(error, sqlite3.Error) and _code(error) not in _DAMAGES:
                 raise
             self._disconnect()
             now = self._clock()
@@ -239,11 +238,6 @@ def put_aside(path: Path, now: float) -> Path:
         with suppress(FileNotFoundError):
             _beside(path, suffix).rename(_beside(aside, suffix))
     return aside
-
-
-def is_damage(error: Exception) -> bool:
-    """Return whether an error says that the file's content is wrong."""
-    return not isinstance(error, sqlite3.Error) or _code(error) in _DAMAGES
 
 
 def _code(error: sqlite3.Error) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from exporter.counters.rows import StateRow
+from exporter.counters.rows import StateRow, from_columns
 from exporter.counters.storage import StorageError
 from exporter.settings.service import StateSettings
 from exporter.targets.target import PollKey
@@ -30,7 +30,7 @@ def stored_rows(state: StateSettings, collectors: Collection[str]) -> dict[PollK
         found = _in_file(state.path, tuple(collectors))
     else:
         return {}
-    return {PollKey.of(*key): StateRow(name, success, data) for *key, name, success, data in found}
+    return from_columns(found)
 
 
 def _in_file(path: Path, collectors: tuple[str, ...]) -> Iterable[tuple[Any, ...]]:

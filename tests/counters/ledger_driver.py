@@ -60,6 +60,11 @@ class LedgerEvents:
         self.asides.append(at)
 
 
+def not_aside(_at: float) -> None:
+    """Fail: a file that is not damaged was put aside."""
+    raise AssertionError("put aside")
+
+
 def key_of(zone: str) -> PollKey:
     """Return the key of a zone's statistics."""
     return PollKey.of("dns_statistics", "main", "dns_zone", zone)

@@ -24,6 +24,7 @@ from tests.counters.ledger_driver import (
     LedgerDriver,
     LedgerEvents,
     key_of,
+    not_aside,
     poll_of,
     today,
 )
@@ -62,13 +63,6 @@ def test_without_a_state_file_counters_start_anew_with_the_process() -> None:
         assert driver.events.is_up()
     with LedgerDriver(None) as driver:
         assert driver.poll(60) == 0
-
-
-def test_two_polls_of_a_target_in_one_commit_both_count(path: Path) -> None:
-    with LedgerDriver(path, linger=0.3) as driver:
-        first, second = driver.record(poll_of("102", today(40)), poll_of("102", today(45)))
-        assert (first[0].samples[0].value, second[0].samples[0].value) == (5, 5)
-        assert driver.poll(46) == 6
 
 
 def test_closing_commits_what_waits_and_frees_the_file(path: Path) -> None:
@@ -111,7 +105,7 @@ def test_a_target_that_comes_back_as_it_is_forgotten_goes_on(path: Path) -> None
 
 
 def test_a_row_that_cannot_be_read_begins_anew_and_is_logged(path: Path) -> None:
-    file = StateFile(path, time.time, None)
+    file = StateFile(path, time.time, not_aside)
     file.prepare()
     file.commit({key_of("102"): StateRow("shop.example", WALL, b"\xc1")})
     file.close()

@@ -184,14 +184,6 @@ async def test_a_session_that_hangs_in_a_proxy_is_replaced_by_its_own_process(
     await proxy.stop()
 
 
-async def test_exporters_of_two_totals_do_not_count_at_once(sessions: Sessions) -> None:
-    first, other = await sessions.holder(), sessions.storage(total=3)
-    assert await other.claim() is None
-    assert other.obstacle == "exporters with shard.total 2 are running, here it is 3"
-    await first.close()
-    await until_claimed(other, 0)
-
-
 @pytest.mark.parametrize("encoding", ["LATIN1", "SQL_ASCII"])
 async def test_a_database_that_cannot_store_every_name_is_refused(
     postgres: Postgres, sessions: Sessions, encoding: str
@@ -230,21 +222,3 @@ async def test_a_pooler_in_transaction_mode_is_named_the_second_time(sessions: S
                         said.append(str(error))
                 await asyncio.sleep(LEASE / 6)
         assert sessions.execute("SELECT count(*) FROM edge_exporter_row") == [(0,)]
-
-
-@pytest.mark.real
-async def test_a_pooler_in_session_mode_may_stand_in_between(sessions: Sessions, postgres: Postgres) -> None:
-    with postgres.pooled(sessions.url.rpartition("/")[2], mode="session") as url:
-        holder = await sessions.holder(url=url)
-        await holder.commit({key_of(1): ROW})
-        assert holder.session() == 1
-        await holder.close()
-        again = sessions.storage(0, url=url)
-
-        async def is_taken() -> bool:
-            return await again.claim() == 0
-
-        await until(is_taken)
-        opened = await again.prepare()
-        assert opened is not None
-        assert opened.rows == {key_of(1): ROW}

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import groupby
 
-from tests.counters.reference import Days, Month, days_counter, may_be_clipped, month_counter
 from tests.simulation.machine import Rows, Samples
+from tests.simulation.reference import Days, Month, days_counter, may_be_clipped, month_counter
 from tests.simulation.world import PERHAPS, SURELY, Answer
 
 # Kind of target → its counter, and the label with its id.
