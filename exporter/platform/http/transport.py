@@ -41,7 +41,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         proxy: the proxy of all requests.
 
     Attributes:
-        losses: how many requests got no answer; connections from before the last one are not used again.
+        losses: how many connections were lost before an answer; those from before the last loss are not used again.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
                 proxy_headers=self._proxy_headers,
             )
         except CAUGHT as error:
-            self.losses += 1
+            self.losses += isinstance(error, _LOST) and not isinstance(error, aiohttp.ClientConnectorError)
             _raise(error)
         read = [pair for pair in response.raw_headers if pair[0].lower() in _READ]
         return httpx.Response(response.status, headers=read, stream=_Body(response))
@@ -153,6 +153,8 @@ class _Body(httpx.AsyncByteStream):
             _raise(error)
 
 
+# A connection that there was is gone; the exception for one that cannot be made is derived from the second.
+_LOST = (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError)
 # The exceptions that aiohttp raises during a request.
 CAUGHT = (aiohttp.ClientError, OSError, ValueError)
 

@@ -7,6 +7,7 @@ import ssl
 from inspect import signature
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 from aiohttp.client_proto import ResponseHandler
@@ -159,6 +160,16 @@ async def test_no_call_fails_for_kept_connections_that_are_reset_at_their_next_u
         for zone in range(16):
             await dns.statistics(kit.calls, zone)
     assert kit.heard.attempts.count(("dns_statistics", "200", None)) == 32
+
+
+async def test_a_kept_connection_is_used_while_no_other_can_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    refused = AsyncMock(side_effect=ConnectionRefusedError)
+    async with raw_server(saying(reply(GOOD))) as server, client_of(server.url) as kit:
+        await dns.statistics(kit.calls, 102)
+        monkeypatch.setattr("aiohttp.connector.aiohappyeyeballs.start_connection", refused)
+        two = await asyncio.gather(*(dns.statistics(kit.calls, zone) for zone in (1, 2)), return_exceptions=True)
+        await dns.statistics(kit.calls, 102)
+    assert (sum(isinstance(one, errors.Refused) for one in two), server.connections) == (1, 1)
 
 
 @pytest.mark.skipif("max_headers" not in signature(ResponseHandler.set_response_params).parameters, reason="no limit")
