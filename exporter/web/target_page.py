@@ -44,11 +44,8 @@ async def target_page(parts: Parts, select: Select, kind: str, target_id: str, g
     """
     label = f"{kind}/{target_id}"
     asked = read_fields(given, ("account",), ("account",)).get("account")
-    known = {
-        status.target.client_name: (status.target.key, status.target.name)
-        for status in all_targets(parts)
-        if _is_named(status.target.key.label, label)
-    }
+    named = [one for one in all_targets(parts) if one.target.kind == kind and _is_named(one.target.key.label, label)]
+    known = {one.target.client_name: (one.target.key, one.target.name) for one in named}
     moves = (move for move in parts.registry.moves() if move.is_gone and _is_named(move.key.label, label))
     gone = {move.key.account: move for move in moves}
     known |= {account: (move.key, move.name) for account, move in gone.items()}
@@ -70,7 +67,7 @@ async def target_page(parts: Parts, select: Select, kind: str, target_id: str, g
         "target": key.label,
         "name": name,
         "removed": gone[account].at if account in gone else None,
-        "results": [target_values(parts, one) for one in all_targets(parts) if one.target.key == key],
+        "results": [target_values(parts, one) for one in named if one.target.key == key],
         "values": values[:MOST_VALUES],
         "omitted": max(0, len(values) - MOST_VALUES),
         "absences": [one for one in absences if one["account"] == account],
@@ -80,7 +77,7 @@ async def target_page(parts: Parts, select: Select, kind: str, target_id: str, g
 
 def _is_named(text: str, given: str) -> bool:
     """Return whether an address means this text, which a link contains as far as it can be shown."""
-    return given in (text, label_value(text))
+    return given == text or given == label_value(text)
 
 
 def _values(exposed: bytes, account: str, said: set[str]) -> Iterator[Json]:
