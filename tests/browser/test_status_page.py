@@ -115,7 +115,7 @@ async def test_it_can_be_walked_through_by_keyboard(browser: Browser) -> None:
         )
 
 
-@pytest.mark.parametrize("path", ["/", "/explain", "/runbooks/", "/target/dns_zone/5"])
+@pytest.mark.parametrize("path", ["/", "/explain", "/runbooks/EdgeTargetFailing", "/target/dns_zone/5"])
 @pytest.mark.parametrize("width", [390, 1024, 1280, 1366, 1440, 1920])
 async def test_a_window_of_usual_width_shows_every_table_whole(browser: Browser, path: str, width: int) -> None:
     async with view_setup("main", "database:orders") as setup:
@@ -132,7 +132,7 @@ async def test_a_window_of_usual_width_shows_every_table_whole(browser: Browser,
         async with window(browser, setup, path, viewport={"width": width, "height": 900}) as seen:
             frames = "[document.documentElement, ...document.querySelectorAll('.frame')]"
             sizes = await seen.page.evaluate(f"{frames}.map(frame => [frame.scrollWidth, frame.clientWidth])")
-    assert len(sizes) > 1 or path == "/runbooks/"
+    assert len(sizes) > 1 or path.startswith("/runbooks/")
     assert [whole for whole, _ in sizes] == [shown for _, shown in sizes]
 
 
