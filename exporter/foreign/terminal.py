@@ -9,8 +9,6 @@ def escape(text: str, *, keep: str = "") -> str:
     function still means the same. Characters to `keep` are not escaped, such as a line break in a text of several
     lines.
     """
-    if text.isprintable():
-        return text
     return "".join(char if char.isprintable() or char in keep else _escaped(char) for char in text)
 
 

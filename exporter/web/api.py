@@ -24,7 +24,7 @@ def _readable(value: object) -> object:
         case str():
             return label_value(value)
         case Mapping():
-            return {label_value(name): _readable(own) for name, own in value.items()}
+            return {name: _readable(own) for name, own in value.items()}
         case list() | tuple():
             return list(map(_readable, value))
         case _:

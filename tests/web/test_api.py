@@ -15,6 +15,7 @@ async def test_no_name_makes_the_json_unreadable() -> None:
             setup.succeed(zone(number, name), note=name)
         response = await client.get("/api/v1/targets")
     assert response.content.isascii()
+    assert response.text.endswith("}\n")
     assert [target["name"] for target in response.json()["targets"]] == list(names.values())
 
 
