@@ -4,7 +4,6 @@ import sys
 import tarfile
 from collections.abc import Callable, Iterator
 from difflib import unified_diff
-from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ import yaml
 
 from exporter.settings.model import Settings
 from tests.deploy.files import DASHBOARDS, DEPLOY, RELEASE, RULES, Document, document, documents, run
-from tests.deploy.objects import RENDERED, check_objects, of_kind, workload_of
+from tests.deploy.objects import RENDERED, check_objects, of_kind
 from tests.golden import assert_golden
 from tests.http_answers import answering
 from tests.real_parts import find
@@ -120,10 +119,6 @@ RULE = (*ACCOUNT, "--set", "prometheusRule.enabled=true", "--set")
         (("--set", "config.databases[0].auth_token=x"), "config.databases.0.auth_token"),
         ((*ACCOUNT, "--set", "config.shard.total=2"), "config.shard"),
         ((*ACCOUNT, "--set", "config.web.listen=:9000"), "config.web.listen: Does not match pattern ':9877$'"),
-        (
-            (*ACCOUNT, "--set", "monitor.interval=1m,monitor.scrapeTimeout=1m1s"),
-            "1m1s is longer than monitor.interval 1m",
-        ),
         ((*ACCOUNT, "--set", "extraEnv[0].name=A,extraEnv[1].name=A"), "extraEnv: A is set twice"),
         (
             (*ACCOUNT, "--set", "extraEnv[0].name=EDGE_EXPORTER_SHARD__TOTAL"),
@@ -150,49 +145,6 @@ RULE = (*ACCOUNT, "--set", "prometheusRule.enabled=true", "--set")
 )
 def test_values_that_cannot_be_are_refused(helm: Helm, arguments: tuple[str, ...], reason: str) -> None:
     assert reason in helm("template", "edge", str(CHART), *arguments, refuses=True)
-
-
-@pytest.mark.real
-@pytest.mark.parametrize(
-    ("value", "reason"),
-    [
-        ("persistence.size=5Gi", "has a claim of 1Gi, storageClass null, "),
-        ("persistence.storageClass=-", 'and would have a claim of 1Gi, storageClass "", '),
-        ("persistence.enabled=false", "and would have no claim, which no cluster changes: keep it, or run '"),
-        ("persistence.annotations.a=b", "delete statefulset edge-edge-exporter --cascade=orphan' and upgrade again"),
-        (
-            "nameOverride=my-edge-exporter,fullnameOverride=edge-edge-exporter",
-            "nameOverride changes the labels by which",
-        ),
-        # These pass the checks; the cluster has no kinds that Helm could make objects of.
-        ("persistence.size=1024Mi", "unable to build kubernetes objects"),
-        ("state.existingSecret=edge-state", "unable to build kubernetes objects"),
-    ],
-)
-def test_what_a_cluster_does_not_change_is_refused_before_it_is_asked(helm: Helm, value: str, reason: str) -> None:
-    workload = workload_of(_objects(helm, *ACCOUNT))
-    apps = {"name": "apps", "versions": [{"groupVersion": "apps/v1", "version": "v1"}]}
-    kinds = {"statefulsets": "StatefulSet", "deployments": "Deployment"}
-    resources = [{"name": name, "kind": kind, "namespaced": True, "verbs": ["get"]} for name, kind in kinds.items()]
-    answers: Document = {
-        "/version": {"gitVersion": "v1.34.0"},
-        "/api": {"kind": "APIVersions", "versions": []},
-        "/apis": {"kind": "APIGroupList", "groups": [apps]},
-        "/apis/apps/v1": {"kind": "APIResourceList", "groupVersion": "apps/v1", "resources": resources},
-        "/apis/apps/v1/namespaces/monitoring/statefulsets/edge-edge-exporter": workload,
-        "/api/v1/namespaces/monitoring/secrets": {"kind": "SecretList", "apiVersion": "v1", "items": []},
-    }
-
-    def answer(request: BaseHTTPRequestHandler, _sent: bytes) -> tuple[int, bytes]:
-        found = answers.get(request.path.partition("?")[0])
-        return (200 if found else 404), json.dumps(
-            found or {"kind": "Status", "code": 404, "reason": "NotFound"}
-        ).encode()
-
-    with answering(answer) as url:
-        cluster = ("--kube-apiserver", url, "--namespace", "monitoring")
-        refused = helm("install", "edge", str(CHART), *cluster, *ACCOUNT, "--set", value, refuses=True)
-    assert reason in refused
 
 
 def test_every_value_is_used_and_described_by_the_schema() -> None:

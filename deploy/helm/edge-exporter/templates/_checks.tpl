@@ -40,10 +40,6 @@
 {{- if and .Values.ingress.enabled (not (and .Values.service.type .Values.ingress.hosts)) -}}
 {{- fail "an ingress leads to the Service that service.type names: set it, such as ClusterIP, and ingress.hosts" -}}
 {{- end -}}
-{{- $interval := include "edge-exporter.milliseconds" .Values.monitor.interval | int -}}
-{{- if lt $interval (include "edge-exporter.milliseconds" .Values.monitor.scrapeTimeout | int) -}}
-{{- fail (printf "monitor.scrapeTimeout %s is longer than monitor.interval %s: Prometheus refuses that" .Values.monitor.scrapeTimeout .Values.monitor.interval) -}}
-{{- end -}}
 {{- $names := list -}}
 {{- range concat (include "edge-exporter.variables" . | fromYamlArray) .Values.extraEnv -}}
 {{- if has .name $names -}}
@@ -51,61 +47,4 @@
 {{- end -}}
 {{- $names = append $names .name -}}
 {{- end -}}
-{{- include "edge-exporter.checkUpgrade" . -}}
-{{- end -}}
-
-{{/* Refuses what a cluster would refuse to change in the workload that is there. `helm template` finds none. */}}
-{{- define "edge-exporter.checkUpgrade" -}}
-{{- $name := include "edge-exporter.fullname" . -}}
-{{- $kind := include "edge-exporter.kind" . -}}
-{{- $namespace := include "edge-exporter.namespace" . -}}
-{{- with lookup "apps/v1" $kind $namespace $name -}}
-{{- if ne (toJson .spec.selector.matchLabels) (include "edge-exporter.selector" $ | fromYaml | toJson) -}}
-{{- fail (printf "nameOverride changes the labels by which the %s %s finds its pods, %s, which no cluster changes: install a release of another name" $kind $name (toJson .spec.selector.matchLabels)) -}}
-{{- end -}}
-{{- $held := first (.spec.volumeClaimTemplates | default (list dict)) -}}
-{{- $wanted := dict -}}
-{{- if include "edge-exporter.volume" $ -}}
-{{- $wanted = include "edge-exporter.claimTemplates" $ | fromYamlArray | first -}}
-{{- end -}}
-{{- $is_same := eq (include "edge-exporter.claim" $held) (include "edge-exporter.claim" $wanted) -}}
-{{- if not (and $is_same (eq (include "edge-exporter.bytes" $held) (include "edge-exporter.bytes" $wanted))) -}}
-{{- fail (printf "persistence: each pod of the %s %s has %s, and would have %s, which no cluster changes: keep it, or run 'kubectl --namespace %s delete %s %s --cascade=orphan' and upgrade again (docs/upgrading.md)" $kind $name (include "edge-exporter.claimInWords" $held) (include "edge-exporter.claimInWords" $wanted) $namespace (lower $kind) $name) -}}
-{{- end -}}
-{{- end -}}
-{{- end -}}
-
-{{/* What a claim's template says besides its size, and all of it in words. */}}
-{{- define "edge-exporter.claim" -}}
-{{- with .spec -}}
-storageClass {{ .storageClassName | toJson }}, {{ toJson .accessModes }}, annotations {{ $.metadata.annotations | default dict | toJson }}
-{{- end -}}
-{{- end -}}
-
-{{- define "edge-exporter.claimInWords" -}}
-{{- with .spec }}a claim of {{ .resources.requests.storage }}, {{ include "edge-exporter.claim" $ }}{{ else }}no claim{{ end -}}
-{{- end -}}
-
-{{/* The size of a claim's template: a cluster writes 1Gi for 1024Mi. */}}
-{{- define "edge-exporter.bytes" -}}
-{{- with .spec -}}
-{{- $size := .resources.requests.storage -}}
-{{- $unit := regexFind "[a-zA-Z]*$" $size -}}
-{{- $powers := dict "k" 1 "K" 1 "M" 2 "G" 3 "T" 4 "P" 5 "E" 6 -}}
-{{- $bytes := trimSuffix $unit $size | float64 -}}
-{{- range until (get $powers (trimSuffix "i" $unit) | int) -}}
-{{- $bytes = mulf $bytes (ternary 1024 1000 (hasSuffix "i" $unit)) -}}
-{{- end -}}
-{{- printf "%.0f" $bytes -}}
-{{- end -}}
-{{- end -}}
-
-{{/* A duration such as 1m30s in milliseconds. */}}
-{{- define "edge-exporter.milliseconds" -}}
-{{- $factors := dict "ms" 1 "s" 1000 "m" 60000 "h" 3600000 "d" 86400000 -}}
-{{- $total := 0 -}}
-{{- range regexFindAll "[0-9]+(ms|[smhd])" . -1 -}}
-{{- $total = add $total (mul (regexFind "[0-9]+" .) (get $factors (regexFind "[a-z]+" .))) -}}
-{{- end -}}
-{{- $total -}}
 {{- end -}}
