@@ -36,7 +36,6 @@ RARER: Mapping[str, float] = {
     "exporter.polling.schedule.TICK_SECONDS": 20.0,
     "exporter.exposition.renderer.STEP": 5.0,
     "exporter.exposition.renderer.LONGEST_GAP": 600.0,
-    "exporter.exposition.renderer.EAGER_SECONDS": 3.0,
     "exporter.exposition.renderer.LONGEST_SILENCE": 1800.0,
     "exporter.daemon.runtime.LAG_EVERY_SECONDS": 600.0,
     "exporter.daemon.work.SAVED_EVERY_SECONDS": 30.0,
