@@ -167,7 +167,7 @@ class ExporterParts:
 
     def text(self) -> str:
         """Return the current exposition."""
-        return b"".join(self.renderer.current.bodies[Format.TEXT].plain).decode()
+        return b"".join(self.renderer.current.bodies[Format.TEXT].plain()).decode()
 
     def samples(self, name: str, **labels: str) -> dict[tuple[str, ...], float]:
         """Return other label values → value, for a family's samples with the given labels."""

@@ -168,7 +168,7 @@ class Exposition:
                 continue
             chunks = [chunk for segment in block.join() for chunk in segment.chunks(wanted.wants_key)]
             if chunks:
-                pieces.append(block.headers[form].plain)
+                pieces.append(block.headers[form].plain())
                 pieces.extend(chunks)
         # The program's own metrics belong to no collector and no target.
         if not wanted.collectors and not wanted.targets:

@@ -47,10 +47,11 @@ class MetricsEndpoint:
             await wanted(scope, receive, with_headers(send))
         elif wanted == EVERYTHING and self.session():
             body = self.renderer.current.bodies[form]
-            await _send(send, form, body.packed if gzip else body.plain, gzip=gzip)
+            pieces, size = (body.packed, body.packed_size) if gzip else (body.plain(), body.size)
+            await _send(send, form, pieces, size, gzip=gzip)
         else:
             selected = await self.select(wanted, form, gzip=gzip)
-            await _send(send, form, list(pieces_of([selected])), gzip=gzip)
+            await _send(send, form, pieces_of([selected]), len(selected), gzip=gzip)
 
     async def select(self, wanted: Filter, form: Format, *, gzip: bool = False) -> bytes:
         """Return the part of the exposition that a filter selects, without counters that may not be served now."""
@@ -79,16 +80,15 @@ class MetricsEndpoint:
         return Filter(names, collectors, targets)
 
 
-async def _send(send: Send, form: Format, pieces: Sequence[bytes], *, gzip: bool) -> None:
+async def _send(send: Send, form: Format, pieces: Iterable[bytes], size: int, *, gzip: bool) -> None:
     """Send an answer piece by piece: a slow client keeps one at a time in memory. The server sends none after HEAD."""
-    headers = _headers(form, sum(map(len, pieces)), gzip=gzip)
-    await send({"type": "http.response.start", "status": 200, "headers": headers})
-    *others, last = pieces
-    for number, piece in enumerate(others, 1):
-        await send({"type": "http.response.body", "body": piece, "more_body": True})
-        if number % STRETCH_PIECES == 0:
+    await send({"type": "http.response.start", "status": 200, "headers": _headers(form, size, gzip=gzip)})
+    left = size
+    for number, piece in enumerate(pieces, 1):
+        left -= len(piece)
+        await send({"type": "http.response.body", "body": piece, "more_body": left > 0})
+        if left and number % STRETCH_PIECES == 0:
             await asyncio.sleep(0)
-    await send({"type": "http.response.body", "body": last})
 
 
 @lru_cache(maxsize=MOST_REMEMBERED)

@@ -55,7 +55,7 @@ def exposition(**options: object) -> Exposition:
 
 def text(generation: Generation, form: Format = Format.TEXT) -> str:
     """Return a generation's plain bytes."""
-    return b"".join(generation.bodies[form].plain).decode()
+    return b"".join(generation.bodies[form].plain()).decode()
 
 
 State = Mapping[PollKey, Mapping[str, Family]]
@@ -130,7 +130,7 @@ def test_whatever_changes_the_exposition_is_what_a_naive_rendering_gives(
             generation = made.build()
             for form in Format:
                 expected = naive(state, form)
-                assert b"".join(generation.bodies[form].plain) == expected
+                assert b"".join(generation.bodies[form].plain()) == expected
                 assert gzip.decompress(b"".join(generation.bodies[form].packed)) == expected
         series = made.build().series
     assert series == sum(len(each.samples) for families in state.values() for each in families.values())

@@ -58,7 +58,7 @@ class RendererSetup:
 
     def text(self) -> str:
         """Return the text of the current generation."""
-        return b"".join(self.renderer.current.bodies[Format.TEXT].plain).decode()
+        return b"".join(self.renderer.current.bodies[Format.TEXT].plain()).decode()
 
     def value(self, name: str) -> float:
         """Return the value of a family without labels."""
@@ -151,7 +151,7 @@ async def scraped(setup: RendererSetup) -> set[str]:
     """Return a compressed scrape, a plain one like that of a slow client, and a filtered one."""
     body = setup.renderer.current.bodies[Format.TEXT]
     pieces = []
-    for piece in body.plain:
+    for piece in body.plain():
         pieces.append(piece)
         await asyncio.sleep(0)
     filtered = await setup.renderer.select(Filter(collectors=frozenset({COLLECTOR})), Format.TEXT)

@@ -33,7 +33,7 @@ class Site:
 
     def text(self, form: Format = Format.TEXT) -> bytes:
         """Return the current generation, uncompressed."""
-        return b"".join(self.setup.renderer.current.bodies[form].plain)
+        return b"".join(self.setup.renderer.current.bodies[form].plain())
 
     def client(self) -> httpx.AsyncClient:
         """Return a client that needs no socket."""
