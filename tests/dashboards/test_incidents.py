@@ -1,4 +1,4 @@
-"""The Overview names every incident without alerts, and shows nothing in a calm hour."""
+"""The Overview names every incident without alerts, and shows nothing in a calm hour, on Prometheus 3."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +10,7 @@ import pytest
 from tests.dashboards.incidents import CALM, INCIDENTS, Incident, scene
 from tests.dashboards.test_on_prometheus import Month, month_served, uses_of
 from tests.dashboards.world import END
+from tests.real_parts import Release
 
 pytestmark = pytest.mark.real("prometheus")
 
@@ -19,7 +20,7 @@ def served(home: Path, incident: Incident, *, rules: bool = False) -> Iterator[M
     """Run a Prometheus with a day and a half of data, which ends with the incident."""
     short = scene(incident, rules=rules, lasts=timedelta(minutes=95), history=timedelta(hours=27))
     home.mkdir(exist_ok=True)
-    with month_served(home, short) as month:
+    with month_served(home, short, Release.NEWEST) as month:
         yield month
 
 

@@ -16,7 +16,7 @@ from exporter.collectors.catalogue import CATALOGUE
 from tests.dashboards.incidents import ALL_AT_ONCE, scene
 from tests.dashboards.uses import USES, Kind, Use, filled_in
 from tests.dashboards.world import COST, END, MEAN, TROUBLE, Scene, calm, openmetrics
-from tests.real_parts import Prometheus, create_blocks, prometheus_running
+from tests.real_parts import Prometheus, Release, create_blocks, prometheus_running
 
 pytestmark = pytest.mark.real("prometheus")
 
@@ -57,14 +57,14 @@ def uses_of(page: str, place: str, kind: Kind = Kind.PANEL) -> list[Use]:
 
 
 @contextmanager
-def month_served(home: Path, shown: Scene) -> Iterator[Month]:
+def month_served(home: Path, shown: Scene, release: Release = Release.INSTALLED) -> Iterator[Month]:
     """Run a Prometheus with a month of the platform."""
     file = home / "month.om"
     with file.open("w") as written:
         written.writelines(openmetrics(shown))
-    create_blocks(file, home / "data")
+    create_blocks(file, home / "data", release)
     file.unlink()
-    with prometheus_running(home) as prometheus:
+    with prometheus_running(home, release=release) as prometheus:
         yield Month(prometheus)
 
 
