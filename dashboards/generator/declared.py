@@ -15,11 +15,11 @@ _RATES = {"bytes": "Bps", "seconds": "s", "dollars": "currencyUSD"}
 def panel(collector: Collector, info: FamilyInfo, matchers: tuple[str, ...], width: int) -> Panel:
     """Return a table of an info's labels, or a graph of a metric's highest series."""
     title = info.name.removeprefix("edge_").removesuffix("_total").removesuffix("_info").replace("_", " ").capitalize()
-    act = f"Compare it with the days before. If series are missing, `edge-exporter explain {info.name}` says why."
+    act = f"Compare it with the days before. Where series are missing, `edge-exporter explain {info.name}` says why."
     step = intervals.written(collector.interval)
     if info.name.endswith("_info"):
         query = Query(highest(top(gauge(info.name, *matchers), _TABLE_ROWS), *info.labels), step=step)
-        return Panel(title, info.help, act, Table(sort="Value", none="No series."), (query,), width)
+        return Panel(title, info.help, act, Table(sort="Value"), (query,), width)
     if info.kind is Kind.COUNTER:
         title, unit = f"{title}, a second", _RATES.get(info.unit, "short")
     else:
@@ -30,7 +30,7 @@ def panel(collector: Collector, info: FamilyInfo, matchers: tuple[str, ...], wid
     # If a target has a name, the legend leaves its id out.
     shown = [label for label in info.labels if label == label.removesuffix("_id") or label[:-3] not in info.labels]
     legend = " ".join(f"{{{{{label}}}}}" for label in shown)
-    view = TimeSeries(unit=unit, least=None, none="No series.")
+    view = TimeSeries(unit=unit, least=None)
     return Panel(title, info.help, act, view, (Query(expr, legend, step),), width)
 
 

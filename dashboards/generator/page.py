@@ -46,7 +46,7 @@ class View:
     decimals: int | None = None
     steps: Thresholds | None = None
     words: tuple[Word, ...] = ()
-    none: str = ""
+    none: str = "No series: /explain at the exporter says why."
     height: int = 8
     since: str = ""
 
@@ -81,7 +81,8 @@ class Stat(View):
     """
 
     steps: Thresholds | None = NEUTRAL
-    height: int = 4
+    none: str = "no data"
+    height: int = 3
     trend: bool = False
 
 
@@ -95,7 +96,6 @@ class Tile(Stat):
 
     steps: Thresholds | None = RED_FROM_ONE
     none: str = "none polled"
-    height: int = 3
     of: tuple[str, ...] | None = ()
 
 

@@ -11,8 +11,6 @@ SOURCE: JSON = {"type": "prometheus", "uid": "${datasource}"}
 
 # From this width on, a legend with figures fits next to the graph.
 _WIDE = 12
-# Up to this height a large figure would hide the line behind it.
-_LOW = 3
 
 _NEWEST: JSON = {"values": False, "calcs": ["lastNotNull"], "fields": ""}
 _NO_LEGEND: JSON = {"calcs": [], "displayMode": "list", "placement": "bottom", "showLegend": False}
@@ -102,13 +100,12 @@ def _lines(declared: Panel, view: TimeSeries) -> JSON:
 
 
 def _numbers(declared: Panel, view: Stat) -> JSON:
-    # By default Grafana fills the panel with the figure; several figures share one panel.
-    large = not _is_ranked(declared) and view.height > _LOW
     return {
         "type": "stat",
         "options": {
             "graphMode": "area" if view.trend else "none",
-            "text": {"titleSize": 13, "valueSize": 34 if large else 24},
+            # By default Grafana fills the panel with the figure, which would hide the line behind it.
+            "text": {"titleSize": 13, "valueSize": 24},
             "colorMode": "background" if _is_alarming(declared) else "value",
             "reduceOptions": _NEWEST,
             "justifyMode": "auto",
@@ -154,7 +151,7 @@ def _table(declared: Panel, view: Table) -> JSON:
         "fieldConfig": _fields(
             declared,
             "thresholds",
-            [_override("byName", column.title, _column(column, view)) for column in view.columns],
+            [_override("byName", column.title, _column(column)) for column in view.columns],
             custom=custom,
         ),
         "transformations": _rows(declared, view),
@@ -180,11 +177,9 @@ def _rows(declared: Panel, view: Table) -> list[JSON]:
     ]
 
 
-def _column(column: Column, view: Table) -> JSON:
-    properties: JSON = {"unit": "string" if column.label else column.unit}
-    if view.none:
-        # Otherwise every empty cell would show the text of the empty table.
-        properties["noValue"] = "-"
+def _column(column: Column) -> JSON:
+    # Without a text of its own every empty cell would show the text of the empty table.
+    properties: JSON = {"unit": "string" if column.label else column.unit, "noValue": "-"}
     if column.decimals is not None:
         properties["decimals"] = column.decimals
     if column.steps is not None:
@@ -210,10 +205,10 @@ def _fields(declared: Panel, colour: str, overrides: list[JSON] | None = None, *
             "unit": view.unit,
             "thresholds": _thresholds(view.steps or Thresholds(Colour.QUIET)),
             "color": {"mode": colour},
+            "noValue": view.none,
             **_given(
                 decimals=view.decimals,
                 mappings=_words(view.words) if view.words else None,
-                noValue=view.none or None,
                 **others,
             ),
         },

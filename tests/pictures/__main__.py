@@ -1,7 +1,6 @@
 """Draws every dashboard with Grafana's own components, and the status page: `python -m tests.pictures FOLDER [UID …]`.
 
-Each dashboard is drawn in an hour with the usual trouble (`dashboard-*.png`) and in a calm one (`calm-*.png`). With the
-uids of some dashboards, only these are drawn.
+Each dashboard is drawn in an hour with some trouble. With the uids of some dashboards, only these are drawn.
 
 No Grafana runs: a page's JSON is laid out here, its queries run on a real Prometheus with a month of a simulated
 platform, and `grafana/` puts the answers into the published components of Grafana's own panels, in Chromium.
@@ -24,7 +23,7 @@ from playwright.sync_api import Browser, Error, FloatRect, Route, sync_playwrigh
 from dashboards.generator.inventory import PAGES
 from dashboards.generator.page import Page, Panel
 from tests.dashboards.expressions import seconds
-from tests.dashboards.incidents import scene, usual_trouble
+from tests.dashboards.incidents import usual_trouble
 from tests.dashboards.test_dashboards import drawn
 from tests.dashboards.test_on_prometheus import Month, month_served, uses_of
 from tests.dashboards.uses import Kind, Use
@@ -197,11 +196,10 @@ def painting(folder: Path) -> Iterator[Painter]:
 def main(folder: Path, uids: tuple[str, ...]) -> None:
     """Draw the pictures that the command line selects."""
     with painting(folder) as painter:
-        for prefix, each in (("dashboard", usual_trouble()), ("calm", scene())):
-            with tempfile.TemporaryDirectory() as home, month_served(Path(home), each) as month:
-                for page in PAGES:
-                    if page.uid in uids or not uids:
-                        painter.draw(month, page, f"{prefix}-{page.uid.removeprefix('edge-')}")
+        with tempfile.TemporaryDirectory() as home, month_served(Path(home), usual_trouble()) as month:
+            for page in PAGES:
+                if page.uid in uids or not uids:
+                    painter.draw(month, page, f"dashboard-{page.uid.removeprefix('edge-')}")
         if not uids:
             painter.draw_status_page()
 

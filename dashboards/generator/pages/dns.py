@@ -53,14 +53,14 @@ _NOW = row(
         "Queries a second",
         "DNS queries a second of the zones chosen, over the last four polls.",
         "Compare with the same time a day and a week before, below.",
-        Stat(trend=True, unit=QUERIES, height=3),
+        Stat(trend=True, unit=QUERIES),
         total(_RATE),
     ),
     panel(
         "Today so far",
         "Queries of the UTC day that has begun.",
         "Compare with what is usual by this time, below.",
-        Stat(height=3),
+        Stat(),
         total(_DAY),
     ),
     panel(

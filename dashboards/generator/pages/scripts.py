@@ -43,14 +43,14 @@ _MONTH = row(
         "Cost, month to date",
         "What the scripts chosen have cost since the UTC month began.",
         "Read the projection next to it: the sum alone says little before the month ends.",
-        Stat(unit="currencyUSD", height=3),
+        Stat(unit="currencyUSD"),
         total(_COST),
     ),
     panel(
         "Projected month end",
         "The cost so far, extrapolated linearly to the end of the UTC month, but not in its first hour.",
         "In the first days a single busy hour counts for much: look again a day later before acting.",
-        Stat(unit="currencyUSD", height=3),
+        Stat(unit="currencyUSD"),
         total(_PROJECTED),
     ),
     panel(

@@ -86,7 +86,7 @@ _NOW = row(
         "Blocked today",
         "Requests blocked since the UTC day began, and breaches of which the platform does not say what was done.",
         "Read it against the usual day in the table of rate limits.",
-        Stat(height=3),
+        Stat(),
         Query(
             total(ZONES.gauge("edge_shield_rate_limit_day_breaches", 'action="blocked"'), "action")
             + " or "
