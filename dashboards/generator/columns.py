@@ -1,7 +1,7 @@
 """Defines the columns that tables of several pages use."""
 
 from dashboards.generator import links
-from dashboards.generator.colours import Word, warn_then_red
+from dashboards.generator.colours import warn_then_red
 from dashboards.generator.page import Column, Query
 from dashboards.generator.promql import milliseconds
 
@@ -22,6 +22,6 @@ def share(title: str, query: str | Query, width: int | None = None) -> Column:
     return Column(title, query, unit="percentunit", decimals=0, steps=warn_then_red(0.8, 1), width=width)
 
 
-def moment(title: str, seconds: str, width: int | None = None, words: tuple[Word, ...] = ()) -> Column:
+def moment(title: str, seconds: str, width: int | None = None) -> Column:
     """Make a column for a time in seconds, shown by how long ago it is."""
-    return Column(title, milliseconds(seconds), unit="dateTimeFromNow", width=width, words=words)
+    return Column(title, milliseconds(seconds), unit="dateTimeFromNow", width=width)

@@ -1,5 +1,7 @@
 """Exporter: whether it keeps up with the platform, with its schedule, and with Prometheus."""
 
+from dataclasses import replace
+
 from dashboards.generator import links, variables
 from dashboards.generator.colours import UP_OR_DOWN, Colour, Word, red_from, warn_from, warn_then_red
 from dashboards.generator.columns import moment, share
@@ -26,7 +28,11 @@ def _rate(name: str, *by: str) -> str:
 
 _LATELY = f"last_over_time({series('edge_exporter_build_info', INSTANCE)}[1d])"
 _FILES = f"{series('process_open_fds', INSTANCE)} / {series('process_max_fds', INSTANCE)}"
-_NEVER_DAMAGED = Word("0", "never", Colour.GOOD)
+_DAMAGED = replace(
+    moment("Damaged", _last("edge_exporter_ledger_set_aside_timestamp_seconds")),
+    steps=red_from(1),
+    words=(Word("0", "never", Colour.GOOD),),
+)
 
 _INSTANCES = row(
     "Instances",
@@ -60,7 +66,7 @@ _INSTANCES = row(
         share("Open files", highest(_of_exporters(_FILES), "instance"), width=115),
         moment("Started", highest(_of_exporters(series("process_start_time_seconds", INSTANCE)), "instance")),
         moment("Configured", _last("edge_exporter_config_last_reload_success_timestamp_seconds")),
-        moment("Damaged", _last("edge_exporter_ledger_set_aside_timestamp_seconds"), words=(_NEVER_DAMAGED,)),
+        _DAMAGED,
         Query(highest(series("edge_exporter_shard_info", INSTANCE), "instance", "shard", "shards")),
         Query(highest(series("edge_exporter_build_info", INSTANCE), "instance", "version")),
     ),
