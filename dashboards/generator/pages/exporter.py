@@ -39,8 +39,8 @@ _INSTANCES = row(
     (24,),
     panel(
         "Instances",
-        "Every exporter that Prometheus scraped within the day: its shard of how many and whether any exporter holds"
-        " it, whether its last configuration is in force and its counters are written, and when its state was damaged.",
+        "Every exporter that Prometheus scraped within the day: its shard, whether its last configuration is"
+        " in force and its counters are written, and when its state was damaged.",
         "DOWN: read its last log lines. REFUSED: `edge-exporter check --config FILE` names each fault. Counters DOWN: a"
         " full or read-only disk. Damaged: counters started at 0; copy the renamed file, and check the disk.",
         Table(sort="Shard", ascending=True, none="No exporter was scraped within the day."),
@@ -238,9 +238,9 @@ _SCHEDULE = row(
     ),
     panel(
         "What the exporter noticed",
-        "How many targets fail, metrics are absent, totals are not the sum of their days, series are left out, shards"
-        " are held by no one, and labels and thresholds the configuration gives; and within the time range, how many"
-        " unknown values the platform sent, counts it lowered, and rounds of the exporter's own work failed.",
+        "Failing targets by reason, absent metrics by cause, totals that are not the sum of their days, series left"
+        " out, shards that no one holds, labels and thresholds of the configuration. Within the time range: values that"
+        " the exporter does not know, counts that the platform lowered, and failed rounds of the exporter's own work.",
         "The status page names the targets; `edge-exporter explain FAMILY` says why a metric is absent. Unknown values:"
         " update the exporter. Series left out: raise series.max_label_values, or deny the family. A failed round:"
         " report the error of the log. Fewer labels or thresholds than expected: a pattern matches no name.",

@@ -51,7 +51,7 @@ _NOW = row(
     panel(
         "Accounts not answering",
         "Accounts from which no authenticated answer came within the last interval, on any one shard.",
-        "Open the account on the Exporter page: 401 or 403 is the key; time-outs are the platform or the way to it.",
+        "Open the account on the Exporter page: the reason of its failed calls is the cause.",
         Tile(),
         total(f"{_UP} == bool 0"),
     ),
@@ -98,8 +98,8 @@ _WRONG = row(
     (24, 24),
     panel(
         "What stands out now",
-        "What the newest values say is wrong, without waiting for an alert; at most 20 rows of a kind. What is usual of"
-        " a zone is what the shipped rules recorded a day and a week ago, or else the hour before.",
+        "What the newest values say is wrong, without waiting for an alert; at most 20 rows of a kind. A zone's usual"
+        " traffic is what the shipped rules recorded a day and a week ago, or else the hour before.",
         "Follow the row to the page of what it is about. What says `check` may have a good reason.",
         Table(height=5, none="Nothing stands out.", sort="Urgency"),
         Column("Urgency", findings.FOUND, words=findings.URGENCIES, width=100),
