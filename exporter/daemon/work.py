@@ -38,7 +38,7 @@ from exporter.wiring.target_labels import families_of
 CLEANED_EVERY_SECONDS = 3600.0
 SAVED_EVERY_SECONDS = 5.0
 ABSENCES_EVERY_SECONDS = 60.0
-FAILURES_EVERY_SECONDS = 15.0
+FAILURES_EVERY_SECONDS = 60.0
 # A target's name comes with its first poll, and can change with any poll.
 SHOWN_EVERY_SECONDS = 5.0
 # In place of a collector's name: what no poll gives.
@@ -104,7 +104,7 @@ class Work:
         self.registry = Registry(shard, clocks.wall, min(MOVES_LAST, retention))
         self.schedule = Schedule(self.registry, telemetry, clocks, machine.random)
         self.store = Store(clocks.wall, clocks.monotonic, self.schedule.lifetime, self._remembered)
-        self._failures = FailureLog(clocks.monotonic)
+        self._failures = FailureLog()
         self.poller = Poller(
             self.schedule,
             self.registry,
@@ -169,7 +169,7 @@ class Work:
         """Stop polling, and commit the counters."""
         await self.tasks.cancel()
         await self.poller.stop()
-        self._failures.sum_up(end=True)
+        self._failures.sum_up()
         self._save_lists()
         await self.ledger.close()
         await self.accounts.close()

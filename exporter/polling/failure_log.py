@@ -1,35 +1,24 @@
 """Logs failures of targets, once at their beginning and once at their end; if they are many, only their number."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping
 
 from exporter.log import logger
 
-# For each account and reason, this many targets are named in a window; the others are only counted.
+# For each account and reason, this many targets are named between two sums; the others are only counted.
 MOST_NAMED = 20
-WINDOW_SECONDS = 60.0
-
-
-@dataclass(slots=True)
-class _Window:
-    ends: float
-    named: int = 0
-    counted: int = 0
 
 
 class FailureLog:
     """Logs the beginnings and ends of failures.
 
     If a platform is down, this takes only a few lines, however many targets it has.
-
-    Args:
-        monotonic: a clock in seconds.
     """
 
-    def __init__(self, monotonic: Callable[[], float]) -> None:
-        self._monotonic = monotonic
+    def __init__(self) -> None:
         self._log = logger()
-        self._windows: dict[tuple[bool, str, str], _Window] = {}
+        # Whether it is a failure, its account and its reason → how many since the last sum.
+        self._counts: Counter[tuple[bool, str, str]] = Counter()
         self._lost: set[tuple[str, str]] = set()
 
     def fails(self, facts: Mapping[str, str], reason: str, error: str) -> None:
@@ -56,23 +45,14 @@ class FailureLog:
             self._log.warning("list of an account fails", **facts)
 
     def _is_named(self, *, fails: bool, account: str, reason: str) -> bool:
-        now = self._monotonic()
-        window = self._windows.get((fails, account, reason))
-        if window is None or window.ends <= now:
-            self.sum_up()
-            window = self._windows[fails, account, reason] = _Window(now + WINDOW_SECONDS)
-        if window.named < MOST_NAMED:
-            window.named += 1
-            return True
-        window.counted += 1
-        return False
+        self._counts[fails, account, reason] += 1
+        return self._counts[fails, account, reason] <= MOST_NAMED
 
-    def sum_up(self, *, end: bool = False) -> None:
-        """Log the number of targets that were not named in the windows that have ended; with `end`, in all windows."""
-        now = self._monotonic()
-        for key in [key for key, window in self._windows.items() if end or window.ends <= now]:
-            (fails, account, reason), window = key, self._windows.pop(key)
-            if window.counted and fails:
-                self._log.warning("more targets fail", account=account, reason=reason, targets=window.counted)
-            elif window.counted:
-                self._log.info("more targets recovered", account=account, targets=window.counted)
+    def sum_up(self) -> None:
+        """Log the numbers of targets that were not named since the last sum; call it once a minute."""
+        for (fails, account, reason), number in self._counts.items():
+            if number > MOST_NAMED and fails:
+                self._log.warning("more targets fail", account=account, reason=reason, targets=number - MOST_NAMED)
+            elif number > MOST_NAMED:
+                self._log.info("more targets recovered", account=account, targets=number - MOST_NAMED)
+        self._counts.clear()
