@@ -84,7 +84,7 @@ class Daemon:
 
     def __post_init__(self) -> None:
         self._started = self.machine.clocks.wall()
-        self._tasks = Tasks(self.telemetry.task_failures)
+        self._tasks = Tasks(self.telemetry.task_failures, self.machine.clocks)
         executors = self.machine.executors
         self._answers, self._configuration, self._pages = map(executors, ("answers", "configuration", "pages"))
 
@@ -319,6 +319,7 @@ class Daemon:
             unproven=self._unproven(),
             account_up=self.work.accounts.up(),
             is_authenticated=self.work.accounts.is_authenticated(),
+            rounds=self.work.tasks.rounds,
             dashboard_url=self.settings.dashboard_url,
             alertmanager_url=self.settings.alertmanager_url,
         )

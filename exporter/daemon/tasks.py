@@ -6,7 +6,9 @@ from typing import Any
 
 from prometheus_client import Counter
 
+from exporter.clock import Clocks
 from exporter.log import logger
+from exporter.web.parts import Round
 
 
 class Tasks:
@@ -14,10 +16,16 @@ class Tasks:
 
     Args:
         failures: counts the rounds that failed, by their name.
+        clocks: the clocks.
+
+    Attributes:
+        rounds: what is known of each kind of round, by its name.
     """
 
-    def __init__(self, failures: Counter) -> None:
+    def __init__(self, failures: Counter, clocks: Clocks) -> None:
+        self.rounds: dict[str, Round] = {}
         self._failures = failures
+        self._clocks = clocks
         self._running: set[asyncio.Task[object]] = set()
         self._log = logger()
 
@@ -38,21 +46,27 @@ class Tasks:
             self._log.error("background task failed", work=task.get_name(), error=repr(error), exc_info=error)
 
     def repeat(
-        self, name: str, wait: Callable[[], Awaitable[object]], work: Callable[[], Awaitable[object] | None]
+        self,
+        name: str,
+        seconds: float,
+        wait: Callable[[], Awaitable[object]],
+        work: Callable[[], Awaitable[object] | None],
     ) -> None:
         """Do work in rounds: a round that fails is logged when that begins and when it ends, and the next tries again.
 
         Args:
             name: the name of the rounds.
+            seconds: the longest time of a wait.
             wait: waits for the next round.
             work: does one round.
         """
+        self.rounds[name] = Round(seconds, self._clocks.monotonic())
         self.begin(name, self._repeated(name, wait, work))
 
     async def _repeated(
         self, name: str, wait: Callable[[], Awaitable[object]], work: Callable[[], Awaitable[object] | None]
     ) -> None:
-        failures, is_failing = self._failures.labels(name), False
+        failures, own, is_failing = self._failures.labels(name), self.rounds[name], False
         while True:
             await wait()
             try:
@@ -63,10 +77,11 @@ class Tasks:
                 if not is_failing:
                     self._log.error("task fails", task=name, error=repr(error), exc_info=True)
                 is_failing = True
-                continue
-            if is_failing:
-                self._log.info("task works again", task=name)
-            is_failing = False
+            else:
+                if is_failing:
+                    self._log.info("task works again", task=name)
+                is_failing, own.succeeded = False, self._clocks.wall()
+            own.ended = self._clocks.monotonic()
 
     async def cancel(self) -> None:
         """End all tasks."""

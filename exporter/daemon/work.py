@@ -15,7 +15,7 @@ from exporter.daemon.machine import Machine
 from exporter.daemon.tasks import Tasks
 from exporter.explain.explainer import Explainer
 from exporter.exposition.exposition import Exposition
-from exporter.exposition.renderer import Renderer
+from exporter.exposition.renderer import LONGEST_GAP, Renderer
 from exporter.exposition.store import HEALTH, Store
 from exporter.metric import FamilyInfo, label_value
 from exporter.platform.operation import spelt_alike
@@ -91,7 +91,7 @@ class Work:
         clocks, retention = machine.clocks, settings.state.retention
         self._settings, self._telemetry, self._clocks = settings, telemetry, clocks
         self.shard, self.storage = shard, storage
-        self.tasks = Tasks(telemetry.task_failures)
+        self.tasks = Tasks(telemetry.task_failures, clocks)
         self.ledger = Ledger(
             storage,
             telemetry,
@@ -161,8 +161,8 @@ class Work:
             "targets": (SHOWN_EVERY_SECONDS, self.show),
         }
         for name, (seconds, round_) in rounds.items():
-            self.tasks.repeat(name, partial(asyncio.sleep, seconds), round_)
-        self.tasks.repeat("renderer", self.renderer.wait, self.renderer.step)
+            self.tasks.repeat(name, seconds, partial(asyncio.sleep, seconds), round_)
+        self.tasks.repeat("renderer", LONGEST_GAP, self.renderer.wait, self.renderer.step)
         self.tasks.begin("loop lag", runtime.watch_lag(self._telemetry.loop_lag.observe, self._clocks.monotonic))
 
     async def stop(self) -> None:

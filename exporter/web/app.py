@@ -57,8 +57,11 @@ class _Endpoints:
 
     async def healthy(self, _request: Request) -> Response:
         """`/-/healthy`: 200 while the event loop, the scheduler, the ledger and the renderer run, else 503."""
-        ailment = health(self._parts)["ailment"]
-        return PlainTextResponse(f"{ailment or 'healthy'}\n", 503 if ailment else 200)
+        found, now = health(self._parts), self._parts.clocks.wall()
+        lines = [found["ailment"] or "healthy"]
+        for name, succeeded in found["rounds"].items():
+            lines.append(f"{name}: {'none yet' if succeeded is None else f'last success {now - succeeded:.0f} s ago'}")
+        return PlainTextResponse("".join(f"{line}\n" for line in lines), 503 if found["ailment"] else 200)
 
     async def ready(self, _request: Request) -> Response:
         """`/-/ready`: 200 once discovery has ended, a call was authenticated and counts were saved; 503 before."""

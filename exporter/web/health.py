@@ -6,6 +6,9 @@ from exporter.web.parts import Parts
 from exporter.web.url_fields import Json
 
 SLOWEST_TICK = 30.0
+# Work that is repeated has stalled if no round has ended for this many times the time between two, or for this long.
+STALLED_ROUNDS = 3
+SHORTEST_STALL = 30.0
 MOST_REFUSALS = 3
 
 
@@ -18,6 +21,7 @@ def health(parts: Parts) -> Json:
         "ready": not waits_for,
         "waits_for": waits_for,
         "spare": parts.process().spare,
+        "rounds": {name: one.succeeded for name, one in parts.process().rounds.items()},
     }
 
 
@@ -33,7 +37,13 @@ def _ailment(parts: Parts) -> str:
         return "the scheduler has stalled"
     if not parts.ledger.is_alive():
         return "the ledger has stalled"
-    return "" if parts.renderer.is_alive() else "the exposition has stalled"
+    if not parts.renderer.is_alive():
+        return "the exposition has stalled"
+    now = parts.clocks.monotonic()
+    for name, one in parts.process().rounds.items():
+        if now - one.ended >= max(STALLED_ROUNDS * one.seconds, SHORTEST_STALL):
+            return f"the task {name} has stalled"
+    return ""
 
 
 def _waits_for(parts: Parts) -> str:

@@ -13,6 +13,21 @@ from exporter.polling.schedule import Schedule
 from exporter.targets.registry import Registry
 
 
+@dataclass(slots=True)
+class Round:
+    """Work that the process repeats, such as cleaning.
+
+    Attributes:
+        seconds: the longest usual time between the ends of two rounds.
+        ended: when one last ended, well or badly, on the monotonic clock; at first when the first one was awaited.
+        succeeded: when one last succeeded, in unix seconds; None if none has.
+    """
+
+    seconds: float
+    ended: float
+    succeeded: float | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Process:
     """What the process says of itself at the time of a request; times are unix seconds.
@@ -26,6 +41,7 @@ class Process:
         unproven: what a spare waits for before it is ready; empty if it could take a shard.
         account_up: account → whether it answers; without databases.
         is_authenticated: whether an authenticated answer has ever come.
+        rounds: what is known of each kind of round, by its name.
         dashboard_url: the address of Grafana; None if it is not known.
         alertmanager_url: the address of Alertmanager; None if it is not known.
     """
@@ -39,6 +55,7 @@ class Process:
     unproven: str
     account_up: Mapping[str, bool]
     is_authenticated: bool
+    rounds: Mapping[str, Round]
     dashboard_url: str | None
     alertmanager_url: str | None
 

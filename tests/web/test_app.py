@@ -9,6 +9,7 @@ from exporter.assets.shipped import AssetError, find_folder
 from exporter.blocking import one_thread
 from exporter.targets.target import Target
 from exporter.web.app import create_app
+from exporter.web.parts import Round
 from tests.web.rendered import Page
 from tests.web.view_setup import endpoints_client, view_setup, zone
 
@@ -91,6 +92,9 @@ async def test_it_is_healthy_until_the_scheduler_the_ledger_or_the_renderer_stal
 
         setup.turn(29)
         assert await health() == (200, "healthy\n")
+        setup.rounds = {"lists": Round(5.0, setup.clock(), setup.wall() - 9)}
+        assert (await client.get("/-/healthy")).text == "healthy\nlists: last success 9 s ago\n"
+        setup.rounds.clear()
         setup.turn(1)
         assert await health() == (503, "the scheduler has stalled\n")
         setup.schedule.last_tick = setup.clock()

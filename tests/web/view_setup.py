@@ -27,7 +27,7 @@ from exporter.targets.sharding import Shard
 from exporter.targets.target import PollKey, Target
 from exporter.telemetry import Telemetry
 from exporter.web.app import create_app
-from exporter.web.parts import Parts, Process
+from exporter.web.parts import Parts, Process, Round
 from exporter.web.server import WebServer
 from exporter.web.status import status_of
 from exporter.web.url_fields import Json
@@ -95,6 +95,7 @@ class ViewSetup:
     spare: str = ""
     unproven: str = ""
     reloads: int = 0
+    rounds: dict[str, Round] = field(default_factory=dict)
 
     def status(self) -> Json:
         """Return what `/api/v1/status` answers."""
@@ -117,6 +118,7 @@ class ViewSetup:
                 unproven=self.unproven,
                 account_up=self.up,
                 is_authenticated=self.is_authenticated,
+                rounds=self.rounds,
                 dashboard_url=self.dashboard_url,
                 alertmanager_url="http://127.0.0.1:9093",
             )

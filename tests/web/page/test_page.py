@@ -16,6 +16,7 @@ from exporter.targets.selection import Selection
 from exporter.targets.sharding import Shard
 from exporter.targets.target import Inventory, Resource, ResourceList, Target
 from exporter.web.page.wording import foreign, named, plain
+from exporter.web.parts import Round
 from tests.exporter_parts import START
 from tests.golden import assert_golden
 from tests.web.rendered import HOSTILE, Page
@@ -205,6 +206,15 @@ def test_a_hostile_name_is_shown_as_far_as_it_can_be() -> None:
         (lambda _: None, "There are no targets yet."),
         (lambda setup: setattr(setup, "spare", "spare: 2 of 2 shards are held"), "Spare: 2 of 2 shards are held."),
         (lambda setup: setattr(setup, "is_ledger_alive", False), "Unhealthy: the ledger has stalled."),
+        (
+            lambda setup: setup.rounds.update(lists=Round(60.0, setup.clock() - 180)),
+            "Unhealthy: the task lists has stalled.",
+        ),
+        (
+            lambda setup: setup.rounds.update(lists=Round(60.0, setup.clock() - 170, START - 60)),
+            "Tasks lists 60 s ago",
+        ),
+        (lambda setup: setup.rounds.update(cleaning=Round(3600.0, setup.clock())), "Tasks cleaning not yet"),
         (refused, "The key of account main is not accepted."),
         (lambda setup: awaited(setup).succeed(zone(1)), "2 of 3 targets wait for the first poll."),
         (
