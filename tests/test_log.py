@@ -75,6 +75,7 @@ def test_text_that_a_terminal_shows_is_left_alone() -> None:
     assert not out.getvalue().startswith("{")
     configure("info", "console", plain := io.StringIO())
     logger().info("target fails", name="bücher.example")
+    assert not plain.getvalue().startswith("{"), "it was asked for"
     assert "\x1b" not in plain.getvalue(), "colours are for terminals"
 
 
