@@ -1,10 +1,6 @@
-import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
-import httpx
 import pytest
 
 from tests.deploy.files import (
@@ -84,11 +80,7 @@ def test_what_is_mounted_exists_and_rules_configuration_and_dashboards_come_from
 def test_the_shipped_configuration_reaches_every_service_on_the_shared_network() -> None:
     assert all(SERVICES[name].get("network_mode") == "service:network" for name in SERVICES if name != "network")
     asked = _ports_of((DEPLOY / "prometheus" / "prometheus.yml").read_text())
-    notified = _ports_of((DEPLOY / "alertmanager" / "alertmanager.yml").read_text())
-    receiver = re.findall(r"^PORT = (\d+)$", (FOLDER / "notifications.py").read_text(), re.MULTILINE)
     assert asked == {PORT, 9093}
-    assert notified == {int(port) for port in receiver}
-    assert asked <= PUBLISHED
 
 
 def test_services_gain_no_privilege_write_their_volumes_alone_and_publish_ports_to_this_machine() -> None:
@@ -102,7 +94,7 @@ def test_services_gain_no_privilege_write_their_volumes_alone_and_publish_ports_
 
 
 def test_the_image_is_built_from_the_repository_under_a_name_that_no_registry_has() -> None:
-    for name in ("network", "exporter", "notifications"):
+    for name in ("network", "exporter"):
         assert SERVICES[name]["image"] == f"${{EXPORTER_IMAGE:-localhost/edge-exporter:{RELEASE}}}"
         assert (FOLDER / SERVICES[name]["build"]["context"]).resolve() == REPOSITORY
 
@@ -110,31 +102,6 @@ def test_the_image_is_built_from_the_repository_under_a_name_that_no_registry_ha
 def test_prometheus_keeps_what_the_surge_alerts_look_back_on() -> None:
     (days,) = re.findall(r"--storage\.tsdb\.retention\.time=(\d+)d", " ".join(SERVICES["prometheus"]["command"]))
     assert int(days) >= 30
-
-
-def test_the_notifications_write_a_line_for_each_alert() -> None:
-    body = {
-        "receiver": "critical",
-        "alerts": [
-            {"status": "firing", "labels": {"alertname": "EdgeAccountDown"}, "annotations": {"summary": "Down."}},
-            {"status": "resolved", "labels": {"alertname": "EdgeLedgerDown"}, "annotations": {"summary": "Up."}},
-        ],
-    }
-    command = [sys.executable, str(FOLDER / "notifications.py"), "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        try:
-            url = f"http://127.0.0.1:{process.stdout.readline().split()[-1]}/critical"
-            answers = [
-                httpx.post(url, content=body, trust_env=False).status_code
-                for body in (json.dumps(body), "no JSON", "[1]", json.dumps({"receiver": "x", "alerts": [1]}))
-            ]
-        finally:
-            process.terminate()
-        lines = process.stdout.read().splitlines()
-    assert process.returncode == 0
-    assert answers == [200, 400, 400, 400]
-    assert lines == ["firing critical: EdgeAccountDown: Down.", "resolved critical: EdgeLedgerDown: Up."]
 
 
 def test_the_sources_are_where_the_compose_file_has_them_and_know_the_scrape_interval() -> None:
