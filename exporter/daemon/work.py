@@ -155,7 +155,7 @@ class Work:
         await self.renderer.render()
         rounds: dict[str, tuple[float, Callable[[], Awaitable[object] | None]]] = {
             "cleaning": (CLEANED_EVERY_SECONDS, self.forget_removed),
-            "failures": (FAILURES_EVERY_SECONDS, self._failures.sum_up),
+            "log": (FAILURES_EVERY_SECONDS, self._failures.sum_up),
             "lists": (SAVED_EVERY_SECONDS, self._save_lists),
             "absences": (ABSENCES_EVERY_SECONDS, self._show_absent),
             "targets": (SHOWN_EVERY_SECONDS, self.show),

@@ -212,9 +212,9 @@ def test_a_hostile_name_is_shown_as_far_as_it_can_be() -> None:
         ),
         (
             lambda setup: setup.rounds.update(lists=Round(60.0, setup.clock() - 170, START - 60)),
-            "Tasks lists 60 s ago",
+            "Tasks last succeeded lists 60 s ago",
         ),
-        (lambda setup: setup.rounds.update(cleaning=Round(3600.0, setup.clock())), "Tasks cleaning not yet"),
+        (lambda setup: setup.rounds.update(lists=Round(60.0, setup.clock())), "Tasks last succeeded lists not yet"),
         (refused, "The key of account main is not accepted."),
         (lambda setup: awaited(setup).succeed(zone(1)), "2 of 3 targets wait for the first poll."),
         (
