@@ -162,7 +162,9 @@ def test_the_json_controls_no_terminal(platform: Platform, configure: Configure)
     platform.fail(**HTML, path="/dnszone/104/statistics")
     ended = invoke("check", "-o", "json", "--config", configure(ACCOUNT + DNS, url=platform.url, key=keys.API_KEY))
     assert [char for char in ended.out if not char.isprintable() and char != "\n"] == []
-    assert name in {row["name"] for row in json.loads(ended.out)["results"]}
+    found = json.loads(ended.out)
+    assert name in {row["name"] for row in found["results"]}
+    assert (found["ok"], found["faults"], ended.code) == (False, 1, 1)
 
 
 def test_a_query_that_fails_fails_alone_with_the_database_s_own_words(platform: Platform, configure: Configure) -> None:
