@@ -226,8 +226,8 @@ class Daemon:
         self._leave_room()
         if shard.index is None:
             self.work.tasks.begin("proof", self._prove())
-        session, prefix = self.work.ledger.session, self.settings.web.route_prefix
-        self._app = create_app(self.work.parts, self.reload, self._pages, session, route_prefix=prefix)
+        prefix = self.settings.web.route_prefix
+        self._app = create_app(self.work.parts, self.reload, self._pages, route_prefix=prefix)
 
     async def stop(self) -> None:
         """Stop polling and serving, and commit the counters."""

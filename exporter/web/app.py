@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Executor
-from functools import partial
 from importlib.resources import files
 from urllib.parse import quote
 
@@ -27,7 +26,7 @@ from exporter.web.page.page import render
 from exporter.web.parts import Parts
 from exporter.web.status import status_of
 from exporter.web.target_page import target_page
-from exporter.web.targets import find_targets, not_polled
+from exporter.web.targets import find_targets
 from exporter.web.url_fields import Json, QueryError
 
 # Reloads the configuration, and returns its faults; none if it is now in force.
@@ -150,19 +149,9 @@ async def _refusal(_request: Request, error: Exception) -> Response:
     return PlainTextResponse(f"{error.detail}\n", error.status_code, error.headers)
 
 
-def create_app(
-    parts: Parts,
-    reload: Reload,
-    executor: Executor,
-    session: Callable[[], int] = lambda: 1,
-    *,
-    route_prefix: str = "/",
-) -> ASGIApp:
-    """Build the application that serves all endpoints below a prefix.
-
-    `executor` loads runbooks; `session` is that of `MetricsEndpoint`.
-    """
-    metrics = MetricsEndpoint(parts.renderer, lambda: parts.schedule.plans, partial(not_polled, parts), session)
+def create_app(parts: Parts, reload: Reload, executor: Executor, *, route_prefix: str = "/") -> ASGIApp:
+    """Build the application that serves all endpoints below a prefix; `executor` loads runbooks."""
+    metrics = MetricsEndpoint(parts)
     endpoints = _Endpoints(parts, metrics, reload, executor)
     routes: list[BaseRoute] = [
         Route("/metrics", metrics, methods=["GET"]),

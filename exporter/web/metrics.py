@@ -1,7 +1,7 @@
 """`/metrics`: the rendered bytes of the current generation, or the part of it that a filter selects."""
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from urllib.parse import parse_qs
@@ -10,9 +10,10 @@ from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
 from exporter.exposition.exposition import Filter, Format
-from exporter.exposition.renderer import Renderer
 from exporter.exposition.segments import pieces_of
 from exporter.web.headers import ALWAYS, accepted, with_headers
+from exporter.web.parts import Parts
+from exporter.web.targets import not_polled
 
 PARAMETERS = ("name[]", "collect[]", "target")
 MOST_VALUES = 1000
@@ -27,17 +28,10 @@ MOST_REMEMBERED = 64
 class MetricsEndpoint:
     """Serves the exposition; a scrape renders nothing.
 
-    Attributes:
-        collectors: returns the names that `collect[]` accepts.
-        not_polled: labels of targets → those of which no target is polled here, in order.
-        session: returns a number that changes when another exporter may have counted in between; 0 while the counters
-            of targets may not be served. It is called in each request, as this process may have been suspended.
+    Whether counters may be served is asked in each request, because this process may have been suspended since.
     """
 
-    renderer: Renderer
-    collectors: Callable[[], Iterable[str]]
-    not_polled: Callable[[Collection[str]], Sequence[str]]
-    session: Callable[[], int] = lambda: 1
+    parts: Parts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a scrape."""
@@ -45,8 +39,8 @@ class MetricsEndpoint:
         wanted = self._wanted(scope["query_string"]) if scope["query_string"] else EVERYTHING
         if isinstance(wanted, PlainTextResponse):
             await wanted(scope, receive, with_headers(send))
-        elif wanted == EVERYTHING and self.session():
-            body = self.renderer.current.bodies[form]
+        elif wanted == EVERYTHING and self.parts.ledger.session():
+            body = self.parts.renderer.current.bodies[form]
             pieces, size = (body.packed, body.packed_size) if gzip else (body.plain(), body.size)
             await _send(send, form, pieces, size, gzip=gzip)
         else:
@@ -56,11 +50,11 @@ class MetricsEndpoint:
     async def select(self, wanted: Filter, form: Format, *, gzip: bool = False) -> bytes:
         """Return the part of the exposition that a filter selects, without counters that may not be served now."""
         while True:
-            session = self.session()
+            session = self.parts.ledger.session()
             own = replace(wanted, has_counters=session > 0)
-            selected = await self.renderer.select(own, form, gzip=gzip)
+            selected = await self.parts.renderer.select(own, form, gzip=gzip)
             # Another exporter may have begun to count since this answer was begun.
-            if not session or self.session() == session:
+            if not session or self.parts.ledger.session() == session:
                 return selected
 
     def _wanted(self, query_string: bytes) -> Filter | PlainTextResponse:
@@ -70,11 +64,11 @@ class MetricsEndpoint:
         except ValueError:
             return PlainTextResponse(f"there are more than {MOST_VALUES} parameters\n", status_code=400)
         names, collectors, targets = (frozenset(query.get(name, ())) for name in PARAMETERS)
-        known = frozenset(self.collectors())
+        known = frozenset(self.parts.schedule.plans)
         for unknown in sorted(collectors - known):
             words = f"no collector is named {unknown[:MOST_QUOTED]!r}; there are: {', '.join(sorted(known))}\n"
             return PlainTextResponse(words, status_code=400)
-        for unknown in self.not_polled(targets):
+        for unknown in not_polled(self.parts, targets):
             words = f"{unknown[:MOST_QUOTED]!r} is not a target that is polled here; /api/v1/targets lists them\n"
             return PlainTextResponse(words, status_code=404)
         return Filter(names, collectors, targets)

@@ -69,7 +69,8 @@ async def site(zones: int = 3, parts: int = 2, session: Callable[[], int] = lamb
         for number in range(1, zones + 1):
             publish_poll(setup, number, parts, 1.0)
         await setup.renderer.render()
-        yield Site(setup, setup.app(session=session))
+        setup.session = session
+        yield Site(setup, setup.app())
 
 
 def line(number: int, total: float = 1.0) -> str:

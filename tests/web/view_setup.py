@@ -95,6 +95,7 @@ class ViewSetup:
     spare: str = ""
     unproven: str = ""
     reloads: int = 0
+    session: Callable[[], int] = lambda: 1
     rounds: dict[str, Round] = field(default_factory=dict)
 
     def status(self) -> Json:
@@ -127,6 +128,7 @@ class ViewSetup:
             is_alive=lambda: self.is_ledger_alive,
             fault=self.ledger_fault,
             withholds=str,
+            session=self.session,
             platform_time=lambda _: own(offset=None),
         )
         clocks = Clocks(self.wall, self.clock)
@@ -146,9 +148,9 @@ class ViewSetup:
             ledger_fault=lambda: "",
         )
 
-    def app(self, prefix: str = "/", parts: Parts | None = None, session: Callable[[], int] = lambda: 1) -> ASGIApp:
+    def app(self, prefix: str = "/", parts: Parts | None = None) -> ASGIApp:
         """Return the application that serves the endpoints."""
-        return create_app(parts or self.parts(), self.reload, one_thread("pages"), session, route_prefix=prefix)
+        return create_app(parts or self.parts(), self.reload, one_thread("pages"), route_prefix=prefix)
 
     async def reload(self) -> tuple[str, ...]:
         """Implements `exporter.web.app.Reload`."""
