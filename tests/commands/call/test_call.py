@@ -122,7 +122,7 @@ def test_what_a_call_prints_and_how_it_ends(
         ("sql 'SELECT 1' --database x", "the configuration has default; --database selects one database of it\n"),
         ("search --database x", f"{ERROR}No such option '--database'."),
         ("sql 'SELECT 1' --account x", f"{ERROR}No such option '--account'."),
-        ("search --base-url platform", "--base-url: is not a URL with https:// or http://, such as https://api.example.net\n"),
+        ("search --base-url platform", "--base-url: is not a URL with https:// or http:// and without a user"),
     ],
 )  # fmt: skip
 def test_misuse_is_named_and_nothing_is_sent(
