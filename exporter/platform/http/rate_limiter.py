@@ -77,6 +77,8 @@ class RateLimiter:
 
     def pause(self, *operations: str) -> float:
         """Return the seconds until these operations may be called, or the account; 0 without a pause."""
+        if not self._pauses:
+            return 0.0
         ends = (self._pauses[name].until for name in operations if name in self._pauses)
         return max(0.0, max((self._paused_until, *ends)) - self._clock())
 

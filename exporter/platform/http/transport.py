@@ -138,12 +138,17 @@ class _Body(httpx.AsyncByteStream):
 
     response: aiohttp.ClientResponse
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
         try:
-            async for part in self.response.content.iter_any():
-                yield part
+            part = await self.response.content.readany()
         except CAUGHT as error:
             _raise(error)
+        if not part:
+            raise StopAsyncIteration
+        return part
 
     async def aclose(self) -> None:
         """Give the connection back to the pool; it is closed if the body was not read to its end."""
