@@ -60,25 +60,29 @@ class EndpointListCollector(Collector):
     async def poll(self, context: Context, target: Target) -> PollResult:
         """List the targets. After a failure the earlier pages are kept; an incomplete list removes no target."""
         found: dict[str, Resource] = {}
-        # The hashes of items whose ids cannot be polled.
-        passed: set[int] = set()
+        # All ids, also those that cannot be polled.
+        seen: set[str] = set()
         date, error, complete = None, None, True
         try:
             for page in range(1, MOST_PAGES + 1):
                 dates = self._listing.list.parameters("", context.now)
                 parameters = {**dates, "page": page} if self._listing.page else dates
                 answer = await context.caller.call(Request(self._page, parameters))
-                date = answer.date or date
+                date, before = answer.date or date, len(seen)
                 items, has_more = self._read(answer.value)
-                known, before = len(found), len(found) + len(passed)
-                expected = self._take(items, found, passed)
-                # A repeated item shows that the pages shifted while they were read.
-                complete = complete and len(found) == known + expected
+                for item in items:
+                    resource = self._resource(item)
+                    # A repeated item shows that the pages shifted while they were read.
+                    complete = complete and resource is not None and resource.id not in seen
+                    if resource is not None and resource.id not in seen:
+                        seen.add(resource.id)
+                        if _is_usable(resource.id):
+                            found[resource.id] = resource
                 if len(found) > MOST_TARGETS:
                     raise WrongShape(f"the list names more than {MOST_TARGETS} items")
                 if has_more is False or not self._listing.page:
                     break
-                if len(found) + len(passed) == before:
+                if len(seen) == before:
                     complete = complete and not has_more and not items
                     break
         except PlatformError as fault:
@@ -99,22 +103,14 @@ class EndpointListCollector(Collector):
             raise WrongShape(f"{listing.more.text if listing.more else ''} is neither true nor false")
         return items, more
 
-    def _take(self, items: list[Any], found: dict[str, Resource], passed: set[int]) -> int:
-        """Add the resources of a page; return how many items there are, without those whose ids cannot be polled."""
-        expected = len(items)
-        for item in items:
-            value = integral(_evaluated(self._listing.id, item, "id"))
-            if isinstance(value, bool) or not isinstance(value, int | str) or value == "":
-                continue
-            target_id = str(value)
-            if not _is_usable(target_id):
-                expected -= 1
-                passed.add(hash(target_id))
-                continue
-            name = None if self._listing.name is None else integral(_evaluated(self._listing.name, item, "name"))
-            text = str(name) if isinstance(name, str | int | float) and not isinstance(name, bool) else ""
-            found.setdefault(target_id, Resource(target_id, text))
-        return expected
+    def _resource(self, item: Any) -> Resource | None:  # noqa: ANN401 - any JSON
+        """Return the resource of an item; None if its id cannot be read."""
+        found = integral(_evaluated(self._listing.id, item, "id"))
+        if isinstance(found, bool) or not isinstance(found, int | str) or found == "":
+            return None
+        name = None if self._listing.name is None else integral(_evaluated(self._listing.name, item, "name"))
+        is_text = isinstance(name, str | int | float) and not isinstance(name, bool)
+        return Resource(str(found), str(name) if is_text else "")
 
 
 def _evaluated(expression: Expression, document: object, key: str) -> Any:  # noqa: ANN401
