@@ -219,8 +219,8 @@ _COMMENTS = re.compile(r"--[^\n]*|/\*.*?(\*/|\Z)", re.DOTALL)
 _QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\]""")
 _READING = re.compile(r"\s*(select|with|values|explain)\b", re.IGNORECASE)
 _TOKEN = re.compile(f"{_QUOTED.pattern}|{_COMMENTS.pattern}", re.DOTALL)
-# Statements that WITH may introduce, apart from SELECT and VALUES; `replace(…)` is a function.
-_WRITING = re.compile(r"\b(insert|update|delete|replace)\b(?!\s*\()", re.IGNORECASE)
+# Statements that WITH and EXPLAIN may introduce, apart from SELECT and VALUES; `replace(…)` is a function.
+_WRITING = re.compile(r"\b(insert|update|delete|replace|pragma)\b(?!\s*\()", re.IGNORECASE)
 
 
 def _bare(sql: str) -> str:
@@ -236,17 +236,7 @@ def is_single(sql: str) -> bool:
 def leads_with_reading(sql: str) -> bool:
     """Return whether a statement begins with a reading keyword and contains no writing one."""
     bare = _bare(sql)
-    found = _READING.match(bare)
-    if found is None:
-        return False
-    match found[1].lower():
-        case "with":
-            return _WRITING.search(bare) is None
-        case "explain":
-            # EXPLAIN executes nothing except some pragmas, which take effect when they are compiled.
-            return re.search(r"\bpragma\b", bare, re.IGNORECASE) is None
-        case _:
-            return True
+    return _READING.match(bare) is not None and _WRITING.search(bare) is None
 
 
 def samples_of(name: str, query: SqlQuery, rows: Rows) -> tuple[Sample, ...]:
