@@ -1,8 +1,9 @@
 """Rate limits: breaches that come in bursts, with pauses between them."""
 
+from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import date
-from functools import reduce
 from typing import Any, Final, NamedTuple
 
 from exporter.sandbox.noise import Noise
@@ -32,9 +33,10 @@ class Breaches(NamedTuple):
         """The sum of them."""
         return sum(self)
 
-    def plus(self, other: "Breaches") -> "Breaches":
-        """Return the sums."""
-        return Breaches(*(mine + others for mine, others in zip(self, other, strict=True)))
+    @classmethod
+    def of(cls, several: Iterable["Breaches"]) -> "Breaches":
+        """Return the sums of several numbers, none of which is negative."""
+        return cls(*(max(0, sum(numbers)) for numbers in zip(cls(), *several, strict=True)))
 
     def answer(self) -> dict[str, int]:
         """Return them as the platform sends them."""
@@ -51,7 +53,7 @@ class RateLimit:
     quiet: bool = False
     plain_days: bool = False
     no_days: bool = False
-    added: dict[int, Breaches] = field(default_factory=dict)
+    added: defaultdict[int, list[Breaches]] = field(default_factory=lambda: defaultdict(list))
 
 
 class RateLimits:
@@ -75,8 +77,7 @@ class RateLimits:
     ) -> None:
         """Add breaches of a rate limit to today or another day."""
         number = day_number(self._clock.now()) if day is None else number_of(day)
-        added = self.limits[rate_limit_id].added
-        added[number] = added.get(number, Breaches()).plus(Breaches(logged, challenged, blocked))
+        self.limits[rate_limit_id].added[number].append(Breaches(logged, challenged, blocked))
 
     def true_breaches(self, limit_id: int, day: date) -> Breaches:
         """Return the true breaches of a day so far."""
@@ -95,33 +96,29 @@ class RateLimits:
             for day, breaches in shown.items()
         }
         return {
-            "overview": reduce(Breaches.plus, shown.values(), Breaches()).answer(),
+            "overview": Breaches.of(shown.values()).answer(),
             "ratelimitOverviewPastTwentyEightDays": None if limit.no_days else days,
         }
 
     def _counted(self, limit: RateLimit, day: int, now: float) -> Breaches:
         if now < day * DAY:
             return Breaches()
-        counted = limit.added.get(day, Breaches())
-        if not limit.quiet:
-            bursts = [self._burst(limit, slot, now) for slot in range(day * _SLOTS, (day + 1) * _SLOTS)]
-            counted = reduce(Breaches.plus, (*bursts, self._opening_burst(limit, day, now)), counted)
-        return Breaches(*(max(0, count) for count in counted))
-
-    def _burst(self, limit: RateLimit, slot: int, now: float) -> Breaches:
-        noise, limit_id = self._noise, limit.limit_id
-        if not noise.chance(0.3, _HAPPENS, limit_id, slot):
-            return Breaches()
-        begins = slot * _SLOT + noise.between(0, _SLOT * 0.8, _BEGINS, limit_id, slot)
-        lasts = noise.between(self._shortest, 3600, _LASTS, limit_id, slot)
-        size = 20 * 50 ** noise.fraction(_SIZE, limit_id, slot)
-        return _mixed(limit, int(size * min(1.0, max(0.0, (now - begins) / lasts))))
-
-    def _opening_burst(self, limit: RateLimit, day: int, now: float) -> Breaches:
+        slots = range(day * _SLOTS, (day + 1) * _SLOTS)
+        bursts = 0 if limit.quiet else sum(self._burst(limit.limit_id, slot, now) for slot in slots)
         # A new world begins with a burst: one breach every two seconds for half an hour.
         begins = max(self._opening - 60, day * DAY)
         ends = min(self._opening + _OPENING_BURST, (day + 1) * DAY, now)
-        return _mixed(limit, int((ends - begins) / 2)) if ends > begins else Breaches()
+        opening = 0 if limit.quiet else max(0, int((ends - begins) / 2))
+        return Breaches.of((_mixed(limit, bursts + opening), *limit.added.get(day, ())))
+
+    def _burst(self, limit_id: int, slot: int, now: float) -> int:
+        noise = self._noise
+        if not noise.chance(0.3, _HAPPENS, limit_id, slot):
+            return 0
+        begins = slot * _SLOT + noise.between(0, _SLOT * 0.8, _BEGINS, limit_id, slot)
+        lasts = noise.between(self._shortest, 3600, _LASTS, limit_id, slot)
+        size = 20 * 50 ** noise.fraction(_SIZE, limit_id, slot)
+        return int(size * min(1.0, max(0.0, (now - begins) / lasts)))
 
 
 def _mixed(limit: RateLimit, breaches: int) -> Breaches:
