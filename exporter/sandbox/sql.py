@@ -4,13 +4,10 @@ import re
 import sqlite3
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
 from typing import Any, Final, TypeAlias
 
 from exporter.sandbox.hrana import SqlValue, written
 
-_LONGEST_VALUE: Final = 16 * 1024 * 1024
-_MOST_ROWS: Final = 50_000
 _STEPS_BETWEEN_CHECKS: Final = 10_000
 _QUERY: Final = re.compile(r"\s*(SELECT|VALUES|WITH|EXPLAIN)\b", re.IGNORECASE)
 _INSERT: Final = re.compile(r"\s*(?:INSERT|REPLACE)\b", re.IGNORECASE)
@@ -47,7 +44,6 @@ def connect(path: str, *, read_only: bool) -> sqlite3.Connection:
     )
     connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
     connection.execute("PRAGMA foreign_keys=ON")
-    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
     # Also VACUUM INTO would write another file.
     connection.set_authorizer(
         lambda action, *_: sqlite3.SQLITE_DENY if action == sqlite3.SQLITE_ATTACH else sqlite3.SQLITE_OK
@@ -78,11 +74,9 @@ class Session:
         began, before = self._monotonic(), self.connection.total_changes
         try:
             cursor = self.connection.execute(sql, arguments)
-            rows = [[written(value) for value in row] for row in islice(cursor, _MOST_ROWS + 1)]
+            rows = [[written(value) for value in row] for row in cursor]
         except _FAULTS as error:
             raise _failure(error) from error
-        if len(rows) > _MOST_ROWS:
-            raise SqlError("Response is too large", "RESPONSE_TOO_LARGE")
         changed = self.connection.total_changes - before
         return {
             "cols": _columns(cursor),

@@ -16,7 +16,6 @@ from exporter.sandbox.world_clock import WorldClock
 
 _BATON_SECONDS: Final = 10.0
 _REQUEST_SECONDS: Final = 2.0
-_MOST_STREAMS: Final = 64
 
 
 class Stream:
@@ -199,9 +198,6 @@ class Database:
         raise ProtocolError("The baton is invalid, or its stream has expired")
 
     def _park(self, stream: Stream, kind: TokenKind) -> str:
-        if len(self._parked) >= _MOST_STREAMS:
-            oldest = next(iter(self._parked))
-            self._parked.pop(oldest).stream.close()
         self._batons += 1
         baton = self._noise.guid(self._batons)
         self._parked[baton] = _Parked(stream, kind, self._clock.monotonic() + _BATON_SECONDS)
