@@ -12,13 +12,13 @@ from pathlib import Path
 
 import click
 
-from exporter.clock import SYSTEM
-from exporter.commands.check.first_round import AccountResult, Row, check_all
+from exporter.commands.check.first_round import AccountResult, Row, first_round
 from exporter.commands.configuration import read_configuration
 from exporter.commands.output.printing import FAULT, complain, counted, terminal_width
 from exporter.commands.output.progress import progress_bar
 from exporter.commands.output.table import lay_out
 from exporter.foreign.terminal import escape
+from exporter.log import configure
 from exporter.platform.errors import MESSAGE_LIMIT, one_line
 from exporter.settings.model import Settings
 from exporter.settings.warnings import exposed
@@ -49,8 +49,12 @@ def check(config: Path | None, flags: Mapping[str, str], *, offline: bool, is_js
         parts = [_valid(settings)] if offline else [_table(result) for result in results]
         ends = [f"warning: {one}" for one in warnings] + [f"fault: {one_line(str(fault))}" for fault in faults]
         if not offline:
-            polls = sum(result.polls for result in results)
-            ends.append(f"{counted(polls, 'poll')}, {counted(failing, 'fault')}, {counted(len(warnings), 'warning')}.")
+            numbers = (
+                (sum(result.targets for result in results), "target"),
+                (failing, "fault"),
+                (len(warnings), "warning"),
+            )
+            ends.append(", ".join(counted(*one) for one in numbers) + ".")
         text = "\n\n".join([*parts, "\n".join(escape(line) for line in ends)]).rstrip()
     # Print in one piece: a reader that takes only the first line (`| head -1`) must not change the exit code.
     click.echo(text)
@@ -59,8 +63,13 @@ def check(config: Path | None, flags: Mapping[str, str], *, offline: bool, is_js
 
 
 def _poll_all(settings: Settings) -> Sequence[AccountResult]:
-    with progress_bar() if sys.stderr.isatty() else nullcontext(lambda *_: None) as progressed:
-        return asyncio.run(check_all(settings, SYSTEM, progressed))
+    with (
+        Path(os.devnull).open("w", encoding="utf-8") as nowhere,
+        progress_bar() if sys.stderr.isatty() else nullcontext(lambda *_: None) as progressed,
+    ):
+        # The table says what the log would say.
+        configure("error", stream=nowhere)
+        return asyncio.run(first_round(settings, progressed))
 
 
 def _valid(settings: Settings) -> str:
@@ -106,8 +115,7 @@ def _summarised(rows: Iterable[Row]) -> Iterator[tuple[str, ...]]:
         is_listed = len(same) <= _MOST_ALIKE
         for row in same if is_listed else same[:1]:
             target = _target(row) if is_listed else f"{len(same)} targets, first {_target(row)}"
-            series = row.series if is_listed else sum(one.series for one in same)
-            yield row.collector, target, result, _short(detail or f"{series} series")
+            yield row.collector, target, result, _short(detail or counted(row.families, "family", "families"))
 
 
 def _target(row: "Row") -> str:
@@ -137,7 +145,7 @@ def _as_json(
     found = {
         "ok": not wrong and not _failing(accounts),
         "configuration": wrong,
-        "polls": sum(account.polls for account in accounts),
+        "targets": sum(account.targets for account in accounts),
         "faults": _failing(accounts),
         "accounts": [
             {

@@ -41,7 +41,7 @@ FIXED = (
 
 def without_counts(table: str) -> str:
     """Return the table without the parts that change with every new metric."""
-    return re.sub(r"\d+ series", "N series", table)
+    return re.sub(r"\d+ famil(y|ies)", "N families", table)
 
 
 def test_a_good_key_gives_a_table_of_what_is_well(platform: Platform, configure: Configure) -> None:
@@ -85,21 +85,21 @@ UNREACHABLE = f"{FAILED} the platform cannot be reached:"
     ("text", "row", "end"),
     [
         (ACCOUNT.replace("{key}", "wrong"), f"{FAILED} the key is not accepted: the platform answered 401",
-         "3 polls, 1 fault, 0 warnings."),
+         "3 targets, 1 fault, 0 warnings."),
         (ACCOUNT.replace("{url}", "{url}/v1"),
          f"{FAILED} every poll fails: the platform answered 404: Not Found; check the path of base_url",
-         "3 polls, 1 fault, 0 warnings."),
+         "3 targets, 1 fault, 0 warnings."),
         (ACCOUNT.replace("{url}", "http://127.0.0.1:{closed}"),
          f"{UNREACHABLE} nothing accepts connections there (127.0.0.1:{{closed}}: Connection refused)",
-         "3 polls, 1 fault, 0 warnings."),
+         "3 targets, 1 fault, 0 warnings."),
         (ACCOUNT.replace("{url}", "https://platform.invalid"),
-         f"{UNREACHABLE} the host name does not resolve (platform.invalid: ", "3 polls, 1 fault, 0 warnings."),
+         f"{UNREACHABLE} the host name does not resolve (platform.invalid: ", "3 targets, 1 fault, 0 warnings."),
         (ACCOUNT.replace("{url}", "http://127.0.0.1:{silent}").replace("600s", "1s"),
-         f"{UNREACHABLE} no answer within 1 s (127.0.0.1:{{silent}})", "3 polls, 1 fault, 0 warnings."),
+         f"{UNREACHABLE} no answer within 1 s (127.0.0.1:{{silent}})", "3 targets, 1 fault, 0 warnings."),
         (DATABASE, "database/one failing the token is not accepted: the platform answered 401",
-         "2 polls, 1 fault, 0 warnings."),
+         "2 targets, 1 fault, 0 warnings."),
         (ACCOUNT + FIXED.replace(", ids: [101, 104, 999]", ""),
-         "nothing is polled: no target is configured, and none discovered", "0 polls, 0 faults, 0 warnings."),
+         "nothing is polled: no target is configured, and none discovered", "0 targets, 0 faults, 0 warnings."),
     ],
 )  # fmt: skip
 def test_what_concerns_a_whole_account_is_one_clear_line(
@@ -125,8 +125,24 @@ def test_a_key_that_opens_all_but_one_collector_is_said_once_for_that_collector(
             "the platform answered 401: Authorization has been denied for this request."
         ),
     ]
-    assert ended.out.endswith(" polls, 400 faults, 0 warnings.\n")
+    assert ended.out.endswith(" targets, 400 faults, 0 warnings.\n")
     assert (ended.code, len(tried)) == (1, 400)
+
+
+def test_what_the_platform_asks_to_wait_for_is_not_waited_for(platform: Platform, configure: Configure) -> None:
+    platform.fail(kind="status", path_regex="/dnszone/.*/statistics", status=429, retry_after=3600)
+    text = ACCOUNT.replace("max_in_flight: 8", "max_in_flight: 1") + DNS
+    ended = invoke("check", "--config", configure(text, url=platform.url, key=keys.API_KEY))
+    rows = [" ".join(line.split()) for line in ended.out.splitlines() if line.startswith("dns_")]
+    assert [without_counts(row) for row in rows] == [
+        "dns_statistics dns_zone/101 prod-shop.example failing the platform answered 429",
+        (
+            "dns_statistics 11 targets, first dns_zone/102 prod-api.example failing "
+            "not polled yet: the platform asked to wait"
+        ),
+        "dns_record_scans 12 targets, first dns_zone/101 prod-shop.example ok N families",
+    ]
+    assert ended.code == 1
 
 
 def test_an_unknown_zone_is_named_and_its_scan_is_not_called_never_scanned(
@@ -147,12 +163,12 @@ def test_zones_that_fail_leave_the_others_well_and_their_answers_are_masked_and_
     ended = invoke("check", "--config", configure(ACCOUNT + DNS, url=platform.url, key=keys.API_KEY))
     rows = [" ".join(line.split()) for line in ended.out.splitlines() if "dns_statistics" in line]
     assert [re.sub(r" \S+\.example", "", without_counts(row)) for row in rows] == [
-        "dns_statistics 10 targets, first dns_zone/101 ok N series",
+        "dns_statistics 10 targets, first dns_zone/101 ok N families",
         "dns_statistics dns_zone/103 failing the platform answered 200 with a body that is HTML",
         "dns_statistics dns_zone/106 failing the platform answered 400: no such key: ***",
     ]
     assert r"evil\u001b[2J\u009b31m.example" in ended.out
-    assert ended.out.endswith("25 polls, 2 faults, 0 warnings.\n")
+    assert ended.out.endswith("25 targets, 2 faults, 0 warnings.\n")
     assert (ended.err, ended.code, {method for method, _ in platform.requests}) == ("", 1, {"GET"})
 
 
@@ -215,7 +231,7 @@ def test_a_person_gets_a_bar_and_then_a_table_that_fits_the_terminal(platform: P
     assert re.search(r"#\]  (\d+)/\1\b", bar) is not None
     assert plain[0].split() == ["COLLECTOR", "TARGET", "RESULT", "DETAIL"]
     assert max(map(len, plain)) <= 80
-    assert re.fullmatch(r"[0-9]+ polls, 0 faults, 0 warnings\.", plain[-1])
+    assert re.fullmatch(r"[0-9]+ targets, 0 faults, 0 warnings\.", plain[-1])
     assert session.code == 0
 
 
