@@ -114,57 +114,57 @@ class Segment:
     part: Part
     series: int
 
-    @classmethod
-    def of(cls, keys: Sequence[PollKey], sizes: "array[int]", plain: bytes) -> "Segment":
-        """Join and compress chunks."""
-        # A line is a series: a line feed in a label value is escaped.
-        return cls(keys, sizes, Part.of(plain), plain.count(b"\n"))
-
     def changed(self, changes: Iterable[tuple[PollKey, bytes]]) -> "list[Segment]":
         """Return the segments with changes, ordered by target: new chunks, or none in place of one to remove.
 
         The result is this segment if nothing differs from it, and no segment if nothing is left.
         """
-        plain, starts = self.part.plain(), list(accumulate(self.sizes, initial=0))
-        keys, sizes, pieces = list[PollKey](), array("I"), list[bytes]()
-        done, differs = 0, False
+        plain = self.part.plain()
+        keys, chunks = list(self.keys), [plain[begin:end] for begin, end in self._bounds()]
+        place, series = 0, self.series
         for key, chunk in changes:
-            place = bisect_left(self.keys, key, done)
-            after = place + (place < len(self.keys) and self.keys[place] == key)
-            if plain[starts[place] : starts[after]] == chunk:
-                continue
-            keys += self.keys[done:place]
-            sizes += self.sizes[done:place]
-            pieces.append(plain[starts[done] : starts[place]])
-            if chunk:
-                keys.append(key)
-                sizes.append(len(chunk))
-                pieces.append(chunk)
-            done, differs = after, True
-        if not differs:
+            # Mostly neighbours change together, because polls have this order.
+            if place == len(keys) or keys[place] != key:
+                place = bisect_left(keys, key, place)
+            if place == len(keys) or keys[place] != key:
+                keys.insert(place, key)
+                chunks.insert(place, b"")
+            series += _lines(chunk) - _lines(chunks[place])
+            chunks[place] = chunk
+            place += 1
+        joined = b"".join(chunks)
+        if joined == plain:
             return [self]
-        keys += self.keys[done:]
-        sizes += self.sizes[done:]
-        pieces.append(plain[starts[done] :])
-        return list(_segments(keys, sizes, b"".join(pieces)))
+        if not all(chunks):
+            keys = [key for key, chunk in zip(keys, chunks, strict=True) if chunk]
+        sizes = array("I", filter(None, map(len, chunks)))
+        if len(joined) <= SEGMENT_BYTES:
+            return [Segment(keys, sizes, Part.of(joined), series)] if keys else []
+        return list(_split(keys, sizes, joined))
+
+    def _bounds(self) -> Iterator[tuple[int, int]]:
+        return pairwise(accumulate(self.sizes, initial=0))
 
     def chunks(self, wanted: Callable[[PollKey], bool]) -> Iterator[bytes]:
         """Yield the chunks of wanted targets, in order."""
-        bounds = list(accumulate(self.sizes, initial=0))
-        found = [place for place, key in enumerate(self.keys) if wanted(key)]
+        found = [bounds for key, bounds in zip(self.keys, self._bounds(), strict=True) if wanted(key)]
         plain = self.part.plain() if found else b""
-        return (plain[bounds[place] : bounds[place + 1]] for place in found)
+        return (plain[begin:end] for begin, end in found)
 
 
-def _segments(keys: Sequence[PollKey], sizes: "array[int]", plain: bytes) -> Iterator[Segment]:
-    """Yield segments of so many chunks; those that are too large for one are about half full, so that they may grow."""
-    step, begin = len(keys), 0
-    if len(plain) > SEGMENT_BYTES:
-        step = max(1, step * SEGMENT_BYTES // (2 * len(plain)))
-    for place in range(0, len(keys), step or 1):
+def _lines(chunk: bytes) -> int:
+    # A line is a series: a line feed in a label value is escaped.
+    return chunk.count(b"\n")
+
+
+def _split(keys: Sequence[PollKey], sizes: "array[int]", plain: bytes) -> Iterator[Segment]:
+    """Yield the segments of chunks that are too large for one, about half full, so that they may grow."""
+    step, begin = max(1, len(keys) * SEGMENT_BYTES // (2 * len(plain))), 0
+    for place in range(0, len(keys), step):
         own = sizes[place : place + step]
         end = begin + sum(own)
-        yield Segment.of(keys[place : place + step], own, plain[begin:end])
+        joined = plain[begin:end]
+        yield Segment(keys[place : place + step], own, Part.of(joined), _lines(joined))
         begin = end
 
 
