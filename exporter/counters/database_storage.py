@@ -127,11 +127,11 @@ class DatabaseStorage(Storage):
         if self.index is None:
             raise ShardTakenError("another exporter has taken the shard")
         session = await self._connected()
-        if not session.number or self._clock() >= session.answered + self.pulse * _EARLY:
-            await self._look(session)
         if session.number:
+            if self._clock() >= session.answered + self.pulse * _EARLY:
+                await self._look(session)
             return None
-        if not session.is_holder and not await self._lock(session, self.index):
+        if not await self._holds(session, self.index):
             if self._clock() < self._held + self._lease * _LEASES_UNTIL_TAKEN:
                 raise StorageError("the shard is held, perhaps by the former session of this exporter")
             self.index = None
@@ -194,6 +194,14 @@ class DatabaseStorage(Storage):
         self._claims_from = self._clock() + self._lease / 2 if self.has_answered else 0.0
         self._session, self.has_answered = session, True
         return session
+
+    async def _holds(self, session: Session, index: int) -> bool:
+        """Return whether a session has the lock of the shard, which it takes if it can."""
+        try:
+            await self._look(session)
+        except OtherTotalError:
+            return False
+        return session.is_holder or await self._lock(session, index)
 
     async def _lock(self, session: Session, index: int) -> bool:
         """Lock a shard, if it is free; return whether it was."""

@@ -70,6 +70,22 @@ async def until_claimed(storage: DatabaseStorage, index: int) -> None:
     await until(is_claimed)
 
 
+async def until_taken(holder: DatabaseStorage, by: DatabaseStorage) -> None:
+    """Wait until a former holder knows that its shard is taken by another one, which goes on."""
+
+    async def is_known() -> bool:
+        await by.prepare()
+        try:
+            await holder.prepare()
+        except ShardTakenError:
+            return True
+        except StorageError:
+            return False
+        return False
+
+    await until(is_known)
+
+
 async def until_uncertain(holder: DatabaseStorage) -> None:
     """Wait until a holder may serve nothing."""
 
@@ -133,17 +149,7 @@ async def test_a_silent_holder_is_uncertain_before_the_server_frees_its_shard(se
     await until(taken)
     with pytest.raises(StorageError):
         await holder.commit({key_of(1): ROW})
-
-    async def is_known() -> bool:
-        try:
-            await holder.prepare()
-        except ShardTakenError:
-            return True
-        except StorageError:
-            return False
-        return False
-
-    await until(is_known)
+    await until_taken(holder, spare)
     assert sessions.execute("SELECT count(*) FROM edge_exporter_row") == [(0,)]
 
 
@@ -155,6 +161,13 @@ async def test_a_lost_session_is_opened_again_and_reads_its_rows_anew(sessions: 
     opened = await holder.prepare()
     assert opened is not None
     assert (opened.rows, holder.session()) == ({key_of(1): ROW}, 2)
+
+
+async def test_a_lost_holder_gives_way_to_exporters_of_another_total(sessions: Sessions) -> None:
+    holder, other = await sessions.holder(), sessions.storage(total=3)
+    sessions.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'edge-exporter'")
+    await until_claimed(other, 0)
+    await until_taken(holder, other)
 
 
 async def test_a_session_that_hangs_in_a_proxy_is_replaced_by_its_own_process(
