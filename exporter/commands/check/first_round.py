@@ -78,13 +78,13 @@ async def first_round(settings: Settings, progressed: Progress) -> list[AccountR
     await work.start()
     try:
         waiting = list(all_targets(work.parts))
-        while waiting or not work.schedule.all_discovered():
+        while waiting or _is_discovering(work):
             await asyncio.sleep(LOOKS_EVERY_SECONDS)
             known = list(all_targets(work.parts))
             # What waits for the end of a pause would wait for as long as the platform asks.
             waiting = [one for one in known if not one.polled and not _is_paused(work, one)]
             progressed(len(known) - len(waiting), len(known))
-            if not work.schedule.running and work.schedule.all_discovered():
+            if not work.schedule.running and not _is_discovering(work):
                 # The names for which targets wait do not come after a discovery that has failed.
                 work.schedule.poll_again([one.key for one in waiting])
         return [_result(work, name) for name in work.schedule.accounts]
@@ -94,6 +94,11 @@ async def first_round(settings: Settings, progressed: Progress) -> list[AccountR
 
 def _serves_no_pages() -> NoReturn:
     raise AssertionError("a check serves no pages")
+
+
+def _is_discovering(work: Work) -> bool:
+    schedule = work.schedule
+    return not schedule.all_discovered() or any(one.plan.collector.discovers for one in schedule.running.values())
 
 
 def _is_paused(work: Work, status: Status) -> bool:
