@@ -15,7 +15,6 @@ from exporter.log import logger
 
 # The bounds of how many connections may be open, however many files the process may have.
 LEAST_CONNECTIONS, MOST_CONNECTIONS = 16, 512
-BACKLOG = 1024
 # The number of connections that are closed when the system has no file descriptor left.
 CLOSED_AT_ONCE = 32
 HANDSHAKE_SECONDS = 10.0
@@ -40,7 +39,9 @@ def listening_on(host: str, port: int) -> Iterator[None]:
         yield
     except OSError as error:
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-        raise ListenError(f"cannot listen on {address}: {error.strerror or error}") from error
+        # `socket.create_server` repeats the address.
+        problem = (error.strerror or str(error)).partition(" (while ")[0]
+        raise ListenError(f"cannot listen on {address}: {problem}") from error
 
 
 def raise_file_limit() -> None:
@@ -116,12 +117,10 @@ class Acceptor:
     _warned: dict[str, float] = field(default_factory=dict)
 
     def start(self) -> None:
-        """Listen, and accept connections from now on; raises ListenError if another process listens there."""
+        """Accept connections from now on."""
         self.bound.settimeout(0)
         with suppress(OSError):
             self.bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(UNTAKEN_SECONDS * 1000))
-        with listening_on(*self.bound.getsockname()[:2]):
-            self.bound.listen(BACKLOG)
         self._resume()
 
     def close(self) -> None:

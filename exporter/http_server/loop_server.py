@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from exporter.http_server.connections import Acceptor, Connections, listening_on
 from exporter.http_server.protocol import TimeLimitedProtocol
 
+BACKLOG = 1024
 KEEPALIVE_SECONDS = 75
 # How long `stop` waits for running answers.
 ANSWER_SECONDS = 1.0
@@ -19,7 +20,7 @@ STEP = 0.005
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Bind a TCP socket.
+    """Return a listening TCP socket; the system queues connections until a server accepts them.
 
     Args:
         host: the address; empty for every address of the machine.
@@ -29,23 +30,14 @@ def bind(host: str, port: int) -> socket.socket:
         ListenError: the address cannot be used.
     """
     is_dual = not host and socket.has_dualstack_ipv6()
+    family, place = (socket.AF_INET6 if is_dual else socket.AF_INET), (host, port)
     with listening_on(host, port):
-        place: tuple[str | bytes | int, ...] = (host, port)
-        family = socket.AF_INET6 if is_dual else socket.AF_INET
         if host:
             # An IPv6 address may have a zone, which is a number of its own here.
-            family, *_, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        # asyncio disables Nagle's algorithm only for sockets that are marked as TCP. If it is enabled, the body waits
-        # for the acknowledgement of the head, which takes 40 ms.
-        bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        try:
-            if is_dual:
-                bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
-            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            bound.bind(place)
-        except OSError:
-            bound.close()
-            raise
+            family, *_, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]  # type: ignore[assignment]
+        bound = socket.create_server(place, family=family, backlog=BACKLOG, dualstack_ipv6=is_dual)
+    # Accepted sockets inherit it. With Nagle's algorithm the body waits for the acknowledgement of the head, 40 ms.
+    bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return bound
 
 
@@ -91,11 +83,7 @@ class LoopServer(uvicorn.Server):
         self._ticking: asyncio.Task[None] | None = None
 
     async def start(self, bound: socket.socket) -> None:
-        """Serve on a bound socket, which `stop` closes; requests are answered when this returns.
-
-        Raises:
-            ListenError: another process listens there.
-        """
+        """Serve on the socket of `bind`, which `stop` closes; requests are answered when this returns."""
         self.config.load()
         self.lifespan = self.config.lifespan_class(self.config)
         await self.lifespan.startup()
