@@ -140,6 +140,10 @@ class FamilyInfo:
     own: int = 0
     is_counted: bool = False
 
+    def __hash__(self) -> int:
+        # What is remembered of families is looked up in each poll.
+        return hash(self.name)
+
 
 class Sample(NamedTuple):
     """The value of one series; the label values are in the order of the family's label names."""

@@ -10,7 +10,7 @@ from dataclasses import KW_ONLY, dataclass, field
 
 from prometheus_client.registry import Collector
 
-from exporter.exposition.sample_lines import END, Format, Template, encode_own, header
+from exporter.exposition.sample_lines import END, Format, encode_own, header, render
 from exporter.exposition.segments import Body, Part, Segment, with_changes
 from exporter.exposition.store import Update
 from exporter.log import logger
@@ -64,14 +64,10 @@ class Filter:
 
 @dataclass(slots=True)
 class _Block:
-    """A family: its headers, the template of its lines, its segments, and the chunks of targets that changed.
-
-    A target whose changed chunk is empty is to be removed.
-    """
+    """A family: its headers, its segments, and the chunks of targets that changed; an empty one removes a target."""
 
     info: FamilyInfo
     headers: Mapping[Format, Part]
-    template: Template
     segments: Sequence[Segment] = ()
     changes: dict[PollKey, bytes] = field(default_factory=dict)
 
@@ -113,7 +109,7 @@ class Exposition:
                 continue
             block = self._blocks.get(info.name)
             if block is None or block.info != info:
-                block = _Block(info, {form: Part.of(header(info, form)) for form in Format}, Template(info))
+                block = _Block(info, {form: Part.of(header(info, form)) for form in Format})
             blocks[info.name] = block
         self._blocks = blocks
 
@@ -133,11 +129,10 @@ class Exposition:
 
     def _render(self, key: PollKey, family: Family) -> bytes:
         """Return the sample lines of a target; none if the family is not exposed."""
-        block = self._blocks.get(family.info.name)
-        if block is None:
+        if family.info.name not in self._blocks:
             return b""
         try:
-            return block.template.render(family.samples)
+            return render(family)
         except (ValueError, TypeError, AttributeError) as error:
             # A bug in one family must not stop all others from being updated.
             logger().error(

@@ -9,7 +9,7 @@ from pathlib import Path
 from exporter.collectors.collector import Collector, Context, Outcome, PollResult
 from exporter.counters.counting import Families, count_poll
 from exporter.counters.days import PollTime
-from exporter.exposition.sample_lines import Format, Template, header
+from exporter.exposition.sample_lines import Format, header, render
 from exporter.metric import Count, Family, LabelValues, LastChange, MonthToDate, Sample, Source
 from exporter.platform.errors import PlatformError
 from exporter.platform.operation import Caller
@@ -51,7 +51,7 @@ def exposed(collector: Collector, *polls: PollResult, form: Format = Format.TEXT
         for outcome in polled.outcomes:
             families += [_counted(one, counters, polled.date or NOW) for one in outcome.counts]
     lines = {
-        info: b"".join(Template(info).render(family.samples) for family in families if family.info == info)
+        info: b"".join(render(family) for family in families if family.info == info)
         for info in collector.families
         if any(family.info == info for family in families)
     }
@@ -102,7 +102,7 @@ def _shown(outcome: Outcome) -> str:
     name = f" ({json.dumps(outcome.target.name)[1:-1]})" if outcome.target.name else ""
     error = f": {outcome.error.reason}: {outcome.error}" if outcome.error else ""
     lines = [f"{outcome.target.key.label}{name}{error}\n"]
-    lines += [Template(family.info).render(family.samples).decode() for family in outcome.families]
+    lines += [render(family).decode() for family in outcome.families]
     lines += [
         f"counted {count.info.name} {','.join(labels)}: {_source(source)}\n".replace(" :", ":")
         for count in outcome.counts

@@ -13,7 +13,7 @@ from prometheus_client.registry import Collector
 from structlog.testing import capture_logs
 
 from exporter.exposition.exposition import Exposition, Filter, Format, Generation
-from exporter.exposition.sample_lines import Template, header
+from exporter.exposition.sample_lines import header, render
 from exporter.exposition.store import Update
 from exporter.metric import Family, FamilyInfo, Kind, Sample, label_value
 from exporter.targets.target import PollKey
@@ -74,7 +74,7 @@ def naive(state: State, form: Format, wanted: Filter = Filter()) -> bytes:  # no
         ]
         if keys and (not wanted.names or info.name in wanted.names):
             parts.append(header(info, form))
-            parts.extend(Template(info).render(state[known][info.name].samples) for known in keys)
+            parts.extend(render(state[known][info.name]) for known in keys)
     return b"".join(parts) + (b"# EOF\n" if form is Format.OPENMETRICS else b"")
 
 

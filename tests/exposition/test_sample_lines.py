@@ -9,8 +9,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disa
 from prometheus_client.exposition import generate_latest as encode_text
 from prometheus_client.openmetrics.exposition import generate_latest as encode_openmetrics
 
-from exporter.exposition.sample_lines import END, Format, Template, encode_own, header
-from exporter.metric import FamilyInfo, Kind, Sample
+from exporter.exposition.sample_lines import END, Format, encode_own, header, render
+from exporter.metric import Family, FamilyInfo, Kind, Sample
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 
@@ -59,5 +59,5 @@ def test_lines_are_those_of_the_client_library(drawn: list[tuple[str, str, float
         gauge.labels(zone, domain).set(value)
     info = FamilyInfo("edge_x_seconds", "X.", Kind.GAUGE, "seconds", ("zone_id", "domain"))
     unique = {(zone, domain): value for zone, domain, value in drawn}
-    samples = [Sample(labels, value) for labels, value in unique.items()]
-    assert header(info, Format.TEXT) + Template(info).render(samples) == encode_text(registry)
+    samples = tuple(Sample(labels, value) for labels, value in unique.items())
+    assert header(info, Format.TEXT) + render(Family(info, samples)) == encode_text(registry)
