@@ -39,7 +39,7 @@ class Sessions:
         self.opened.append(storage)
         return storage
 
-    async def holder(self, *wanted: int, **more: str) -> DatabaseStorage:
+    async def holder(self, *wanted: int, **more: str | float) -> DatabaseStorage:
         """Return a storage that has taken a shard, and read its rows."""
         storage = self.storage(*wanted, **more)  # type: ignore[arg-type] # an address
         assert await storage.claim() is not None
@@ -84,6 +84,20 @@ async def until_taken(holder: DatabaseStorage, by: DatabaseStorage) -> None:
         return False
 
     await until(is_known)
+
+
+async def until_back(holder: DatabaseStorage) -> None:
+    """Wait until a holder has its shard again."""
+
+    async def is_back() -> bool:
+        try:
+            return await holder.prepare() is not None
+        except ShardTakenError:
+            raise
+        except StorageError:
+            return False
+
+    await until(is_back)
 
 
 async def until_uncertain(holder: DatabaseStorage) -> None:
@@ -163,6 +177,16 @@ async def test_a_lost_session_is_opened_again_and_reads_its_rows_anew(sessions: 
     assert (opened.rows, holder.session()) == ({key_of(1): ROW}, 2)
 
 
+async def test_a_holder_waits_for_its_shard_while_its_former_session_may_last(sessions: Sessions) -> None:
+    holder, other = await sessions.holder(0, lease=30.0), sessions.storage(0)
+    sessions.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'edge-exporter'")
+    await until_claimed(other, 0)
+    with pytest.raises(StorageError, match="perhaps by the former session"):
+        await holder.prepare()
+    await other.close()
+    await until_back(holder)
+
+
 async def test_a_lost_holder_gives_way_to_exporters_of_another_total(sessions: Sessions) -> None:
     holder, other = await sessions.holder(), sessions.storage(total=3)
     sessions.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'edge-exporter'")
@@ -183,16 +207,7 @@ async def test_a_session_that_hangs_in_a_proxy_is_replaced_by_its_own_process(
     proxy.pass_on()
     await proxy.stop()
     await proxy.start()
-
-    async def is_back() -> bool:
-        try:
-            return await holder.prepare() is not None
-        except ShardTakenError:
-            raise
-        except StorageError:
-            return False
-
-    await until(is_back)
+    await until_back(holder)
     assert holder.session() == 2
     await proxy.stop()
 
