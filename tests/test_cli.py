@@ -94,7 +94,7 @@ def test_whether_a_configuration_may_be_read_is_seen_when_it_is_read(
     assert "did you mean 'collectors'?" in ended.err
 
 
-@pytest.mark.parametrize("zone", ["MSK-3", "UTC+3", "'Europe/Berlin'", "EST5EDT,M3.2.0,M11.1.0", "/nowhere", ""])
+@pytest.mark.parametrize("zone", ["MSK-3", "'Europe/Berlin'", "/nowhere"])
 def test_variables_that_libraries_read_change_nothing(zone: str, tmp_path: Path) -> None:
     ports = ("--listen", "127.0.0.1:0", "--sandbox-port", "0")
     ignored = ("PROMETHEUS_MULTIPROC_DIR", "prometheus_multiproc_dir", "WEB_CONCURRENCY", "OTEL_SDK_DISABLED")

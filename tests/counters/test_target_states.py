@@ -74,7 +74,9 @@ async def test_another_address_of_the_platform_removes_nothing_from_it(tmp_path:
 
 async def test_what_was_not_polled_yet_is_pending_in_the_metric_the_api_and_the_sentence(tmp_path: Path) -> None:
     async with sandboxed_daemons(tmp_path) as sandboxed:
-        sandboxed.account = {"dns_zones": {"ids": [101, 102], "discover": False}}
+        # Nothing is discovered; that names are looked up is no target.
+        sandboxed.account = {kind: {"discover": False} for kind in ("dns_zones", "scripts", "shield_zones")}
+        sandboxed.account["dns_zones"]["ids"] = [101, 102]
         sandboxed.faults.add({"kind": "stall", "point": "start", "path_regex": "/dnszone/.*"})
         async with sandboxed.daemon(first_round=False) as running:
 

@@ -5,7 +5,7 @@ import pytest
 from exporter.targets.sharding import Shard, owner
 from exporter.targets.target import TargetKey
 
-KEYS = [f"main/dns_zone/{number}" for number in range(20_000)]
+KEYS = [f"main/dns_zone/{number}" for number in range(5_000)]
 
 
 def test_the_queries_of_a_database_belong_to_its_shard() -> None:
@@ -19,7 +19,7 @@ def test_the_share_that_moves_to_a_further_shard_is_its_own_and_no_more(total: i
     after = [owner(key, total + 1) for key in KEYS]
     moved = [new for old, new in zip(before, after, strict=True) if old != new]
     assert set(moved) == {total}, "keys move to the new shard alone"
-    assert len(moved) / len(KEYS) == pytest.approx(1 / (total + 1), rel=0.1)
+    assert len(moved) / len(KEYS) == pytest.approx(1 / (total + 1), rel=0.2)
 
 
 def test_an_owner_is_the_same_in_every_process_and_version() -> None:
