@@ -19,7 +19,7 @@ from exporter.platform.errors import NotAvailable, PlatformError
 from exporter.platform.http.client import Client
 from exporter.platform.operation import Answer, Caller, Request
 from exporter.targets.registry import Registry
-from exporter.targets.target import PollKey, Target
+from exporter.targets.target import Inventory, PollKey, Target
 
 BUILT_IN = (dns_statistics.COLLECTOR, shield_rate_limits.COLLECTOR)
 # Charts of statistics show this many days by default. It is unknown whether they can show more.
@@ -82,8 +82,6 @@ class AccountCharts:
         for collector in collectors:
             if collector.discovers and collector.wants(account):
                 polled = await self._poll(collector, account, range(1))
-                if polled.found is not None:
-                    self.registry.apply(self.account, polled.found)
                 if polled.error is not None:
                     self.failures.append(f"{self.account}: the list of resources is incomplete: {polled.error}")
 
@@ -154,7 +152,11 @@ class AccountCharts:
 
     async def _poll(self, collector: Collector, target: Target, days: range) -> PollResult:
         calls = self.client.until(self.client.clocks.monotonic() + CALL_SECONDS)
-        return await collector.result(Context(Windowed(calls, days), self.registry, self.client.present()), target)
+        context = Context(Windowed(calls, days), self.registry, self.client.present(), self._found)
+        return await collector.result(context, target)
+
+    async def _found(self, found: Inventory) -> None:
+        self.registry.apply(self.account, found)
 
 
 def _first_sight(live: CountedFamily) -> int:

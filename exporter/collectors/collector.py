@@ -29,14 +29,13 @@ class Context:
         caller: makes the calls; it ends them at the poll's deadline.
         registry: the names of resources, and which of them this process polls.
         now: the time that the poll uses as the present.
-        found: receives the findings of a discovery before its end; the result does not repeat them. Without it, the
-            result contains all findings.
+        found: receives what a discovery finds, list by list, so that polling need not wait for the other calls.
     """
 
     caller: Caller
     registry: Registry
     now: datetime
-    found: "Callable[[Inventory], Awaitable[None]] | None" = None
+    found: Callable[[Inventory], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +70,11 @@ class PollResult(NamedTuple):
         outcomes: first that of the polled target, then those of other targets in its answer; none if names alone were
             looked up.
         date: the platform's time, if its answer has a date.
-        found: the resources that a discovery found.
         unnamed: why names of configured ids could not be looked up, which is no failure of the poll.
     """
 
     outcomes: tuple[Outcome, ...]
     date: datetime | None = None
-    found: Inventory | None = None
     unnamed: PlatformError | None = None
 
     @property

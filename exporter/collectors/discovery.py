@@ -71,39 +71,35 @@ class DiscoveryCollector(Collector):
         """Request the selected lists. If one fails, the others and the resources known before stay valid."""
         faults: list[PlatformError] = []
         unnamed: list[PlatformError] = []
-        rest = Inventory({})
         outcome = Outcome(target)
         date, zones, names = None, None, dict[str, str]()
         if SEARCH in target.watched:
             found = await _tried(global_search.everything(context.caller), faults)
             if found is not None:
-                date = found.date
-                rest = Inventory(_lists(found.value))
-                if found.value.fault is not None:
-                    faults.append(found.value.fault)
+                date, lists = found.date, _lists(found.value)
+                names = lists["cdn"].names()
+                await context.found(Inventory(lists))
+                faults.extend([found.value.fault] if found.value.fault is not None else [])
                 outcome = self._counted(target, found.value)
         if SHIELD_ZONES in target.watched:
-            names = rest.lists["cdn"].names() if rest.lists else {}
-            rest = await _passed_on(context, rest)
             zones = await _zones(context, faults)
             if zones is not None:
                 date = zones.date or date
-                rest = Inventory({**rest.lists, "shield_zone": _shield_list(zones.value, names)})
+                await context.found(Inventory({"shield_zone": _shield_list(zones.value, names)}))
         if NAMES in target.watched:
-            rest = await _passed_on(context, rest)
             has_zones = "shield_zone" in target.watched
-            rest = replace(rest, names=await _names(context, zones, unnamed, has_zones=has_zones))
+            await context.found(Inventory({}, await _names(context, zones, unnamed, has_zones=has_zones)))
         if zones is not None and RATE_LIMITS in target.watched:
+            await context.found(Inventory({}, is_named=not (faults or unnamed)))
             own = _owned(context, target.account, _shield_list(zones.value, names))
-            rest = await _passed_on(context, replace(rest, is_named=not (faults or unnamed)))
             limits = await _rate_limits(context, own, faults)
             if limits is not None:
-                rest = replace(rest, lists={**rest.lists, "rate_limit": limits})
-        rest = await _read_elsewhere(context, target.account, rest)
+                await context.found(Inventory({"rate_limit": limits}))
+        await _read_elsewhere(context, target.account)
         if faults:
             outcome = Outcome(target, outcome.families, outcome.counts, faults[0])
         outcomes = () if {SEARCH, SHIELD_ZONES}.isdisjoint(target.watched) else (outcome,)
-        return PollResult(outcomes, date, rest, unnamed[0] if unnamed else None)
+        return PollResult(outcomes, date, unnamed[0] if unnamed else None)
 
     def _counted(self, target: Target, listing: SearchListing) -> Outcome:
         """Count the resources of a complete search."""
@@ -112,18 +108,14 @@ class DiscoveryCollector(Collector):
         return Outcome(target, *measure((target.account,), self.families, (RESOURCES,), listing))
 
 
-async def _read_elsewhere(context: Context, account: str, rest: Inventory) -> Inventory:
-    """Read the scripts of other shards once, because service discovery shows their host names; return what remains."""
-    if context.registry.shard.total == 1:
-        return rest
-    rest = await _passed_on(context, rest)
-    for script in context.registry.unread(account):
+async def _read_elsewhere(context: Context, account: str) -> None:
+    """Read the scripts of other shards once, because service discovery shows their host names."""
+    for script in context.registry.unread(account) if context.registry.shard.total > 1 else ():
         faults: list[PlatformError] = []
         answer = await _tried(scripts.fetch(context, script), faults)
         if answer is None and not isinstance(faults[0], NotFound):
             break
         context.registry.resources.note(script.key, {} if answer is None else scripts.hostnames(answer.value))
-    return rest
 
 
 async def _names(
@@ -185,14 +177,6 @@ def _owned(context: Context, account: str, zones: ResourceList) -> ResourceList:
     registry = context.registry
     own = (zone for zone, target in found if registry.owns(target.key) and not registry.leaves_out(target))
     return ResourceList(tuple(own), zones.complete)
-
-
-async def _passed_on(context: Context, found: Inventory) -> Inventory:
-    """Pass on what is found so far, so that polling need not wait for the other calls; return what remains."""
-    if context.found is None or not (found.lists or found.names):
-        return found
-    await context.found(found)
-    return Inventory({})
 
 
 def _limit_list(limits: Iterable[RateLimitMetrics], zone_id: str) -> ResourceList:

@@ -95,7 +95,7 @@ class Poller:
         try:
             polled = await self._fetch(due)
             if due.plan.collector.discovers and self.schedule.is_in_force(due):
-                await self._discovered(due, polled)
+                self._discovered(due, polled)
         except Exception as error:  # noqa: BLE001 - the boundary of a poll
             polled = failed(due.target, self._broken(due, due.target, error))
         finally:
@@ -119,14 +119,17 @@ class Poller:
         # While it was due, its name may have become known.
         target = self.registry.by_key.get(due.target.key, due.target)
         calls = client.until(due.until)
-        context = Context(calls, self.registry, client.present(), partial(self._found, target.account))
+        context = Context(calls, self.registry, client.present(), partial(self._found, due))
         polled = await collector.result(context, target)
         if polled.error is None:
             due.account.pace.note(collector.name, calls.number, calls.seconds)
         return polled
 
-    async def _found(self, account: str, found: Inventory) -> None:
-        """Take in what a discovery has found, and poll new targets."""
+    async def _found(self, due: RunningPoll, found: Inventory) -> None:
+        """Take in what a discovery has found, unless it is not in force any more, and poll new targets."""
+        if not self.schedule.is_in_force(due):
+            return
+        account = due.target.account
         removed = self.registry.apply(account, found)
         for target in removed:
             self._log.info("target removed", account=target.account, target=target.key.label, name=target.name)
@@ -136,10 +139,8 @@ class Poller:
         await asyncio.sleep(0)
         await self.tick()
 
-    async def _discovered(self, due: RunningPoll, polled: PollResult) -> None:
-        """Take in what a discovery has found at its end; what waited for it is polled."""
-        if polled.found is not None:
-            await self._found(due.target.account, polled.found)
+    def _discovered(self, due: RunningPoll, polled: PollResult) -> None:
+        """Poll what waited for the end of a discovery."""
         if not isinstance(due.plan.collector, EndpointListCollector):
             self.schedule.discovered(due.target.account, polled.error or polled.unnamed)
 

@@ -5,6 +5,7 @@ import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
+from unittest.mock import AsyncMock
 
 from exporter.collectors.collector import Collector, Context, Outcome, PollResult
 from exporter.counters.counting import Families, count_poll
@@ -28,7 +29,7 @@ def context_of(caller: Caller, target: Target, names: Mapping[tuple[str, str], s
     registry = Registry(Shard())
     known = {TargetKey.of("main", kind, one): name for (kind, one), name in (names or {}).items()}
     registry.remember({target.key: target.name, **known})
-    return Context(caller, registry, NOW)
+    return Context(caller, registry, NOW, AsyncMock())
 
 
 async def poll(
@@ -85,12 +86,12 @@ async def told(collector: Collector, answers: Sequence[Body], *targets: Target) 
     for target in targets:
         caller.calls.clear()
         try:
-            polled = await collector.poll(context_of(caller, target), target)
+            context = context_of(caller, target)
+            polled = await collector.poll(context, target)
             assert polled.date == caller.date or polled.error is not None
             given = "".join(map(_shown, polled.outcomes))
-            given += "".join(
-                _listed(kind, found) for kind, found in (polled.found.lists if polled.found else {}).items()
-            )
+            for (found,), _ in context.found.await_args_list:  # type: ignore[attr-defined]
+                given += "".join(_listed(kind, listed) for kind, listed in found.lists.items())
             assert not any(secret in repr(polled) for secret in ("d3pl0y", "v4lue"))
         except PlatformError as error:
             given = f"{error.reason}: {error}\n"

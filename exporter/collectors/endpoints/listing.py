@@ -87,8 +87,9 @@ class EndpointListCollector(Collector):
                     break
         except PlatformError as fault:
             error, complete = fault, False
-        lists = {self.kind: ResourceList(tuple(found.values()), complete)} if found or error is None else {}
-        return PollResult((Outcome(target, error=error),), date, Inventory(lists))
+        if found or error is None:
+            await context.found(Inventory({self.kind: ResourceList(tuple(found.values()), complete)}))
+        return PollResult((Outcome(target, error=error),), date)
 
     def _read(self, document: Document) -> tuple[list[Any], bool | None]:
         """Return the items of a page, and whether more follow; None if the page does not say."""
