@@ -1,11 +1,13 @@
 """A failing target never affects another: each fault, the series of the failing zone, and those of the others."""
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from datetime import UTC, datetime
 
 import pytest
 from structlog.testing import capture_logs
 
+from exporter.daemon.spare import prove
 from exporter.polling.schedule import NAMES_SECONDS
 from exporter.sandbox.world import World
 from exporter.sandbox.world_clock import WorldClock
@@ -152,3 +154,17 @@ async def test_a_wrong_key_makes_no_target_look_well_and_is_no_authenticated_ans
         assert not parts.work.accounts.is_authenticated()
         assert set(parts.samples("edge_target_up").values()) == {0.0}
         assert parts.samples("edge_dns_window_queries") == {}
+
+
+@pytest.mark.parametrize(("status", "is_accepted"), [(403, True), (401, False), (500, False)])
+async def test_a_spare_is_ready_once_a_key_is_accepted_also_one_that_may_not_search(
+    status: int, *, is_accepted: bool
+) -> None:
+    async def again(_seconds: float) -> None:
+        raise TimeoutError
+
+    fault = {"kind": "status", "status": status, "path": "/search"}
+    async with exporter_parts(account=ZONES, world=small_world(), fault=fault) as parts:
+        proven = prove(lambda: parts.schedule.accounts, again)
+        with nullcontext() if is_accepted else pytest.raises(TimeoutError):
+            await proven
