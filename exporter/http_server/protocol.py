@@ -54,7 +54,10 @@ class TimeLimitedProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def on_message_begin(self) -> None:
-        """Begin a request, which may have come together with the end of another."""
+        """Begin a request, which may have come together with the end of another; one may wait for another's answer."""
+        if self.pipeline:
+            # A connection could have thousands of answers made that it never takes.
+            self.transport.abort()
         self._unfinished = self._unfinished or 1
         super().on_message_begin()
 
