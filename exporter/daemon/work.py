@@ -33,7 +33,7 @@ from exporter.web.parts import Parts, Process
 from exporter.web.targets import take_census
 from exporter.wiring import from_settings
 from exporter.wiring.script_budgets import show_budgets
-from exporter.wiring.target_labels import families_of
+from exporter.wiring.target_labels import families_of, has_labels
 
 CLEANED_EVERY_SECONDS = 3600.0
 SAVED_EVERY_SECONDS = 5.0
@@ -236,7 +236,7 @@ class Work:
 
     def _show_labels(self) -> None:
         """Serve the labels and thresholds of targets that are new, gone, or have another name."""
-        shown, polled = self._labelled, self.registry.by_key
+        shown, polled = self._labelled, self.registry.by_key if has_labels(self._settings) else {}
         changed = [key for key in shown.keys() | polled.keys() if shown.get(key) is not polled.get(key)]
         for key in changed[:_LABELLED_AT_ONCE]:
             target = polled.get(key)

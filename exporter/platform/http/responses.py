@@ -40,9 +40,8 @@ async def read_body(response: httpx.Response, most_bytes: int, secrets: Iterable
     """
     is_success, announced = response.is_success, response.headers.get("content-length", "")
     limit = most_bytes if is_success else ERROR_BODY_LIMIT
-    too_large = errors.BodyTooLarge(f"the body is over {most_bytes} bytes", status=response.status_code)
     if is_success and announced.isdecimal() and int(announced) > limit:
-        raise too_large
+        raise _too_large(most_bytes, response)
     pieces: list[bytes] = []
     size = 0
     # Not by the response's own iterators, which accept no answer that a test has made with `content`.
@@ -51,9 +50,13 @@ async def read_body(response: httpx.Response, most_bytes: int, secrets: Iterable
         size += len(piece)
         if size > limit:
             if is_success:
-                raise too_large
+                raise _too_large(most_bytes, response)
             break
     return body_without_secrets(b"".join(pieces), secrets)
+
+
+def _too_large(most_bytes: int, response: httpx.Response) -> errors.BodyTooLarge:
+    return errors.BodyTooLarge(f"the body is over {most_bytes} bytes", status=response.status_code)
 
 
 @lru_cache(maxsize=64)
