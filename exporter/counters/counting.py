@@ -95,20 +95,18 @@ def count_poll(
         What is counted now, and the number of corrections of each family with any: days or months whose value fell.
         Their counters do not change.
     """
-    after, corrections, absent = dict(families), dict[str, int](), set(families)
+    after, corrections, shown = dict(families), dict[str, int](), dict[str, Iterable[LabelValues]]()
     for one in counts:
         # A month needs a valid number; of days, each is checked.
         sources = [(labels, source) for labels, source in one.sources if _is_readable(source)]
-        is_unreadable = bool(one.sources) and not sources
-        if not is_unreadable:
+        if sources or not one.sources:
             name, digest = one.info.name, digest_of(address, one.declared) if one.declared else b""
             after[name], fallen = advance_family(families.get(name), sources, digest, poll, limit)
-            after[name].note(dict(sources), poll.wall, retention)
-            absent.discard(name)
+            shown[name] = dict(sources)
             if fallen:
                 corrections[name] = fallen
-    for name in absent:
-        after[name].note((), poll.wall, retention)
+    for name, family in after.items():
+        family.note(shown.get(name, ()), poll.wall, retention)
     return after, corrections
 
 
