@@ -16,7 +16,7 @@ from exporter.daemon.tasks import Tasks
 from exporter.explain.explainer import Explainer
 from exporter.exposition.exposition import Exposition
 from exporter.exposition.renderer import LONGEST_GAP, Renderer
-from exporter.exposition.store import HEALTH, Store
+from exporter.exposition.store import ALERT_THRESHOLD, HEALTH, TARGET_LABELS, Store
 from exporter.metric import FamilyInfo, label_value
 from exporter.platform.operation import spelt_alike
 from exporter.polling.failure_log import FailureLog
@@ -240,9 +240,8 @@ class Work:
         changed = [key for key in shown.keys() | polled.keys() if shown.get(key) is not polled.get(key)]
         for key in changed[:_LABELLED_AT_ONCE]:
             target = polled.get(key)
-            self.store.change(
-                PollKey(key, _CONFIGURATION), families_of(self._settings, target) if target is not None else ()
-            )
+            families = families_of(self._settings, target) if target is not None else ()
+            self.store.change(PollKey(key, _CONFIGURATION), families, (TARGET_LABELS.name, ALERT_THRESHOLD.name))
             if target is not None:
                 shown[key] = target
             else:

@@ -91,9 +91,6 @@ class Exposition:
     _: KW_ONLY
     admits: Callable[[str], bool] = lambda _: True
     _blocks: dict[str, _Block] = field(default_factory=dict)
-    # The families of each target. Targets of a kind mostly have the same families, and share one set.
-    _of_key: dict[PollKey, frozenset[str]] = field(default_factory=dict)
-    _sets: dict[frozenset[str], frozenset[str]] = field(default_factory=dict)
 
     def declare(self, families: Iterable[FamilyInfo], admits: Callable[[str], bool] | None = None) -> None:
         """Set the families, their order and their headers; other families are removed.
@@ -116,21 +113,12 @@ class Exposition:
     def take(self, changes: Mapping[PollKey, Update]) -> None:
         """Render the changed targets."""
         for key, update in changes.items():
-            held = self._of_key.pop(key, frozenset())
-            chunks = dict.fromkeys(held, b"") if update.whole else {}
-            for family in update.families:
-                chunks[family.info.name] = self._render(key, family)
-            for name, chunk in chunks.items():
+            for name, family in update.items():
                 if name in self._blocks:
-                    self._blocks[name].changes[key] = chunk
-            names = held.difference(chunks).union(name for name, chunk in chunks.items() if chunk)
-            if names:
-                self._of_key[key] = self._sets.setdefault(names, names)
+                    self._blocks[name].changes[key] = self._render(key, family) if family is not None else b""
 
     def _render(self, key: PollKey, family: Family) -> bytes:
-        """Return the sample lines of a target; none if the family is not exposed."""
-        if family.info.name not in self._blocks:
-            return b""
+        """Return the sample lines of a target."""
         try:
             return render(family)
         except (ValueError, TypeError, AttributeError) as error:

@@ -109,7 +109,7 @@ class Segment:
         series: the number of series.
     """
 
-    keys: Sequence[PollKey]
+    keys: list[PollKey]
     sizes: "array[int]"
     part: Part
     series: int
@@ -132,14 +132,16 @@ class Segment:
             series += _lines(chunk) - _lines(chunks[place])
             chunks[place] = chunk
             place += 1
-        joined = b"".join(chunks)
-        if joined == plain:
-            return [self]
         if not all(chunks):
             keys = [key for key, chunk in zip(keys, chunks, strict=True) if chunk]
+        if not keys:
+            return []
+        joined = b"".join(chunks)
+        if joined == plain and keys == self.keys:
+            return [self]
         sizes = array("I", filter(None, map(len, chunks)))
         if len(joined) <= SEGMENT_BYTES:
-            return [Segment(keys, sizes, Part.of(joined), series)] if keys else []
+            return [Segment(keys, sizes, Part.of(joined), series)]
         return list(_split(keys, sizes, joined))
 
     def _bounds(self) -> Iterator[tuple[int, int]]:
@@ -157,7 +159,7 @@ def _lines(chunk: bytes) -> int:
     return chunk.count(b"\n")
 
 
-def _split(keys: Sequence[PollKey], sizes: "array[int]", plain: bytes) -> Iterator[Segment]:
+def _split(keys: list[PollKey], sizes: "array[int]", plain: bytes) -> Iterator[Segment]:
     """Yield the segments of chunks that are too large for one, about half full, so that they may grow."""
     step, begin = max(1, len(keys) * SEGMENT_BYTES // (2 * len(plain))), 0
     for place in range(0, len(keys), step):
@@ -168,7 +170,7 @@ def _split(keys: Sequence[PollKey], sizes: "array[int]", plain: bytes) -> Iterat
         begin = end
 
 
-_NO_CHUNKS = Segment((), array("I"), Part.of(b""), 0)
+_NO_CHUNKS = Segment([], array("I"), Part.of(b""), 0)
 
 
 def with_changes(segments: Sequence[Segment], changes: Mapping[PollKey, bytes]) -> list[Segment]:
@@ -178,4 +180,4 @@ def with_changes(segments: Sequence[Segment], changes: Mapping[PollKey, bytes]) 
     changed = list[Segment]()
     for segment, (begin, end) in zip(segments or [_NO_CHUNKS], pairwise(bounds), strict=True):
         changed += segment.changed(ordered[begin:end]) if begin < end else [segment]
-    return [segment for segment in changed if segment.keys]
+    return changed

@@ -8,9 +8,8 @@ import asyncio
 import math
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from exporter.collectors.collector import Outcome
 from exporter.metric import Family, FamilyInfo, Kind, Sample, label_value
@@ -104,16 +103,8 @@ class Status:
         return (up, Family(LAST_SUCCESS, (Sample(labels, self.success),))) if self.success else (up,)
 
 
-class Update(NamedTuple):
-    """The changes of a target.
-
-    Attributes:
-        families: the new families.
-        whole: whether these replace all families of the target; otherwise its other families are kept.
-    """
-
-    families: tuple[Family, ...]
-    whole: bool = True
+# The families of a target that changed, by name; None if it has one no longer.
+Update = Mapping[str, Family | None]
 
 
 def _packed(chart: Sequence[float]) -> Sequence[float]:
@@ -132,7 +123,7 @@ class Store:
     """Stores what is known of each target for each collector, and returns what changed.
 
     A successful poll replaces all families of its target. After a failed poll they stay until they expire. The health
-    families of a target come from its status and are part of each change.
+    families of a target come from its status.
 
     Attributes:
         wall: returns unix seconds.
@@ -155,8 +146,7 @@ class Store:
     _ordered: list[tuple[PollKey, Status]] | None = None
     _collectors: set[str] = field(default_factory=set)
     _names: dict[frozenset[str], frozenset[str]] = field(default_factory=dict)
-    # The new platform families of a target; None if only its health has changed.
-    _changed: dict[PollKey, tuple[Family, ...] | None] = field(default_factory=dict)
+    _changed: dict[PollKey, dict[str, Family | None]] = field(default_factory=dict)
 
     def publish(
         self,
@@ -181,19 +171,12 @@ class Store:
         status = self._ensure_status(collector, outcome.target)
         status.left_out = left_out or NOTHING_LEFT_OUT
         now = self.wall()
-        self._note_families(status, outcome.families)
         status.since = 0.0
         status.up, status.reason, status.message = True, "", note
         status.success, status.polled, status.duration = now, now, duration
         status.chart = _packed(outcome.chart)
         status.is_mismatched = outcome.is_mismatched
-        self._believe(status, lifetime)
-        self.change(status.key, outcome.families)
-
-    def _note_families(self, status: Status, families: tuple[Family, ...]) -> None:
-        # Targets of a kind mostly have the same families, and share one set of names.
-        names = frozenset(family.info.name for family in families)
-        status.families, status.served = self._names.setdefault(names, names), bool(names)
+        self._believe(status, outcome.families, lifetime)
 
     def fail(
         self,
@@ -220,18 +203,18 @@ class Store:
         status.up, status.reason, status.message = False, reason, message
         status.polled, status.duration = self.wall(), duration
         if outcome.families:
-            self._note_families(status, outcome.families)
-            self._believe(status, lifetime)
-            self.change(status.key, outcome.families)
+            self._believe(status, outcome.families, lifetime)
             return
         if not status.is_final:
             status.expires = max(status.expires, status.believed + lifetime)
             status.is_final = True
-        self.change(status.key, self._changed.get(status.key))
+        self.change(status.key, status.health())
 
-    def change(self, key: PollKey, families: tuple[Family, ...] | None) -> None:
-        """Replace the families of a key, also of one without a status; None if only its health has changed."""
-        self._changed[key] = families
+    def change(self, key: PollKey, families: Iterable[Family], former: Iterable[str] = ()) -> None:
+        """Replace families of a key, also of one without a status; those named as `former` are removed."""
+        changed = self._changed.setdefault(key, {})
+        changed.update(dict.fromkeys(former))
+        changed.update((family.info.name, family) for family in families)
         self.has_changed.set()
 
     def find(self, key: PollKey) -> Status | None:
@@ -263,7 +246,12 @@ class Store:
         status.target = target
         return status
 
-    def _believe(self, status: Status, lifetime: float) -> None:
+    def _believe(self, status: Status, families: tuple[Family, ...], lifetime: float) -> None:
+        """Replace the families of a target, which are valid for so many seconds."""
+        self.change(status.key, (*families, *status.health()), status.families)
+        # Targets of a kind mostly have the same families, and share one set of names.
+        names = frozenset(family.info.name for family in families)
+        status.families, status.served = self._names.setdefault(names, names), bool(names)
         status.believed = self.monotonic()
         status.expires, status.is_final = status.believed + lifetime, False
         self.earliest = min(self.earliest, status.expires)
@@ -273,9 +261,9 @@ class Store:
         key = PollKey(target.key, collector)
         status = self.find(key)
         if status is not None and status.served:
+            self.change(key, (), status.families)
             status.served, status.families = False, frozenset()
             status.message = status.message or GONE
-            self.change(key, ())
 
     def remove(self, target: Target, collector: str | None = None) -> None:
         """Remove all families and the status of a target, for one collector or for all."""
@@ -283,9 +271,10 @@ class Store:
             self.gone.discard(target.key)
         for name in (collector,) if collector is not None else sorted(self._collectors):
             key = PollKey(target.key, name)
-            if self._statuses.pop(key, None) is not None:
+            status = self._statuses.pop(key, None)
+            if status is not None:
                 self._ordered = None
-                self.change(key, ())
+                self.change(key, (), (*status.families, TARGET_UP.name, LAST_SUCCESS.name))
 
     def expire(self) -> list[Status]:
         """Remove the platform families of targets whose last success is too long ago; returns their statuses.
@@ -304,17 +293,12 @@ class Store:
         for status in late:
             status.since = status.since or self.wall()
             status.served, status.up = False, False
-            self.change(status.key, ())
+            self.change(status.key, status.health(), status.families)
         self.earliest = min((status.expires for status in served if status.served), default=math.inf)
         return late
 
     def changes(self) -> Mapping[PollKey, Update]:
-        """Return the changes since the last call; an update without families removes a target."""
+        """Return the changes since the last call."""
         changed, self._changed = self._changed, {}
         self.has_changed.clear()
-        changes = {}
-        for key, families in changed.items():
-            status = self.find(key)
-            health = () if status is None else status.health()
-            changes[key] = Update((*(families or ()), *health), whole=families is not None)
-        return changes
+        return changed

@@ -46,6 +46,11 @@ def family(info: FamilyInfo, zone: str, value: float = 1.0, count: int = 1) -> F
     return Family(info, tuple(Sample((zone, f"T{number}"), value + number) for number in range(count)))
 
 
+def of(*families: Family) -> Update:
+    """Return a change of these families."""
+    return {family.info.name: family for family in families}
+
+
 def exposition(**options: object) -> Exposition:
     """Return an exposition of the families above."""
     made = Exposition(NothingOwn(), **options)  # type: ignore[arg-type]
@@ -81,13 +86,13 @@ def naive(state: State, form: Format, wanted: Filter = Filter()) -> bytes:  # no
 def test_the_exposition_is_sent_byte_by_byte_as_recorded() -> None:
     """Also a family whose help changes: it has the new one from its targets' next polls on."""
     made = exposition()
-    made.take({key(9): Update((family(WINDOW, "9"), family(TOTAL, "9", 3.0), family(DAY, "9", 86400.0)))})
-    made.take({key(10): Update((family(WINDOW, "10", 2.5), family(TYPES, "10", count=2)))})
+    made.take({key(9): of(family(WINDOW, "9"), family(TOTAL, "9", 3.0), family(DAY, "9", 86400.0))})
+    made.take({key(10): of(family(WINDOW, "10", 2.5), family(TYPES, "10", count=2))})
     shown = "".join(f"--- {form.name}\n{text(made.build(), form)}" for form in Format)
     reworded = replace(WINDOW, help="Queries in other words.")
     made.declare((reworded,))
     shown += f"--- with another help\n{text(made.build())}"
-    made.take({key(9): Update((family(reworded, "9", 2.0),))})
+    made.take({key(9): of(family(reworded, "9", 2.0))})
     shown += f"--- and polled\n{text(made.build())}"
     assert_golden(shown, Path(__file__).parent / "exposition.txt")
 
@@ -98,19 +103,18 @@ def changes(draw: st.DrawFn) -> tuple[PollKey, Update]:
     number, collector = draw(st.integers(0, 12)), draw(st.sampled_from(["scans", "statistics"]))
     known = key(number, collector, draw(st.sampled_from(["main", "other"])))
     if draw(st.booleans()):
-        return known, Update(())
+        return known, dict.fromkeys(info.name for info in INFOS)
     zone = label_value(draw(st.text(max_size=4))) + f"/{known.target.account}/{collector}/{number}"
     infos = draw(st.lists(st.sampled_from(INFOS), unique=True, max_size=4))
     values = st.floats(min_value=0, allow_nan=False, allow_infinity=False) | st.integers(0, 10**9).map(float)
     families = tuple(family(info, zone, draw(values), draw(st.integers(0, 3))) for info in infos)
-    return known, Update(families, whole=draw(st.booleans()))
+    return known, {**dict.fromkeys(draw(st.sets(st.sampled_from([info.name for info in INFOS])))), **of(*families)}
 
 
 def applied(state: dict[PollKey, dict[str, Family]], known: PollKey, update: Update) -> None:
     """Apply a change to the simple model."""
-    held = {} if update.whole else state.get(known, {})
-    held = {**held, **{each.info.name: each for each in update.families}}
-    state[known] = {name: each for name, each in held.items() if each.samples}
+    held = {**state.get(known, {}), **update}
+    state[known] = {name: each for name, each in held.items() if each is not None and each.samples}
 
 
 @given(st.lists(st.lists(changes(), max_size=6), max_size=8))
@@ -163,7 +167,7 @@ def test_a_family_that_cannot_be_rendered_takes_nothing_else_with_it() -> None:
     made = exposition()
     broken = Family(WINDOW, (Sample(("9", "one too many"), 1.0),))
     with capture_logs() as logs:
-        made.take({key(9): Update((broken, family(DAY, "9"))), key(10): Update((family(WINDOW, "10"),))})
+        made.take({key(9): of(broken, family(DAY, "9")), key(10): of(family(WINDOW, "10"))})
     assert names(text(made.build())) == ["edge_window_queries", "edge_day_start_timestamp_seconds"]
     assert [(log["event"], log["family"], log["target"]) for log in logs] == [
         ("family cannot be rendered", "edge_window_queries", "dns_zone/9")
