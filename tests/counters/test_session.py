@@ -117,7 +117,7 @@ async def test_each_takes_a_free_shard_and_one_too_many_is_a_spare(sessions: Ses
     await until_claimed(third, 1)
 
 
-async def test_rows_are_read_in_pages_and_written_and_deleted_by_their_holder_alone(sessions: Sessions) -> None:
+async def test_rows_are_written_in_pages_and_deleted_by_their_holder_alone(sessions: Sessions) -> None:
     first = await sessions.holder(0)
     many = {key_of(number): ROW for number in range(2 * PAGE + 1)}
     await first.commit(many)
