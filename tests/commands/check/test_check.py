@@ -46,8 +46,8 @@ def without_counts(table: str) -> str:
 
 def test_a_good_key_gives_a_table_of_what_is_well(platform: Platform, configure: Configure) -> None:
     ended = invoke("check", "--config", configure(ACCOUNT, url=platform.url, key=keys.API_KEY))
-    assert_golden(without_counts(ended.out), Path(__file__).with_name("well.txt"))
     assert (ended.err, ended.code) == ("", 0)
+    assert_golden(without_counts(ended.out), Path(__file__).with_name("well.txt"))
 
 
 def test_a_state_database_is_tried_and_not_changed(
@@ -150,8 +150,8 @@ def test_an_unknown_zone_is_named_and_its_scan_is_not_called_never_scanned(
 ) -> None:
     path = configure(ACCOUNT + FIXED, url=platform.url, key=keys.API_KEY)
     ended = invoke("check", "--config", path)
-    assert_golden(without_counts(ended.out), Path(__file__).with_name("unknown_zone.txt"))
     assert ended.code == 1
+    assert_golden(without_counts(ended.out), Path(__file__).with_name("unknown_zone.txt"))
 
 
 def test_zones_that_fail_leave_the_others_well_and_their_answers_are_masked_and_escaped(
@@ -199,8 +199,8 @@ def test_a_query_that_fails_fails_alone_with_the_database_s_own_words(platform: 
         token=keys.DATABASE_TOKEN_READ_ONLY,
     )
     ended = invoke("check", "--config", path)
-    assert_golden(without_counts(ended.out), Path(__file__).with_name("failing_query.txt"))
     assert ended.code == 1
+    assert_golden(without_counts(ended.out), Path(__file__).with_name("failing_query.txt"))
 
 
 def test_a_budget_that_is_too_small_is_told_with_numbers_and_is_no_fault(configure: Configure) -> None:
