@@ -104,13 +104,17 @@ async def test_sigterm_ends_it_within_5_seconds_though(
     assert obstruct is its_log_is_not_read or "stopping" in exporter.events
 
 
-async def test_sigterm_saves_what_was_counted(sandboxed: SandboxedDaemons) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+async def test_what_was_served_goes_on_after_the_end_of_its_process(
+    sandboxed: SandboxedDaemons, number: signal.Signals
+) -> None:
     exporter = await started(sandboxed)
     await served(exporter, 0)
     sandboxed.world.dns.add_queries(101, 7)
     await served(exporter, 7)
-    assert await asyncio.to_thread(exporter.end) == 0
-    assert not sandboxed.state.with_name("state.db-wal").exists()
+    assert await asyncio.to_thread(exporter.end, number) == (0 if number == signal.SIGTERM else -number)
+    assert sandboxed.state.with_name("state.db-wal").exists() == (number == signal.SIGKILL)
+    sandboxed.world.dns.add_queries(101, 2)
     exporter = await started(sandboxed)
-    await served(exporter, 7)
+    await served(exporter, 9)
     assert await asyncio.to_thread(exporter.end) == 0
