@@ -6,10 +6,10 @@ import resource
 import socket
 import ssl
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import partial
+from typing import Any
 
 from exporter.log import logger
 
@@ -66,13 +66,13 @@ class Connections:
 
     def __init__(self, limit: int = LEAST_CONNECTIONS) -> None:
         self.limit = limit
-        self._open: dict[object, tuple[Callable[[], bool], Callable[[], None]]] = {}
+        self._open: dict[object, tuple[Callable[[], bool], Callable[[], object]]] = {}
 
     def allow(self, files: int) -> None:
         """Limit the connections to so many files, within the bounds of any server."""
         self.limit = max(LEAST_CONNECTIONS, min(MOST_CONNECTIONS, files))
 
-    def opened(self, connection: object, waits: Callable[[], bool], abort: Callable[[], None]) -> None:
+    def opened(self, connection: object, waits: Callable[[], bool], abort: Callable[[], object]) -> None:
         """Count a new connection, or change how a counted one is asked whether it waits for its client, and closed."""
         self._open[connection] = waits, abort
 
@@ -101,7 +101,7 @@ class Acceptor:
     asyncio's own server accepts without a limit. When no file descriptor is left, it logs a traceback for each attempt.
 
     Attributes:
-        bound: the socket; it is closed by its owner.
+        bound: the socket, which `close` closes.
         make_protocol: makes the protocol of a connection.
         connections: the open connections.
         tls: returns the TLS context of the next connection; None for plain HTTP.
@@ -112,8 +112,7 @@ class Acceptor:
     connections: Connections
     tls: Callable[[], Awaitable[ssl.SSLContext]] | None = None
     _loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
-    _handshakes: set[asyncio.Task[None]] = field(default_factory=set)
-    _resumption: asyncio.TimerHandle | None = None
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     _warned: dict[str, float] = field(default_factory=dict)
 
     def start(self) -> None:
@@ -121,55 +120,51 @@ class Acceptor:
         self.bound.settimeout(0)
         with suppress(OSError):
             self.bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(UNTAKEN_SECONDS * 1000))
-        self._resume()
+        self._run(self._accept())
 
-    def close(self) -> None:
-        """Accept no more connections, and drop those whose handshake has not ended."""
-        self._loop.remove_reader(self.bound)
-        if self._resumption is not None:
-            self._resumption.cancel()
-        for handshake in self._handshakes:
-            handshake.cancel()
+    async def close(self) -> None:
+        """Close the socket, and drop the connections whose handshake has not ended."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self.bound.close()
 
-    def _resume(self) -> None:
-        self._loop.add_reader(self.bound, self._accept)
+    def _run(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = self._loop.create_task(work, name="web")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
 
-    def _pause(self, seconds: float) -> None:
-        self._loop.remove_reader(self.bound)
-        self._resumption = self._loop.call_later(seconds, self._resume)
+    async def _accept(self) -> None:
+        while True:
+            try:
+                accepted, _ = await self._loop.sock_accept(self.bound)
+            except OSError as error:
+                if error.errno not in _GONE:
+                    self._warn("connections cannot be accepted", error=error.strerror or str(error))
+                    for _ in range(CLOSED_AT_ONCE):
+                        self.connections.close_oldest()
+                    await asyncio.sleep(RETRY_SECONDS)
+                continue
+            await self._make_room(accepted)
+            protocol = self.make_protocol()
+            connecting = self._run(self._connect(protocol, accepted))
+            self.connections.opened(protocol, lambda: True, connecting.cancel)
+            # It begins to connect, and so do all others that wait for the loop.
+            await asyncio.sleep(0)
 
-    def _accept(self) -> None:
-        """Accept one connection; others are accepted in the next turns of the loop."""
-        if not self.connections.has_room():
-            self._warn(
-                "connection limit reached, the oldest without a request are closed for new ones",
-                limit=self.connections.limit,
-            )
-            if not self.connections.close_oldest():
-                # All connections have complete requests, which end soon; until then the system queues new ones.
-                self._pause(BUSY_SECONDS)
-                return
+    async def _make_room(self, accepted: socket.socket) -> None:
+        """Close the oldest connections for an accepted one; wait while all have complete requests, which end soon."""
+        full = "connection limit reached, the oldest without a request are closed for new ones"
         try:
-            accepted, _ = self.bound.accept()
-        except OSError as error:
-            if error.errno not in _GONE:
-                self._warn("connections cannot be accepted", error=error.strerror or str(error))
-                for _ in range(CLOSED_AT_ONCE):
-                    self.connections.close_oldest()
-                self._pause(RETRY_SECONDS)
-            return
-        protocol = self.make_protocol()
-        self.connections.opened(protocol, lambda: True, partial(_hang_up, accepted))
-        handshake = self._loop.create_task(self._connect(protocol, accepted))
-        self._handshakes.add(handshake)
-        handshake.add_done_callback(self._handshakes.discard)
-
-    def _warn(self, fault: str, **facts: object) -> None:
-        """Log a fault, unless it has occurred shortly before."""
-        now = self._loop.time()
-        if now - self._warned.get(fault, -QUIET_SECONDS) >= QUIET_SECONDS:
-            logger().warning(fault, **facts)
-        self._warned[fault] = now
+            while not self.connections.has_room():
+                self._warn(full, limit=self.connections.limit)
+                if not self.connections.close_oldest():
+                    await asyncio.sleep(BUSY_SECONDS)
+        except asyncio.CancelledError:
+            accepted.close()
+            raise
 
     async def _connect(self, protocol: asyncio.Protocol, accepted: socket.socket) -> None:
         try:
@@ -189,8 +184,9 @@ class Acceptor:
             # The client disconnected, took too long or does not use TLS, which is not a fault of the server.
             self.connections.closed(protocol)
 
-
-def _hang_up(accepted: socket.socket) -> None:
-    """End a connection that has no protocol yet; asyncio reads its end and closes the socket."""
-    with suppress(OSError):
-        accepted.shutdown(socket.SHUT_RDWR)
+    def _warn(self, fault: str, **facts: object) -> None:
+        """Log a fault, unless it has occurred shortly before."""
+        now = self._loop.time()
+        if now - self._warned.get(fault, -QUIET_SECONDS) >= QUIET_SECONDS:
+            logger().warning(fault, **facts)
+        self._warned[fault] = now

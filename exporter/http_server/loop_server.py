@@ -104,8 +104,7 @@ class LoopServer(uvicorn.Server):
         if self._acceptor is None or self._ticking is None:
             return
         acceptor, self._acceptor = self._acceptor, None
-        acceptor.close()
-        acceptor.bound.close()
+        await acceptor.close()
         self.should_exit = True
         state = self.server_state
         for connection in list(state.connections):

@@ -53,7 +53,7 @@ async def serving(tls: ServerTls) -> AsyncIterator[int]:
         try:
             yield bound.getsockname()[1]
         finally:
-            acceptor.close()
+            await acceptor.close()
 
 
 async def connect(port: int, client: ssl.SSLContext) -> tuple[bytes, str, int]:
