@@ -97,6 +97,9 @@ class WebServer:
 
 
 def _report(config: WebConfig) -> None:
-    """Log the part of a web configuration that has no effect."""
-    if config.rate_limit:
-        logger().warning("rate_limit of the web configuration has no effect")
+    """Log the keys of a web configuration that have no effect."""
+    tls = config.tls()
+    curves = () if tls is None else tls.curve_preferences
+    given = {"rate_limit": config.rate_limit, "tls_server_config.curve_preferences": curves}
+    for key in filter(given.get, given):
+        logger().warning("a key of the web configuration has no effect", key=key)

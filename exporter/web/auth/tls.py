@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, SecretStr
+from pydantic import AfterValidator, SecretStr
 
 from exporter.blocking import blocking
 from exporter.foreign.regular_file import Stamp, read_regular, stamp, unreadable
@@ -17,7 +17,6 @@ from exporter.log import logger
 from exporter.validation.section import Conflict, Section, broken, expected
 
 _VERSIONS = {"TLS12": ssl.TLSVersion.TLSv1_2, "TLS13": ssl.TLSVersion.TLSv1_3}
-_CURVES = {"CurveP256": "prime256v1", "CurveP384": "secp384r1", "CurveP521": "secp521r1", "X25519": "X25519"}
 LONGEST_LOOK = 1.0
 # The standard's names of cipher suites, which the file uses, and their names in OpenSSL. TLS 1.3 suites are always on.
 _CIPHERS: Mapping[str, str] = {
@@ -51,14 +50,12 @@ def _openssl_name(cipher: str) -> str:
     return _CIPHERS[cipher]
 
 
-Curve = Literal["CurveP256", "CurveP384", "CurveP521", "X25519"]
-
-
 class TlsSettings(Section):
     """Encryption of connections, and the clients that may connect.
 
     Certificate, key and authorities are each a file or a text in PEM form; if both are given, the file is used. Cipher
-    suites are stored by their names in OpenSSL, empty for those of TLS 1.3. Python can set only one curve.
+    suites are stored by their names in OpenSSL, empty for those of TLS 1.3. `prefer_server_cipher_suites` has no
+    effect, as in other exporters; `curve_preferences` has none because Python cannot order curves.
     """
 
     cert_file: Path | None = None
@@ -73,7 +70,7 @@ class TlsSettings(Section):
     max_version: Literal["TLS12", "TLS13"] = "TLS13"
     cipher_suites: tuple[Annotated[str, AfterValidator(_openssl_name)], ...] = ()
     prefer_server_cipher_suites: bool = True
-    curve_preferences: tuple[Curve, ...] = Field(default=(), max_length=1)
+    curve_preferences: tuple[str, ...] = ()
 
     def files(self) -> tuple[Path, ...]:
         """Return the files that are read."""
@@ -104,11 +101,6 @@ def server_context(settings: TlsSettings) -> ssl.SSLContext:
     if ciphers:
         with _refusing("cipher_suites", "this machine's OpenSSL has none of these suites"):
             context.set_ciphers(ciphers)
-    if not settings.prefer_server_cipher_suites:
-        context.options &= ~ssl.OP_CIPHER_SERVER_PREFERENCE
-    for curve in settings.curve_preferences:
-        with _refusing("curve_preferences", f"this machine's Python or OpenSSL cannot use {curve} alone"):
-            context.set_ecdh_curve(_CURVES[curve])
 
     (_, certificate), (name, key) = _pem(settings, "cert"), _pem(settings, "key")
     wrong = "is encrypted, not in PEM form, or not the key of the certificate, which may be broken, too"

@@ -259,7 +259,7 @@ async def test_the_real_server_applies_the_file_and_reads_it_again_at_a_reload(t
     assert answered.headers["x-content-type-options"] == "nosniff"
     assert [log["event"] for log in logs] == [
         "only a restart switches TLS on or off",
-        "rate_limit of the web configuration has no effect",
+        "a key of the web configuration has no effect",
     ]
 
 
