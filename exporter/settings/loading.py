@@ -33,8 +33,6 @@ from exporter.validation.yaml_file import NULL, Data, MarkedFile, read_marked
 Given = dict[KeyPath, tuple[object, Place]]
 
 _ENDPOINTS = "endpoints"
-# The lists whose only item flags and variables complete.
-_COMPLETED = ("accounts", "databases")
 # Variables that Kubernetes sets in every container for a Service called edge-exporter or edge-exporter-*.
 _SERVICE_LINK = re.compile(
     PREFIX + r"(?:\w+_)?(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)?)"
@@ -79,18 +77,19 @@ def load(
     above = by_variable | _given(flags or {}, {flag.name: flag.path for flag in known})
     file = replace(file, above={path: place for path, (_, place) in above.items()})
     faults = [*file.faults, *_unknown(present, variables)]
-    for kind in _COMPLETED:
-        own = {str(path[-1]): value for path, (value, _) in above.items() if path[0] == kind}
+    sections = _nested(above)
+    for kind in ("accounts", "databases"):
+        own = sections.pop(kind, None)
         item = _only_item(data, kind)
-        if own and item is not None:
-            data[kind] = [item | own]
-        elif own and isinstance(listed := data[kind], list) and len(listed) > 1:
+        if isinstance(own, dict) and item is not None:
+            data[kind] = [item | own["0"]]
+        elif own is not None and isinstance(listed := data[kind], list) and len(listed) > 1:
             problem = f"there are {len(listed)} {kind}; set it in the file for one of them"
             faults += (ConfigurationFault(*place, "", problem) for path, (_, place) in above.items() if path[0] == kind)
     settings = None
     if file.data is not None:
         try:
-            settings = Settings(_sections(above), **data)
+            settings = Settings(sections, **data)
             settings.own_shard(host_name or socket.gethostname())
         except ValidationError as error:
             faults += faults_of(error, lambda path: _settable(path, file), REMOVED)
@@ -146,12 +145,10 @@ def _unknown(variables: Mapping[str, str], known: Mapping[str, KeyPath]) -> Iter
             yield ConfigurationFault(name, None, "", f"unknown variable{hint}")
 
 
-def _sections(above: Given) -> Data:
-    """Return what flags and variables set, other than of accounts and databases, by sections."""
+def _nested(above: Given) -> Data:
+    """Return what flags and variables set, by sections."""
     data: Data = {}
     for path, (value, _) in above.items():
-        if path[0] in _COMPLETED:
-            continue
         *outer, key = map(str, path)
         section = data
         for step in outer:

@@ -1,7 +1,7 @@
 """Configuration files and what `config show` prints of them: the cases in `files/`.
 
-A case is a line `### words`, then the file, then `=>`, the exit code and what is printed. A file without accounts and
-databases has an account of the environment's.
+A case is a line `### words`, then the file, then `=>`, the exit code and what is printed, without the defaults, which
+docs/configuration.md has. A file without accounts and databases has an account of the environment's.
 """
 
 from pathlib import Path
@@ -26,6 +26,7 @@ def test_a_file_gives_the_messages_of_its_case(path: Path, tmp_path: Path) -> No
         config.write_text(text, encoding="utf-8")
         environ = {} if "accounts:" in text or "databases:" in text else ENOUGH
         ended = invoke("config", "show", "--config", config, environ=environ)
-        printed = (ended.out + ended.err).replace(f"{tmp_path}/", "")
+        lines = (ended.out + ended.err).replace(f"{tmp_path}/", "").splitlines(keepends=True)
+        printed = "".join(line for line in lines if not line.endswith("# default\n"))
         shown += f"### {words}\n{text}=> {ended.code}\n{printed}"
     assert_golden(shown, path)
