@@ -6,7 +6,7 @@ import resource
 import socket
 import ssl
 import sys
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -110,7 +110,7 @@ class Acceptor:
     bound: socket.socket
     make_protocol: Callable[[], asyncio.Protocol]
     connections: Connections
-    tls: Callable[[], Awaitable[ssl.SSLContext]] | None = None
+    tls: Callable[[], ssl.SSLContext] | None = None
     _loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     _warned: dict[str, float] = field(default_factory=dict)
@@ -167,11 +167,7 @@ class Acceptor:
             raise
 
     async def _connect(self, protocol: asyncio.Protocol, accepted: socket.socket) -> None:
-        try:
-            context = await self.tls() if self.tls is not None else None
-        except asyncio.CancelledError:
-            accepted.close()
-            raise
+        context = self.tls() if self.tls is not None else None
         try:
             await self._loop.connect_accepted_socket(
                 lambda: protocol,

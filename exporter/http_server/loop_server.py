@@ -3,7 +3,7 @@
 import asyncio
 import socket
 import ssl
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from functools import partial
 
 import uvicorn
@@ -56,7 +56,7 @@ class LoopServer(uvicorn.Server):
         self,
         app: ASGIApp,
         connections: Connections,
-        tls: Callable[[], Awaitable[ssl.SSLContext]] | None = None,
+        tls: Callable[[], ssl.SSLContext] | None = None,
         *,
         has_lifespan: bool = False,
         has_date: bool = True,

@@ -17,7 +17,6 @@ from exporter.log import logger
 from exporter.validation.section import Conflict, Section, broken, expected
 
 _VERSIONS = {"TLS12": ssl.TLSVersion.TLSv1_2, "TLS13": ssl.TLSVersion.TLSv1_3}
-LONGEST_LOOK = 1.0
 # The standard's names of cipher suites, which the file uses, and their names in OpenSSL. TLS 1.3 suites are always on.
 _CIPHERS: Mapping[str, str] = {
     "TLS_AES_128_GCM_SHA256": "",
@@ -167,7 +166,7 @@ def _checking(allowed: frozenset[str]) -> type[ssl.SSLObject]:
 
 
 class ServerTls:
-    """The server's TLS: each new connection uses the current content of its files.
+    """The server's TLS: the connection after one that finds changed files uses their new content.
 
     If a file cannot be used, the former context stays in force, and this is logged once.
 
@@ -188,14 +187,10 @@ class ServerTls:
         self._current = server_context(settings)
         self._settings, self._stamps = settings, stamps
 
-    async def latest(self) -> ssl.SSLContext:
-        """Return the context for the next connection, from the files' current content.
-
-        They are read on a thread; while a disk hangs, the former context is used after a short wait.
-        """
+    def latest(self) -> ssl.SSLContext:
+        """Return the context for the next connection, and read changed files for those after it, on a thread."""
         if self._reading is None or self._reading.done():
             self._reading = asyncio.create_task(self._read(), name="TLS files")
-        await asyncio.wait((self._reading,), timeout=LONGEST_LOOK)
         return self._current
 
     async def _read(self) -> None:
