@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import click
 
-from tests.bench.alternatives import ALTERNATIVES
-from tests.bench.peers import NGINX, PEERS, Peer
+from tests.bench.peers import NGINX, PEERS
 from tests.bench.report import machine
 from tests.bench.sections import QUICK, SECTIONS, Plan
 
@@ -19,8 +18,7 @@ def main(sections: tuple[str, ...], sizes: str, *, quick: bool) -> None:
     plan = QUICK if quick else Plan()
     if sizes:
         plan = replace(plan, sizes=tuple(map(int, sizes.split(","))))
-    peers: tuple[Peer[...], ...] = (*PEERS, *ALTERNATIVES)
-    for peer in peers:
+    for peer in PEERS:
         if not peer.is_installed:
             click.echo(f"{peer.name} is not installed, and left out (apt-get install {peer.program})", err=True)
     if not NGINX.is_installed:

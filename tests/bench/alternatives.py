@@ -1,12 +1,13 @@
 """The exporters of the same platform that one would write or configure otherwise."""
 
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.bench.peers import Peer, serving
+from tests.bench.peers import serving
 from tests.bench.platform import FIRST_ZONE
 from tests.bench.process import Child, own, started
 from tests.ports import free_port
@@ -58,7 +59,8 @@ def _key(path: str, instance: str = "") -> str:
     return f'<Key "{path}">\nType "gauge"\n{named}</Key>\n'
 
 
-ALTERNATIVES: tuple[Peer[[str, int]], ...] = (
-    Peer("prometheus-client, httpx", "", _conventional),
-    Peer("collectd curl_json", "collectd", _collectd),
-)
+# What is not installed is left out.
+ALTERNATIVES: dict[str, Callable[[str, int], AbstractContextManager[Child]]] = {
+    "prometheus-client, httpx": _conventional,
+    **({"collectd curl_json": _collectd} if shutil.which("collectd") else {}),
+}

@@ -1,12 +1,8 @@
-"""Scrapes like Prometheus: one after another on a kept connection, or many at once with wrk."""
+"""Scrapes like Prometheus: one after another on a kept connection."""
 
 import http.client
-import math
 import random
-import re
-import shutil
 import statistics
-import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -18,8 +14,6 @@ from tests.bench.process import Child
 FAST = 0.05
 BURST = 10
 FEWEST_ROUNDS = 3
-# Milliseconds; a rate has no unit.
-_UNITS = {"us": 1e-3, "ms": 1.0, "s": 1e3, "m": 60e3, "": 1.0}
 
 
 class Latency(NamedTuple):
@@ -86,18 +80,3 @@ def repeatedly(scraper: Scraper, seconds: float, pause: float) -> Latency:
         taken.append(scraper.scrape()[0])
         time.sleep(pause)
     return latency(taken)
-
-
-def crowd(url: str, encoding: str) -> tuple[float, float, float]:
-    """Scrape with eight clients at once; return the median and 99th percentile in milliseconds, and scrapes a second.
-
-    The times are NaN if wrk is missing or no scrape ended in time.
-    """
-    if shutil.which("wrk") is None:
-        return math.nan, math.nan, 0.0
-    command = ("wrk", "-t1", "-c8", "-d5s", "--latency", "--timeout", "60s", "-H", f"Accept-Encoding: {encoding}")
-    words = (*command, "-H", "Accept: text/plain;version=0.0.4", f"{url}/metrics")
-    reported = subprocess.run(words, capture_output=True, text=True, check=True).stdout
-    found = re.findall(r"(?:(?:50|99)%|Requests/sec:)\s+([\d.]+)(\w*)", reported)
-    median, p99, rate = (float(value) * _UNITS[unit] for value, unit in found)
-    return (median, p99, rate) if rate else (math.nan, math.nan, 0.0)

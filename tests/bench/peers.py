@@ -6,7 +6,6 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Generic, ParamSpec
 
 import httpx
 from isal import igzip
@@ -15,22 +14,21 @@ from tests.bench.process import PATIENCE, Child, get, nginx, own, started
 from tests.ports import free_port
 
 EXPORTER = "exporter"
-Served = ParamSpec("Served")
 
 
 @dataclass(frozen=True, slots=True)
-class Peer(Generic[Served]):
+class Peer:
     """A program that is measured in comparison.
 
     Attributes:
         program: the program that must be installed; empty if none is needed.
-        serve: runs it; those of `PEERS` serve the file `metrics` of a folder.
+        serve: runs it on the file `metrics` of a folder.
         most: the highest number of series that it can serve on such a machine.
     """
 
     name: str
     program: str
-    serve: Callable[Served, AbstractContextManager[Child]]
+    serve: Callable[[Path], AbstractContextManager[Child]]
     most: int = 10**9
 
     @property
@@ -69,7 +67,7 @@ def _node_exporter(folder: Path) -> AbstractContextManager[Child]:
 
 
 NGINX = Peer("nginx, ready file", "nginx", _nginx)
-PEERS: tuple[Peer[[Path]], ...] = (
+PEERS = (
     NGINX,
     # A scrape takes them seconds.
     Peer("pushgateway", "prometheus-pushgateway", _pushgateway, most=500_000),
@@ -80,7 +78,7 @@ PEERS: tuple[Peer[[Path]], ...] = (
 
 
 @contextmanager
-def beside(subject: Child, peers: Sequence[Peer[[Path]]] = (NGINX,)) -> Iterator[dict[str, Child]]:
+def beside(subject: Child, peers: Sequence[Peer] = (NGINX,)) -> Iterator[dict[str, Child]]:
     """Return an exporter, and the installed peers with the series of its zones.
 
     Beside an nginx alone, delays of both are the machine's.

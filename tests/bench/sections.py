@@ -1,21 +1,22 @@
 """The measurements: what each section starts, and the tables that it returns."""
 
+import gzip
 import json
 import math
 import os
 import subprocess
 import time
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tests.bench import load
 from tests.bench.alternatives import ALTERNATIVES
 from tests.bench.calls import CLIENTS, measure
-from tests.bench.peers import EXPORTER, PEERS, Peer, beside
+from tests.bench.peers import EXPORTER, PEERS, beside
 from tests.bench.platform import FIRST_ZONE, SERIES_A_ZONE, Platform, platform_serving, write, write_search
 from tests.bench.process import MIB, Child, cpu_seconds, get, memory, own, polling_zones, sum_of, wait
 from tests.bench.report import Table
@@ -45,9 +46,8 @@ class Plan:
     """The sizes, in series, targets and zones, and the durations of a run in seconds."""
 
     sizes: tuple[int, ...] = (1_000, 10_000, 100_000, 500_000, 1_000_000)
-    # How long the servers of a size are scraped in turn, for each encoding; and the most series for many clients.
+    # How long the servers of a size are scraped in turn, for each encoding.
     seconds: float = 12.0
-    most_for_crowds: int = 100_000
     # Within so long every target is polled anew, while the exporter is scraped.
     repoll: float = 15.0
     in_flight: tuple[int, ...] = (1, 8, 64, 256)
@@ -63,7 +63,7 @@ class Plan:
     alternative_seconds: float = 5.0
 
 
-QUICK = Plan((1_000, 10_000), 1.0, 1_000, 2.0, (1, 64), (0, 500), 500, 5.0, 1, 1_000, (200,), 1.0)
+QUICK = Plan((1_000, 10_000), 1.0, 2.0, (1, 64), (0, 500), 500, 5.0, 1, 1_000, (200,), 1.0)
 
 
 def ratio(part: float, whole: float) -> float:
@@ -89,10 +89,9 @@ def wait_for_polls(child: Child, zones: int) -> None:
 
 
 def scrape(plan: Plan) -> Iterator[Table]:
-    """Scrape every server at every size, in turn; then the smaller ones by many clients at once."""
+    """Scrape every server at every size, in turn."""
     key, ratios = ("series", "encoding", "server"), "times the exporter"
     table = Table("Scrape", (*key, "bytes", "median ms", "p99 ms", ratios))
-    crowds = Table("Eight scrapers at once (wrk)", (*key, "p50 ms", "p99 ms", "scrapes/s", ratios))
     held = Table("Resident memory", ("series", "server", "MiB"))
     for size in plan.sizes:
         zones = size // SERIES_A_ZONE
@@ -105,13 +104,9 @@ def scrape(plan: Plan) -> Iterator[Table]:
                     for name, (_, median, p99, _) in taken.items():
                         own = taken[EXPORTER].median
                         table.add(size, encoding, name, bodies[name], median, p99, ratio(median, own))
-                    if size <= plan.most_for_crowds:
-                        at_once = {name: load.crowd(one.url, encoding) for name, one in servers.items()}
-                        for name, crowd in at_once.items():
-                            crowds.add(size, encoding, name, *crowd, ratio(crowd[0], at_once[EXPORTER][0]))
                 for name, one in servers.items():
                     held.add(size, name, memory(one.pid) / MIB)
-    yield from (table, crowds, held)
+    yield from (table, held)
 
 
 def calls(plan: Plan) -> Iterator[Table]:
@@ -180,16 +175,13 @@ def polls(plan: Plan) -> Iterator[Table]:
             wait(lambda: platform.requests() >= begin[0] + zones, "the first poll of every zone")
             time.sleep(SETTLING_SECONDS)
             note("the first of each zone", begin)
-            grown = 0
-            for answers, grows in (("today has grown", True), ("byte for byte the same", False)):
-                # The first round of each kind is not measured: answers of the kind before come in it.
-                for number in range(plan.polled_rounds + 1):
-                    grown += grows
-                    write(platform.folder, grown)
-                    if number == 1:
-                        mark = now()
-                    time.sleep(interval)
-                note(answers, mark)
+            # The first round is not measured: answers of the kind before come in it.
+            for number in range(plan.polled_rounds + 1):
+                write(platform.folder, number + 1)
+                if number == 1:
+                    mark = now()
+                time.sleep(interval)
+            note("today has grown", mark)
     table.add(f"a bare call, aiohttp, {BARE_IN_FLIGHT} in flight", None, 1e3 / bare_ms, None, None, 1.0)
     yield table
 
@@ -212,17 +204,15 @@ def alternatives(plan: Plan) -> Iterator[Table]:
     columns = ("zones", "exporter", "series", "polls/s", "CPU µs a poll", "scrape, median ms", "MiB")
     ratios = ("times the CPU", "times the scrape", "times the memory")
     table = Table("Polling as fast as each goes, scraped with gzip meanwhile", (*columns, *ratios))
-    exporter = Peer(EXPORTER, "", lambda platform, zones: daemon(platform, zones, SHORTEST))
-    peers: tuple[Peer[[str, int]], ...] = (exporter, *ALTERNATIVES)
+    exporters = {EXPORTER: partial(daemon, interval=SHORTEST)} | ALTERNATIVES
     with platform_serving(changes=True) as platform:
         for zones in plan.alternative_zones:
             ours: Sequence[float] = ()
-            for peer in peers:
-                if peer.is_installed:
-                    with peer.serve(platform.url, zones) as child:
-                        series, rate, *costs = _polling(platform, child, plan.alternative_seconds)
-                    ours = ours or costs
-                    table.add(zones, peer.name, series, rate, *costs, *map(ratio, costs, ours))
+            for name, serve in exporters.items():
+                with serve(platform.url, zones) as child:
+                    series, rate, *costs = _polling(platform, child, plan.alternative_seconds)
+                ours = ours or costs
+                table.add(zones, name, series, rate, *costs, *map(ratio, costs, ours))
     yield table
 
 
@@ -234,7 +224,7 @@ def _polling(platform: Platform, child: Child, seconds: float) -> tuple[int, flo
         # A collectd with more than 1,024 descriptors refuses every second connection.
         with suppress(ConnectionError):
             _, body = scraper.scrape()
-            text = zlib.decompress(body, zlib.MAX_WBITS | 16) if body.startswith(b"\x1f\x8b") else body
+            text = gzip.decompress(body) if body.startswith(b"\x1f\x8b") else body
             series.append(sum(not line.startswith(b"#") for line in text.splitlines()))
         return len(series) > SETTLED and series[-1] == series[-SETTLED]
 

@@ -158,14 +158,6 @@ async def scraped(setup: RendererSetup) -> set[str]:
     return {each.decode() for each in (gzip.decompress(b"".join(body.packed)), b"".join(pieces), filtered)}
 
 
-async def test_a_large_scrape_that_is_compressed_is_the_same() -> None:
-    async with rendering() as setup:
-        setup.publish(101, 1, parts=2000)
-        await setup.renderer.render()
-        packed = b"".join(setup.renderer.current.bodies[Format.TEXT].packed)
-        assert gzip.decompress(packed).decode() == setup.text()
-
-
 async def test_no_scrape_sees_a_target_s_samples_from_two_polls() -> None:
     scrapes = set[str]()
 
