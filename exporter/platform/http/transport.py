@@ -76,7 +76,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request without redirects; the body of its answer is decoded while it is read."""
         address = request.extensions[ADDRESS]
-        # Parts that are already percent-encoded are not encoded again; a base address may contain them.
+        # The parameters in it are percent-encoded already.
         url = URL(address, encoded=address.isascii() and address.isprintable())
         # aiohttp adds the host as it is in the address.
         headers = {name.decode(): value.decode() for name, value in request.headers.raw}

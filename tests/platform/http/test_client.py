@@ -80,10 +80,10 @@ async def test_an_outcome_is_told_to_the_observer(
     assert kit.heard.attempts == [(request_.operation.name, code, reason)]
 
 
-@pytest.mark.parametrize("encoding", ["gzip", "GZIP", "identity", "utf-8"])
+@pytest.mark.parametrize("encoding", ["gzip", "identity", "utf-8"])
 async def test_a_body_is_read_in_its_encoding(encoding: str) -> None:
     packed = gzip.compress(GOOD[:20].encode()) + gzip.compress(GOOD[20:].encode())
-    answer = reply(packed if "zip" in encoding.lower() else GOOD, Content_Encoding=encoding)
+    answer = reply(packed if encoding == "gzip" else GOOD, Content_Encoding=encoding)
     async with raw_server(saying(answer)) as server, client_of(server.url) as kit:
         assert (await dns.statistics(kit.calls, 102)).raw == GOOD.encode()
 
