@@ -87,6 +87,8 @@ async def first_round(settings: Settings, progressed: Progress) -> list[AccountR
             if not work.schedule.running and not _is_discovering(work):
                 # The names for which targets wait do not come after a discovery that has failed.
                 work.schedule.poll_again([one.key for one in waiting])
+        # It computes what the targets need, with the calls of their polls.
+        work.schedule.refresh()
         return [_result(work, name) for name in work.schedule.accounts]
     finally:
         await work.stop()
