@@ -136,7 +136,8 @@ SITUATIONS = (
         {"account": {"dns_zones": {"ids": [101]}, "timeout": 100}, "fault": stall("/search")}, at_once,
         ("not polled yet",)),
     Situation("a key that is refused", whole(FAILING, {DNS: ZONE, SCANS: ZONE, "shield_waf_plans": "account/main"}),
-        {"account": {**ONE, "api_key": "wrong"}}, words=("failing since 2026-02-08 12:00:00 UTC: unauthorized: ",)),
+        {"account": {**ONE, "api_key": "wrong"}}, lambda parts: parts.turn(30),  # names are waited for so long
+        ("failing since 2026-02-08 12:00:30 UTC: unauthorized: ",)),
     Situation("a zone's plan without bot detection, and a guardian that was never set up",
         whole(NONE, dict.fromkeys(("shield_bot_detection", "shield_api_guardian"), "shield_zone/2")),
         words=("The plan has no bot detection.", "no API guardian")),
