@@ -25,7 +25,7 @@ from docs import home
 from docs.man_page import man_page
 from exporter.cli import command as command_line
 from exporter.collectors.catalogue import CATALOGUE
-from exporter.commands.call.operations import CALLABLE
+from exporter.commands.call.subcommands import CALLABLE
 from exporter.commands.metrics import as_markdown
 from exporter.platform.api.operations import OPERATIONS
 from exporter.settings.flags import ACCOUNT_VARIABLES, CONFIG_VARIABLE, DATABASE_VARIABLES, FIRST_ACCOUNT, Flag, flags

@@ -6,7 +6,7 @@ exit codes for refused, not found, limited and unreachable. An operation that wr
 
 import click
 
-from exporter.commands.call.operations import CALLABLE, command_of
+from exporter.commands.call.subcommands import CALLABLE, command_of
 
 _HELP = """Carry out one documented operation, and print what it answers as JSON.
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from exporter.commands.call.operations import CALLABLE
+from exporter.commands.call.subcommands import CALLABLE
 from tests.commands.shell import Ended, invoke
 
 
