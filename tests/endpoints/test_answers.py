@@ -91,6 +91,7 @@ PAGES = tuple(
     tuple({"Items": [{"Id": one} for one in page]} for page in pages)
     for pages in ("1", ("12", ""), "1234", ("0", "1", ""), ("",))
 )
+ANNOUNCED = ({"Items": [{"Id": 1}], "More": True}, {"Items": [], "More": True})
 # Keys of a list whose expression fails.
 FAILING = (
     *(("items", of) for of in ("join(',', values(Sizes))", "Name", "Gone")),
@@ -130,6 +131,7 @@ async def test_an_answer_gives_what_can_be_read_or_fails_its_target_in_words(mon
         *((f"{key} of a list, {of}", collector(of_a_list(**{key: of}), "things_list"), item) for key, of in FAILING),
         *((f"a list of {one!r:.20}", collector(of_a_list(), "things_list"), listed(one)) for one in IDS),
         *((f"a list of {pages}", collector(of_a_list(more=None), "things_list"), pages) for pages in PAGES),
+        ("an empty page before others", collector(of_a_list(), "things_list"), ANNOUNCED),
     ]
     text = ""
     for words, one, answer in polls:
