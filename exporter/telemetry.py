@@ -19,6 +19,7 @@ from prometheus_client import (
 from exporter.metric import FamilyInfo, Kind
 
 _Own = TypeVar("_Own", Counter, Gauge, Histogram)
+_Labels = TypeVar("_Labels", bound=tuple[str, ...])
 # Upper bounds of the buckets in seconds: of calls, and from one step of the event loop to a very slow database.
 _OF_CALLS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
@@ -170,7 +171,6 @@ class Telemetry:
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = registry
         self.set_aside_at: float | None = None
-        self._removed: set[tuple[str, str, str]] = set()
         for attribute, declared in vars(Telemetry).items():
             if isinstance(declared, partial):
                 setattr(self, attribute, declared(registry=registry))
@@ -203,17 +203,12 @@ class Telemetry:
             if is_up is not None:
                 self.up.labels(account).set_function(is_up)
 
-    def show_shard(self, index: int | None, total: int) -> None:
-        """Expose the shard that this process polls; None for a spare."""
-        self.shard.clear()
-        if index is not None:
-            self.shard.labels(str(index), str(total)).set(1)
-
-    def show_held(self, held: Mapping[int, bool]) -> None:
-        """Expose which shards any exporter holds; nothing of those of which that is unknown."""
-        self.shard_held.clear()
-        for shard, is_held in held.items():
-            self.shard_held.labels(str(shard)).set(is_held)
+    def show(self, gauge: Gauge, values: Mapping[_Labels, float]) -> None:
+        """Replace the series of a gauge, given as label values → value; what stays is never absent meanwhile."""
+        for labels in gauge._metrics.keys() - values.keys():  # noqa: SLF001
+            gauge.remove(*labels)
+        for labels, value in values.items():
+            gauge.labels(*labels).set(value)
 
     def forget(self, label: str, value: str) -> None:
         """Remove every series of an account or a collector, as `label` says; a database's name has its prefix."""
@@ -238,33 +233,6 @@ class Telemetry:
     def corrected(self, family: str, times: int) -> None:
         """Count falls of values that a counter of the family did not follow."""
         self.corrections.labels(family).inc(times)
-
-    def show_absent(self, counts: Mapping[tuple[str, str], int]) -> None:
-        """Expose the numbers of absent families by collector and cause, in place of the former ones."""
-        self.absent.clear()
-        for (collector, cause), number in counts.items():
-            self.absent.labels(collector, cause).set(number)
-
-    def show_targets(self, counts: Mapping[tuple[str, str], int]) -> None:
-        """Expose the numbers of targets by account and state."""
-        for labels, number in counts.items():
-            self.targets.labels(*labels).set(number)
-
-    def show_removed(self, removed: Mapping[tuple[str, str, str], float]) -> None:
-        """Expose when targets left the platform, by account, target and name, in place of the former ones."""
-        for labels in self._removed - removed.keys():
-            self.target_removed.remove(*labels)
-        for labels, at in removed.items():
-            self.target_removed.labels(*labels).set(at)
-        self._removed = set(removed)
-
-    def show_failing(self, failing: Mapping[tuple[str, str, str], int], mismatched: Mapping[str, int]) -> None:
-        """Expose the numbers of failing targets by account, collector and reason, and of mismatched ones by account."""
-        self.failing.clear()
-        for (account, collector, reason), number in failing.items():
-            self.failing.labels(account, collector, reason).set(number)
-        for account, number in mismatched.items():
-            self.mismatched.labels(account).set(number)
 
     def wrote(self, fault: str) -> None:
         """Note whether the counters' state can be written: there is no fault."""

@@ -136,7 +136,7 @@ class Daemon:
             machine, set_aside = self.machine, self.telemetry.set_aside
             storage = machine.open_storage(settings.state, machine.clocks, set_aside, machine.executors("state"))
             await self._work(own, storage)
-            self.telemetry.show_held({} if own.index is None else {own.index: True})
+            self.telemetry.show(self.telemetry.shard_held, {} if own.index is None else {(str(own.index),): 1})
             return
         await self._seek_first()
 
@@ -151,7 +151,8 @@ class Daemon:
 
     def _show_held(self, held: Collection[int] | None) -> None:
         shards = range(self.settings.shard.total if held is not None else 0)
-        self.telemetry.show_held({shard: shard in (held or ()) for shard in shards})
+        values = {(str(shard),): shard in (held or ()) for shard in shards}
+        self.telemetry.show(self.telemetry.shard_held, values)
 
     async def _claim(self, database: "DatabaseStorage") -> Shard | None:
         """Take a free shard of the state database; None if there is none."""

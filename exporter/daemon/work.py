@@ -149,7 +149,8 @@ class Work:
         if not settings.state.is_shared:
             # Another shard counts them now, from its own first poll.
             self.ledger.forget([key for key in self.ledger.remembered() if self.registry.is_elsewhere(key.target)])
-        self._telemetry.show_shard(shard.index, shard.total)
+        own = {} if shard.index is None else {(str(shard.index), str(shard.total)): 1}
+        self._telemetry.show(self._telemetry.shard, own)
         await self.poller.start()
         self.show()
         await self.renderer.render()
@@ -222,12 +223,14 @@ class Work:
     def show(self) -> None:
         """Serve the numbers of targets, and what is known of the targets beside their polls."""
         census = take_census(self.parts)
-        self._telemetry.show_targets(census.accounts)
-        self._telemetry.show_failing(census.failing, census.mismatched)
+        telemetry = self._telemetry
+        telemetry.show(telemetry.targets, census.accounts)
+        telemetry.show(telemetry.failing, census.failing)
+        telemetry.show(telemetry.mismatched, {(account,): number for account, number in census.mismatched.items()})
         self._show_targets()
 
     async def _show_absent(self) -> None:
-        self._telemetry.show_absent(await self._explainer.counts())
+        self._telemetry.show(self._telemetry.absent, await self._explainer.counts())
 
     def _show_targets(self) -> None:
         show_budgets(self._settings.accounts, self.registry, self._telemetry)
@@ -258,7 +261,7 @@ class Work:
         """Serve when targets left the platform."""
         gone = [move for move in self.registry.moves() if move.is_gone]
         removed = {(move.key.account, move.key.label, label_value(move.name)): move.at for move in gone}
-        self._telemetry.show_removed(removed)
+        self._telemetry.show(self._telemetry.target_removed, removed)
 
     def forget_removed(self) -> None:
         """Delete the counters of targets that have not been polled for longer than their retention."""

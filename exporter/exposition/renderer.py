@@ -101,10 +101,9 @@ class Renderer:
         self.telemetry.render.set(self._rendering + now - began)
         self._rendering = 0.0
         self.telemetry.series.set(self.current.series)
-        self.telemetry.dropped.clear()
-        for family, count in self.store.left_out().items():
-            if self.exposition.admits(family):
-                self.telemetry.dropped.labels(family).set(count)
+        left_out = self.store.left_out().items()
+        dropped = {(family,): count for family, count in left_out if self.exposition.admits(family)}
+        self.telemetry.show(self.telemetry.dropped, dropped)
         if self.current.series > 2 * self._series:
             self._series = self.current.series
             self.grown()

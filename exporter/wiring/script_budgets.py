@@ -12,8 +12,7 @@ def show_budgets(accounts: Iterable[AccountSettings], registry: Registry, teleme
 
     A shard does not see the scripts of others: a budget has no script if that is so in all shards.
     """
-    telemetry.script_budget.clear()
-    telemetry.script_budget_unmatched.clear()
+    served, unmatched = dict[tuple[str, str, str], float](), dict[tuple[str, str], bool]()
     for account in accounts:
         budgets, matched = account.scripts.monthly_budget_dollars, set[str]()
         scripts = registry.polled(account.name, "script").values()
@@ -22,9 +21,10 @@ def show_budgets(accounts: Iterable[AccountSettings], registry: Registry, teleme
             for word in (script.id, script.name):
                 if word in budgets:
                     matched.add(word)
-                    telemetry.script_budget.labels(account.name, script.id, script.name).set(budgets[word])
+                    served[account.name, script.id, script.name] = budgets[word]
         # Only where all scripts are known: listed completely, or each named by the configuration.
         is_listed = registry.is_listed_whole(account.name, "script") or not account.scripts.discover
         if is_listed and all(script.name for script in scripts):
-            for word in budgets:
-                telemetry.script_budget_unmatched.labels(account.name, word).set(word not in matched)
+            unmatched |= {(account.name, word): word not in matched for word in budgets}
+    telemetry.show(telemetry.script_budget, served)
+    telemetry.show(telemetry.script_budget_unmatched, unmatched)
