@@ -19,6 +19,14 @@ async def test_no_name_makes_the_json_unreadable() -> None:
     assert [target["name"] for target in response.json()["targets"]] == list(names.values())
 
 
+async def test_a_poll_that_is_overdue_is_next_now() -> None:
+    async with view_setup() as setup, endpoints_client(setup) as client:
+        setup.succeed(zone(9))
+        setup.schedule.due[STATISTICS] = setup.clock() - 1000
+        found = (await client.get("/api/v1/targets")).json()["targets"][0]["next_poll"]
+        assert found == setup.wall()
+
+
 @pytest.mark.parametrize(
     ("query", "found"),
     [
