@@ -1,6 +1,7 @@
 """Builds the collectors of the configured endpoints."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 
 from pydantic import TypeAdapter
 
@@ -35,7 +36,7 @@ def collectors(endpoints: Sequence[Endpoint]) -> tuple[Collector, ...]:
             polls=endpoint.target_kind,
             interval=endpoint.interval,
             operations=(operation,),
-            fetch=_fetch(endpoint, operation),
+            fetch=partial(_fetch, endpoint, operation),
             labels=labels[endpoint.target_kind],
             metrics=tuple(metric_of(metric, endpoint.path) for metric in endpoint.metrics),
         )
@@ -43,12 +44,8 @@ def collectors(endpoints: Sequence[Endpoint]) -> tuple[Collector, ...]:
     return tuple(made)
 
 
-def _fetch(
-    endpoint: Endpoint, operation: Operation[Document]
-) -> Callable[[Context, Target], Awaitable[Answer[Document]]]:
-    """Return what makes the call of a poll."""
-
-    async def fetch(context: Context, target: Target) -> Answer[Document]:
-        return await context.caller.call(Request(operation, endpoint.path.parameters(target.id, context.now)))
-
-    return fetch
+async def _fetch(
+    endpoint: Endpoint, operation: Operation[Document], context: Context, target: Target
+) -> Answer[Document]:
+    """Make the call of a poll."""
+    return await context.caller.call(Request(operation, endpoint.path.parameters(target.id, context.now)))
