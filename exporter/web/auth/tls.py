@@ -71,10 +71,6 @@ class TlsSettings(Section):
     prefer_server_cipher_suites: bool = True
     curve_preferences: tuple[str, ...] = ()
 
-    def files(self) -> tuple[Path, ...]:
-        """Return the files that are read."""
-        return tuple(file for file in (self.cert_file, self.key_file, self.client_ca_file) if file is not None)
-
     def conflicts(self) -> Iterator[Conflict]:
         """Check that there is a certificate with its key, and that clients present theirs where it is checked."""
         for key in ("cert", "key"):
@@ -214,7 +210,8 @@ class ServerTls:
 
 def _stamps(settings: TlsSettings) -> list[Stamp] | None:
     """Return what changes with the content of the files; None while one of them cannot be looked at."""
+    files = (settings.cert_file, settings.key_file, settings.client_ca_file)
     try:
-        return [stamp(file) for file in settings.files()]
+        return [stamp(file) for file in files if file is not None]
     except OSError:
         return None

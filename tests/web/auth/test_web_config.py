@@ -54,8 +54,8 @@ def test_a_whole_file_is_understood(directory: Path) -> None:
     config = load_web_config(write(directory, text))
     tls = config.tls()
     assert tls is not None
-    assert [file.name for file in tls.files()] == ["server.crt", "server.key", "ca.pem"]
-    assert {file.parent for file in tls.files()} == {directory}
+    files = (tls.cert_file, tls.key_file, tls.client_ca_file)
+    assert files == tuple(directory / name for name in ("server.crt", "server.key", "ca.pem"))
     assert (tls.client_auth_type, tls.client_allowed_sans) == (
         "RequireAndVerifyClientCert",
         ("prometheus.example.org",),
