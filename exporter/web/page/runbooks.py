@@ -8,9 +8,6 @@ from markupsafe import Markup
 from exporter.assets.shipped import shipped
 
 _HEADING = re.compile(r"(</?h)([1-5])(?=>)")
-# A line may end between the words of a linked alert's name.
-_LINKED = re.compile(r">(Edge\w+)</a>")
-_WORD_END = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 def load_runbooks() -> dict[str, Markup]:
@@ -20,6 +17,5 @@ def load_runbooks() -> dict[str, Markup]:
 
 
 def _adapted(html: str) -> Markup:
-    """Lower the headings by one rank, because the first one is in the page's head, and let names of alerts break."""
-    html = _HEADING.sub(lambda found: f"{found[1]}{int(found[2]) + 1}", html)
-    return Markup(_LINKED.sub(lambda found: _WORD_END.sub("<wbr>", found[0]), html))  # noqa: S704 - converted above
+    """Lower the headings by one rank, because the first one is in the page's head."""
+    return Markup(_HEADING.sub(lambda found: f"{found[1]}{int(found[2]) + 1}", html))  # noqa: S704 - converted above

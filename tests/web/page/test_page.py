@@ -114,6 +114,7 @@ def removed(setup: ViewSetup) -> None:
     [
         ("busy", "/", busy),
         ("target", "/target/dns_zone/102?account=main", linked),
+        ("stale_target", "/target/dns_zone/0?account=main", lambda setup: stale(setup, 1)),
         ("removed_target", "/target/script/7", removed),
         ("absences", f"/explain?target=dns_zone/102&target=waits.example&target=nothing&{FAMILIES}", busy),
     ],
