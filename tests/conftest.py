@@ -26,7 +26,7 @@ LONGEST: Final = tuple(
     for name in (
         "test_new_collector.py",
         "browser/test_status_page.py",
-        "demo/test_queries.py",
+        "demo/test_alerts.py",
         "rules/test_rules.py",
         "backfill/test_real.py",
         "counters/test_daemon_database.py",

@@ -6,7 +6,6 @@ from datetime import timedelta
 
 import promql_parser
 from promql_parser import (
-    AggModifierType,
     AggregateExpr,
     BinaryExpr,
     Call,
@@ -105,17 +104,6 @@ def selected(query: Use | str) -> list[Selected]:
     """Return every selector of a query."""
     expr = promql_parser.parse(query) if isinstance(query, str) else parse(query)
     return [Selected(part, around) for part, around in walk(expr) if isinstance(part, VectorSelector)]
-
-
-def labels_kept(expr: Expr) -> frozenset[str]:
-    """Return the labels by which the parts of an expression group or match."""
-    labels: set[str] = set()
-    for part, _ in walk(expr):
-        if isinstance(part, AggregateExpr) and part.modifier and part.modifier.type == AggModifierType.By:
-            labels.update(part.modifier.labels)
-        if isinstance(part, BinaryExpr) and part.modifier and part.modifier.matching:
-            labels.update(part.modifier.matching.labels)
-    return frozenset(labels)
 
 
 def seconds(duration: str) -> float:

@@ -7,26 +7,13 @@ import pytest
 from promql_parser import AggModifierType, AggregateExpr, MatchOp
 
 from dashboards.generator.inventory import PAGES
-from tests.dashboards.expressions import RANGE, RATE_INTERVAL, labels_kept, parse, seconds, selected, walk
-from tests.dashboards.families import OTHERS, SCRAPE_LABELS, USERS_FAMILY, family_of, known_families, reasons
+from tests.dashboards.expressions import RANGE, RATE_INTERVAL, parse, seconds, selected, walk
+from tests.dashboards.families import OTHERS, USERS_FAMILY, family_of, known_families, reasons
 from tests.dashboards.uses import USES, Kind, Use
 
 KNOWN = known_families()
 
 every_query = pytest.mark.parametrize("use", USES, ids=lambda use: f"{use.page} {use.kind.value}: {use.place}")
-
-
-@every_query
-def test_matches_and_groups_by_labels_that_exist(use: Use) -> None:
-    found = selected(use)
-    labels = SCRAPE_LABELS.union(*(KNOWN[family_of(part.name)].labels for part in found if part.name))
-    # Labels that label_replace adds.
-    labels |= set(re.findall(r', "([a-z_]+)", "[^"]*", "[a-z_]*", "[^"]*"\)', use.query.expr))
-    if any(part.name.endswith("_bucket") for part in found):
-        labels |= {"le"}
-    if any(not part.name for part in found):
-        labels |= {"__name__", "database"}
-    assert labels_kept(parse(use)).union(*(part.labels for part in found)) - labels == set()
 
 
 @every_query

@@ -1,6 +1,5 @@
 import re
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from exporter.collectors.catalogue import families
 from exporter.exposition.store import HEALTH
 from exporter.telemetry import Telemetry
 from tests.deploy.files import DASHBOARDS, DEPLOY, RELEASE, REPOSITORY, Document, documents, run
-from tests.deploy.objects import check_objects, of_kind, validate, workload_of
+from tests.deploy.objects import check_objects, validate, workload_of
 
 FOLDER = DEPLOY / "kubernetes"
 RULE_OBJECTS = FOLDER / "monitoring" / "prometheusrules.yaml"
@@ -34,20 +33,6 @@ def test_an_overlay_is_valid_and_what_the_exporter_takes(kustomize: Build, tmp_p
     assert exporter["image"] == f"localhost/edge-exporter:{RELEASE}"
 
 
-@pytest.mark.real
-def test_the_monitor_scrapes_as_the_shipped_prometheus_does(kustomize: Build) -> None:
-    prometheus = yaml.load((DEPLOY / "prometheus" / "prometheus.yml").read_text(), yaml.CSafeLoader)
-    (job,) = prometheus["scrape_configs"]
-    (endpoint,) = of_kind(kustomize("overlays/plain"), "PodMonitor")["spec"]["podMetricsEndpoints"]
-    assert endpoint["honorLabels"] == job["honor_labels"]
-    assert endpoint["interval"] == prometheus["global"]["scrape_interval"]
-    assert endpoint["scrapeTimeout"] == prometheus["global"]["scrape_timeout"]
-    assert endpoint["relabelings"] == [{"sourceLabels": ["__meta_kubernetes_pod_name"], "targetLabel": "instance"}]
-    rules = [(rule["sourceLabels"], rule["targetLabel"], rule["regex"]) for rule in endpoint["metricRelabelings"]]
-    theirs = job["metric_relabel_configs"]
-    assert rules == [(rule["source_labels"], rule["target_label"], rule["regex"]) for rule in theirs]
-
-
 def test_the_series_of_targets_have_one_identity_and_those_of_the_process_keep_theirs() -> None:
     prometheus = yaml.load((DEPLOY / "prometheus" / "prometheus.yml").read_text(), yaml.CSafeLoader)
     rules = prometheus["scrape_configs"][0]["metric_relabel_configs"]
@@ -58,10 +43,6 @@ def test_the_series_of_targets_have_one_identity_and_those_of_the_process_keep_t
     of_targets = [info.name for info in (*families(), *HEALTH)]
     assert [name for name in of_targets if not re.fullmatch(pattern, name)] == []
     assert [name for name in (*own, "up", "process_cpu_seconds_total") if re.fullmatch(pattern, name)] == []
-
-
-def test_the_rule_objects_hold_the_rules() -> None:
-    assert run(sys.executable, str(FOLDER / "generate_rules.py"), "--check").returncode == 0
 
 
 @pytest.mark.real

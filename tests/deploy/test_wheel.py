@@ -1,4 +1,4 @@
-"""The wheel, without the repository."""
+"""The sdist, and the wheel that is built from it, without the repository."""
 
 import re
 import shutil
@@ -11,19 +11,25 @@ from tests.deploy.files import DASHBOARDS, DEPLOY, REPOSITORY, run
 
 
 @pytest.fixture(scope="module")
-def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the wheel of this checkout and unpack it like an installer."""
-    folder = tmp_path_factory.mktemp("wheel")
-    # The build backend of this environment is used, so nothing is downloaded.
-    built = run(
-        *(sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--quiet", "--no-deps"),
-        "--no-build-isolation",
-        *("--wheel-dir", str(folder), str(REPOSITORY)),
-    )
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the sdist of this checkout and unpack it."""
+    folder = tmp_path_factory.mktemp("sdist")
+    built = run(sys.executable, "-m", "hatchling", "build", "--target", "sdist", "--directory", str(folder))
     assert built.returncode == 0, built.stdout + built.stderr
-    (wheel,) = folder.glob("*.whl")
-    shutil.unpack_archive(wheel, folder / "site", "zip")
-    return folder / "site"
+    (sdist,) = folder.glob("*.tar.gz")
+    shutil.unpack_archive(sdist, folder, filter="data")
+    (unpacked,) = (path for path in folder.iterdir() if path.is_dir())
+    return unpacked
+
+
+@pytest.fixture(scope="module")
+def unpacked(source: Path) -> Path:
+    """Build the wheel of the sdist with the build backend of this environment, and unpack it like an installer."""
+    built = run(sys.executable, "-m", "hatchling", "build", "--target", "wheel", cwd=source)
+    assert built.returncode == 0, built.stdout + built.stderr
+    (wheel,) = (source / "dist").glob("*.whl")
+    shutil.unpack_archive(wheel, source / "site", "zip")
+    return source / "site"
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -49,6 +55,13 @@ def test_an_installed_package_has_what_the_repository_ships(unpacked: Path, name
         assert held == contents(DEPLOY / name)
 
 
+def test_the_sdist_holds_what_the_wheel_is_built_from(source: Path) -> None:
+    assert {path.name for path in source.iterdir()} - {"dist", "site"} == {
+        *("PKG-INFO", "pyproject.toml", ".gitignore", "CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md"),
+        *("dashboards", "deploy", "exporter"),
+    }
+
+
 def test_it_says_that_it_has_types_and_where_the_project_is(unpacked: Path) -> None:
     assert (unpacked / "exporter" / "py.typed").is_file()
     (metadata,) = unpacked.glob("*.dist-info/METADATA")
@@ -71,21 +84,3 @@ def test_it_holds_the_package_and_no_other(unpacked: Path) -> None:
     (data,) = unpacked.glob("*.data")
     page = "man/edge-exporter.1"
     assert contents(data) == {"data/share/man/man1/edge-exporter.1": (DEPLOY / page).read_bytes()}
-
-
-def test_the_wheel_that_is_built_from_the_sdist_holds_the_same(unpacked: Path, tmp_path: Path) -> None:
-    built = run(sys.executable, "-m", "hatchling", "build", "--target", "sdist", "--directory", str(tmp_path))
-    assert built.returncode == 0, built.stdout + built.stderr
-    (sdist,) = tmp_path.glob("*.tar.gz")
-    run("tar", "--extract", "--file", str(sdist), "--directory", str(tmp_path))
-    (source,) = (path for path in tmp_path.iterdir() if path.is_dir())
-    held = {path.name for path in source.iterdir()}
-    assert held == {
-        *("PKG-INFO", "pyproject.toml", ".gitignore", "CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md"),
-        *("dashboards", "deploy", "exporter"),
-    }
-    built = run(sys.executable, "-m", "hatchling", "build", "--target", "wheel", cwd=source)
-    assert built.returncode == 0, built.stdout + built.stderr
-    (wheel,) = (source / "dist").glob("*.whl")
-    shutil.unpack_archive(wheel, tmp_path / "site", "zip")
-    assert contents(tmp_path / "site" / "exporter") == contents(unpacked / "exporter")

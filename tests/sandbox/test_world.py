@@ -1,16 +1,11 @@
 """What must hold of a world at any time: sums, growth and windows; the golden has the values of one at a few times."""
 
-from datetime import date
-from typing import Any
-
 import httpx
 
 from exporter.sandbox.keys import API_KEY
 from exporter.sandbox.sandbox_server import create_app
 from exporter.sandbox.world import World
 from exporter.sandbox.world_clock import WorldClock
-
-TODAY = date(2026, 2, 6)
 
 
 def test_a_clock_moves_by_advance_and_at_the_speed_from_when_it_is_set() -> None:
@@ -31,23 +26,6 @@ async def test_results_beyond_the_ten_thousandth_cannot_be_reached() -> None:
     async with httpx.AsyncClient(transport=transport, base_url="http://x", headers={"AccessKey": API_KEY}) as client:
         found = [(await client.get("/search", params={"from": start})).json() for start in (9_995, 10_000)]
     assert [(len(page["SearchResults"]), page["Total"]) for page in found] == [(5, 20_011), (0, 20_011)]
-
-
-async def statistics(client: httpx.AsyncClient, **window: str) -> dict[str, Any]:
-    """Request the statistics of zone 101."""
-    content: dict[str, Any] = (await client.get("/dnszone/101/statistics", params=window)).json()
-    return content
-
-
-async def test_buckets_are_the_true_days_of_which_the_oldest_is_clipped(
-    client: httpx.AsyncClient, world: World
-) -> None:
-    world.dns.add_queries(101, 1_000, date(2026, 2, 4))
-    days = {key[:10]: value for key, value in (await statistics(client))["QueriesServedChart"].items()}
-    true = {day: world.dns.true_queries(101, date.fromisoformat(day)) for day in days}
-    oldest = min(days)
-    assert 0 < days.pop(oldest) < true.pop(oldest)
-    assert days == true
 
 
 def test_the_seed_determines_the_world() -> None:
