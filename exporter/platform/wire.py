@@ -252,14 +252,6 @@ class Envelope(CamelWire, Generic[T]):
     data: T | None = None
     error: Any = None
 
-    @classmethod
-    def model_rebuild(cls, **options: Any) -> bool | None:  # noqa: ANN401 - pydantic's
-        """Build the validator, except for an envelope of `Any`, which is never used for reading.
-
-        Pydantic asks for it at import, for each envelope of something, and loads its plugins for it.
-        """
-        return None if cls is Envelope else super().model_rebuild(**options)
-
     def has_error(self) -> bool:
         """Return whether there is an error, which beside a good payload may be an object of defaults."""
         return self.error is not None
