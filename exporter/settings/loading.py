@@ -77,15 +77,9 @@ def load(
     above = by_variable | _given(flags or {}, {flag.name: flag.path for flag in known})
     file = replace(file, above={path: place for path, (_, place) in above.items()})
     faults = [*file.faults, *_unknown(present, variables)]
-    sections = _nested(above)
     for kind in ("accounts", "databases"):
-        own = sections.pop(kind, None)
-        item = _only_item(data, kind)
-        if isinstance(own, dict) and item is not None:
-            data[kind] = [item | own["0"]]
-        elif own is not None and isinstance(listed := data[kind], list) and len(listed) > 1:
-            problem = f"there are {len(listed)} {kind}; set it in the file for one of them"
-            faults += (ConfigurationFault(*place, "", problem) for path, (_, place) in above.items() if path[0] == kind)
+        faults += _complete(data, kind, {path: one for path, one in above.items() if path[0] == kind})
+    sections = _nested({path: one for path, one in above.items() if path[0] not in ("accounts", "databases")})
     settings = None
     if file.data is not None:
         try:
@@ -99,6 +93,16 @@ def load(
         raise ConfigurationError(faults)
     settings.come_from(file)
     return settings
+
+
+def _complete(data: Data, kind: str, above: Given) -> Iterator[ConfigurationFault]:
+    """Lay values of flags and variables over the only item of a list; yield a fault for each if there are several."""
+    item = _only_item(data, kind)
+    if above and item is not None:
+        data[kind] = [item | {str(path[-1]): value for path, (value, _) in above.items()}]
+    elif isinstance(listed := data.get(kind), list) and len(listed) > 1:
+        problem = f"there are {len(listed)} {kind}; set it in the file for one of them"
+        yield from (ConfigurationFault(*place, "", problem) for _, place in above.values())
 
 
 def _only_item(data: Data, kind: str) -> Data | None:
