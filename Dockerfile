@@ -53,7 +53,7 @@ USER 65532:65532
 WORKDIR /var/lib/edge-exporter
 VOLUME /var/lib/edge-exporter
 EXPOSE 9877
-# It follows --listen; HEALTHCHECK_URL is for a configuration file with web.route_prefix, web.listen or TLS.
+# HEALTHCHECK_URL is for another port, web.route_prefix, TLS, or the sandbox (port 9878, /sandbox/clock).
 HEALTHCHECK --interval=15s --timeout=5s --start-period=15s --retries=3 \
     CMD ["python", "-m", "exporter.commands.health_check"]
 ENTRYPOINT ["edge-exporter"]
