@@ -151,7 +151,7 @@ class AccountSettings(Section):
     auth: Annotated[Literal["access_key", "bearer"], BeforeValidator(_parse_auth)] = Field(
         default="access_key", description="How the key is sent: in the AccessKey header, or as a bearer token."
     )
-    budget: BudgetSettings = Field(default_factory=BudgetSettings.model_construct)
+    budget: BudgetSettings = BudgetSettings()
     timeout: Timeout = Field(default=10.0, description="The deadline of a whole attempt.")
     labels: Labels = Field(
         default_factory=dict, description="Labels of every target of the account, in edge_target_labels."
@@ -161,9 +161,9 @@ class AccountSettings(Section):
     )
     proxy: ProxyUrl = Field(default=None, description="The HTTP proxy for the calls.", repr=False)
     ca_file: ReadableFile = Field(default=None, description="Trusted certificates of authorities, PEM.")
-    dns_zones: DnsZonesSettings = Field(default_factory=DnsZonesSettings.model_construct)
-    scripts: ScriptsSettings = Field(default_factory=ScriptsSettings.model_construct)
-    shield_zones: ShieldZonesSettings = Field(default_factory=ShieldZonesSettings.model_construct)
+    dns_zones: DnsZonesSettings = DnsZonesSettings()
+    scripts: ScriptsSettings = ScriptsSettings()
+    shield_zones: ShieldZonesSettings = ShieldZonesSettings()
     rate_limits: tuple[RateLimitSettings, ...] = ()
     access_lists: tuple[AccessListSettings, ...] = ()
     waf_custom_rules: tuple[WafCustomRuleSettings, ...] = ()
@@ -214,7 +214,7 @@ class DatabaseSettings(Section):
     )
     auth_token: Secret = Field(default=None, description="The access token; a read-only one suffices.")
     auth_token_file: SecretFile = Field(default=None, description="The file that holds the access token.")
-    budget: BudgetSettings = Field(default_factory=BudgetSettings.model_construct)
+    budget: BudgetSettings = BudgetSettings()
     timeout: Timeout = Field(default=10.0, description="The deadline of a whole attempt.")
     queries: tuple[SqlQuery, ...] = ()
 

@@ -32,14 +32,12 @@ _NOTHING = "there is no account and no database; EDGE_EXPORTER_BASE_URL and EDGE
 class Settings(BaseSettings, Section):
     """All settings; `load` reads them from flags, environment and file.
 
-    Defaults are not validated, here and in the sections: help texts would then have to build the validators, too.
-
     Args:
         above: the sections as flags and variables set them.
         file: the sections as in the file, the lowest source.
     """
 
-    model_config = SettingsConfigDict(validate_default=False)
+    model_config = SettingsConfigDict(validate_default=False)  # they are values already, and no texts
 
     accounts: tuple[AccountSettings, ...] = ()
     databases: tuple[DatabaseSettings, ...] = ()
@@ -57,12 +55,12 @@ class Settings(BaseSettings, Section):
     thresholds: tuple[ThresholdSettings, ...] = Field(
         default=(), description="Thresholds of alerts for single targets, in place of the alerts' own."
     )
-    collectors: CollectorsSettings = Field(default_factory=CollectorsSettings.model_construct)
-    series: SeriesSettings = Field(default_factory=SeriesSettings.model_construct)
-    web: WebSettings = Field(default_factory=WebSettings.model_construct)
-    state: StateSettings = Field(default_factory=StateSettings.model_construct)
-    shard: ShardSettings = Field(default_factory=ShardSettings.model_construct)
-    log: LogSettings = Field(default_factory=LogSettings.model_construct)
+    collectors: CollectorsSettings = CollectorsSettings()
+    series: SeriesSettings = SeriesSettings()
+    web: WebSettings = WebSettings()
+    state: StateSettings = StateSettings()
+    shard: ShardSettings = ShardSettings()
+    log: LogSettings = LogSettings()
     _file: MarkedFile = PrivateAttr(default_factory=lambda: MarkedFile("", {}))
 
     def __init__(self, above: Data | None = None, /, **file: object) -> None:

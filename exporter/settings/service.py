@@ -59,8 +59,8 @@ class CollectorSettings(EndpointCollectorSettings):
 
 def _section(name: str, interval: float) -> Any:  # noqa: ANN401 - a field's declaration for pydantic
     field = Field(default=interval, description=CollectorSettings.model_fields["interval"].description)
-    section = create_model(name, __base__=CollectorSettings, interval=(Interval, field))
-    return section, Field(default_factory=section.model_construct)
+    section: Any = create_model(name, __base__=CollectorSettings, interval=(Interval, field))
+    return section, section()
 
 
 # The interval of each collector of the catalogue that has its own section.

@@ -46,7 +46,7 @@ def refused(message: str) -> PydanticCustomError:
 class Section(BaseModel):
     """A part of a configuration. A key without a value counts as missing, unless it may be null."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     def conflicts(self) -> Iterable[Conflict]:
         """Return the conflicts between keys, each of which is valid."""
