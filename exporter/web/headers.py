@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import MutableHeaders
 from starlette.types import Message, Send
 
 from exporter.exposition.exposition import Format
@@ -11,6 +11,7 @@ from exporter.exposition.exposition import Format
 _OPENMETRICS = "application/openmetrics-text"
 # The media ranges that match the text format, the most specific first: the first one that is present decides.
 _TEXT = ("text/plain", "text/*", "*/*")
+_ACCEPTING = (b"accept", b"accept-encoding")
 _GZIP = ("gzip", "x-gzip", "*")
 
 MOST_REMEMBERED = 64
@@ -45,12 +46,16 @@ def _quality(text: str) -> float:
         return 0.0
 
 
-# A scraper sends the same headers each time.
-@lru_cache(maxsize=MOST_REMEMBERED)
-def accepted(headers: tuple[tuple[bytes, bytes], ...]) -> tuple[Format, bool]:
+def accepted(headers: Iterable[tuple[bytes, bytes]]) -> tuple[Format, bool]:
     """Return the format that the headers of a request prefer, and whether they accept gzip."""
-    lines = Headers(raw=list(headers))
-    return choose_format(",".join(lines.getlist("accept"))), accepts_gzip(",".join(lines.getlist("accept-encoding")))
+    return _meaning(tuple([line for line in headers if line[0] in _ACCEPTING]))
+
+
+# A scraper sends the same lines each time. Others, such as a password, are not remembered.
+@lru_cache(maxsize=MOST_REMEMBERED)
+def _meaning(lines: tuple[tuple[bytes, bytes], ...]) -> tuple[Format, bool]:
+    accept, encoding = (b",".join(value for known, value in lines if known == name) for name in _ACCEPTING)
+    return choose_format(accept.decode("latin-1")), accepts_gzip(encoding.decode("latin-1"))
 
 
 def choose_format(accept: str) -> Format:

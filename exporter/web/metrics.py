@@ -35,7 +35,7 @@ class MetricsEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a scrape."""
-        form, gzip = accepted(tuple(scope["headers"]))
+        form, gzip = accepted(scope["headers"])
         wanted = self._wanted(scope["query_string"]) if scope["query_string"] else EVERYTHING
         if isinstance(wanted, PlainTextResponse):
             await wanted(scope, receive, with_headers(send))
