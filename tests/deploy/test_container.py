@@ -100,7 +100,9 @@ def running(image: str, port: int, *arguments: str, options: tuple[str, ...] = (
 def demo(image: str) -> Iterator[Container]:
     """Run the demo in a container."""
     port, sandbox = free_port(), free_port()
-    with running(image, port, "demo", "--listen", f":{port}", "--sandbox-port", str(sandbox)) as container:
+    health = f"--env=HEALTHCHECK_URL=http://127.0.0.1:{port}/-/healthy"
+    command = ("demo", "--listen", f":{port}", "--sandbox-port", str(sandbox))
+    with running(image, port, *command, options=(health,)) as container:
         container.sandbox = f"http://127.0.0.1:{sandbox}"
         container.await_ready()
         yield container
