@@ -275,7 +275,6 @@ class TargetCollector(Collector, Generic[P]):
         labels: the labels of its target.
         metrics: what the payload yields.
         tells_name: returns the target's name, if the payload contains it.
-        tells_facts: returns what else service discovery shows of the target: label → value.
         chart: returns day → count; the status page draws the last days. None if the payload has no such chart.
         total: returns the total of the window that the chart's days have to add up to; None if there is none.
     """
@@ -288,7 +287,6 @@ class TargetCollector(Collector, Generic[P]):
     labels: tuple[Label[P], ...]
     metrics: tuple[Metric[P], ...]
     tells_name: Callable[[P], str | None] | None = None
-    tells_facts: Callable[[P], Mapping[str, str]] | None = None
     chart: Callable[[P], Mapping[int, float] | None] | None = None
     total: Callable[[P], float | None] | None = None
     owns_target: bool = False
@@ -302,8 +300,6 @@ class TargetCollector(Collector, Generic[P]):
         answer = await self.fetch(context, target)
         if self.tells_name is not None:
             target = context.registry.learn(target, self.tells_name(answer.value) or "")
-        if self.tells_facts is not None:
-            context.registry.resources.note(target.key, self.tells_facts(answer.value))
         values = tuple(label_value(label.value(target, answer.value)) for label in self.labels)
         families, counts = measure(values, self.families, self.metrics, answer.value)
         days = self.chart(answer.value) if self.chart is not None else None

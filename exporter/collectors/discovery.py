@@ -111,11 +111,12 @@ class DiscoveryCollector(Collector):
 async def _read_elsewhere(context: Context, account: str) -> None:
     """Read the scripts of other shards once, because service discovery shows their host names."""
     for script in context.registry.unread(account) if context.registry.shard.total > 1 else ():
-        faults: list[PlatformError] = []
-        answer = await _tried(scripts.fetch(context, script), faults)
-        if answer is None and not isinstance(faults[0], NotFound):
+        try:
+            await scripts.fetch(context, script)
+        except NotFound:
+            context.registry.resources.note(script.key, {})
+        except PlatformError:
             break
-        context.registry.resources.note(script.key, {} if answer is None else scripts.hostnames(answer.value))
 
 
 async def _names(

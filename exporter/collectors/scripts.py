@@ -15,9 +15,13 @@ MILLISECONDS = 1000.0
 
 
 async def fetch(context: Context, target: Target) -> Answer[EdgeScript]:
-    """Read a script as its account's settings say."""
+    """Read a script as its account's settings say, and keep its host names, which service discovery shows."""
     read = scripting.READ_BY_UPDATE if target.attributes.get("read") == "update" else scripting.READ
-    return await context.caller.call(Request(read, {"id": int(target.id)}))
+    answer = await context.caller.call(Request(read, {"id": int(target.id)}))
+    script = answer.value
+    names = {"default_hostname": script.default_hostname, "system_hostname": script.system_hostname}
+    context.registry.resources.note(target.key, {label: name for label, name in names.items() if name})
+    return answer
 
 
 def _info(script: EdgeScript) -> dict[tuple[str, ...], int]:
@@ -46,12 +50,6 @@ def _cpu_seconds(script: EdgeScript) -> float | None:
     return None if script.monthly_cpu_time is None else script.monthly_cpu_time / MILLISECONDS
 
 
-def hostnames(script: EdgeScript) -> Mapping[str, str]:
-    """Return the host names that the script has, by their names in service discovery."""
-    found = {"default_hostname": script.default_hostname, "system_hostname": script.system_hostname}
-    return {label: name for label, name in found.items() if name}
-
-
 def _month(value: float | None) -> MonthToDate | None:
     return None if value is None else MonthToDate(value)
 
@@ -63,7 +61,6 @@ COLLECTOR: TargetCollector[EdgeScript] = TargetCollector(
     operations=(scripting.READ, scripting.READ_BY_UPDATE),
     fetch=fetch,
     tells_name=lambda script: script.name,
-    tells_facts=hostnames,
     labels=identity("script_id", "script"),
     metrics=(
         Metric(
