@@ -2,7 +2,6 @@
 
 import asyncio
 import signal
-import socket
 from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import Executor
 from contextlib import suppress
@@ -131,7 +130,7 @@ class Daemon:
     async def _find_work(self) -> None:
         """Begin to work for a shard, or as a spare that waits for one."""
         settings = self.settings
-        own = settings.own_shard(socket.gethostname())
+        own = settings.own_shard()
         if not settings.state.is_shared and own is not None:
             machine, set_aside = self.machine, self.telemetry.set_aside
             storage = machine.open_storage(settings.state, machine.clocks, set_aside, machine.executors("state"))

@@ -1,7 +1,6 @@
 """Loads the settings from flags, environment and file, in this precedence, or reports the faults of all three."""
 
 import re
-import socket
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -47,20 +46,13 @@ def configuration_file(config: Path | None, environ: Mapping[str, str]) -> Path 
     return config or (Path(named) if named else None)
 
 
-def load(
-    config: Path | MarkedFile | None,
-    flags: Mapping[str, str] | None,
-    environ: Mapping[str, str],
-    *,
-    host_name: str | None = None,
-) -> Settings:
+def load(config: Path | MarkedFile | None, flags: Mapping[str, str] | None, environ: Mapping[str, str]) -> Settings:
     """Load the settings from flags, environment and file.
 
     Args:
         config: The configuration file, or its content; without one, the file that `EDGE_EXPORTER_CONFIG` names, if any.
         flags: The values of flags by their names, such as `--web.listen`.
         environ: The environment; an empty variable counts as not set.
-        host_name: The machine's name, for `shard.index: auto`; by default the real one.
 
     Raises:
         ConfigurationError: Something is wrong; it holds every fault.
@@ -84,7 +76,7 @@ def load(
     if file.data is not None:
         try:
             settings = Settings(sections, **data)
-            settings.own_shard(host_name or socket.gethostname())
+            settings.own_shard()
         except ValidationError as error:
             faults += faults_of(error, lambda path: _settable(path, file), REMOVED)
         except ShardError as error:

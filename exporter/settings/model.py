@@ -1,5 +1,6 @@
 """The settings: all sections, which pydantic-settings merges from flags, environment and file."""
 
+import socket
 from collections.abc import Iterator
 
 from pydantic import Field, PrivateAttr
@@ -112,13 +113,13 @@ class Settings(BaseSettings, Section):
         """Return what is wrong with a value, with its place: `edge-exporter.yml:12: series.deny[0]: …`."""
         return self._file.fault(path, message)
 
-    def own_shard(self, host_name: str) -> Shard | None:
+    def own_shard(self) -> Shard | None:
         """Return the shard set by the configuration or host name; None if the state database assigns it.
 
         Raises ShardError for an index or a host name that cannot be used.
         """
         is_found = self.shard.index == "auto" and self.state.is_shared
-        return None if is_found else self.shard.shard(host_name)
+        return None if is_found else self.shard.shard(socket.gethostname())
 
     def collector_settings(self) -> dict[str, CollectorSettings]:
         """Return the settings of every collector and configured endpoint, by the collector's `section`."""

@@ -1,7 +1,6 @@
 """Creates the storage of the state from its settings."""
 
 import asyncio
-import socket
 from collections.abc import Callable, Collection
 from concurrent.futures import Executor
 from functools import partial
@@ -46,7 +45,7 @@ def database_storage(settings: Settings, seen: Callable[[Collection[int] | None]
     from exporter.counters.database_storage import DatabaseStorage  # noqa: PLC0415 - an extra
 
     state, total = settings.state, settings.shard.total
-    own = settings.own_shard(socket.gethostname())
+    own = settings.own_shard()
     wanted = range(total) if own is None or own.index is None else (own.index,)
     return DatabaseStorage(partial(_address, state), state.installation, total, wanted, seen=seen, lease=state.lease)
 

@@ -49,7 +49,7 @@ def named_variables(text: str) -> set[str]:
     return set(re.findall(r"EDGE_EXPORTER_\w+", text))
 
 
-def settings_from(environ: Mapping[str, str], folder: Path, *, config: str = "", host_name: str = "x-0") -> Settings:
+def settings_from(environ: Mapping[str, str], folder: Path, *, config: str = "") -> Settings:
     """Load the settings of a deployment, with its secrets and its configuration file in a folder."""
     here = {name: str(_secret(folder, value)) if name.endswith("_FILE") else value for name, value in environ.items()}
     path = None
@@ -57,7 +57,7 @@ def settings_from(environ: Mapping[str, str], folder: Path, *, config: str = "",
         path = folder / "config.yaml"
         path.write_text(_with_secrets(config, folder), encoding="utf-8")
         del here[CONFIG_VARIABLE]
-    return load(path, None, here, host_name=host_name)
+    return load(path, None, here)
 
 
 def _secret(folder: Path, name: str) -> Path:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
+from unittest.mock import patch
 
 import yaml
 
@@ -101,10 +102,12 @@ def _check_settings(objects: list[Document], folder: Path, installation: str) ->
     for ordinal in range(replicas):
         host = f"{workload['metadata']['name']}-{ordinal}"
         # The web configuration is not read until the daemon starts.
-        settings = settings_from(given, folder, config=config, host_name=host)
+        with patch("socket.gethostname", return_value=host):
+            settings = settings_from(given, folder, config=config)
+            shard = settings.own_shard()
         if workload["kind"] == "Deployment":
-            assert (settings.own_shard(host), settings.state.is_shared) == (None, True)
+            assert (shard, settings.state.is_shared) == (None, True)
             assert settings.shard.total <= replicas
         else:
-            assert settings.shard.shard(host) == Shard(ordinal, replicas)
+            assert shard == Shard(ordinal, replicas)
         assert not settings.state.is_shared or settings.state.installation == installation

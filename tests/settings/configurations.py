@@ -25,19 +25,17 @@ def write(directory: Path, text: str, name: str = "config.yml") -> Path:
     return path
 
 
-def load_text(folder: Path, text: str, flags: Texts = None, environ: Texts = None, host_name: str = "host") -> Settings:
+def load_text(folder: Path, text: str, flags: Texts = None, environ: Texts = None) -> Settings:
     """Load the settings of a file with this text."""
-    return load(write(folder, text), flags, environ or {}, host_name=host_name)
+    return load(write(folder, text), flags, environ or {})
 
 
-def refusal(
-    folder: Path, text: str | None, flags: Texts = None, environ: Texts = None, host_name: str = "host"
-) -> list[str]:
+def refusal(folder: Path, text: str | None, flags: Texts = None, environ: Texts = None) -> list[str]:
     """Return the printed faults of a file with this text, without its folder; empty if it is accepted."""
     path = None if text is None else write(folder, text)
     faults: tuple[ConfigurationFault, ...] = ()
     try:
-        load(path, flags, environ or {}, host_name=host_name)
+        load(path, flags, environ or {})
     except ConfigurationError as error:
         faults = error.faults
     return [str(fault).replace(f"{folder}/", "") for fault in faults]

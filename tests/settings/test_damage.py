@@ -43,7 +43,7 @@ def outcome(config: Path | None, values: dict[str, str], environ: dict[str, str]
     """Load the settings, and return them or the faults as text."""
     faults: tuple[ConfigurationFault, ...] = ()
     try:
-        return repr(load(config, values, environ, host_name="pod-0"))
+        return repr(load(config, values, environ))
     except ConfigurationError as error:
         faults = error.faults
     return "\n".join(str(fault) for fault in faults if fault.message)

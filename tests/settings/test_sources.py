@@ -190,12 +190,15 @@ def test_sources_give_messages(folder: Path, text: str | None, given: Given, mes
         ("exporter-3", "host name 'exporter-3' ends in 3, but shard.total is 3 (0 to 2 are allowed)"),
     ],
 )
-def test_the_ordinal_of_the_host_name_is_the_shard(tmp_path: Path, host_name: str, message: str | None) -> None:
+def test_the_ordinal_of_the_host_name_is_the_shard(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host_name: str, message: str | None
+) -> None:
+    monkeypatch.setattr("socket.gethostname", lambda: host_name)
     text = f"{ACCOUNT}shard:\n  total: 3\n  index: auto\n"
     if message is None:
-        assert load_text(tmp_path, text, host_name=host_name).shard.shard(host_name) == Shard(2, 3)
+        assert load_text(tmp_path, text).own_shard() == Shard(2, 3)
     else:
-        assert refusal(tmp_path, text, host_name=host_name) == [f"config.yml:7: shard.index: {message}"]
+        assert refusal(tmp_path, text) == [f"config.yml:7: shard.index: {message}"]
 
 
 PLACE = "accounts[0].dns_zones.ids_file"
@@ -244,11 +247,12 @@ VALUES = {
 @pytest.mark.parametrize("flag", flags(), ids=lambda flag: str(flag.name))
 def test_every_flag_and_its_variable_set_the_same(flag: Flag, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("socket.gethostname", lambda: "pod-0")
     write(tmp_path, "postgresql://of-the-file/edge", "a-file")
     given = "false" if flag.default == "true" else VALUES[flag.metavar]
     environ = {name: text for name, text in ENOUGH.items() if flag.name != "--api-key-file" or "KEY" not in name}
-    by_flag = load(None, {flag.name: given}, environ, host_name="pod-0")
-    by_variable = load(None, None, {**environ, flag.variable: given}, host_name="pod-0")
+    by_flag = load(None, {flag.name: given}, environ)
+    by_variable = load(None, None, {**environ, flag.variable: given})
     assert by_flag == by_variable
     assert by_flag != load(None, None, ENOUGH)
     assert flag.help.endswith(".")

@@ -1,7 +1,6 @@
 """The first round of a daemon: what each target answered to its first poll."""
 
 import asyncio
-import socket
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, NoReturn
 
@@ -62,7 +61,7 @@ class AccountResult(NamedTuple):
 
 async def first_round(settings: Settings, progressed: Progress) -> list[AccountResult]:
     """Poll as the daemon does, without its state and its log, until each target has been polled."""
-    shard = settings.own_shard(socket.gethostname()) or Shard()
+    shard = settings.own_shard() or Shard()
     telemetry = Telemetry(CollectorRegistry(), __version__)
     work = Work(
         settings,
