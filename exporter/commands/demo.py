@@ -15,21 +15,14 @@ LEVELS = ("debug", "info", "warning", "error")
     "--listen", default="127.0.0.1:9877", show_default=True, metavar="HOST:PORT", help="The exporter's address."
 )
 @port_option("--sandbox-port", default=9878, help="The sandbox's port on 127.0.0.1; 0 takes a free one.")
-@click.option(
-    "--prometheus",
-    "with_prometheus",
-    is_flag=True,
-    help="Run an installed Prometheus with the shipped rules on it, so that alerts can be seen firing.",
-)
-@port_option("--prometheus-port", default=9090, help="With --prometheus: its port on 127.0.0.1; 0 takes a free one.")
 @click.option("--fast", is_flag=True, help="Let simulated time run 240 times as fast: a day in six minutes.")
 @click.option("--seed", type=int, default=1, show_default=True, help="The state of the simulated account.")
 @click.option(
     "--log-level", type=click.Choice(LEVELS), default="warning", show_default=True, help="The lowest logged level."
 )
-def command(prometheus_port: int, *, with_prometheus: bool, **given: Any) -> None:  # noqa: ANN401 - the other options
+def command(**given: Any) -> None:  # noqa: ANN401 - the options
     """Run the exporter on a local platform, with nothing to configure.
 
     SIGTERM and SIGINT (Ctrl-C) end it within five seconds with exit code 0.
     """
-    serve_demo(prometheus_port=prometheus_port if with_prometheus else None, **given)
+    serve_demo(**given)

@@ -6,12 +6,9 @@ from contextlib import AsyncExitStack
 
 import click
 
-from exporter.assets.shipped import AssetError
 from exporter.collectors.catalogue import CATALOGUE
-from exporter.commands import prometheus
-from exporter.commands.output.printing import complaining
 from exporter.commands.output.serving import listening, serve
-from exporter.daemon.daemon import Daemon, run
+from exporter.daemon.daemon import run
 from exporter.log import Level, configure
 from exporter.sandbox import keys
 from exporter.sandbox.sandbox_server import SandboxServer, create_app
@@ -81,56 +78,37 @@ def demo_settings(world: World, url: str, listen: str, log_level: Level = "warni
     )
 
 
-def serve_demo(
-    *, listen: str, sandbox_port: int, prometheus_port: int | None, fast: bool, seed: int, log_level: Level
-) -> None:
-    """Serve a world and the exporter on it until a signal, and with a port also Prometheus."""
+def serve_demo(*, listen: str, sandbox_port: int, fast: bool, seed: int, log_level: Level) -> None:
+    """Serve a world and the exporter on it until a signal."""
     try:
         address = str(parse_listen(listen))
     except ValueError as error:
         raise click.BadParameter(f"found {listen!r}, {error}", param_hint="'--listen'") from None
     configure(log_level, "auto")
     world = World(seed, WorldClock(speed=FAST if fast else 1.0), healthy=True)
-    with complaining(prometheus.PrometheusError, AssetError):
-        serve(_run_demo(world, address, sandbox_port, prometheus_port, log_level))
+    serve(_run_demo(world, address, sandbox_port, log_level))
 
 
-async def _run_demo(
-    world: World, listen: str, sandbox_port: int, prometheus_port: int | None, log_level: Level
-) -> None:
+async def _run_demo(world: World, listen: str, sandbox_port: int, log_level: Level) -> None:
     sandbox = SandboxServer(create_app(world), host=HOST, port=sandbox_port)
     with listening("--sandbox-port"):
         await sandbox.start()
     settings = demo_settings(world, sandbox.url, listen, log_level)
     async with AsyncExitStack() as beside:
         beside.push_async_callback(sandbox.stop)
-        watcher, scrape = "", None
-        if prometheus_port is not None:
-            watcher, scrape = await beside.enter_async_context(prometheus.running(prometheus_port))
-
-        def started(daemon: Daemon) -> None:
-            if scrape is not None:
-                scrape(daemon.server.url.removeprefix("http://"))
-            _print_urls(daemon.server.url, sandbox.url, watcher, world)
-
         with listening("--listen"):
-            await run(settings, lambda: settings, started)
+            await run(settings, lambda: settings, lambda daemon: _print_urls(daemon.server.url, sandbox.url))
 
 
-def _print_urls(exporter: str, sandbox: str, watcher: str, world: World) -> None:
-    text = f"\n  metrics      {exporter}/metrics\n  status page  {exporter}/\n  sandbox      {sandbox}\n"
-    text += f"  control      {sandbox}/sandbox\n"
-    if watcher:
-        zone = world.dns.zones.slice(0, 1)[0]
-        text += (
-            f"  prometheus   {watcher}\n"
-            "\n  A record scan fails, and within two minutes EdgeDnsScanFailed fires:"
-            f'\n    curl -d \'{{"event": "scan_failed", "zone_id": {zone}}}\' {sandbox}/sandbox/world'
-            f"\n    curl {watcher}/api/v1/alerts"
-            "\n  After the event scan_released the alert ends within a minute of the next poll."
-            f"\n  {sandbox}/sandbox/world lists the other events.\n"
-        )
-    click.echo(f"{text}\n  Stop with Ctrl-C.\n")
+def _print_urls(exporter: str, sandbox: str) -> None:
+    click.echo(f"""
+  metrics      {exporter}/metrics
+  status page  {exporter}/
+  sandbox      {sandbox}
+  control      {sandbox}/sandbox
+
+  Stop with Ctrl-C.
+""")
 
 
 def serve_sandbox(host: str, port: int, *, fast: bool, seed: int, zones: int, scripts: int, shield_zones: int) -> None:
