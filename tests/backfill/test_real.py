@@ -19,7 +19,7 @@ from exporter.sandbox import keys
 from exporter.settings.model import Settings
 from tests.backfill.backfill_setup import BackfillSetup, Samples, Written, backfill_setup, grown, written
 from tests.deploy.files import DEPLOY
-from tests.real_parts import Prometheus, Release, create_blocks, prometheus_running, scraping, victoria_metrics_running
+from tests.real_parts import Prometheus, Release, create_blocks, prometheus_running, victoria_metrics_running
 from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.real
@@ -118,8 +118,7 @@ def shipped_job(address: str) -> dict[str, Any]:
 
 @pytest.mark.real("prometheus")
 @pytest.mark.parametrize("release", [Release.INSTALLED, Release.NEWEST], ids=["Prometheus 2", "Prometheus 3"])
-@pytest.mark.parametrize("shipped", [True, False], ids=["shipped job", "job of one's own"])
-async def test_history_and_live_counters_are_one_series(tmp_path: Path, release: Release, *, shipped: bool) -> None:
+async def test_history_and_live_counters_are_one_series(tmp_path: Path, release: Release) -> None:
     async with backfill_setup(tmp_path, start=time.time()) as where:
         dns = where.world.dns
         today = datetime.fromtimestamp(where.world.clock.now(), UTC).date()
@@ -128,13 +127,12 @@ async def test_history_and_live_counters_are_one_series(tmp_path: Path, release:
         daemon = await Daemon.start(daemon_settings, lambda: daemon_settings)
         address = daemon.server.url.removeprefix("http://")
         try:
-            with prometheus_running(tmp_path, (shipped_job if shipped else scraping)(address), release) as server:
+            with prometheus_running(tmp_path, shipped_job(address), release) as server:
                 await server.until("count(edge_dns_queries_total)", len(ZONES))
                 for zone in ZONES:
                     dns.add_queries(zone, 1000 + zone)
                 await server.until("sum(edge_dns_queries_total)", sum(1000 + zone for zone in ZONES))
-            labels = SHIPPED_LABELS if shipped else {"job": "edge", "instance": address}
-            assert await where.backfill(days[0], days[-1], labels=labels) == []
+            assert await where.backfill(days[0], days[-1], labels=SHIPPED_LABELS) == []
         finally:
             await daemon.stop()
         create_blocks(where.output, tmp_path / "data", release)

@@ -14,8 +14,8 @@ from dashboards.generator.grafana import GRID, generate
 from dashboards.generator.inventory import PAGES
 from dashboards.generator.page import Page, Panel, Stat, Table
 from dashboards.generator.queries import figures, subject
-from tests.deploy.files import DASHBOARDS
-from tests.rules.rule_files import RULES, load_alerts
+from tests.deploy.files import DASHBOARDS, RULES
+from tests.rules.rule_files import load_alerts
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)

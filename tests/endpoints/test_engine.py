@@ -135,16 +135,3 @@ async def test_a_list_of_an_endpoint_does_not_keep_zones_from_being_polled_with_
         for _ in range(5):
             await world.turn(60)
         assert world.samples("edge_dns_window_queries") == {("main", "shop.example", "5"): 4.0}
-
-
-async def test_an_endpoint_that_is_switched_off_asks_nothing_and_has_its_own_interval() -> None:
-    made = Things(range(1, 4))
-    off = {**OFF, "thing_stats": {"enabled": False}}
-    async with running(made.answer, [THINGS], collectors=off) as (place, world):
-        await world.settle()
-        assert place.asked == {}
-    slow = {**OFF, "thing_stats": {"interval": "1h", "stale_after": "5h"}}
-    async with running(made.answer, [THINGS], collectors=slow) as (_, world):
-        plans = world.schedule.plans
-        assert (plans["thing_stats"].interval, plans["thing_stats"].stale_after) == (3600, 18000)
-        assert plans["thing_stats_list"].interval == 3600

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import yaml
 
-DEPLOY: Final = Path(__file__).parents[2] / "deploy"
-RULES: Final = DEPLOY / "prometheus" / "rules"
+from tests.deploy.files import DEPLOY, RULES
+
 RUNBOOKS: Final = DEPLOY / "runbooks"
 CASES: Final = Path(__file__).parent
 

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
+from tests.deploy.files import DEPLOY
 from tests.real_parts import alertmanager_reading, find
-from tests.rules.rule_files import DEPLOY, run
+from tests.rules.rule_files import run
 from tests.waiting import PATIENCE, settled
 
 CONFIG = DEPLOY / "alertmanager" / "alertmanager.yml"

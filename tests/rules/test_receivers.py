@@ -10,9 +10,9 @@ import httpx
 import pytest
 import yaml
 
+from tests.deploy.files import DEPLOY
 from tests.http_answers import answering
 from tests.real_parts import alertmanager_reading
-from tests.rules.rule_files import DEPLOY
 from tests.waiting import PATIENCE, wait_until
 
 PAGE = DEPLOY.parent / "docs" / "alerts-in-slack.md"

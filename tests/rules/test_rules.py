@@ -7,7 +7,8 @@ from exporter.settings.of_targets import ALERTS as THRESHOLDS
 from exporter.settings.of_targets import parse_own_label
 from tests.dashboards.expressions import seconds, selected
 from tests.dashboards.families import SCRAPE_LABELS, family_of, known_families
-from tests.rules.rule_files import CASES, DEPLOY, Rule, load_alerts, load_recordings, load_rules, run
+from tests.deploy.files import DEPLOY
+from tests.rules.rule_files import CASES, Rule, load_alerts, load_recordings, load_rules, run
 from tests.waiting import PATIENCE
 
 BASE_URL = "https://github.com/edge-exporter/edge-exporter/blob/main/deploy/runbooks"

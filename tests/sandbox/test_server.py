@@ -1,13 +1,11 @@
 """The sandbox's server: what no application without a socket shows."""
 
 import signal
-import tempfile
-from pathlib import Path
 
 import httpx
 import pytest
 
-from exporter.sandbox.keys import API_KEY, DATABASE_TOKEN_FULL
+from exporter.sandbox.keys import API_KEY
 from exporter.sandbox.sandbox_server import SandboxServer, create_app
 from exporter.sandbox.world import World
 
@@ -39,22 +37,3 @@ async def test_a_platform_comes_back_at_its_port_with_what_it_knew_and_leaves_si
         found = (await client.get("/search", params={"search": "kept"})).json()["SearchResults"]
         assert [one["Id"] for one in found] == [101]
         await second.stop()
-
-
-def files_in(folder: Path) -> list[Path]:
-    return list(folder.iterdir())
-
-
-async def test_the_end_of_the_server_is_the_end_of_the_databases_files(
-    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    server = SandboxServer(create_app(world))
-    await server.start()
-    headers = {"Authorization": f"Bearer {DATABASE_TOKEN_FULL}"}
-    body = {"requests": [{"type": "execute", "stmt": {"sql": "SELECT 1"}}]}
-    async with httpx.AsyncClient(base_url=server.url, headers=headers) as client:
-        assert (await client.post("/v2/pipeline", json=body)).status_code == 200
-    assert files_in(tmp_path) != []
-    await server.stop()
-    assert files_in(tmp_path) == []
