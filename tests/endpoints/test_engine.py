@@ -135,3 +135,11 @@ async def test_a_list_of_an_endpoint_does_not_keep_zones_from_being_polled_with_
         for _ in range(5):
             await world.turn(60)
         assert world.samples("edge_dns_window_queries") == {("main", "shop.example", "5"): 4.0}
+
+
+async def test_an_endpoint_has_the_settings_of_a_collector() -> None:
+    own = {**OFF, "charges": {"enabled": False}, "thing_stats": {"interval": "1h", "stale_after": "5h"}}
+    async with running(Things(range(1, 4)).answer, [THINGS, CHARGES], collectors=own) as (place, world):
+        await world.turn(900)
+        assert list(place.asked.values()) == [1] * 4, "the list and its three things, once"
+        assert world.schedule.plans["thing_stats"].stale_after == 18_000
