@@ -104,7 +104,7 @@ class Poller:
         name, seconds = due.plan.collector.name, self.clocks.monotonic() - began
         self.schedule.durations[name] = seconds
         self.telemetry.duration.labels(name).set(seconds)
-        self._log_list(due, polled)
+        self._note(due, polled)
         now = polled.date or self.clocks.utc()
         ending = [self._end(due, outcome, now, seconds) for outcome in polled.outcomes]
         if len(ending) == 1:
@@ -165,7 +165,6 @@ class Poller:
         """Publish a success."""
         name, target = collector.name, outcome.target
         key, lifetime = PollKey(target.key, name), self.schedule.lifetime(name, target)
-        self.schedule.succeeded(key)
         if collector.owns_target:
             self.store.gone.discard(target.key)
         if target.key in self.store.gone:
@@ -188,7 +187,6 @@ class Poller:
                 self._log.info("not available", **facts, error_key=error.error_key)
             self.store.publish(name, Outcome(target), lifetime, duration=seconds, note=str(error))
             return
-        self.schedule.failed(collector, target, error)
         # Its values may have expired since a poll that succeeded.
         if status is None or status.up or not status.reason:
             self.failures.fails(facts, error.reason, str(error))
@@ -217,11 +215,20 @@ class Poller:
         self._log.error("poll broke", **facts, exc_info=error)
         return PlatformError(f"internal error: {type(error).__name__}")
 
-    def _log_list(self, due: RunningPoll, polled: PollResult) -> None:
-        """Log a failure that no series of this process shows: of names, or of a list for another shard's account."""
+    def _note(self, due: RunningPoll, polled: PollResult) -> None:
+        """Say that a poll has succeeded or failed; the latter is repeated soon, also where no series shows it.
+
+        Those are failures of names, and of a list for another shard's account: they are logged here.
+        """
         collector, target = due.plan.collector, due.target
+        if not self.schedule.is_in_force(due):
+            return
+        if (fault := polled.error or polled.unnamed) is None:
+            self.schedule.succeeded(PollKey(target.key, collector.name))
+        elif not isinstance(fault, NotAvailable):
+            self.schedule.failed(collector, target, fault)
         is_own = target.key in self.registry.by_key
-        if self.schedule.is_in_force(due) and (collector.discovers or not is_own):
+        if collector.discovers or not is_own:
             error = polled.unnamed or (None if is_own else polled.error)
             self.failures.lists(collector.name, target.account, (error.reason, str(error)) if error else None)
 

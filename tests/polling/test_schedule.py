@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from itertools import pairwise
 from pathlib import Path
@@ -18,9 +18,20 @@ from exporter.sandbox.faults import Scripted
 from exporter.sandbox.keys import API_KEY, DATABASE_TOKEN_FULL
 from exporter.sandbox.world import World
 from exporter.sandbox.world_clock import WorldClock
+from exporter.targets.registry import Registry
 from exporter.targets.target import PollKey, Target
 from tests.endpoints.platform import Query, good, platform
-from tests.exporter_parts import START, ExporterParts, exporter_parts, only, poll_now
+from tests.exporter_parts import (
+    START,
+    ExporterParts,
+    account_at,
+    configuration,
+    drained,
+    exporter_parts,
+    only,
+    poll_now,
+    sandbox,
+)
 from tests.turned_clock import TurnedClock
 from tests.waiting import END_SECONDS, PATIENCE, until
 
@@ -208,6 +219,30 @@ async def test_what_nobody_answers_is_asked_again_before_anything_is_polled_with
         await parts.turn(FIRST_WAIT_OF_LISTS)
         await parts.turn(NAMES_SECONDS)
         assert {key.collector for key, _ in parts.store.statuses()} > {"discovery", "shield_zones"}
+
+
+@pytest.mark.parametrize(("account", "index"), [(FIXED, 0), ({}, 0), ({}, 1)], ids=["names", "0 of 2", "1 of 2"])
+async def test_a_list_that_nobody_answers_is_asked_for_again_soon_also_where_no_series_shows_its_failure(
+    account: dict[str, Any], index: int
+) -> None:
+    shard, none = {"shard": {"index": index, "total": 2}}, {"kind": "reset"}
+    collectors = only("discovery")
+    async with exporter_parts(account=account, collectors=collectors, world=world(), fault=none, more=shard) as parts:
+        await drained(parts.work)
+        parts.faults.clear()
+        await parts.turn(FIRST_WAIT_OF_LISTS)
+        assert searches(parts) == 1.0
+
+
+async def test_names_that_may_not_be_searched_for_are_asked_for_less_and_less_often() -> None:
+    account = {**FIXED, "shield_zones": {"discover": True, "rate_limits": False}}
+    async with exporter_parts(account=account, collectors=only("discovery"), world=world()) as parts:
+        search = parts.faults.add({"kind": "status", "status": 403, "path": "/search"})
+        await poll_now(parts.work, "discovery")
+        for _ in range(60):
+            await parts.turn(10)
+        # At once, after ten seconds, twice that and so on, and at the regular time.
+        assert 6 <= search.hits <= 8
 
 
 @pytest.mark.parametrize("kinds", [{}, {**SHIELD_ONLY, "shield_zones": {"discover": False, "ids": [1, 2, 3]}}])
