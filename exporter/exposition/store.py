@@ -267,8 +267,7 @@ class Store:
 
     def remove(self, target: Target, collector: str | None = None) -> None:
         """Remove all families and the status of a target, for one collector or for all."""
-        if collector is None:
-            self.gone.discard(target.key)
+        self.gone.discard(target.key)
         for name in (collector,) if collector is not None else sorted(self._collectors):
             key = PollKey(target.key, name)
             status = self._statuses.pop(key, None)

@@ -149,6 +149,9 @@ class Poller:
         try:
             if outcome.error is None and self._is_in_force(due, outcome.target):
                 collector, target, limit = due.plan.collector, outcome.target, self.max_label_values
+                if collector.owns_target:
+                    # At once: what another collector's poll waits for may be committed first.
+                    self.store.gone.discard(target.key)
                 key, address = PollKey(target.key, collector.name), due.account.client.base_url
                 entry = PollRecord(key, target.name, self.clocks.wall(), outcome.counts, now, address, limit)
                 counters, without_place = await self.ledger.record(entry)
@@ -165,8 +168,6 @@ class Poller:
         """Publish a success."""
         name, target = collector.name, outcome.target
         key, lifetime = PollKey(target.key, name), self.schedule.lifetime(name, target)
-        if collector.owns_target:
-            self.store.gone.discard(target.key)
         if target.key in self.store.gone:
             # Another collector's call has shown that this resource no longer exists: nothing is published.
             self.store.publish(name, Outcome(target), lifetime, duration=seconds, note=GONE)

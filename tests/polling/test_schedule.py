@@ -298,6 +298,45 @@ async def test_a_zone_that_was_gone_and_came_back_is_told_of_by_whichever_collec
         assert parts.value("edge_dns_record_scan_found", zone_id="103") is not None
 
 
+async def test_a_zone_is_back_with_its_own_answer_even_if_a_poll_that_is_counted_with_it_came_first() -> None:
+    async with exporter_parts(account=DNS_ONLY, world=world()) as parts:
+        parts.faults.add({"kind": "status", "status": 404, "path_regex": "/dnszone/103/.*"})
+        await parts.turn(900)
+        parts.faults.clear()
+        record, counted, waiting = parts.ledger.record, asyncio.Event(), list[PollRecord]()
+
+        async def held(entry: PollRecord) -> Counters:
+            waiting.append(entry)
+            await counted.wait()
+            return await record(entry)
+
+        parts.ledger.record = held  # type: ignore[method-assign]
+        for number, name in enumerate(("dns_record_scans", "dns_statistics"), 1):
+            parts.schedule.poll_again([PollKey.of(name, "main", "dns_zone", "103")])
+            await parts.work.poller.tick()
+            await until(lambda number=number: len(waiting) == number)  # type: ignore[misc]
+        counted.set()
+        await parts.settle()
+        for family in ("edge_dns_window_queries", "edge_dns_record_scan_found"):
+            assert parts.value(family, zone_id="103") is not None
+
+
+async def test_a_platform_is_not_known_by_what_another_one_did_not_have() -> None:
+    async with exporter_parts(account=DNS_ONLY, world=world()) as parts:
+        parts.faults.add({"kind": "status", "status": 404, "path_regex": "/dnszone/103/.*"})
+        await parts.turn(900)
+        parts.faults.clear()
+        parts.faults.add({"kind": "stall", "path": "/dnszone/103/statistics"})
+        (account,) = parts.settings.accounts
+        moved = account.model_copy(update={"base_url": account.base_url.replace("127.0.0.1", "localhost")})
+        parts.settings = parts.settings.model_copy(update={"accounts": [moved]})
+        assert await parts.daemon.reload() == ()
+        scans = PollKey.of("dns_record_scans", "main", "dns_zone", "103")
+        await until(lambda: (status := parts.store.find(scans)) is not None and status.served)
+
+
+
+
 async def test_a_zone_that_the_platform_does_not_know_loses_its_scan_series_until_it_is_known_again() -> None:
     small = world()
     fixed = {**DNS_ONLY, "dns_zones": {"ids": [101], "discover": False}}
