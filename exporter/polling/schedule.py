@@ -112,6 +112,8 @@ class Schedule:
         self._places: dict[str, dict[TargetKey, float]] = {}
         # The version of the registry from which the targets were taken; None if others are to be taken.
         self._taken_from: int | None = None
+        # Account → what supplies its names, as collector and target.
+        self._discoveries: dict[str, list[tuple[str, Target]]] = {}
         # Account → the polls that wait for the names of a discovery.
         self._unnamed: dict[str, list[PollKey]] = {}
         # The accounts of which a discovery has ended.
@@ -263,13 +265,17 @@ class Schedule:
             return
         # Account → new targets, with their number among the new ones of their collector.
         fresh: dict[str, list[tuple[int, str, Target]]] = {account: [] for account in self.accounts}
+        self._discoveries = {account: [] for account in self.accounts}
         for name, plan in self.plans.items():
             targets: dict[str, list[Target]] = {account: [] for account in self.accounts}
             for target in self._targets(plan):
                 targets[target.client_name].append(target)
             former, self._due[name], self._places[name] = self._due.get(name, {}), {}, {}
+            # Lists of endpoints supply no names.
+            is_discovery = plan.collector.discovers and not isinstance(plan.collector, EndpointListCollector)
             for account, own in targets.items():
                 self.accounts[account].pace.note_targets(plan, own)
+                self._discoveries[account] += [(name, target) for target in own if is_discovery]
                 # Collectors and accounts begin at different moments.
                 begin = crc32(f"{name}|{account}".encode()) / 2**32
                 self._places[name].update((one.key, (begin + rank / len(own)) % 1.0) for rank, one in enumerate(own))
@@ -294,7 +300,7 @@ class Schedule:
 
     def _poll_new(self, account: str, polls: Iterable[tuple[str, Target]]) -> None:
         """Make new targets due soon; those that lack a name wait for a discovery, which is due soon, too."""
-        discoveries, now = self._discoveries(account), self._clocks.monotonic()
+        discoveries, now = self._discoveries[account], self._clocks.monotonic()
         soon = list[tuple[str, Target]]()
         unnamed = list[PollKey]()
         for name, target in polls:
@@ -325,16 +331,6 @@ class Schedule:
             return target.account not in self._discovered
         return target.kind in NAMED_BY_SEARCH and not target.name
 
-    def _discoveries(self, account: str) -> list[tuple[str, Target]]:
-        """Return what supplies the names of an account, as collector and target; lists of endpoints supply none."""
-        return [
-            (name, target)
-            for name, plan in self.plans.items()
-            if plan.collector.discovers and not isinstance(plan.collector, EndpointListCollector)
-            for target in self._targets(plan)
-            if target.client_name == account
-        ]
-
     def discovered(self, account: str, error: PlatformError | None = None) -> None:
         """Record that a discovery of an account has ended, and poll what waited for its names.
 
@@ -348,7 +344,7 @@ class Schedule:
 
     def all_discovered(self) -> bool:
         """Return whether a discovery of each account has ended, with or without success."""
-        return all(name in self._discovered or not self._discoveries(name) for name in self.accounts)
+        return all(name in self._discovered or not self._discoveries.get(name) for name in self.accounts)
 
     def _targets(self, plan: Plan) -> Iterator[Target]:
         """Yield the targets of a collector."""

@@ -245,6 +245,23 @@ async def test_names_that_may_not_be_searched_for_are_asked_for_less_and_less_of
         assert 6 <= search.hits <= 8
 
 
+async def test_the_targets_of_many_accounts_are_taken_at_one_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    targets, asked = Registry.targets, Counter[int]()
+    for number in (2, 20):
+
+        def counted(
+            registry: Registry, kind: str, *, every_shard: bool = False, number: int = number
+        ) -> Iterator[Target]:
+            asked[number] += 1
+            return targets(registry, kind, every_shard=every_shard)
+
+        monkeypatch.setattr(Registry, "targets", counted)
+        accounts = [account_at("http://127.0.0.1:9", name=f"account {place}") for place in range(number)]
+        async with exporter_parts(fault={"kind": "stall"}, more={"accounts": accounts}):
+            pass
+    assert asked[20] == asked[2]
+
+
 @pytest.mark.parametrize("kinds", [{}, {**SHIELD_ONLY, "shield_zones": {"discover": False, "ids": [1, 2, 3]}}])
 async def test_a_key_that_is_put_right_brings_names_before_anything_that_carries_them(
     tmp_path: Path, kinds: dict[str, Any]
