@@ -32,8 +32,8 @@ from exporter.targets.target import DATABASE_PREFIX, NAMED_BY_SEARCH, PollKey, T
 from exporter.telemetry import Telemetry
 
 TICK_SECONDS = 1.0
-# The polls that may run at once beside those that call the platform: they wait for the ledger. While it is slower than
-# the platform, no further polls begin, so that memory has a bound.
+# The polls that may be answered and not ended: they wait for the ledger. While it is slower than the platforms, no
+# further polls begin, so that memory has a bound.
 MOST_RECORDING = 150
 # The seconds before the first repeat of a failed poll; each further repeat waits twice as long as the one before.
 FIRST_WAIT = 60.0
@@ -120,8 +120,9 @@ class Schedule:
         self._discovered: set[str] = set()
         # How often in a row the polls of a target by a collector have failed; a success removes the entry.
         self._failures: dict[PollKey, int] = {}
-        # Account → how many of its polls have no answer yet.
+        # Account → how many of its polls have no answer yet; how many polls of all accounts have one.
         self._calling: dict[str, int] = {}
+        self._recording = 0
         self._log = logger()
 
     def use(self, plans: Mapping[str, Plan], accounts: Mapping[str, Account]) -> None:
@@ -164,8 +165,7 @@ class Schedule:
         account, now = self.accounts.get(name), self._clocks.monotonic()
         if account is None or self._taken_from is None:
             return None
-        most_calling = account.pace.max_in_flight
-        if self._calling.get(name, 0) >= most_calling or len(self.running) >= most_calling + MOST_RECORDING:
+        if self._calling.get(name, 0) >= account.pace.max_in_flight or self._recording >= MOST_RECORDING:
             return None
         while (entry := self._first(name)) is not None and entry.at <= now:
             plan, target, key = self.plans[entry.collector], entry.target, entry.key
@@ -189,10 +189,12 @@ class Schedule:
         if not due.is_answered:
             due.is_answered = True
             self._calling[due.target.client_name] -= 1
+            self._recording += 1
 
     def ended(self, due: RunningPoll) -> None:
         """Record that a poll has ended."""
         self.answered(due)
+        self._recording -= 1
         key = PollKey(due.target.key, due.plan.collector.name)
         # A cancelled poll may have a successor here.
         if self.running.get(key) is due:
