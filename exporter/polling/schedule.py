@@ -128,10 +128,15 @@ class Schedule:
     def use(self, plans: Mapping[str, Plan], accounts: Mapping[str, Account]) -> None:
         """Run these plans for these accounts from the next refresh on.
 
-        Those that are the same objects go on. The targets of all others are polled at once, as new ones are.
+        Those that are the same objects go on. The targets of all others, and of accounts whose key is refused, are
+        polled at once, as new ones are.
         """
         same_plans = {name for name, plan in plans.items() if self.plans.get(name) is plan}
-        same_accounts = {name for name, account in accounts.items() if self.accounts.get(name) is account}
+        same_accounts = {
+            name
+            for name, account in accounts.items()
+            if self.accounts.get(name) is account and not account.client.credential.is_refused()
+        }
         self.plans, self.accounts, self._taken_from = plans, accounts, None
         self._discovered &= same_accounts
         self._due = {

@@ -380,6 +380,17 @@ async def test_a_platform_is_not_known_by_what_another_one_did_not_have() -> Non
         await until(lambda: (status := parts.store.find(scans)) is not None and status.served)
 
 
+async def test_a_reload_offers_a_refused_key_again() -> None:
+    async with exporter_parts(account=DNS_ONLY, collectors=STATISTICS, world=world()) as parts:
+        parts.faults.add({"kind": "status", "status": 401})
+        await parts.turn(900)
+        assert parts.samples("edge_target_up", collector="dns_statistics", target="dns_zone/101").popitem()[1] == 0.0
+        parts.faults.clear()
+        await parts.settle()
+        assert parts.samples("edge_target_up", collector="dns_statistics", target="dns_zone/101").popitem()[1] == 0.0
+        assert await parts.daemon.reload() == ()
+        await parts.settle()
+        assert parts.samples("edge_target_up", collector="dns_statistics", target="dns_zone/101").popitem()[1] == 1.0
 
 
 async def test_a_zone_that_the_platform_does_not_know_loses_its_scan_series_until_it_is_known_again() -> None:
