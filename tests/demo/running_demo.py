@@ -11,11 +11,10 @@ from typing import Any
 import httpx
 
 from tests.commands.shell import process
+from tests.deploy.files import DEPLOY
 from tests.real_parts import Prometheus, prometheus_reading
 from tests.waiting import PATIENCE, wait_until
 
-REPOSITORY = Path(__file__).parents[2]
-SHIPPED = REPOSITORY / "deploy"
 # Families of collectors whose first round ends late.
 LAST = ("edge_script_info", "edge_shield_bot_detection_sensitivity", "edge_resources", "edge_database_orders_open")
 
@@ -80,7 +79,7 @@ def prometheus_beside(demo: Served, folder: Path, rules: tuple[tuple[str, str], 
         folder: the folder for its files.
         rules: the replacements in the test's copy of the rules.
     """
-    shutil.copytree(SHIPPED / "prometheus", folder / "prometheus")
+    shutil.copytree(DEPLOY / "prometheus", folder / "prometheus")
     config = folder / "prometheus" / "prometheus.yml"
     replace(
         config,

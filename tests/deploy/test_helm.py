@@ -27,6 +27,19 @@ ACCOUNT = (*IMAGE, "--set", "baseUrl=https://api.example.net", "--set", "apiKey.
 Helm = Callable[..., str]
 
 
+@pytest.fixture(scope="module")
+def helm() -> Helm:
+    """Run Helm, which must succeed, or refuse what it is given; return its output, or its error."""
+    find("helm")
+
+    def ends(*arguments: str, refuses: bool = False) -> str:
+        done = run("helm", *arguments)
+        assert (done.returncode != 0) == refuses, done.stdout + done.stderr
+        return done.stderr if refuses else done.stdout
+
+    return ends
+
+
 def _objects(helm: Helm, *arguments: str, chart: Path = CHART) -> list[Document]:
     fixed = ("--namespace", "monitoring", "--kube-version", "1.34")
     return documents(helm("template", "edge", str(chart), *fixed, *arguments))

@@ -12,10 +12,24 @@ from exporter.exposition.store import HEALTH
 from exporter.telemetry import Telemetry
 from tests.deploy.files import DASHBOARDS, DEPLOY, RELEASE, REPOSITORY, Document, documents, run
 from tests.deploy.objects import check_objects, validate, workload_of
+from tests.real_parts import find
 
 FOLDER = DEPLOY / "kubernetes"
 RULE_OBJECTS = FOLDER / "monitoring" / "prometheusrules.yaml"
 Build = Callable[..., list[Document]]
+
+
+@pytest.fixture(scope="module")
+def kustomize() -> Build:
+    """Build a folder, and return its objects."""
+    find("kubectl")
+
+    def build(folder: str, *options: str) -> list[Document]:
+        built = run("kubectl", "kustomize", *options, f"deploy/kubernetes/{folder}")
+        assert (built.returncode, built.stderr) == (0, "")
+        return documents(built.stdout)
+
+    return build
 
 
 @pytest.mark.real

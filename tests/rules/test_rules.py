@@ -8,6 +8,7 @@ from exporter.settings.of_targets import parse_own_label
 from tests.dashboards.expressions import seconds, selected
 from tests.dashboards.families import SCRAPE_LABELS, family_of, known_families
 from tests.deploy.files import DEPLOY
+from tests.real_parts import Release, find_of
 from tests.rules.rule_files import CASES, Rule, load_alerts, load_recordings, load_rules, run
 from tests.waiting import PATIENCE
 
@@ -23,6 +24,12 @@ FIRST_ROUND, RESTART = 35 * 60, 10 * 60
 OF_EXPORTERS = {"EdgeClockWrong", "EdgeConfigurationWrong"}
 NOT_HELD = {"EdgeExporterDown", "EdgeWatchdog"}
 BY_RULE = pytest.mark.parametrize("rule", load_rules(), ids=lambda rule: rule.name)
+
+
+@pytest.fixture(scope="module", params=[Release.INSTALLED, Release.NEWEST], ids=["prometheus-2", "prometheus-3"])
+def promtool(request: pytest.FixtureRequest) -> str:
+    """The promtool of both supported major releases."""
+    return find_of(request.param, "promtool")
 
 
 @pytest.mark.real

@@ -40,10 +40,3 @@ async def server(world: World) -> AsyncIterator[SandboxServer]:
     await running.start()
     yield running
     await running.stop()
-
-
-@pytest.fixture
-async def remote(server: SandboxServer) -> AsyncIterator[httpx.AsyncClient]:
-    """A client of the server, with the account owner's key."""
-    async with httpx.AsyncClient(base_url=server.url, headers={"AccessKey": API_KEY}) as it:
-        yield it

@@ -1,5 +1,6 @@
 """The sandbox's database: access, streams, limits, writes; the golden and `test_libsql` have answers to statements."""
 
+from itertools import count
 from typing import Any
 
 import httpx
@@ -9,20 +10,9 @@ from exporter.sandbox.keys import DATABASE_TOKEN_FULL, DATABASE_TOKEN_READ_ONLY
 from exporter.sandbox.world_clock import WorldClock
 from tests.sandbox.conftest import NOON
 from tests.sandbox.pipelines import AUTOCOMMIT, CLOSE, Request, execute, sequence, store, stored
+from tests.turned_clock import TurnedClock
 
 FOR_EVER = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT sum(x) FROM n"
-
-
-class SteppingClock:
-    """A monotonic clock that advances by a step each time it is read."""
-
-    def __init__(self) -> None:
-        self.value = self.step = 0.0
-
-    def __call__(self) -> float:
-        """Advance, and return the time."""
-        self.value += self.step
-        return self.value
 
 
 class Pipeline:
@@ -54,12 +44,12 @@ class Pipeline:
 
 
 @pytest.fixture
-def monotonic() -> SteppingClock:
-    return SteppingClock()
+def monotonic() -> TurnedClock:
+    return TurnedClock()
 
 
 @pytest.fixture
-def clock(monotonic: SteppingClock) -> WorldClock:
+def clock(monotonic: TurnedClock) -> WorldClock:
     return WorldClock(NOON, speed=0.0, monotonic=monotonic)
 
 
@@ -116,18 +106,16 @@ async def test_orders_come_as_the_clock_goes_but_not_during_a_client_s_transacti
     assert "2026-02-06T12:00:00" < shipped <= "2026-02-07T12:00:00"
 
 
-async def test_a_statement_that_takes_too_long_fails_and_the_next_one_runs(
-    reader: Pipeline, monotonic: SteppingClock
-) -> None:
-    monotonic.step = 0.1
+async def test_a_statement_that_takes_too_long_fails_and_the_next_one_runs(reader: Pipeline, clock: WorldClock) -> None:
+    clock.monotonic = count(0, 0.1).__next__
     failed, closed = await reader.results(execute(FOR_EVER))
     error = {"message": "SQLite error: interrupted", "code": "SQLITE_INTERRUPT"}
     assert (failed["error"], closed["type"]) == (error, "ok")
 
 
-async def test_a_stream_expires_ten_seconds_after_its_last_request(reader: Pipeline, monotonic: SteppingClock) -> None:
+async def test_a_stream_expires_ten_seconds_after_its_last_request(reader: Pipeline, monotonic: TurnedClock) -> None:
     batons = [await reader.baton() for _ in range(2)]
-    monotonic.value += 9.9
+    monotonic.now += 9.9
     assert (await reader.post(CLOSE, baton=batons[0])).status_code == 200
-    monotonic.value += 0.1
+    monotonic.now += 0.1
     assert (await reader.post(CLOSE, baton=batons[1])).status_code == 400

@@ -12,13 +12,6 @@ from exporter.sandbox.world import World
 ZONE = "/dnszone/101/statistics"
 
 
-@pytest.mark.parametrize(("path", "status"), [(ZONE, 200), ("/nothing", 404)])
-async def test_answers_have_the_date_of_the_world_alone(remote: httpx.AsyncClient, path: str, status: int) -> None:
-    answer = await remote.get(path)
-    assert (answer.status_code, answer.headers.get_list("date")) == (status, ["Fri, 06 Feb 2026 12:00:00 GMT"])
-    assert "server" not in answer.headers
-
-
 async def test_a_platform_comes_back_at_its_port_with_what_it_knew_and_leaves_signals_alone(world: World) -> None:
     before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
     app = create_app(world)
