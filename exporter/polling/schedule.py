@@ -145,6 +145,7 @@ class Schedule:
             if name in same_plans
         }
         self._heaps = {name: heap for name, heap in self._heaps.items() if name in same_accounts}
+        self._unnamed = {name: keys for name, keys in self._unnamed.items() if name in same_accounts}
         for key, due in list(self.running.items()):
             if due.task is not None and not self.is_in_force(due):
                 due.task.cancel()
@@ -261,6 +262,7 @@ class Schedule:
                 self._log.info("key has changed, polling at once", account=name)
                 # A refused discovery has supplied no names.
                 self._discovered.discard(name)
+                self._unnamed.pop(name, None)
                 self._taken_from = None
                 for entry in [entry for entries in self._due.values() for entry in entries.values()]:
                     if entry.target.client_name == name:
