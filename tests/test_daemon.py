@@ -21,6 +21,7 @@ import yaml
 from structlog.testing import capture_logs
 
 import exporter
+from exporter.counters.storage import MemoryStorage, ShardTakenError, StoredState
 from exporter.daemon import runtime
 from exporter.daemon.daemon import Daemon, run
 from exporter.exposition.exposition import Exposition
@@ -28,7 +29,7 @@ from exporter.sandbox import keys
 from exporter.settings.loading import load
 from exporter.settings.model import Settings
 from tests.counters.sandboxed_daemons import RunningDaemon, running_daemon
-from tests.exporter_parts import Sandbox, drained, flushed, poll_now, sandbox, still
+from tests.exporter_parts import Sandbox, configuration, drained, flushed, poll_now, sandbox, still
 from tests.waiting import PATIENCE, until
 from tests.web.certificates import Authority
 
@@ -455,3 +456,33 @@ async def test_a_budget_is_that_of_all_scripts_of_its_name_or_of_an_id_and_one_w
 
 def _budget(script_id: int, name: str) -> str:
     return f'edge_script_monthly_budget_dollars{{account="main",script="{name}",script_id="{script_id}"}}'
+
+
+class OtherHolder(MemoryStorage):
+    """A storage whose only shard another exporter takes."""
+
+    has_answered, obstacle, is_taken = True, "", False
+
+    async def claim(self) -> int:
+        """Return the shard."""
+        return 0
+
+    async def prepare(self) -> StoredState | None:
+        """Read nothing, or find the shard taken."""
+        if self.is_taken:
+            raise ShardTakenError("another exporter has taken the shard")
+        return await super().prepare()
+
+
+async def test_a_stop_that_finds_its_shard_taken_seeks_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    storage, more = OtherHolder(), {"state": {"url": "postgresql://u:p@127.0.0.1:9/state"}, "shard": {"index": "auto"}}
+    monkeypatch.setattr("exporter.daemon.daemon.database_storage", lambda *_: storage)
+    settings = configuration("http://127.0.0.1:9", {}, more)
+    before = asyncio.all_tasks()
+    with capture_logs() as logs:
+        daemon = await Daemon.start(settings, lambda: settings)
+        storage.is_taken = True
+        await daemon.stop()
+        assert [line["event"] for line in logs if line["event"].startswith("another exporter has taken")]
+        names = {task.get_name() for task in asyncio.all_tasks() - before}
+    assert not names & {"shard", "ledger", "lists", "poll"}

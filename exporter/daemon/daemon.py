@@ -233,6 +233,8 @@ class Daemon:
         """Stop polling and serving, and commit the counters."""
         await self._tasks.cancel()
         await self.work.stop()
+        # The last commit may have found that the shard is taken.
+        await self._tasks.cancel()
         if self.database is not None:
             await self.database.close()
         await self.server.stop()
