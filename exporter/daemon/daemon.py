@@ -232,9 +232,9 @@ class Daemon:
     async def stop(self) -> None:
         """Stop polling and serving, and commit the counters."""
         await self._tasks.cancel()
+        # From here on no other shard is sought, also if the last commit finds that this one is taken.
+        self._is_taken = True
         await self.work.stop()
-        # The last commit may have found that the shard is taken.
-        await self._tasks.cancel()
         if self.database is not None:
             await self.database.close()
         await self.server.stop()
