@@ -38,6 +38,9 @@ def test_scripted_trouble_fires_the_alerts(tmp_path: Path) -> None:
     with demo_running() as demo, prometheus_beside(demo, tmp_path, AT_ONCE) as prometheus:
         image = demo.sandbox.get("/sandbox/world").json()["images"][0]
         tag = {name: image[name] for name in ("registry_id", "namespace", "name")} | {"tag": image["tags"][0]}
+        # An alert on protection that was switched off compares with what was recorded before.
+        recorded = 'shield_zone_protection:edge_shield_zone:on{shield_zone_id="1"} == 1'
+        wait_until(lambda: prometheus.ask(recorded), recorded)
         for path, event in (*TROUBLE, (WORLD, {"event": "image_tag_removed", **tag})):
             demo.sandbox.post(path, **event)
         resting = set(FIRING)
