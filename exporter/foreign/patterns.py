@@ -26,7 +26,7 @@ class Pattern:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_part", _compiled(self.pattern))
-        object.__setattr__(self, "_whole", _compiled_whole(self.pattern))
+        object.__setattr__(self, "_whole", _compiled(rf"\A(?:{self.pattern})\z"))
 
     def search(self, text: str) -> bool:
         """Return whether it matches any part of the text."""
@@ -46,15 +46,6 @@ def _compiled(pattern: str) -> SchemaValidator:
         raise PatternError("holds half of a character") from None
     except SchemaError as error:
         raise PatternError(_reason(str(error))) from None
-
-
-def _compiled_whole(pattern: str) -> SchemaValidator:
-    """Return a validator that accepts the texts that a valid pattern matches as a whole."""
-    try:
-        return _compiled(rf"\A(?:{pattern})\z")
-    except PatternError:
-        # With the flag x, the pattern may end in a comment, which would contain the bracket.
-        return _compiled(f"\\A(?:{pattern}\n)\\z")
 
 
 def _reason(report: str) -> str:

@@ -43,12 +43,12 @@ DIFFERENCES: Mapping[str, tuple[tuple[str, str, str], ...]] = {
         ("(" * 300 + "a" + ")" * 300, "a", "refused"),
     ),
     "a repetition of a repetition": (("a++", "aa", "whole"), ("a{2}{3}", "aaaaaa", "whole")),
-    "flags": (("(?x) a b # c", "ab", "whole"), ("(?x) ^a|b$ # the end", "a-b", "part"), ("(?ii)A", "a", "refused")),
     r"`\<`, `\>`, `\b{start}`": ((r"\<a", "a", "whole"),),
     "`\\Q\u2026\\E`, `\\C`, octal numbers": ((r"\Qa.b\E", "a.b", "refused"), (r"\101", "A", "refused")),
     r"`\u0041`, `\u{41}`, `\U00000041`": ((r"\u{41}", "A", "whole"),),
     "`\\p{\u2026}`": ((r"\p{Script=Greek}", "λ", "whole"), (r"\p{^Greek}", "a", "refused")),
     "names of groups": (("(?P<n>a)(?P<n>b)", "ab", "refused"), ("(?P<a.b>a)", "a", "whole")),
+    "flags": (("(?x) a b", "ab", "whole"), ("(?x) ^a|b$", "a-b", "part"), ("(?ii)A", "a", "refused")),
 }
 
 
