@@ -291,6 +291,9 @@ class Year(RuleBasedStateMachine):
         self.machine.executors["state"].delay = 0.0
         assert self.machine.text("/-/reload", "POST") == "reloaded\n"
         self._pass(4.2 * INTERVAL)
+        # What was answered a moment ago is not rendered yet.
+        while any(self.clock.true() - own[-1].at < SLACK for own in self.platform.shown.values() if own):
+            self._pass(SLACK)
         found, now = self._scrape(), self.clock.true()
         kinds = {"dns_zone": self.platform.zones, "script": self.platform.scripts}
         wanted = {f"{kind}/{one}" for kind, own in kinds.items() for one in own} | {"rate_limit/41"}
