@@ -91,8 +91,13 @@ class LoopServer(uvicorn.Server):
         acceptor = Acceptor(bound, partial(TimeLimitedProtocol, *state), self._connections, self._tls)
         acceptor.start()
         self._acceptor = acceptor
-        # It renews the `Date` header.
-        self._ticking = asyncio.create_task(self.main_loop(), name="web")
+        self._ticking = asyncio.create_task(self._keep_date(), name="web")
+
+    async def _keep_date(self) -> None:
+        """Renew the `Date` header each second; uvicorn's own loop wakes up ten times for it."""
+        while True:
+            await self.on_tick(0)
+            await asyncio.sleep(1.0)
 
     async def stop(self, answer_seconds: float = ANSWER_SECONDS) -> None:
         """Stop serving; answers under way may take `answer_seconds`, and then their connections are closed."""
