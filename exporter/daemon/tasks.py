@@ -29,10 +29,6 @@ class Tasks:
         self._running: set[asyncio.Task[object]] = set()
         self._log = logger()
 
-    def __bool__(self) -> bool:
-        """Return whether any task runs."""
-        return bool(self._running)
-
     def begin(self, name: str, work: Coroutine[Any, Any, object]) -> None:
         """Start a task, and log it if it fails."""
         task: asyncio.Task[object] = asyncio.create_task(work, name=name)
