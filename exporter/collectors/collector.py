@@ -98,6 +98,7 @@ class Collector:
         operations: the operations of the platform that a poll calls.
         families: every family that it can yield, in the order of the exposition.
         discovers: whether it finds the targets of an account.
+        supplies_names: whether targets without a name wait for it; a list of a configured endpoint supplies none.
         every_shard: whether each shard makes its polls, because the answers contain targets of all shards. What an
             answer says of the polled target itself is published by the shard of that target.
         owns_target: whether a 404 means that the target no longer exists. All collectors then stop polling it.
@@ -111,6 +112,7 @@ class Collector:
     operations: tuple[Operation[Any], ...]
     families: tuple[FamilyInfo, ...]
     discovers: bool = False
+    supplies_names: bool = False
     every_shard: bool = False
     owns_target: bool = False
 

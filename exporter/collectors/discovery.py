@@ -57,7 +57,7 @@ class DiscoveryCollector(Collector):
     """
 
     name = "discovery"
-    discovers = every_shard = True
+    discovers = supplies_names = every_shard = True
     polls = "account"
     interval = 600
     operations: tuple[Operation[Any], ...] = (global_search.SEARCH, shield.ZONES, shield.ZONE_RATE_LIMITS)

@@ -144,7 +144,7 @@ class Work:
         settings, shard = self._settings, self.shard
         self._take_in()
         accounts, plans = self.accounts.build(settings), from_settings.plans(settings)
-        self.renderer.exposition.declare(_all_families(plans))
+        await self.declare(settings, plans)
         self.replace(settings, accounts, plans)
         if not settings.state.is_shared:
             # Another shard counts them now, from its own first poll.

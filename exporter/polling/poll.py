@@ -11,7 +11,6 @@ from structlog.typing import FilteringBoundLogger
 
 from exporter.clock import Clocks
 from exporter.collectors.collector import Collector, Context, Outcome, PollResult, failed
-from exporter.collectors.endpoints.listing import EndpointListCollector
 from exporter.counters.ledger import Ledger, PollRecord
 from exporter.exposition.store import GONE, Store
 from exporter.log import logger
@@ -94,8 +93,8 @@ class Poller:
         began = self.clocks.monotonic()
         try:
             polled = await self._fetch(due)
-            if due.plan.collector.discovers and self.schedule.is_in_force(due):
-                self._discovered(due, polled)
+            if due.plan.collector.supplies_names and self.schedule.is_in_force(due):
+                self.schedule.discovered(due.target.account, polled.error or polled.unnamed)
         except Exception as error:  # noqa: BLE001 - the boundary of a poll
             polled = failed(due.target, self._broken(due, due.target, error))
         finally:
@@ -138,11 +137,6 @@ class Poller:
             self.schedule.discovered(account)
         await asyncio.sleep(0)
         await self.tick()
-
-    def _discovered(self, due: RunningPoll, polled: PollResult) -> None:
-        """Poll what waited for the end of a discovery."""
-        if not isinstance(due.plan.collector, EndpointListCollector):
-            self.schedule.discovered(due.target.account, polled.error or polled.unnamed)
 
     async def _end(self, due: RunningPoll, outcome: Outcome, now: datetime, seconds: float) -> None:
         """Count a poll's outcome for one target, and publish it; what is not in force any more is dropped."""

@@ -23,7 +23,6 @@ from zlib import crc32
 
 from exporter.clock import Clocks
 from exporter.collectors.collector import Collector
-from exporter.collectors.endpoints.listing import EndpointListCollector
 from exporter.log import logger
 from exporter.platform.errors import CredentialError, PlatformError, TransportError, Unauthorized, asks_to_wait
 from exporter.polling.pace import STALE_INTERVALS, Account, Plan
@@ -226,12 +225,11 @@ class Schedule:
     def _find(self, key: PollKey) -> DueEntry | None:
         return self._due.get(key.collector, {}).get(key.target)
 
-    def _put(self, collector: str, target: Target, at: float) -> DueEntry:
+    def _put(self, collector: str, target: Target, at: float) -> None:
         """Set when a target is due; an earlier entry of it becomes invalid."""
         entry = DueEntry(at, next(self._numbers), collector, target)
         self._due.setdefault(collector, {})[target.key] = entry
         heapq.heappush(self._heaps.setdefault(target.client_name, []), entry)
-        return entry
 
     def succeeded(self, key: PollKey) -> None:
         """Record that a poll has succeeded."""
@@ -280,11 +278,9 @@ class Schedule:
             for target in self._targets(plan):
                 targets[target.client_name].append(target)
             former, self._due[name], self._places[name] = self._due.get(name, {}), {}, {}
-            # Lists of endpoints supply no names.
-            is_discovery = plan.collector.discovers and not isinstance(plan.collector, EndpointListCollector)
             for account, own in targets.items():
                 self.accounts[account].pace.note_targets(plan, own)
-                self._discoveries[account] += [(name, target) for target in own if is_discovery]
+                self._discoveries[account] += [(name, target) for target in own if plan.collector.supplies_names]
                 # Collectors and accounts begin at different moments.
                 begin = crc32(f"{name}|{account}".encode()) / 2**32
                 self._places[name].update((one.key, (begin + rank / len(own)) % 1.0) for rank, one in enumerate(own))

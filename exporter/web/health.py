@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from exporter.web.parts import Parts
+from exporter.web.parts import Parts, Process
 from exporter.web.url_fields import Json
 
 SLOWEST_TICK = 30.0
@@ -14,14 +14,15 @@ MOST_REFUSALS = 3
 
 def health(parts: Parts) -> Json:
     """Return which part has stalled, and what the first readiness waits for; both are empty if none."""
-    ailment, waits_for = _ailment(parts), _waits_for(parts)
+    process = parts.process()
+    ailment, waits_for = _ailment(parts, process), _waits_for(parts, process)
     return {
         "healthy": not ailment,
         "ailment": ailment,
         "ready": not waits_for,
         "waits_for": waits_for,
-        "spare": parts.process().spare,
-        "rounds": {name: one.succeeded for name, one in parts.process().rounds.items()},
+        "spare": process.spare,
+        "rounds": {name: one.succeeded for name, one in process.rounds.items()},
     }
 
 
@@ -31,7 +32,7 @@ def credential_of(account: str) -> str:
     return f"token of database {name}" if kind == "database" and name else f"key of account {' '.join(account.split())}"
 
 
-def _ailment(parts: Parts) -> str:
+def _ailment(parts: Parts, process: Process) -> str:
     """Return which part has stalled; empty if none. The event loop runs, or there would be no answer."""
     if parts.clocks.monotonic() - parts.schedule.last_tick >= SLOWEST_TICK:
         return "the scheduler has stalled"
@@ -40,13 +41,13 @@ def _ailment(parts: Parts) -> str:
     if not parts.renderer.is_alive():
         return "the exposition has stalled"
     now = parts.clocks.monotonic()
-    for name, one in parts.process().rounds.items():
+    for name, one in process.rounds.items():
         if now - one.ended >= max(STALLED_ROUNDS * one.seconds, SHORTEST_STALL):
             return f"the task {name} has stalled"
     return ""
 
 
-def _waits_for(parts: Parts) -> str:
+def _waits_for(parts: Parts, process: Process) -> str:
     """Return what readiness waits for; empty for good once it waits for nothing.
 
     Discovery must have ended, a call been authenticated, and the first counts been saved, without which no counter is
@@ -55,7 +56,6 @@ def _waits_for(parts: Parts) -> str:
     """
     if parts.was_ready:
         return ""
-    process = parts.process()
     if parts.registry.shard.index is None and process.unproven:
         return _refusal(parts, process.account_up) or process.unproven
     if not parts.schedule.all_discovered():

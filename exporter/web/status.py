@@ -8,7 +8,7 @@ from collections import defaultdict
 
 from exporter.exposition.store import Status
 from exporter.web.health import health
-from exporter.web.parts import Parts
+from exporter.web.parts import Parts, Process
 from exporter.web.targets import FAILING, STATES, UP, Census, all_targets, state_of, take_census, target_values
 from exporter.web.url_fields import Json
 
@@ -37,7 +37,7 @@ def status_of(parts: Parts) -> Json:
             "set_aside": process.set_aside,
         },
         "targets": {state: sum(census.accounts[name, state] for name in parts.schedule.accounts) for state in STATES},
-        "accounts": [_account(parts, name, census, failures) for name in parts.schedule.accounts],
+        "accounts": [_account(parts, process, name, census, failures) for name in parts.schedule.accounts],
         "collectors": [_collector(parts, name, census) for name in parts.schedule.plans],
         "failures": failures[:MOST_FAILURES],
         "moves": [
@@ -75,12 +75,12 @@ def _failures(parts: Parts) -> list[Json]:
     return sorted(failures, key=lambda failure: -failure["last_poll"])
 
 
-def _account(parts: Parts, name: str, census: Census, failures: list[Json]) -> Json:
+def _account(parts: Parts, process: Process, name: str, census: Census, failures: list[Json]) -> Json:
     """Return an account or a database; of its `limits` by the keys of the configuration, the lowest applies."""
     account, numbers = parts.schedule.accounts[name], {state: census.accounts[name, state] for state in STATES}
     budget = account.client.rate_limiter
     # A database's last answer is not kept; it is up if one of its targets is up.
-    is_up = parts.process().account_up.get(name, numbers[UP] > 0 or not numbers[FAILING])
+    is_up = process.account_up.get(name, numbers[UP] > 0 or not numbers[FAILING])
     return {
         "account": name,
         "up": is_up,

@@ -10,7 +10,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 from urllib.parse import urlsplit
 
 import httpx
@@ -120,30 +120,20 @@ class Client:
                     self._transport = await self.connect()
         return self._transport
 
-    async def attempt(
-        self,
-        operation: Operation[T],
-        request: httpx.Request,
-        transport: httpx.AsyncBaseTransport,
-        deadline: float,
-        secrets: tuple[str, ...],
-    ) -> Answer[T]:
-        """Send a request once, and read its answer; report the attempt, and what its answer means for the budget.
+    async def attempt(self, call: "ReadyCall[T]", deadline: float) -> Answer[T]:
+        """Send a call once, and read its answer; report the attempt, and what its answer means for the budget.
 
         Args:
-            operation: the operation.
-            request: the request.
-            transport: sends it.
+            call: the call.
             deadline: for all of it, in seconds. It limits the duration that is reported, too: a suspension of the
                 machine is none of the platform's.
-            secrets: the secrets of the call, which are masked in its answer.
 
         Raises:
             PlatformError: there is no usable answer.
         """
-        began, code = self.clocks.monotonic(), "none"
+        operation, began, code = call.operation, self.clocks.monotonic(), "none"
         try:
-            response, content = await self._send(operation, request, transport, deadline, secrets)
+            response, content = await self._send(call, deadline)
             code = str(response.status_code)
             seconds = min(deadline, self.clocks.monotonic() - began)
             answer = await self._understand(operation, response, content, seconds)
@@ -163,22 +153,15 @@ class Client:
         self.rate_limiter.answered(operation.name)
         return answer
 
-    async def _send(
-        self,
-        operation: Operation[T],
-        request: httpx.Request,
-        transport: httpx.AsyncBaseTransport,
-        deadline: float,
-        secrets: tuple[str, ...],
-    ) -> tuple[httpx.Response, bytes]:
+    async def _send(self, call: "ReadyCall[T]", deadline: float) -> tuple[httpx.Response, bytes]:
         """Send a request and read its answer, within a number of seconds."""
         came: httpx.Response | None = None
         content = b""
         try:
             async with asyncio.timeout(deadline):
-                came = await transport.handle_async_request(request)
+                came = await call.transport.handle_async_request(call.request)
                 try:
-                    content = await responses.read_body(came, operation.most_bytes, secrets)
+                    content = await responses.read_body(came, call.operation.most_bytes, call.secrets)
                 finally:
                     await cast("httpx.AsyncByteStream", came.stream).aclose()
         except (TimeoutError, httpx.HTTPError) as error:
@@ -229,6 +212,21 @@ class Client:
         return responses.retry_after_seconds(response.headers.get("retry-after"), date or self.clocks.utc())
 
 
+@dataclass(frozen=True, slots=True)
+class ReadyCall(Generic[T]):
+    """A call that is ready to be sent, each time in the same way.
+
+    Attributes:
+        transport: sends the request.
+        secrets: the secrets of the call, which are masked in its answer.
+    """
+
+    operation: Operation[T]
+    request: httpx.Request
+    transport: httpx.AsyncBaseTransport
+    secrets: tuple[str, ...]
+
+
 @dataclass(slots=True, eq=False)
 class PollCalls:
     """The calls of one poll, and what they took.
@@ -266,11 +264,12 @@ class PollCalls:
         body = request.body or {}
         given = (str(body[one.name]) for one in operation.parameters if one.secret and one.name in body)
         secrets = (secret, *client.secrets, *given)
+        ready = ReadyCall(operation, sent, transport, secrets)
         while True:
             # A poll that cannot be begun now is begun after the pause; a command waits for its end.
             await client.rate_limiter.acquire(operation.name, math.inf if self.until is None else SHORT_WAIT)
             try:
-                answer = await client.attempt(operation, sent, transport, self._deadline(attempt), secrets)
+                answer = await client.attempt(ready, self._deadline(attempt))
             except PlatformError as error:
                 self.seconds += error.seconds
                 if isinstance(error, errors.Unauthorized):
