@@ -22,7 +22,7 @@ from structlog.testing import capture_logs
 
 import exporter
 from exporter.counters.storage import MemoryStorage, ShardTakenError, StoredState
-from exporter.daemon import runtime
+from exporter.daemon import event_loop
 from exporter.daemon.daemon import Daemon, run
 from exporter.exposition.exposition import Exposition
 from exporter.sandbox import keys
@@ -99,7 +99,7 @@ async def test_two_variables_suffice(configured: ConfiguredSandbox) -> None:
         assert len(await scraped(daemon, client, "edge_dns_window_queries")) == 3
         assert await scraped(daemon, client, "edge_shield_rate_limit_window_breaches_overall")
         # A loop that does not turn for longer than it is watched is late by the rest.
-        time.sleep(runtime.LAG_EVERY_SECONDS + 0.5)  # noqa: ASYNC251 - it is what keeps the loop
+        time.sleep(event_loop.LAG_EVERY_SECONDS + 0.5)  # noqa: ASYNC251 - it is what keeps the loop
         lag = "edge_exporter_loop_lag_seconds_sum"
         await until(lambda: (daemon.telemetry.registry.get_sample_value(lag) or 0) > 0.4)
 

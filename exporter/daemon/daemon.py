@@ -15,7 +15,7 @@ from structlog.typing import FilteringBoundLogger
 from exporter import __version__
 from exporter.blocking import blocking
 from exporter.counters.storage import MemoryStorage, StateLockedError, Storage, StorageError
-from exporter.daemon import runtime
+from exporter.daemon import event_loop
 from exporter.daemon.machine import REAL, Machine, Server
 from exporter.daemon.spare import prove
 from exporter.daemon.tasks import Tasks
@@ -334,7 +334,7 @@ async def run(
 
     It owns the process: this sets the handlers of signals and the tuning of threads.
     """
-    runtime.share()
+    event_loop.tune()
     loop, ending = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, ending.set)
@@ -342,7 +342,7 @@ async def run(
     asked = asyncio.Event()
     loop.add_signal_handler(signal.SIGHUP, asked.set)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})
-    daemon = await Daemon.start(settings, load, grown=runtime.settle)
+    daemon = await Daemon.start(settings, load, grown=event_loop.freeze)
     loop.add_signal_handler(signal.SIGHUP, daemon.reload_soon)
     started(daemon)
     if asked.is_set():

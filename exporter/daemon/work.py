@@ -9,7 +9,7 @@ from exporter.collectors import catalogue, discovery
 from exporter.counters.ledger import RETRY_SECONDS, Ledger
 from exporter.counters.rows import lists
 from exporter.counters.storage import Storage
-from exporter.daemon import runtime
+from exporter.daemon import event_loop
 from exporter.daemon.accounts import Accounts
 from exporter.daemon.machine import Machine
 from exporter.daemon.tasks import Tasks
@@ -164,7 +164,7 @@ class Work:
         for name, (seconds, round_) in rounds.items():
             self.tasks.repeat(name, seconds, partial(asyncio.sleep, seconds), round_)
         self.tasks.repeat("renderer", LONGEST_GAP, self.renderer.wait, self.renderer.step)
-        self.tasks.begin("loop lag", runtime.watch_lag(self._telemetry.loop_lag.observe, self._clocks.monotonic))
+        self.tasks.begin("loop lag", event_loop.watch_lag(self._telemetry.loop_lag.observe, self._clocks.monotonic))
 
     async def stop(self) -> None:
         """Stop polling, and commit the counters."""

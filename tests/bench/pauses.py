@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from exporter.daemon import runtime
+from exporter.daemon import event_loop
 from exporter.daemon.daemon import Daemon
 from exporter.log import configure
 from exporter.settings.model import Settings
@@ -67,8 +67,8 @@ async def measured(settings: Settings, zones: int) -> dict[str, Pause]:
     found: dict[str, Pause] = {}
     probe = Probe()
     probing = asyncio.create_task(probe.run())
-    runtime.share()
-    daemon = await Daemon.start(settings, lambda: settings, grown=runtime.settle)
+    event_loop.tune()
+    daemon = await Daemon.start(settings, lambda: settings, grown=event_loop.freeze)
     store = daemon.work.store
     await until(lambda: sum(status.up for _, status in store.statuses()) >= zones)
     found["start"] = probe.take()

@@ -38,7 +38,7 @@ RARER: Mapping[str, float] = {
     "exporter.exposition.renderer.LONGEST_GAP": 600.0,
     "exporter.exposition.renderer.LONGEST_SILENCE": 1800.0,
     "exporter.daemon.work.LONGEST_GAP": 600.0,
-    "exporter.daemon.runtime.LAG_EVERY_SECONDS": 600.0,
+    "exporter.daemon.event_loop.LAG_EVERY_SECONDS": 600.0,
     "exporter.daemon.work.SAVED_EVERY_SECONDS": 30.0,
     "exporter.daemon.work.ABSENCES_EVERY_SECONDS": 600.0,
     "exporter.daemon.work.SHOWN_EVERY_SECONDS": 60.0,

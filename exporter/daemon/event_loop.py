@@ -18,14 +18,14 @@ YOUNG_OBJECTS = 20_000
 OLDEST_ROUNDS = 35
 
 
-def share() -> None:
+def tune() -> None:
     """Shorten the switch interval of threads, and make collections of garbage rare."""
     sys.setswitchinterval(TURN_SECONDS)
     _, middle, _ = gc.get_threshold()
     gc.set_threshold(YOUNG_OBJECTS, middle, OLDEST_ROUNDS)
 
 
-def settle() -> None:
+def freeze() -> None:
     """Exclude all present objects from later collections of garbage, which stop every thread.
 
     Excluded objects are still freed when nothing refers to them, except reference cycles, which stay. So call this when
