@@ -12,7 +12,7 @@ from typing import Literal, TextIO
 
 import structlog
 
-from exporter.foreign.terminal import escape
+from exporter.untrusted.terminal import escape
 
 Level = Literal["debug", "info", "warning", "error"]
 

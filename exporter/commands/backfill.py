@@ -23,11 +23,11 @@ from exporter.commands.configuration import read_configuration
 from exporter.commands.options import SettingsCommand, config_option
 from exporter.commands.output.printing import MISUSE, complain, complaining, echo
 from exporter.counters.storage import StorageError
-from exporter.foreign.terminal import escape
 from exporter.platform.http.client import Observer
 from exporter.settings.model import Settings
 from exporter.targets.registry import Registry
 from exporter.targets.sharding import Shard
+from exporter.untrusted.terminal import escape
 from exporter.validation.configuration_errors import ConfigurationError
 from exporter.wiring import from_settings
 from exporter.wiring.clients import client_of

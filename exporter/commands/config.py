@@ -15,9 +15,9 @@ from pydantic.fields import FieldInfo
 
 from exporter.commands.options import SettingsCommand, config_option, form_option
 from exporter.commands.output.printing import echo
-from exporter.foreign.patterns import Pattern
 from exporter.platform.http.mask import MASK
 from exporter.settings.loading import load
+from exporter.untrusted.patterns import Pattern
 from exporter.validation.configuration_errors import KeyPath, written
 from exporter.validation.section import Section
 from exporter.validation.types import Metavar, format_duration

@@ -4,9 +4,9 @@ import ssl
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from exporter.foreign.regular_file import unreadable
 from exporter.settings.loading import load
 from exporter.settings.model import Settings
+from exporter.untrusted.regular_file import unreadable
 from exporter.validation.configuration_errors import ConfigurationError, ConfigurationFault
 from exporter.web.auth.web_config import load_web_config
 

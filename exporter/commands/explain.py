@@ -14,7 +14,7 @@ import click
 from exporter.commands.health_check import DEFAULT_LISTEN
 from exporter.commands.options import form_option
 from exporter.commands.output.printing import MISUSE, complain, echo
-from exporter.foreign.terminal import escape
+from exporter.untrusted.terminal import escape
 
 TIMEOUT_SECONDS = 60.0
 _LONGEST_REFUSAL = 2000

@@ -14,9 +14,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from exporter.foreign.patterns import Pattern
 from exporter.sandbox.request_errors import RequestError, reasons
 from exporter.sandbox.world_clock import WorldClock
+from exporter.untrusted.patterns import Pattern
 
 _NO_LINGER: Final = struct.pack("ii", 1, 0)
 _GARBAGE: Final = bytes(range(128, 256))

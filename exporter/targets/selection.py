@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from exporter.foreign.patterns import Pattern
 from exporter.targets.target import Target
+from exporter.untrusted.patterns import Pattern
 
 
 @dataclass(frozen=True, slots=True)

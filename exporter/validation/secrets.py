@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, SecretStr
 
-from exporter.foreign.regular_file import read_text, unreadable
+from exporter.untrusted.regular_file import read_text, unreadable
 from exporter.validation.section import Conflict, Section, refused
 from exporter.validation.types import Metavar
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import pydantic
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator
 
-from exporter.foreign.patterns import Pattern, PatternError
+from exporter.untrusted.patterns import Pattern, PatternError
 from exporter.validation.section import expected, refused
 
 _UNITS = {"w": 604_800.0, "d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 0.001}

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import yaml
 
-from exporter.foreign.regular_file import read_text, unreadable
+from exporter.untrusted.regular_file import read_text, unreadable
 from exporter.validation.configuration_errors import ConfigurationFault, KeyPath, Place, written
 
 # Mappings of mappings, lists, texts and None.

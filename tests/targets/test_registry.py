@@ -1,10 +1,10 @@
 """The registry of targets."""
 
-from exporter.foreign.patterns import Pattern
 from exporter.targets.registry import Registry
 from exporter.targets.selection import Selection
 from exporter.targets.sharding import Shard
 from exporter.targets.target import Inventory, Resource, ResourceList, Target, TargetKey
+from exporter.untrusted.patterns import Pattern
 
 
 def zones(*names: str, complete: bool = True) -> Inventory:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.foreign.regular_file import unreadable
+from exporter.untrusted.regular_file import unreadable
 from exporter.validation.yaml_file import MarkedFile, parse_marked
 
 

@@ -16,7 +16,6 @@ import click
 
 from exporter.collectors.database import is_single, leads_with_reading
 from exporter.commands.output.printing import FAULT, MISUSE, complain, complaining
-from exporter.foreign.terminal import escape
 from exporter.platform import errors
 from exporter.platform.api import sql_over_http
 from exporter.platform.api.sql_over_http import Rows
@@ -27,6 +26,7 @@ from exporter.platform.operation import Operation, Request, address_of
 from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.loading import load
 from exporter.settings.model import Settings
+from exporter.untrusted.terminal import escape
 from exporter.validation.configuration_errors import ConfigurationError
 from exporter.validation.secrets import SecretFileError
 from exporter.wiring.clients import client_of

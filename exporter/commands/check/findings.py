@@ -17,11 +17,11 @@ from exporter.commands.configuration import read_configuration
 from exporter.commands.output.printing import FAULT, complain, counted, terminal_width
 from exporter.commands.output.progress import progress_bar
 from exporter.commands.output.table import lay_out
-from exporter.foreign.terminal import escape
 from exporter.log import configure
 from exporter.platform.errors import MESSAGE_LIMIT, one_line
 from exporter.settings.model import Settings
 from exporter.settings.warnings import exposed
+from exporter.untrusted.terminal import escape
 from exporter.validation.configuration_errors import ConfigurationError, ConfigurationFault
 from exporter.wiring.state_storage import problem_of
 

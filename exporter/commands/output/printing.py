@@ -1,4 +1,4 @@
-"""Prints messages, in which foreign text cannot control the terminal, and ends commands after a fault."""
+"""Prints messages, in which untrusted text cannot control the terminal, and ends commands after a fault."""
 
 import shutil
 import sys
@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import click
 
-from exporter.foreign.terminal import escape
+from exporter.untrusted.terminal import escape
 
 FAULT = 1
 MISUSE = 2

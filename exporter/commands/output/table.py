@@ -7,7 +7,7 @@ import click
 from tabulate import tabulate
 from wcwidth import wcswidth
 
-from exporter.foreign.terminal import escape
+from exporter.untrusted.terminal import escape
 
 _GAP = 2
 # A column that may be broken has at least this width, whatever that of the terminal.

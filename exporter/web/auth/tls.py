@@ -12,8 +12,8 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, SecretStr
 
 from exporter.blocking import blocking
-from exporter.foreign.regular_file import Stamp, read_regular, stamp, unreadable
 from exporter.log import logger
+from exporter.untrusted.regular_file import Stamp, read_regular, stamp, unreadable
 from exporter.validation.section import Conflict, Section, broken, expected
 
 _VERSIONS = {"TLS12": ssl.TLSVersion.TLSv1_2, "TLS13": ssl.TLSVersion.TLSv1_3}

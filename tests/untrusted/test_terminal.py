@@ -5,7 +5,7 @@ import json
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from exporter.foreign.terminal import escape
+from exporter.untrusted.terminal import escape
 
 
 def test_line_breaks_may_be_kept() -> None:

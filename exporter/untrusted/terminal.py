@@ -1,4 +1,4 @@
-"""Escapes foreign text, so that it cannot control a terminal, forge a line, or change the direction of text."""
+"""Escapes untrusted text, so that it cannot control a terminal, forge a line, or change the direction of text."""
 
 
 def escape(text: str, *, keep: str = "") -> str:

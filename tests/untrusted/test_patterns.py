@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.foreign.patterns import Pattern, PatternError
+from exporter.untrusted.patterns import Pattern, PatternError
 
 UPGRADING = Path(__file__).parents[2] / "docs" / "upgrading.md"
 # (pattern, text, result). Results are `whole` (the pattern matches the whole text), `part` (only a part), `no` and

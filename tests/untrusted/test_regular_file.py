@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.foreign.regular_file import NotRegularFileError, read_regular
+from exporter.untrusted.regular_file import NotRegularFileError, read_regular
 
 
 def test_a_regular_file_is_read_through_links_too(tmp_path: Path) -> None:
