@@ -476,7 +476,7 @@ class OtherHolder(MemoryStorage):
 
 async def test_a_stop_that_finds_its_shard_taken_seeks_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     storage, more = OtherHolder(), {"state": {"url": "postgresql://u:p@127.0.0.1:9/state"}, "shard": {"index": "auto"}}
-    monkeypatch.setattr("exporter.daemon.daemon.database_storage", lambda *_: storage)
+    monkeypatch.setattr("exporter.daemon.daemon.postgres_storage", lambda *_: storage)
     settings = configuration("http://127.0.0.1:9", {}, more)
     before = asyncio.all_tasks()
     daemon = await Daemon.start(settings, lambda: settings)

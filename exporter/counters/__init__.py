@@ -3,8 +3,8 @@
 The way of a poll's entry: `ledger.py` counts it at once, by the rules of `counting.py` (of a day's values `days.py`,
 of a month's `months.py`), all without any I/O; `rows.py` packs the result into a row; `storage.py` is the interface of
 what writes all rows of a moment in one commit, after which the ledger returns the counters. `state_file.py` keeps the
-rows in SQLite, on a thread. `database_storage.py` keeps them in a PostgreSQL, through the one session (`session.py`)
-that holds the lock of this process's shard:
+rows in SQLite, on a thread. `postgres_storage.py` keeps them in a PostgreSQL, through the one session
+(`postgres_session.py`) that holds the lock of this process's shard:
 
     no session --begin--> session --claim--> holds shard n: rows are read, counted, written and served
         ^                    |                  |

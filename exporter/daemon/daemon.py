@@ -30,11 +30,11 @@ from exporter.validation.configuration_errors import ConfigurationError, KeyPath
 from exporter.web.app import create_app
 from exporter.web.parts import Process
 from exporter.wiring import from_settings
-from exporter.wiring.state_storage import database_storage
+from exporter.wiring.state_storage import postgres_storage
 
 if TYPE_CHECKING:
     # Needs the PostgreSQL driver, which is an optional extra.
-    from exporter.counters.database_storage import DatabaseStorage
+    from exporter.counters.postgres_storage import PostgresStorage
 
 STOP_SECONDS = 4.5
 # How often a spare looks for a free shard, at most.
@@ -62,7 +62,7 @@ class Daemon:
     telemetry: Telemetry
     server: Server
     grown: Callable[[], None]
-    database: "DatabaseStorage | None" = None
+    database: "PostgresStorage | None" = None
     work: Work = field(init=False)
     _app: ASGIApp = field(init=False)
     _tasks: Tasks = field(init=False)
@@ -141,7 +141,7 @@ class Daemon:
 
     async def _seek_first(self) -> None:
         """Work for a free shard of the state database, or as a spare until there is one."""
-        self.database = database_storage(self.settings, self._show_held)
+        self.database = postgres_storage(self.settings, self._show_held)
         if (shard := await self._claim(self.database)) is not None:
             await self._work(shard, self.database)
             return
@@ -153,7 +153,7 @@ class Daemon:
         values = {(str(shard),): shard in (held or ()) for shard in shards}
         self.telemetry.show(self.telemetry.shard_held, values)
 
-    async def _claim(self, database: "DatabaseStorage") -> Shard | None:
+    async def _claim(self, database: "PostgresStorage") -> Shard | None:
         """Take a free shard of the state database; None if there is none."""
         try:
             index = await database.claim()
@@ -169,7 +169,7 @@ class Daemon:
         self._log.info("shard taken", shard=shard.index, shards=shard.total)
         return shard
 
-    async def _seek(self, database: "DatabaseStorage") -> None:
+    async def _seek(self, database: "PostgresStorage") -> None:
         """Wait for a free shard as a spare, and work for it."""
         self._log.info("waiting for a shard", reason=self.spare())
         while self.work.shard.index is None:

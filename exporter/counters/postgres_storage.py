@@ -4,8 +4,8 @@ from collections.abc import Callable, Collection, Sequence
 from hashlib import blake2b
 
 from exporter.clock import boot_seconds
+from exporter.counters.postgres_session import Session, location_of
 from exporter.counters.rows import from_columns, key_columns, to_columns
-from exporter.counters.session import Session, location_of
 from exporter.counters.storage import Rows, ShardTakenError, Storage, StorageError, StoredState
 
 # Rows of one statement, so that it is shorter than a lease.
@@ -22,7 +22,7 @@ class OtherTotalError(StorageError):
     """Exporters with another number of shards are running."""
 
 
-class DatabaseStorage(Storage):
+class PostgresStorage(Storage):
     """Keeps the rows of one shard in a state database.
 
     First `claim` takes the lock of a free shard. From then on, `prepare` opens a lost session again, locks the same

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import psycopg
 import pytest
 
-from exporter.counters.database_storage import PAGE, DatabaseStorage
+from exporter.counters.postgres_storage import PAGE, PostgresStorage
 from exporter.counters.rows import StateRow
 from exporter.counters.storage import ShardTakenError, StorageError
 from exporter.targets.target import PollKey
@@ -30,16 +30,16 @@ class Sessions:
     """Storages on one database, which are closed in the end."""
 
     url: str
-    opened: list[DatabaseStorage] = field(default_factory=list)
+    opened: list[PostgresStorage] = field(default_factory=list)
 
-    def storage(self, *wanted: int, total: int = 2, url: str = "", lease: float = LEASE) -> DatabaseStorage:
+    def storage(self, *wanted: int, total: int = 2, url: str = "", lease: float = LEASE) -> PostgresStorage:
         """Return a storage that wants one of these shards, by default any."""
         at = url or self.url
-        storage = DatabaseStorage(lambda: at, "test", total, wanted or range(total), lease=lease)
+        storage = PostgresStorage(lambda: at, "test", total, wanted or range(total), lease=lease)
         self.opened.append(storage)
         return storage
 
-    async def holder(self, *wanted: int, **more: str | float) -> DatabaseStorage:
+    async def holder(self, *wanted: int, **more: str | float) -> PostgresStorage:
         """Return a storage that has taken a shard, and read its rows."""
         storage = self.storage(*wanted, **more)  # type: ignore[arg-type] # an address
         assert await storage.claim() is not None
@@ -61,7 +61,7 @@ async def sessions(postgres: Postgres) -> AsyncIterator[Sessions]:
         await storage.close()
 
 
-async def until_claimed(storage: DatabaseStorage, index: int) -> None:
+async def until_claimed(storage: PostgresStorage, index: int) -> None:
     """Claim until the server has ended the session of the former holder, which it does shortly after its end."""
 
     async def is_claimed() -> bool:
@@ -70,7 +70,7 @@ async def until_claimed(storage: DatabaseStorage, index: int) -> None:
     await until(is_claimed)
 
 
-async def until_taken(holder: DatabaseStorage, by: DatabaseStorage) -> None:
+async def until_taken(holder: PostgresStorage, by: PostgresStorage) -> None:
     """Wait until a former holder knows that its shard is taken by another one, which goes on."""
 
     async def is_known() -> bool:
@@ -86,7 +86,7 @@ async def until_taken(holder: DatabaseStorage, by: DatabaseStorage) -> None:
     await until(is_known)
 
 
-async def until_back(holder: DatabaseStorage) -> None:
+async def until_back(holder: PostgresStorage) -> None:
     """Wait until a holder has its shard again."""
 
     async def is_back() -> bool:
@@ -100,7 +100,7 @@ async def until_back(holder: DatabaseStorage) -> None:
     await until(is_back)
 
 
-async def until_uncertain(holder: DatabaseStorage) -> None:
+async def until_uncertain(holder: PostgresStorage) -> None:
     """Wait until a holder may serve nothing."""
 
     async def is_uncertain() -> bool:
