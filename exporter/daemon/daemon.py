@@ -23,10 +23,9 @@ from exporter.daemon.work import Work
 from exporter.log import configure, logger
 from exporter.polling.pace import Account
 from exporter.settings.model import Settings
-from exporter.settings.warnings import exposed
 from exporter.targets.sharding import Shard
 from exporter.telemetry import Telemetry
-from exporter.validation.configuration_errors import ConfigurationError, KeyPath, written
+from exporter.validation.configuration_errors import ConfigurationError
 from exporter.web.app import create_app
 from exporter.web.parts import Process
 from exporter.wiring import from_settings
@@ -112,7 +111,6 @@ class Daemon:
         server = machine.listen(settings.web, machine.executors)
         telemetry = Telemetry(CollectorRegistry(), __version__)
         daemon = cls(settings, load, machine, telemetry, server, grown)
-        daemon._warn(exposed(settings))
         daemon._note_loaded()
         try:
             await daemon._find_work()
@@ -262,7 +260,6 @@ class Daemon:
                 if fixed := [name for name, section in running.items() if getattr(loaded, name) != section]:
                     self._log.warning("restart needed: changed settings are not applied", sections=fixed)
                 await self._take_over(settings, accounts)
-                self._warn(exposed(loaded))
             except ConfigurationError as error:
                 self._refuse(map(str, error.faults))
             except OSError as error:
@@ -304,10 +301,6 @@ class Daemon:
         self._config_faults = tuple(faults)
         self.telemetry.reload_successful.set(0)
         self._log.error("configuration refused, the old one stays in force", faults=list(self._config_faults))
-
-    def _warn(self, shown: Iterable[tuple[KeyPath, str]]) -> None:
-        for path, message in shown:
-            self._log.warning("credential is exposed", setting=written(path), reason=message)
 
     def _process(self) -> Process:
         """Return what the process says of itself, for the pages."""

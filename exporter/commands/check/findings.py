@@ -20,7 +20,6 @@ from exporter.commands.output.table import lay_out
 from exporter.log import configure
 from exporter.platform.errors import MESSAGE_LIMIT, one_line
 from exporter.settings.model import Settings
-from exporter.settings.warnings import exposed
 from exporter.untrusted.terminal import escape
 from exporter.validation.configuration_errors import ConfigurationError, ConfigurationFault
 from exporter.wiring.state_storage import problem_of
@@ -38,23 +37,18 @@ def check(config: Path | None, flags: Mapping[str, str], *, offline: bool, is_js
         results = [] if offline else _poll_all(settings)
     except ConfigurationError as error:
         if is_json:
-            click.echo(_as_json([], error.faults, []))
+            click.echo(_as_json([], error.faults))
         complain(str(error))
-    warnings = _warnings(settings)
     faults = [] if offline else list(_state_faults(settings))
     failing = _failing(results) + len(faults)
     if is_json:
-        text = _as_json(results, faults, warnings)
+        text = _as_json(results, faults)
     else:
         parts = [_valid(settings)] if offline else [_table(result) for result in results]
-        ends = [f"warning: {one}" for one in warnings] + [f"fault: {one_line(str(fault))}" for fault in faults]
+        ends = [f"fault: {one_line(str(fault))}" for fault in faults]
         if not offline:
-            numbers = (
-                (sum(result.targets for result in results), "target"),
-                (failing, "fault"),
-                (len(warnings), "warning"),
-            )
-            ends.append(", ".join(counted(*one) for one in numbers) + ".")
+            targets = sum(result.targets for result in results)
+            ends.append(f"{counted(targets, 'target')}, {counted(failing, 'fault')}.")
         text = "\n\n".join([*parts, "\n".join(escape(line) for line in ends)]).rstrip()
     # Print in one piece: a reader that takes only the first line (`| head -1`) must not change the exit code.
     click.echo(text)
@@ -76,11 +70,6 @@ def _valid(settings: Settings) -> str:
     accounts, databases = counted(len(settings.accounts), "account"), counted(len(settings.databases), "database")
     queries = counted(sum(len(database.queries) for database in settings.databases), "query", "queries")
     return f"The configuration is valid: {accounts}, {databases}, {queries}. Nothing was contacted."
-
-
-def _warnings(settings: Settings) -> list[str]:
-    """Return the warnings, a line each: exposed credentials."""
-    return [one_line(str(settings.fault(path, message))) for path, message in exposed(settings)]
 
 
 def _state_faults(settings: Settings) -> Iterator[ConfigurationFault]:
@@ -137,10 +126,8 @@ def _load(result: AccountResult) -> Iterator[str]:
     yield needs
 
 
-def _as_json(
-    results: Iterable[AccountResult], configuration: Iterable[ConfigurationFault], warnings: Iterable[str]
-) -> str:
-    """Return `ok`, the faults of the configuration, the accounts, every result, and the warnings."""
+def _as_json(results: Iterable[AccountResult], configuration: Iterable[ConfigurationFault]) -> str:
+    """Return `ok`, the faults of the configuration, the accounts, and every result."""
     wrong, accounts = [asdict(fault) for fault in configuration], list(results)
     found = {
         "ok": not wrong and not _failing(accounts),
@@ -157,6 +144,5 @@ def _as_json(
             for account in accounts
         ],
         "results": [row._asdict() for account in accounts for row in account.rows],
-        "warnings": list(warnings),
     }
     return escape(json.dumps(found, indent=2, ensure_ascii=False), keep="\n")
