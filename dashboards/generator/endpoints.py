@@ -13,7 +13,6 @@ from dashboards.generator.grafana import generate
 from dashboards.generator.page import Page, Row
 from dashboards.generator.selectors import ACCOUNT
 from exporter.settings.loading import load
-from exporter.validation.yaml_file import MarkedFile
 from exporter.wiring import from_settings
 
 FOLDER = Path("deploy/endpoints")
@@ -35,7 +34,7 @@ def page(files: list[Path]) -> Page:
 
 
 def _row(file: Path) -> Row:
-    settings = load(MarkedFile("", {"endpoint_files": [str(file.absolute())]}), None, _ACCOUNT)
+    settings = load(file, None, _ACCOUNT)
     names = {endpoint.name for endpoint in settings.endpoints}
     panels = tuple(
         declared.panel(collector, info, (ACCOUNT,), _HALF)

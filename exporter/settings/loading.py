@@ -31,7 +31,6 @@ from exporter.validation.yaml_file import NULL, Data, MarkedFile, read_marked
 # Path of a value → the value, and the flag or variable that sets it.
 Given = dict[KeyPath, tuple[object, Place]]
 
-_ENDPOINTS = "endpoints"
 # Variables that Kubernetes sets in every container for a Service called edge-exporter or edge-exporter-*.
 _SERVICE_LINK = re.compile(
     PREFIX + r"(?:\w+_)?(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)?)"
@@ -60,7 +59,6 @@ def load(config: Path | MarkedFile | None, flags: Mapping[str, str] | None, envi
     file = config if isinstance(config, MarkedFile) else MarkedFile("", {})
     if not isinstance(config, MarkedFile) and (path := configuration_file(config, environ)) is not None:
         file = read_marked(path)
-    file = _with_endpoint_files(file)
     data = dict(file.data or {})
     present = {name: text for name, text in environ.items() if text.strip()}
     known = every_flag()
@@ -158,25 +156,3 @@ def _settable(path: KeyPath, file: MarkedFile) -> Place:
     variable = next((name for name, place in (ACCOUNT_VARIABLES | DATABASE_VARIABLES).items() if place == path), None)
     is_set = file.place(path) or file.place(path[:2])
     return file.locate(path) if variable is None or is_set else Place(variable)
-
-
-def _with_endpoint_files(file: MarkedFile) -> MarkedFile:
-    """Add the endpoints of the files that a configuration names under `endpoint_files`, relative to its directory."""
-    data = file.data or {}
-    names, own = data.get("endpoint_files"), data.get(_ENDPOINTS)
-    if not isinstance(names, list) or not (own is None or isinstance(own, list)):
-        return file
-    faults = list(file.faults)
-    for name in names:
-        if not isinstance(name, str) or not name.strip():
-            continue  # reported where the list is validated
-        further = read_marked(Path(file.source).parent / name.strip())
-        faults += further.faults
-        for key, found in (further.data or {}).items():
-            if key != _ENDPOINTS:
-                faults.append(further.fault((key,), f"unknown key{suggestion(key, [_ENDPOINTS])}"))
-            elif not isinstance(found, list):
-                faults.append(further.fault((key,), "expected a list of endpoints"))
-            else:
-                file = file.with_items(_ENDPOINTS, further)
-    return replace(file, faults=tuple(faults))

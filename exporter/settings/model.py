@@ -23,7 +23,7 @@ from exporter.settings.service import (
 from exporter.targets.sharding import Shard
 from exporter.validation.configuration_errors import ConfigurationFault, KeyPath, suggestion
 from exporter.validation.section import Conflict, Section, duplicates
-from exporter.validation.types import OptionalUrl, Text, format_duration
+from exporter.validation.types import OptionalUrl, format_duration
 from exporter.validation.yaml_file import Data, MarkedFile
 
 _LAYERS = "_layers"
@@ -43,9 +43,6 @@ class Settings(BaseSettings, Section):
     accounts: tuple[AccountSettings, ...] = ()
     databases: tuple[DatabaseSettings, ...] = ()
     endpoints: tuple[Endpoint, ...] = Field(default=(), max_length=5000)
-    endpoint_files: tuple[Text, ...] = Field(
-        default=(), description="Files of further endpoints, each with a list under endpoints."
-    )
     dashboard_url: OptionalUrl = Field(
         default=None, description="The address of Grafana, for links to the shipped dashboards from a target's page."
     )

@@ -7,7 +7,7 @@ values of `*_file` keys are names of files relative to the file that says them.
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import yaml
@@ -76,19 +76,6 @@ class MarkedFile:
     def fault(self, path: KeyPath, message: str) -> ConfigurationFault:
         """Return what is wrong with the value at the path."""
         return ConfigurationFault(*self.locate(path), written(path), message)
-
-    def with_items(self, key: str, further: "MarkedFile") -> "MarkedFile":
-        """Return this file, which has a mapping, with the items of another file's list at the end of its own list."""
-        items, nodes = list[object](), list[yaml.Node]()
-        for one in (self, further):
-            items += (one.data or {}).get(key) or ()  # type: ignore[arg-type] # the caller has looked
-            nodes += getattr(_inside(one.root, key)[1], "value", ())
-        mark = further.root.start_mark if further.root is not None else None
-        entry = yaml.ScalarNode(_TEXT, key, mark), yaml.SequenceNode(f"{_TAG}seq", nodes, mark)
-        entries = self.root.value if self.root is not None else []
-        return replace(
-            self, data={**(self.data or {}), key: items}, root=yaml.MappingNode(f"{_TAG}map", [*entries, entry])
-        )
 
 
 def read_marked(path: Path) -> MarkedFile:

@@ -128,7 +128,7 @@ def test_endpoints_have_the_days_of_their_answers_but_the_oldest_which_may_be_in
     config: Path, platform: Platform
 ) -> None:
     alone = "name: main, dns_zones: {discover: false}, scripts: {discover: false}, shield_zones: {discover: false}"
-    shipped = f"endpoint_files: [{DEPLOY / 'endpoints' / 'pull_zones.yml'}]\n"
+    shipped = (DEPLOY / "endpoints" / "pull_zones.yml").read_text()
     config.write_text(config.read_text().replace("name: main", alone) + shipped)
     refused = backfill(config, "--label", "pull_zone=x")
     assert (refused.code, "--label: found 'pull_zone=x', expected NAME=VALUE" in refused.err) == (2, True), refused.err

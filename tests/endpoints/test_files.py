@@ -1,6 +1,5 @@
 """Endpoints in configuration files; `tests/settings/files/endpoints.txt` holds the message of each fault."""
 
-import re
 from pathlib import Path
 
 import pytest
@@ -10,36 +9,10 @@ from exporter.counters.counting import digest_of
 from exporter.wiring import from_settings
 from tests.commands.shell import invoke
 from tests.endpoints.configured import file_of
-from tests.settings.configurations import ACCOUNT, load_text, refusal, write
+from tests.settings.configurations import ACCOUNT, load_text, write
 
 HEAD = "- name: things\n  path: /things\n"
 GOOD = "  metrics:\n    - {name: edge_things, value: Count}\n"
-
-
-def test_faults_of_a_further_file_name_that_file_and_its_line(tmp_path: Path) -> None:
-    write(tmp_path, "endpoints:\n  - name: things\n    path: things\n    metrics: {}\n", "things.yml")
-    write(tmp_path, "endpoint: []\n", "other.yml")
-    found = refusal(tmp_path, ACCOUNT + 'endpoint_files: [things.yml, other.yml, none.yml, "a\\0b"]\n')
-    assert found == [
-        (
-            "config.yml:5: endpoint_files[3]: contains a line break or another control character; "
-            "expected text of one line"
-        ),
-        "other.yml:1: endpoint: unknown key; did you mean 'endpoints'?",
-        "things.yml:3: endpoints[0].path: does not start with '/'; expected a path such as /pullzone/{id}",
-        "things.yml:4: endpoints[0].metrics: found a mapping, expected a list",
-        "a\0b: cannot be read: no file can have this name",
-        "none.yml: does not exist",
-    ]
-
-
-def test_endpoints_of_further_files_come_after_the_files_own_and_have_their_lines(tmp_path: Path) -> None:
-    write(tmp_path, "endpoints: [{name: more, path: /b, metrics: [{name: edge_b, value: B}]}]\n", "more.yml")
-    own = "endpoints: [{name: own, path: /a, metrics: [{name: edge_a, value: A}]}]\n"
-    path = write(tmp_path, f"{ACCOUNT}{own}endpoint_files: [more.yml]\n")
-    shown = invoke("config", "show", "--config", str(path), environ={}).out.replace(f"{tmp_path}/", "")
-    places = {"own": "config.yml:5", "edge_a": "config.yml:5", "more": "more.yml:1", "edge_b": "more.yml:1"}
-    assert re.findall(r'^endpoints.*name: "(\w+)"  # (.*)', shown, re.MULTILINE) == list(places.items())
 
 
 def test_the_metric_reference_of_a_configuration_lists_its_endpoints(tmp_path: Path) -> None:
