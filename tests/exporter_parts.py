@@ -27,7 +27,7 @@ from exporter.sandbox.world import World
 from exporter.sandbox.world_clock import WorldClock
 from exporter.settings.model import Settings
 from exporter.targets.target import PollKey
-from exporter.wiring import from_settings
+from exporter.wiring.plans import collectors_of
 from tests.turned_clock import TurnedClock
 
 START = datetime(2026, 2, 8, 12, 0, tzinfo=UTC).timestamp()
@@ -159,7 +159,7 @@ class ExporterParts:
         """Return an explainer of the present absences."""
         return Explainer(
             settings=lambda: self.settings,
-            collectors=lambda: from_settings.collectors(self.settings),
+            collectors=lambda: collectors_of(self.settings),
             registry=self.registry,
             store=self.store,
             ledger_fault=lambda: self.ledger.fault,

@@ -13,7 +13,7 @@ from dashboards.generator.grafana import generate
 from dashboards.generator.page import Page, Row
 from dashboards.generator.selectors import ACCOUNT
 from exporter.settings.loading import load
-from exporter.wiring import from_settings
+from exporter.wiring.plans import collectors_of
 
 FOLDER = Path("deploy/endpoints")
 UID = "edge-endpoints"
@@ -38,7 +38,7 @@ def _row(file: Path) -> Row:
     names = {endpoint.name for endpoint in settings.endpoints}
     panels = tuple(
         declared.panel(collector, info, (ACCOUNT,), _HALF)
-        for collector in from_settings.collectors(settings)
+        for collector in collectors_of(settings)
         if collector.name in names
         for info in collector.families
     )

@@ -29,8 +29,9 @@ from exporter.targets.registry import Registry
 from exporter.targets.sharding import Shard
 from exporter.untrusted.terminal import escape
 from exporter.validation.configuration_errors import ConfigurationError
-from exporter.wiring import from_settings
 from exporter.wiring.clients import client_of
+from exporter.wiring.plans import plans_of
+from exporter.wiring.selections import selections_of
 from exporter.wiring.stored_rows import stored_rows
 
 DEFAULT_DAYS = 30
@@ -77,7 +78,7 @@ def command(
         settings = read_configuration(config, flags, os.environ)
         if not settings.accounts:
             raise click.UsageError("there is no account in the configuration: databases have no history")
-        polled = [plan.collector for plan in from_settings.plans(settings).values()]
+        polled = [plan.collector for plan in plans_of(settings).values()]
         charted = {endpoint.name for endpoint in settings.endpoints if any(metric.days for metric in endpoint.metrics)}
         targets = [one for one in polled if isinstance(one, TargetCollector)]
         charts = [one for one in targets if one in BUILT_IN or one.name in charted]
@@ -119,7 +120,7 @@ async def _read(
     """Return the days in words, those of each series, and what could not be read."""
     # All shards keep their rows in one database; a state file has those of its own shard.
     registry = Registry(Shard() if settings.state.is_shared else settings.shard.shard(socket.gethostname()))
-    registry.configure(from_settings.selections(settings))
+    registry.configure(selections_of(settings))
     rows = stored_rows(settings.state, [one.name for one in charts])
     async with AsyncExitStack() as opened:
         accounts = []

@@ -21,7 +21,7 @@ from exporter.platform.operation import Operation
 from exporter.settings.loading import load
 from exporter.telemetry import Telemetry
 from exporter.validation.types import format_duration
-from exporter.wiring import from_settings
+from exporter.wiring.plans import collectors_of
 
 # Operations that are only called if a setting enables them.
 _OPT_IN = {"script_read_by_update": "read: update"}
@@ -161,5 +161,5 @@ def command(form: str, config: Path | None) -> None:
     """Print the reference of every metric: its type, unit, labels, meaning, and how often it is polled."""
     collectors: Sequence[Collector] = CATALOGUE
     if config is not None:
-        collectors = from_settings.collectors(load(config, {}, os.environ))
+        collectors = collectors_of(load(config, {}, os.environ))
     click.echo(as_markdown(collectors) if form == "markdown" else as_json(collectors), nl=False)

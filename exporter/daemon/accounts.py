@@ -17,8 +17,7 @@ from exporter.settings.model import Settings
 from exporter.targets.registry import Registry
 from exporter.targets.target import TargetKey
 from exporter.telemetry import Telemetry
-from exporter.wiring import from_settings
-from exporter.wiring.clients import client_of
+from exporter.wiring.clients import by_client_name, client_of
 
 _IN_DATABASES = ("database", "query")
 # What the settings of an account or a database select; it does not concern their client.
@@ -139,7 +138,7 @@ class Accounts:
             ConfigurationError: the environment names a proxy that cannot be used.
         """
         built: dict[str, Account] = {}
-        for name, configured in from_settings.named(settings).items():
+        for name, configured in by_client_name(settings).items():
             former = self._configured.get(name)
             if former is not None and _of_client(former) == _of_client(configured):
                 built[name] = self.entries[name]
@@ -171,7 +170,7 @@ class Accounts:
                 # What was measured of a former client.
                 self.telemetry.capacity.remove_by_labels({"account": name})
                 self.telemetry.clock_offset.remove_by_labels({"account": name})
-        self.entries, self._configured, self._plans = entries, from_settings.named(settings), plans
+        self.entries, self._configured, self._plans = entries, by_client_name(settings), plans
         collectors = [plan.collector for plan in plans.values() if plan.collector.polls not in _IN_DATABASES]
         operations = sorted({operation.name for collector in collectors for operation in collector.operations})
         for name, configured in self._configured.items():

@@ -28,7 +28,7 @@ from exporter.telemetry import Telemetry
 from exporter.validation.configuration_errors import ConfigurationError
 from exporter.web.app import create_app
 from exporter.web.parts import Process
-from exporter.wiring import from_settings
+from exporter.wiring.plans import plans_of
 from exporter.wiring.state_storage import postgres_storage
 
 if TYPE_CHECKING:
@@ -273,7 +273,7 @@ class Daemon:
 
     async def _take_over(self, settings: Settings, accounts: Mapping[str, Account]) -> None:
         former = self.work.schedule.accounts
-        plans = await blocking(self._configuration, from_settings.plans, settings)
+        plans = await blocking(self._configuration, plans_of, settings)
         await self.work.declare(settings, plans)
         # There is no await from here to the end of the change: a scrape or a page shows either the old or the new
         # state.

@@ -31,8 +31,9 @@ from exporter.targets.target import PollKey, Target, TargetKey
 from exporter.telemetry import Telemetry
 from exporter.web.parts import Parts, Process
 from exporter.web.targets import take_census
-from exporter.wiring import from_settings
+from exporter.wiring.plans import collectors_of, plans_of
 from exporter.wiring.script_budgets import show_budgets
+from exporter.wiring.selections import addresses_of, selections_of
 from exporter.wiring.target_labels import families_of, has_labels
 
 CLEANED_EVERY_SECONDS = 3600.0
@@ -123,7 +124,7 @@ class Work:
         self.renderer = Renderer(exposition, self.store, telemetry, clocks.monotonic, thread, grown=grown)
         self._explainer = Explainer(
             settings=lambda: self._settings,
-            collectors=lambda: from_settings.collectors(self._settings),
+            collectors=lambda: collectors_of(self._settings),
             registry=self.registry,
             store=self.store,
             ledger_fault=lambda: self.ledger.fault,
@@ -143,7 +144,7 @@ class Work:
         await self.ledger.open()
         settings, shard = self._settings, self.shard
         self._take_in()
-        accounts, plans = self.accounts.build(settings), from_settings.plans(settings)
+        accounts, plans = self.accounts.build(settings), plans_of(settings)
         await self.declare(settings, plans)
         self.replace(settings, accounts, plans)
         if not settings.state.is_shared:
@@ -206,7 +207,7 @@ class Work:
             self._telemetry.forget("collector", name)
         # All labels and thresholds are served again.
         self._labelled = dict.fromkeys(self._labelled, _OTHER)
-        removed = self.registry.configure(from_settings.selections(settings), from_settings.addresses(settings))
+        removed = self.registry.configure(selections_of(settings), addresses_of(settings))
         self.accounts.use(settings, accounts, plans)
         self.poller.max_label_values = settings.series.max_label_values
         self._telemetry.declare_counters(_all_families(plans))

@@ -13,9 +13,19 @@ from exporter.platform.http.credential import Credential
 from exporter.platform.http.rate_limiter import RateLimiter
 from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.key_file import KeyFile
+from exporter.settings.model import Settings
+from exporter.targets.target import DATABASE_PREFIX
 from exporter.validation.configuration_errors import ConfigurationError, ConfigurationFault
 
 CONNECT_SHARE = 0.5
+
+
+def by_client_name(settings: Settings) -> dict[str, AccountSettings | DatabaseSettings]:
+    """Return the accounts and databases by name, as `exporter.targets.target.Target.client_name` gives it."""
+    return {
+        **{account.name: account for account in settings.accounts},
+        **{DATABASE_PREFIX + database.name: database for database in settings.databases},
+    }
 
 
 def client_of(

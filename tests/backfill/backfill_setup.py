@@ -21,8 +21,8 @@ from exporter.sandbox.world import World
 from exporter.settings.service import StateSettings
 from exporter.targets.registry import Registry
 from exporter.targets.sharding import Shard
-from exporter.wiring import from_settings
 from exporter.wiring.clients import client_of
+from exporter.wiring.selections import selections_of
 from exporter.wiring.stored_rows import stored_rows
 from tests.exporter_parts import START, at_once, configuration, sandbox, still
 
@@ -85,7 +85,7 @@ class BackfillSetup:
         clocks = Clocks(lambda: self.world.clock.now() - self.behind, sleep=at_once)
         client = client_of(settings.accounts[0], Observer(), 1, clocks)
         registry = Registry(Shard())
-        registry.configure(from_settings.selections(settings))
+        registry.configure(selections_of(settings))
         try:
             yield registry, client
         finally:

@@ -5,13 +5,13 @@ from textwrap import indent
 from exporter.collectors.collector import Collector
 from exporter.settings.model import Settings
 from exporter.validation.yaml_file import parse_marked
-from exporter.wiring import from_settings
+from exporter.wiring.plans import collectors_of
 from tests.settings.configurations import ACCOUNT
 
 
 def collector(text: str, name: str = "things", **sections: object) -> Collector:
     """Return the collector with this name, from endpoints in YAML."""
-    return next(one for one in from_settings.collectors(settings(text, **sections)) if one.name == name)
+    return next(one for one in collectors_of(settings(text, **sections)) if one.name == name)
 
 
 def settings(text: str, **sections: object) -> Settings:

@@ -6,7 +6,8 @@ import pytest
 
 from exporter.collectors.collector import TargetCollector
 from exporter.counters.counting import digest_of
-from exporter.wiring import from_settings
+from exporter.wiring.plans import collectors_of
+from exporter.wiring.selections import addresses_of
 from tests.commands.shell import invoke
 from tests.endpoints.configured import file_of
 from tests.settings.configurations import ACCOUNT, load_text, write
@@ -50,8 +51,8 @@ def test_a_counter_counts_something_else_where_more_than_its_spelling_differs(
         metric = f"{{name: edge_a_total, {expression}, {rest}}}"
         text += f"endpoints: [{{name: a, path: '{path}', ids: [1], metrics: [{metric}]}}]\n"
         settings = load_text(tmp_path, text)
-        found = next(one for one in from_settings.collectors(settings) if one.name == "a")
+        found = next(one for one in collectors_of(settings) if one.name == "a")
         assert isinstance(found, TargetCollector)
-        return digest_of(from_settings.addresses(settings)["main"], found.metrics[0].declared)
+        return digest_of(addresses_of(settings)["main"], found.metrics[0].declared)
 
     assert (digest(SPELT) == digest((*SPELT[:part], spelt, *SPELT[part + 1 :]))) is is_same

@@ -1,70 +1,21 @@
-"""Creates the parts' arguments from the settings."""
+"""Creates the selections of targets from the settings: those that they name, and the kinds that are discovered."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 from exporter.collectors import discovery
-from exporter.collectors.catalogue import with_queries
-from exporter.collectors.collector import Collector
-from exporter.collectors.database import DatabaseQuery
-from exporter.collectors.endpoints import build
-from exporter.collectors.endpoints.endpoint import Endpoint
-from exporter.collectors.endpoints.listing import EndpointListCollector
-from exporter.polling.pace import Plan
-from exporter.settings.account import AccountSettings, DatabaseSettings
+from exporter.settings.account import AccountSettings
 from exporter.settings.model import Settings
 from exporter.targets.selection import Selection
-from exporter.targets.target import DATABASE_PREFIX, Target
+from exporter.targets.target import Target
+from exporter.wiring.plans import queries_of
 
 
-def named(settings: Settings) -> dict[str, AccountSettings | DatabaseSettings]:
-    """Return the accounts and databases by name, as `exporter.targets.target.Target.client_name` gives it."""
-    return {
-        **{account.name: account for account in settings.accounts},
-        **{DATABASE_PREFIX + database.name: database for database in settings.databases},
-    }
-
-
-def addresses(settings: Settings) -> dict[str, str]:
+def addresses_of(settings: Settings) -> dict[str, str]:
     """Return the base addresses of the accounts, by account."""
     return {account.name: account.base_url for account in settings.accounts}
 
 
-def queries(databases: Sequence[DatabaseSettings], interval: float) -> list[DatabaseQuery]:
-    """Return the configured queries, with this interval for those without one."""
-    found = ((database.name, query) for database in databases for query in database.queries)
-    return [DatabaseQuery(name, query, query.interval or interval) for name, query in found]
-
-
-def plans(settings: Settings) -> dict[str, Plan]:
-    """Return the enabled collectors with their intervals; those of which no family is served are left out."""
-    own, found = settings.collector_settings(), dict[str, Plan]()
-    declared: dict[str, object] = {endpoint.name: endpoint for endpoint in endpoints(settings)}
-    declared["database"] = settings.databases
-    for collector in collectors(settings):
-        section, is_list = own[collector.section], isinstance(collector, EndpointListCollector)
-        # Discovery also finds targets.
-        is_useful = collector.discovers or any(settings.series.serves(info.name) for info in collector.families)
-        if section.enabled and is_useful:
-            # A list of an endpoint's targets is read at most as often as discovery runs.
-            interval = max(section.interval, own["discovery"].interval) if is_list else section.interval
-            of = declared.get(collector.section)
-            found[collector.name] = Plan(collector, interval, section.stale_after, of)
-    return found
-
-
-def collectors(settings: Settings) -> tuple[Collector, ...]:
-    """Return every collector, enabled or not, including those of configured queries and endpoints."""
-    catalogue = with_queries(queries(settings.databases, settings.collector_settings()["database"].interval))
-    return (*catalogue, *build.collectors(endpoints(settings)))
-
-
-def endpoints(settings: Settings) -> list[Endpoint]:
-    """Return the configured endpoints with their intervals."""
-    own = settings.collector_settings()
-    return [one.model_copy(update={"interval": own[one.name].interval}) for one in settings.endpoints]
-
-
-def selections(settings: Settings) -> Iterator[Selection]:
+def selections_of(settings: Settings) -> Iterator[Selection]:
     """Return the targets that the settings name, and the kinds that are discovered."""
     for number, account in enumerate(settings.accounts):
         yield from _account_selections(account, number)
@@ -74,8 +25,7 @@ def selections(settings: Settings) -> Iterator[Selection]:
                 is_listed = endpoint.each is not None
                 yield Selection(account.name, kind, fixed, discover=is_listed, setting=("endpoints", place, "ids"))
     databases = tuple(Target("", "database", database.name, database.name) for database in settings.databases)
-    interval = settings.collector_settings()["database"].interval
-    asked = tuple(query.target() for query in queries(settings.databases, interval))
+    asked = tuple(query.target() for query in queries_of(settings))
     yield Selection("", "database", databases, setting=("databases",))
     yield Selection("", "query", asked, setting=("databases",))
 

@@ -4,15 +4,15 @@ import pytest
 
 from exporter.platform.http.client import Observer
 from exporter.settings.model import Settings
-from exporter.wiring import from_settings
 from exporter.wiring.clients import client_of
+from exporter.wiring.plans import plans_of
 
 ACCOUNT = {"name": "main", "base_url": "https://api.example.net", "api_key": "secret"}
 
 
 def run(**settings: object) -> set[str]:
     """Return the collectors that these settings enable."""
-    return set(from_settings.plans(configured(**settings)))
+    return set(plans_of(configured(**settings)))
 
 
 def configured(**settings: object) -> Settings:
@@ -50,7 +50,7 @@ def test_a_list_of_an_endpoint_is_read_at_most_as_often_as_discovery_runs(interv
         "metrics": [{"name": "edge_pull_zone_hits", "help": "Hits.", "value": "Hits"}],
     }
     settings = configured(endpoints=[endpoint], collectors={"discovery": {"interval": "1h"}})
-    assert from_settings.plans(settings)["pull_zones_list"].interval == listed
+    assert plans_of(settings)["pull_zones_list"].interval == listed
 
 
 async def test_shards_divide_the_budget_of_an_account_and_not_that_of_a_database() -> None:

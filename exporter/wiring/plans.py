@@ -1,0 +1,45 @@
+"""Creates the collectors and their plans from the settings."""
+
+from exporter.collectors.catalogue import with_queries
+from exporter.collectors.collector import Collector
+from exporter.collectors.database import DatabaseQuery
+from exporter.collectors.endpoints import build
+from exporter.collectors.endpoints.endpoint import Endpoint
+from exporter.collectors.endpoints.listing import EndpointListCollector
+from exporter.polling.pace import Plan
+from exporter.settings.model import Settings
+
+
+def plans_of(settings: Settings) -> dict[str, Plan]:
+    """Return the enabled collectors with their intervals; those of which no family is served are left out."""
+    own, found = settings.collector_settings(), dict[str, Plan]()
+    declared: dict[str, object] = {endpoint.name: endpoint for endpoint in endpoints_of(settings)}
+    declared["database"] = settings.databases
+    for collector in collectors_of(settings):
+        section, is_list = own[collector.section], isinstance(collector, EndpointListCollector)
+        # Discovery also finds targets.
+        is_useful = collector.discovers or any(settings.series.serves(info.name) for info in collector.families)
+        if section.enabled and is_useful:
+            # A list of an endpoint's targets is read at most as often as discovery runs.
+            interval = max(section.interval, own["discovery"].interval) if is_list else section.interval
+            of = declared.get(collector.section)
+            found[collector.name] = Plan(collector, interval, section.stale_after, of)
+    return found
+
+
+def collectors_of(settings: Settings) -> tuple[Collector, ...]:
+    """Return every collector, enabled or not, including those of configured queries and endpoints."""
+    return (*with_queries(queries_of(settings)), *build.collectors(endpoints_of(settings)))
+
+
+def endpoints_of(settings: Settings) -> list[Endpoint]:
+    """Return the configured endpoints with their intervals."""
+    own = settings.collector_settings()
+    return [one.model_copy(update={"interval": own[one.name].interval}) for one in settings.endpoints]
+
+
+def queries_of(settings: Settings) -> list[DatabaseQuery]:
+    """Return the configured queries, those without an interval with that of their collector."""
+    interval = settings.collector_settings()["database"].interval
+    found = ((database.name, query) for database in settings.databases for query in database.queries)
+    return [DatabaseQuery(name, query, query.interval or interval) for name, query in found]
