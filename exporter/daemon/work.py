@@ -34,7 +34,7 @@ from exporter.web.targets import take_census
 from exporter.wiring.plans import collectors_of, plans_of
 from exporter.wiring.script_budgets import show_budgets
 from exporter.wiring.selections import addresses_of, selections_of
-from exporter.wiring.target_labels import families_of, has_labels
+from exporter.wiring.target_families import has_target_families, target_families
 
 CLEANED_EVERY_SECONDS = 3600.0
 SAVED_EVERY_SECONDS = 5.0
@@ -240,11 +240,11 @@ class Work:
 
     def _show_labels(self) -> None:
         """Serve the labels and thresholds of targets that are new, gone, or have another name."""
-        shown, polled = self._labelled, self.registry.by_key if has_labels(self._settings) else {}
+        shown, polled = self._labelled, self.registry.by_key if has_target_families(self._settings) else {}
         changed = [key for key in shown.keys() | polled.keys() if shown.get(key) is not polled.get(key)]
         for key in changed[:_LABELLED_AT_ONCE]:
             target = polled.get(key)
-            families = families_of(self._settings, target) if target is not None else ()
+            families = target_families(self._settings, target) if target is not None else ()
             self.store.change(PollKey(key, _CONFIGURATION), families, (TARGET_LABELS.name, ALERT_THRESHOLD.name))
             if target is not None:
                 shown[key] = target

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, PlainValidator, SecretStr
 
 from exporter.collectors.database import SqlQuery
-from exporter.settings.of_targets import MOST_LABELS, Labels, TargetLabelsSettings
+from exporter.settings.target_labels import MOST_LABELS, Labels, TargetLabelsSettings
 from exporter.targets.target import DATABASE_PREFIX
 from exporter.untrusted.regular_file import Stamp, read_text, stamp, unreadable
 from exporter.validation.secrets import Secret, SecretFile, one_of, stored_secret

@@ -9,7 +9,6 @@ from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSett
 from exporter.collectors.endpoints.endpoint import Endpoint
 from exporter.collectors.endpoints.names import wrong_names
 from exporter.settings.account import AccountSettings, DatabaseSettings
-from exporter.settings.of_targets import ThresholdSettings
 from exporter.settings.service import (
     SECTIONS,
     CollectorSettings,
@@ -20,6 +19,7 @@ from exporter.settings.service import (
     StateSettings,
     WebSettings,
 )
+from exporter.settings.thresholds import ThresholdSettings
 from exporter.targets.sharding import Shard
 from exporter.validation.configuration_errors import ConfigurationFault, KeyPath, suggestion
 from exporter.validation.section import Conflict, Section, duplicates

@@ -1,16 +1,13 @@
-"""The settings that give targets labels, and single targets another threshold of an alert."""
+"""The section that gives single targets another threshold of an alert, and which alerts have one."""
 
 from collections.abc import Mapping
-from functools import cache
 from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
-from exporter.collectors.catalogue import families
-from exporter.validation.section import Section, expected, refused
-from exporter.validation.types import PatternField, Text, parse_label_name
+from exporter.validation.section import Section, expected
+from exporter.validation.types import PatternField, Text
 
-MOST_LABELS = 8
 # Each shipped alert with a threshold for single targets, and the kind of target it is about; empty: all in accounts.
 ALERTS: Mapping[str, str] = {
     "EdgeDnsQueriesDropped": "dns_zone",
@@ -24,24 +21,6 @@ ALERTS: Mapping[str, str] = {
     "EdgeScriptRequestsHalved": "script",
     "EdgeTargetFailing": "",
 }
-# The labels of Prometheus, of the shipped rules, and of the exporter's own metrics.
-_OTHERS = (
-    "alert alertname alertstate area cause code collector family fault field instance job le limit name operation "
-    "pod present protection python reason resource severity shard shards target task version"
-)
-
-
-@cache
-def _ours() -> frozenset[str]:
-    return frozenset(_OTHERS.split()).union(*(info.labels for info in families()))
-
-
-def parse_own_label(value: object) -> str:
-    """Validate the name of a label that the configuration gives targets."""
-    name = parse_label_name(value)
-    if name in _ours():
-        raise refused("is a label of the exporter or of its alerts; expected another name")
-    return name
 
 
 def parse_alert(value: object) -> str:
@@ -49,16 +28,6 @@ def parse_alert(value: object) -> str:
     if value not in ALERTS:
         raise expected(f"an alert with a threshold for single targets: {', '.join(ALERTS)}")
     return str(value)
-
-
-Labels = Mapping[Annotated[str, BeforeValidator(parse_own_label)], Text]
-
-
-class TargetLabelsSettings(Section):
-    """Labels of the targets whose names match."""
-
-    match: PatternField = Field(description="A pattern of which the target's name contains a match.")
-    labels: Labels = Field(description="Their labels; of several entries with a label, the first counts.")
 
 
 class ThresholdSettings(Section):

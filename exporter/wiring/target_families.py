@@ -5,16 +5,16 @@ from dataclasses import replace
 from exporter.exposition.store import ALERT_THRESHOLD, TARGET_LABELS
 from exporter.metric import Family, Sample, label_value
 from exporter.settings.model import Settings
-from exporter.settings.of_targets import ALERTS
+from exporter.settings.thresholds import ALERTS
 from exporter.targets.target import Target
 
 
-def has_labels(settings: Settings) -> bool:
+def has_target_families(settings: Settings) -> bool:
     """Return whether the settings give any target labels or thresholds."""
     return bool(settings.thresholds) or any(one.labels or one.target_labels for one in settings.accounts)
 
 
-def families_of(settings: Settings, target: Target) -> tuple[Family, ...]:
+def target_families(settings: Settings, target: Target) -> tuple[Family, ...]:
     """Return the families of a target of an account, by its present name; of several settings the first counts."""
     account = next((one for one in settings.accounts if one.name == target.account), None)
     if account is None:

@@ -1,0 +1,41 @@
+"""The section that gives targets labels, and which names of labels are allowed there."""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
+
+from exporter.collectors.catalogue import families
+from exporter.validation.section import Section, refused
+from exporter.validation.types import PatternField, Text, parse_label_name
+
+MOST_LABELS = 8
+# The labels of Prometheus, of the shipped rules, and of the exporter's own metrics.
+_OTHERS = (
+    "alert alertname alertstate area cause code collector family fault field instance job le limit name operation "
+    "pod present protection python reason resource severity shard shards target task version"
+)
+
+
+@cache
+def _ours() -> frozenset[str]:
+    return frozenset(_OTHERS.split()).union(*(info.labels for info in families()))
+
+
+def parse_own_label(value: object) -> str:
+    """Validate the name of a label that the configuration gives targets."""
+    name = parse_label_name(value)
+    if name in _ours():
+        raise refused("is a label of the exporter or of its alerts; expected another name")
+    return name
+
+
+Labels = Mapping[Annotated[str, BeforeValidator(parse_own_label)], Text]
+
+
+class TargetLabelsSettings(Section):
+    """Labels of the targets whose names match."""
+
+    match: PatternField = Field(description="A pattern of which the target's name contains a match.")
+    labels: Labels = Field(description="Their labels; of several entries with a label, the first counts.")
