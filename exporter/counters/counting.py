@@ -4,9 +4,10 @@ This, `days.py` and `months.py` are plain arithmetic on the state of series. The
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from datetime import date
 from hashlib import blake2b
+
+import msgspec
 
 from exporter.counters.days import ChangeSeries, DaySeries, PollTime, begin_days
 from exporter.counters.months import MonthSeries, begin_month
@@ -29,8 +30,7 @@ Sources = Sequence[tuple[LabelValues, Source]]
 _DIGEST_BYTES = 8
 
 
-@dataclass(slots=True)
-class CountedFamily:
+class CountedFamily(msgspec.Struct, array_like=True):
     """What was counted of a family of a target.
 
     Attributes:
@@ -47,8 +47,8 @@ class CountedFamily:
 
     digest: bytes
     day: int
-    series: dict[LabelValues, Series] = field(default_factory=dict)
-    absent: dict[LabelValues, float] = field(default_factory=dict)
+    series: dict[LabelValues, Series] = {}
+    absent: dict[LabelValues, float] = {}
     is_anew: bool = False
     is_bounded: bool = False
     shapes: frozenset[bool] = frozenset()

@@ -1,10 +1,12 @@
 """The rules for an exact counter over the buckets of days, and for the moment at which answers last changed."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import ClassVar
+
+import msgspec
 
 from exporter.metric import DayBuckets, LastChange, is_count
 
@@ -12,14 +14,17 @@ from exporter.metric import DayBuckets, LastChange, is_count
 HORIZON_DAYS = 45
 # Only the oldest bucket of a window can be incomplete. The shortest window is 28 days long.
 SHORTEST_WINDOW_DAYS = 27
+_BEFORE_ALL_DAYS = -1_000_000
+# Day → its value. An integer takes fewer bytes in the row than a float.
+Days = dict[int, int | float]
 
 
-@dataclass(slots=True)
-class DaySeries:
+class DaySeries(msgspec.Struct, array_like=True, tag="d"):
     """A counter over the days of a sliding window.
 
-    A day's baseline is the part of its value that is not counted: 0 for days after the first sight, the whole value for
-    days before it. Only other baselines are stored.
+    Days are numbered from the day of the first sight, which is 0: small numbers take one byte in the row. A day's
+    baseline is the part of its value that is not counted: 0 for days after the first sight, the whole value for days
+    before it. Only other baselines are stored.
 
     Attributes:
         first_day: the ordinal of the platform's UTC day at the first sight.
@@ -32,94 +37,85 @@ class DaySeries:
 
     first_day: int
     closed: float = 0.0
-    shut: int = 0
-    highs: dict[int, float] = field(default_factory=dict)
-    baselines: dict[int, float] = field(default_factory=dict)
-    lasts: dict[int, float] = field(default_factory=dict)
+    shut: int = _BEFORE_ALL_DAYS
+    highs: Days = {}
+    baselines: Days = {}
+    lasts: Days = {}
 
     @property
     def following(self) -> int:
-        """The day after the newest one that it has counted."""
-        return max((self.shut, *self.highs)) + 1
+        """The ordinal of the day after the newest one that it has counted."""
+        return self.first_day + max((self.shut, *self.highs)) + 1
 
     @property
     def value(self) -> float:
         """The counter: the sum over all days. It is computed again each time, so that rounding errors do not add up."""
-        first, baselines = self.first_day, self.baselines
         counted = [
-            high - baselines.get(day, 0.0) for day, high in self.highs.items() if day >= first or day in baselines
+            high - self.baselines.get(day, 0) for day, high in self.highs.items() if day >= 0 or day in self.baselines
         ]
         return math.fsum((self.closed, *counted))
 
     def uncounted(self, ordinal: int) -> float | None:
         """Return the baseline of a day; None if it is unknown: the day was in no chart, or was removed by age."""
-        if ordinal >= self.first_day:
-            return self.baselines.get(ordinal, 0.0)
-        return self.baselines.get(ordinal, self.highs.get(ordinal))
+        day = ordinal - self.first_day
+        return self.baselines.get(day, 0 if day >= 0 else self.highs.get(day))
 
-    def count(self, source: DayBuckets, poll: "PollTime", *, first: bool = False) -> int:
+    def count(self, source: DayBuckets, poll: "PollTime") -> int:
         """Update the counter from the days that a poll returned.
-
-        Args:
-            source: the days in the platform's answer.
-            poll: the time of the poll.
-            first: whether this is the first sight of the family.
 
         Returns:
             The number of days whose value fell; the counter does not change for them.
         """
-        if not source.days:
+        days = {ordinal - self.first_day: held for ordinal, held in source.days.items()}
+        if not days:
             return 0
-        corrections, highs, lasts = 0, self.highs, self.lasts
-        newest = max(source.days)
-        oldest = min(source.days) if poll.oldest is None else poll.oldest
-        # Without a time from the platform, a chart may contain a day that this machine's clock has not reached.
-        present = max(poll.today, newest)
+        today, newest = poll.today - self.first_day, max(days)
+        oldest = min(days) if poll.oldest is None else poll.oldest - self.first_day
         # The window may begin in the middle of its oldest day. As platforms may leave out days without a count, the
         # oldest day shown is not always at the window's end: after the first sight it is complete while it is younger
-        # than the shortest window.
-        may_be_clipped = oldest < self.first_day or present - oldest >= SHORTEST_WINDOW_DAYS
-        # Skip unchanged days, which are most of them.
-        for ordinal in [day for day, held in source.days.items() if highs.get(day) != held or day in lasts]:
-            held = source.days[ordinal]
-            if (may_be_clipped and ordinal == oldest) or not is_count(held):
-                continue
-            # An integer takes fewer bytes in the row than a float.
-            held = int(held) if float(held).is_integer() else held
-            high = highs.get(ordinal)
+        # than the shortest window. Without a time from the platform, a chart may contain a day that this machine's
+        # clock has not reached.
+        if oldest < 0 or max(today, newest) - oldest >= SHORTEST_WINDOW_DAYS:
+            days.pop(oldest, None)
+        corrections = 0
+        for day, held in self._changed(days).items():
+            high = self.highs.get(day)
             if high is None:
-                self._begin_day(ordinal, held, first=first)
+                if day > self.shut:
+                    self.highs[day] = held
             elif held < high:
-                corrections += held < lasts.get(ordinal, high)
-                lasts[ordinal] = held
+                corrections += held < self.lasts.get(day, high)
+                self.lasts[day] = held
             else:
-                if held > high:
-                    self._raise_day(ordinal, held, high)
-                lasts.pop(ordinal, None)
+                self._raise_day(day, held)
         # If the platform's clock is ahead of its charts, the charts decide which days are old.
-        limit = min(poll.today, newest) - HORIZON_DAYS
-        if old := [ordinal for ordinal in highs if ordinal <= limit]:
+        limit = min(today, newest) - HORIZON_DAYS
+        if old := [day for day in self.highs if day <= limit]:
             self._close(old)
         return corrections
 
-    def _begin_day(self, ordinal: int, held: float, *, first: bool) -> None:
-        if ordinal > self.shut:
-            self.highs[ordinal] = held
-            if first and ordinal >= self.first_day:
-                self.baselines[ordinal] = held
+    def _changed(self, days: Mapping[int, float]) -> Days:
+        """Return the days whose value is a count, and is not the last one."""
+        lasts = self.highs | self.lasts
+        return {
+            day: int(held) if float(held).is_integer() else held
+            for day, held in days.items()
+            if held != lasts.get(day) and is_count(held)
+        }
 
-    def _raise_day(self, ordinal: int, held: float, high: float) -> None:
-        if ordinal < self.first_day:
-            self.baselines.setdefault(ordinal, high)
-        self.highs[ordinal] = held
+    def _raise_day(self, day: int, held: float) -> None:
+        if day < 0:
+            self.baselines.setdefault(day, self.highs[day])
+        self.highs[day] = held
+        self.lasts.pop(day, None)
 
-    def _close(self, leaving: Sequence[int]) -> None:
+    def _close(self, leaving: Collection[int]) -> None:
         before = self.value
         self.shut = max(self.shut, *leaving)
-        for ordinal in leaving:
+        for day in leaving:
             # The baseline is kept: `backfill` uses it to find where the uncounted history ends.
-            del self.highs[ordinal]
-            self.lasts.pop(ordinal, None)
+            del self.highs[day]
+            self.lasts.pop(day, None)
         # Again if rounding has made the sum slightly smaller: any fall of a counter looks like a reset.
         while (lost := before - self.value) > 0:
             self.closed += lost
@@ -151,14 +147,14 @@ class PollTime:
 
 def begin_days(source: DayBuckets, poll: PollTime) -> DaySeries:
     """Return the state of a series after its first poll; at the first sight of its family, its counter is 0."""
-    first_day = poll.today if poll.since is None else poll.since
-    series = DaySeries(first_day)
-    series.count(source, poll, first=poll.since is None)
+    series = DaySeries(poll.today if poll.since is None else poll.since)
+    series.count(source, poll)
+    if poll.since is None:
+        series.baselines = {day: held for day, held in series.highs.items() if day >= 0}
     return series
 
 
-@dataclass(slots=True)
-class ChangeSeries:
+class ChangeSeries(msgspec.Struct, array_like=True, tag="c"):
     """When the answers of a target last changed.
 
     Attributes:

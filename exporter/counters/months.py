@@ -1,8 +1,9 @@
 """The rules for an exact counter over a month-to-date value."""
 
 import math
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
+
+import msgspec
 
 from exporter.metric import MonthToDate
 
@@ -14,12 +15,11 @@ RESET_SHARE = 0.5
 LATE_RESET_SECONDS = 6 * 3600.0
 
 
-@dataclass(slots=True)
-class MonthSeries:
+class MonthSeries(msgspec.Struct, array_like=True, tag="m"):
     """A counter over a value that starts again with each UTC month.
 
     A value is either accepted at once or ignored until a later poll confirms it, so that one wrong answer counts
-    nothing. A shorter row lacks the last fields; the defaults are used for them.
+    nothing.
 
     Attributes:
         month: year * 12 + month of the last accepted value.

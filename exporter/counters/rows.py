@@ -1,18 +1,12 @@
 """The rows of the state: the counted families of a target, packed, and the names under which rows are kept."""
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
-from itertools import repeat
-from operator import add, attrgetter, sub
 from sys import intern
 from typing import Any, NamedTuple
 
-import msgpack
+import msgspec
 
-from exporter.counters.counting import CountedFamily, Families, Series
-from exporter.counters.days import ChangeSeries, DaySeries
-from exporter.counters.months import MonthSeries
+from exporter.counters.counting import Families
 from exporter.targets.target import PollKey
 
 
@@ -90,14 +84,10 @@ def lists(rows: Mapping[PollKey, StateRow]) -> dict[tuple[str, str], bytes]:
 
 def pack(families: Families) -> bytes:
     """Convert counted families to the bytes that are stored."""
-    plain: list[object] = []
-    for name, family in families.items():
-        series = [[labels, _to_plain(state)] for labels, state in family.series.items()]
-        absent = list(family.absent.items())
-        flags = (family.is_anew, family.is_bounded, *family.shapes)
-        plain.append([name, family.digest, family.day, series, absent, *flags])
-    packed: bytes = msgpack.packb(plain)
-    return packed
+    return msgspec.msgpack.encode(families)
+
+
+_DECODER = msgspec.msgpack.Decoder(Families)
 
 
 def unpack(packed: bytes) -> Families:
@@ -106,45 +96,4 @@ def unpack(packed: bytes) -> Families:
     Raises:
         ValueError: they have another form.
     """
-    try:
-        parts: Any = msgpack.unpackb(packed, use_list=False)
-        return {str(name): _family(*values) for name, *values in parts}
-    except (TypeError, ValueError, OverflowError, msgpack.UnpackException) as error:
-        raise ValueError("a row of the state does not have the form that this version writes") from error
-
-
-def _family(digest: bytes, day: int, series: Sequence[Any], absent: Sequence[Any] = (), *flags: bool) -> CountedFamily:
-    is_anew, is_bounded, *shapes = flags or (False, False)
-    states = {tuple(labels): _from_plain(*state) for labels, state in series}
-    since = {tuple(labels): moment for labels, moment in absent}
-    return CountedFamily(digest, day, states, since, is_anew, is_bounded, frozenset(shapes))
-
-
-_KINDS: Mapping[str, type[Series]] = {"d": DaySeries, "m": MonthSeries, "c": ChangeSeries}
-_VALUES = {kind: (letter, attrgetter(*(one.name for one in fields(kind)))) for letter, kind in _KINDS.items()}
-# Where the charts of a series of days begin, after its first day, and two other values.
-_CHARTS = 3
-
-
-def _to_plain(series: Series) -> list[object]:
-    """Return the values of a series in their order; days are counted from its first, as small numbers take one byte."""
-    letter, values_of = _VALUES[type(series)]
-    values = list(values_of(series))
-    if isinstance(series, DaySeries):
-        first = repeat(series.first_day)
-        values[_CHARTS:] = [(list(map(sub, chart, first)), list(chart.values())) for chart in values[_CHARTS:]]
-    return [letter, *values]
-
-
-def _from_plain(letter: str, *plain: Any) -> Series:  # noqa: ANN401 - what was stored
-    """Return the series of stored values; raises ValueError or TypeError if there are others."""
-    if letter not in _KINDS:
-        raise ValueError(letter)
-    values = list(plain)
-    if letter == "d":
-        first = repeat(values[0])
-        values[_CHARTS:] = [dict(zip(map(add, days, first), held, strict=True)) for days, held in values[_CHARTS:]]
-    series = _KINDS[letter](*values)
-    if not math.isfinite(series.value):
-        raise ValueError(series.value)
-    return series
+    return _DECODER.decode(packed)

@@ -11,14 +11,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
 
-import msgpack
+import msgspec
 
 from exporter.blocking import blocking
 from exporter.counters.rows import from_columns, key_columns, to_columns
 from exporter.counters.storage import Rows, StateLockedError, Storage, StorageError, StoredState
 from exporter.log import logger
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 BUSY_SECONDS = 2.0
 # Files that SQLite keeps next to the database: the journal, and its index.
 _JOURNAL = ("-wal", "-shm")
@@ -202,7 +202,7 @@ _DELETE = "DELETE FROM row WHERE collector = ? AND account = ? AND kind = ? AND 
 
 
 def _checksum(values: object) -> int:
-    return zlib.crc32(msgpack.packb(values))
+    return zlib.crc32(msgspec.msgpack.encode(values))
 
 
 def _beside(path: Path, suffix: str) -> Path:

@@ -13,7 +13,7 @@ from tests.commands.shell import clean
 HEAVY = frozenset(
     {
         "aiohttp", "apscheduler", "asyncio", "bcrypt", "fastapi", "httpx", "importlib.metadata", "isal", "jinja2",
-        "jmespath", "msgpack", "prometheus_client", "psycopg", "pydantic", "pydantic_settings",
+        "jmespath", "msgspec", "prometheus_client", "psycopg", "pydantic", "pydantic_settings",
         "sqlite3", "ssl", "starlette", "structlog", "tabulate", "uvicorn", "yaml",
     }
 )  # fmt: skip

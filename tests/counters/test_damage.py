@@ -57,7 +57,7 @@ def run(path: Path, statement: str, *, is_new: bool = False) -> None:
 
 
 NOTE = b"not a database, but a note that someone has written in the wrong place"
-NOT_OURS = "its schema is 0; expected 3"
+NOT_OURS = "its schema is 0; expected 4"
 Damage = Callable[[Path], object]
 DAMAGES: dict[str, tuple[Damage, str]] = {
     "header": (lambda path: overwrite(path, 0, NOTE), "file is not a database"),
@@ -66,7 +66,7 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
     "pages": (lambda path: overwrite(path, 4096, noise(path.stat().st_size - 4096)), "its pages are damaged"),
     "newer": (
         lambda path: run(path, "PRAGMA user_version = 99"),
-        "its schema is 99; expected 3",
+        "its schema is 99; expected 4",
     ),
     "empty": (lambda path: path.write_bytes(b""), "it is empty"),
     "no tables": (lambda path: run(path, "VACUUM", is_new=True), NOT_OURS),

@@ -5,6 +5,7 @@ import itertools
 import math
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pkgutil import resolve_name
 from typing import Any
@@ -35,7 +36,8 @@ def _without_a_zone(without_times: Any) -> Any:
 
 def _with_the_latest(count: Any) -> Any:
     def counting_latest(self: Any, source: Any, *args: Any, **named: Any) -> Any:
-        self.highs.update({day: held for day, held in source.days.items() if day in self.highs})
+        days = {day - self.first_day: held for day, held in source.days.items()}
+        self.highs.update({day: held for day, held in days.items() if day in self.highs})
         return count(self, source, *args, **named)
 
     return counting_latest
@@ -88,8 +90,8 @@ PLANTS: Mapping[str, tuple[str, Plant]] = {
     "lose every second commit": ("counters.state_file:StateFile.commit", _every_second),
     "publish before the commit": ("counters.ledger:Ledger._attempted", _at_once),
     "count the first day in full": (
-        "counters.days:DaySeries._begin_day",
-        lambda f: lambda *a, **_first: f(*a, first=False),
+        "counters.counting:begin_days",
+        lambda f: lambda source, poll: f(source, replace(poll, since=poll.today)),
     ),
     "keep the old definition": ("counters.counting:digest_of", lambda f: lambda _address, declared: f("", declared)),
     "drop the polls of a target": (
