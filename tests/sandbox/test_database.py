@@ -1,4 +1,4 @@
-"""The sandbox's database: access, streams, limits, writes; the golden and `test_libsql` have answers to statements."""
+"""The sandbox's database: access, streams, limits, writes; the golden has answers to statements."""
 
 from itertools import count
 from typing import Any
@@ -9,10 +9,23 @@ import pytest
 from exporter.sandbox.keys import DATABASE_TOKEN_FULL, DATABASE_TOKEN_READ_ONLY
 from exporter.sandbox.world_clock import WorldClock
 from tests.sandbox.conftest import NOON
-from tests.sandbox.pipelines import AUTOCOMMIT, CLOSE, Request, execute, sequence, store, stored
 from tests.turned_clock import TurnedClock
 
+Request = dict[str, Any]
+
+CLOSE: Request = {"type": "close"}
+STORED: Request = {"type": "execute", "stmt": {"sql_id": 1}}
 FOR_EVER = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT sum(x) FROM n"
+
+
+def execute(sql: str) -> Request:
+    """Return the request that executes a statement."""
+    return {"type": "execute", "stmt": {"sql": sql}}
+
+
+def store(sql: str) -> Request:
+    """Return the request that stores a statement, which `STORED` executes."""
+    return {"type": "store_sql", "sql_id": 1, "sql": sql}
 
 
 class Pipeline:
@@ -66,13 +79,13 @@ def reader(client: httpx.AsyncClient) -> Pipeline:
 async def test_a_stream_goes_on_under_its_baton_and_a_transaction_with_it(full: Pipeline, reader: Pipeline) -> None:
     first = await full.post(
         execute("CREATE TABLE t (a)"),
-        sequence("BEGIN; INSERT INTO t VALUES (1); INSERT INTO t VALUES (2);"),
-        AUTOCOMMIT,
-        store(1, "SELECT sum(a) FROM t"),
+        {"type": "sequence", "sql": "BEGIN; INSERT INTO t VALUES (1); INSERT INTO t VALUES (2);"},
+        {"type": "get_autocommit"},
+        store("SELECT sum(a) FROM t"),
     )
     assert first.json()["results"][2]["response"] == {"type": "get_autocommit", "is_autocommit": False}
     assert await reader.row("SELECT count(*) FROM t") == ["0"]
-    second = (await full.post(stored(1), baton=first.json()["baton"])).json()
+    second = (await full.post(STORED, baton=first.json()["baton"])).json()
     assert second["results"][0]["response"]["result"]["rows"] == [[{"type": "integer", "value": "3"}]]
     third = (await full.post(execute("COMMIT"), CLOSE, CLOSE, baton=second["baton"])).json()
     assert ([result["type"] for result in third["results"]], third["baton"]) == (["ok"] * 3, None)
@@ -88,7 +101,7 @@ async def test_a_baton_is_good_once_and_for_its_own_kind_of_token(full: Pipeline
     assert await full.row("SELECT count(*) FROM t") == ["1"]
     # A write under the reading token forbids the whole request, and ends the stream.
     baton = await reader.baton()
-    assert (await reader.post(store(1, "DELETE FROM t"), stored(1), baton=baton)).status_code == 403
+    assert (await reader.post(store("DELETE FROM t"), STORED, baton=baton)).status_code == 403
     assert (await reader.post(CLOSE, baton=baton)).status_code == 400
 
 
