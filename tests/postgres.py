@@ -79,14 +79,14 @@ class Postgres:
         return self._process is None or self._process.poll() is not None
 
     @contextmanager
-    def pooled(self, database: str, mode: str = "transaction") -> Iterator[str]:
-        """Yield the address of a database behind a PgBouncer in a mode."""
+    def pooled(self, database: str) -> Iterator[str]:
+        """Yield the address of a database behind a PgBouncer in transaction mode."""
         port = free_port()
         users = self.folder / "users"
         users.write_text(f'"{USER}" "{PASSWORD}"\n')
         config = self.folder / "pgbouncer.ini"
         config.write_text(
-            f"[databases]\n{database} = host=127.0.0.1 port={self.port}\n[pgbouncer]\npool_mode = {mode}\n"
+            f"[databases]\n{database} = host=127.0.0.1 port={self.port}\n[pgbouncer]\npool_mode = transaction\n"
             f"listen_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\nauth_type = plain\n"
             f"auth_file = {users}\nserver_round_robin = 1\ndefault_pool_size = 3\n"
         )

@@ -176,10 +176,10 @@ class Prometheus:
         return result
 
 
-def scraping(*targets: str, interval: str = "1s") -> dict[str, Any]:
+def scraping(*targets: str) -> dict[str, Any]:
     """Return a configuration that scrapes targets as the job `edge`; without targets it only serves stored samples."""
     job = {"job_name": "edge", "honor_labels": True, "static_configs": [{"targets": targets}]}
-    return {"global": {"scrape_interval": interval}, "scrape_configs": [job] if targets else []}
+    return {"global": {"scrape_interval": "1s"}, "scrape_configs": [job] if targets else []}
 
 
 @contextmanager

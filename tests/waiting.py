@@ -45,9 +45,9 @@ def wait_until(
         time.sleep(step)
 
 
-def settled(ask: Callable[[], T], expected: object, patience: float = PATIENCE) -> T:
+def settled(ask: Callable[[], T], expected: object) -> T:
     """Repeat a question until the answer is as expected; return the last answer, for an assertion."""
-    ends = time.monotonic() + patience
+    ends = time.monotonic() + PATIENCE
     while (answer := ask()) != expected and time.monotonic() < ends:
         time.sleep(0.1)
     return answer

@@ -1,7 +1,6 @@
 """A ledger that a test controls: it takes polls one at a time, and returns the served counters."""
 
 import asyncio
-import math
 import threading
 from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping
@@ -74,14 +73,11 @@ def poll_of(
     zone: str,
     sources: Sources,
     now: datetime = FIRST_SIGHT,
-    *,
-    info: FamilyInfo = QUERIES,
-    success: float = WALL,
     name: str = "shop.example",
 ) -> PollRecord:
     """Return a poll of a zone with one counter family."""
-    count = Count(info, ("main", zone, name), tuple(sources.items()))
-    return PollRecord(key_of(zone), name, success, (count,), now, URL)
+    count = Count(QUERIES, ("main", zone, name), tuple(sources.items()))
+    return PollRecord(key_of(zone), name, WALL, (count,), now, URL)
 
 
 def today(count: float, day: int = 0) -> Sources:
@@ -98,9 +94,7 @@ class LedgerDriver:
         *,
         linger: float = 0.0,
         retry: float = 0.0,
-        clock: Callable[[], float] = lambda: WALL,
         monotonic: Callable[[], float] = lambda: 0.0,
-        retention: float = math.inf,
     ) -> None:
         self.events = LedgerEvents()
         # The ledger works on while the test does not ask it for anything, as in a process.
@@ -108,15 +102,14 @@ class LedgerDriver:
         self._thread = threading.Thread(target=self._loop.run_forever, name="driver", daemon=True)
         self._thread.start()
         if isinstance(location, Path):
-            location = StateFile(location, clock, self.events.set_aside)
+            location = StateFile(location, lambda: WALL, self.events.set_aside)
         storage = FileStorage(location, one_thread("state")) if location is not None else MemoryStorage()
         self.ledger = Ledger(
             storage,
             self.events,
-            clocks=Clocks(clock, monotonic),
+            clocks=Clocks(lambda: WALL, monotonic),
             linger=linger,
             retry=retry,
-            retention=retention,
         )
         self._run(self.ledger.open())
 
@@ -162,9 +155,9 @@ class LedgerDriver:
         (families,) = self.record(poll_of(zone, today(count, day), FIRST_SIGHT + timedelta(days=day)))
         return families[0].samples[0].value if families else None
 
-    def remembered_count(self, zone: str = "102") -> float:
-        """Return the committed counter of a zone."""
-        return unpack(self.ledger.remembered()[key_of(zone)].data)[QUERIES.name].series[()].value
+    def remembered_count(self) -> float:
+        """Return the committed counter of the zone."""
+        return unpack(self.ledger.remembered()[key_of("102")].data)[QUERIES.name].series[()].value
 
     def settle(self) -> None:
         """Wait until the ledger has done all earlier work."""

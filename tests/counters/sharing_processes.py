@@ -2,7 +2,7 @@
 
 import asyncio
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -30,18 +30,16 @@ class SharingProcesses:
         name: str,
         *,
         lease: str = "5s",
-        own: Mapping[str, object] | None = None,
-        polls: Sequence[str] = ("dns_statistics",),
         url: str = "",
         **shard: int | str,
     ) -> AsyncIterator[Exporter]:
-        """Start a process that polls every second; `own` has other settings of its account, `url` another way."""
+        """Start a process that polls every second; `url` is another way to the database."""
         settings = {
-            "accounts": [account_at(self.sandboxed.sandbox.url, **(own or {}))],
+            "accounts": [account_at(self.sandboxed.sandbox.url)],
             "web": {"listen": "127.0.0.1:0"},
             "state": {"url_file": "url", "lease": lease},
             "shard": shard or {"index": 0, "total": 1},
-            "collectors": {collector: {"interval": "1s"} for collector in polls},
+            "collectors": {"dns_statistics": {"interval": "1s"}},
             "log": {"format": "json"},
         }
         exporter = await asyncio.to_thread(Exporter, settings, self._folder / name, database=url or self.url)

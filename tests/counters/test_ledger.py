@@ -1,6 +1,5 @@
 import asyncio
 import time
-from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import cast
@@ -120,24 +119,19 @@ def test_a_row_that_cannot_be_read_begins_anew_and_is_logged(path: Path) -> None
 REGIONS = FamilyInfo("edge_thing_bytes_total", "Bytes.", Kind.COUNTER, "", ("account", "zone_id", "domain", "region"))
 
 
-def regions(scale: float, counts: Mapping[str, float], zone: str = "102", day: int = 0) -> PollRecord:
-    """Return a poll of a configured counter whose charts have one day."""
-    sources = tuple(((region,), DayBuckets({DAY_0 + day: count})) for region, count in counts.items())
-    count = Count(REGIONS, ("main", zone, "x"), sources, declaration(("/p", "days", "C", "region", repr(scale))))
-    return PollRecord(key_of(zone), "x", WALL + day * 86_400, (count,), FIRST_SIGHT + timedelta(days=day), URL)
-
-
-def served(driver: LedgerDriver, entry: PollRecord) -> dict[str, float]:
-    """Record a poll; return the served counters by region."""
-    (families,) = driver.record(entry)
-    return {sample.values[-1]: sample.value for family in families for sample in family.samples}
+def counted(driver: LedgerDriver, scale: float, count: float, zone: str = "102") -> float:
+    """Record a poll of a configured counter whose chart has one region and one day; return the served counter."""
+    declared = declaration(("/p", "days", "C", "region", repr(scale)))
+    counts = (Count(REGIONS, ("main", zone, "x"), ((("eu",), DayBuckets({DAY_0: count})),), declared),)
+    ((family,),) = driver.record(PollRecord(key_of(zone), "x", WALL, counts, FIRST_SIGHT, URL))
+    return family.samples[0].value
 
 
 def test_a_counter_that_counts_something_else_is_logged_once_for_an_account(path: Path) -> None:
     with LedgerDriver(path) as driver, capture_logs() as logs:
         for scale in (1.0, 1000.0, 1000.0):
             for zone in ("102", "103"):
-                driver.record(regions(scale, {"eu": 40}, zone))
+                counted(driver, scale, 40, zone)
         assert [(line["event"], line["account"], line["family"], line["log_level"]) for line in logs] == [
             ("counter counts something else now, it starts again at 0", "main", REGIONS.name, "warning")
         ]
@@ -147,13 +141,13 @@ def test_a_counter_that_counts_something_else_is_0_for_a_minute_on_disk_too(path
     """Without it, a scrape might see no reset, but a fall to another value."""
     clock = FakeClock()
 
-    def polled(driver: LedgerDriver, count: float, seconds: float = 0.0) -> float | None:
+    def polled(driver: LedgerDriver, count: float, seconds: float = 0.0) -> float:
         clock.now += seconds
-        return served(driver, regions(1000.0, {"eu": count})).get("eu")
+        return counted(driver, 1000.0, count)
 
     file = StateFile(path, time.time, lambda _at: None)
     with LedgerDriver(file, monotonic=clock) as driver, capture_logs():
-        assert [served(driver, regions(1.0, {"eu": count})) for count in (40, 45)] == [{"eu": 0}, {"eu": 5}]
+        assert [counted(driver, 1.0, count) for count in (40, 45)] == [0, 5]
         with patch.object(file, "commit", side_effect=StorageError("disk full")):
             assert [polled(driver, 45), polled(driver, 46, 100)] == [5, 5]
         assert [polled(driver, 47, 100), polled(driver, 48, 59)] == [0, 0]

@@ -161,8 +161,7 @@ def test_parameters_go_to_their_places(
 
 
 def test_a_person_gets_json_over_several_lines(environ: dict[str, str]) -> None:
-    words = ["call", "search", "--search=router"]
-    assert type_in(words, [], environ).seen.startswith('{\n  "Query": "router",\n')
+    assert type_in("call search --search=router", environ).seen.startswith('{\n  "Query": "router",\n')
 
 
 def test_a_secret_comes_from_standard_input_or_a_file_without_its_last_line_break(

@@ -225,7 +225,7 @@ def test_offline_contacts_nothing(unused_address: UnusedAddress, configure: Conf
 
 def test_a_person_gets_a_bar_and_then_a_table_that_fits_the_terminal(platform: Platform, configure: Configure) -> None:
     path = configure(ACCOUNT, url=platform.url, key=keys.API_KEY)
-    session = type_in(["check", "--config", str(path)], [], {})
+    session = type_in(f"check --config {path}", {})
     bar, _, rest = session.seen.partition("account main\n")
     plain = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", rest).splitlines()
     assert re.search(r"#\]  (\d+)/\1\b", bar) is not None
