@@ -29,7 +29,7 @@ _SHOWN: Final = 1_000
 _REACH: Final = 10**9
 _INDEX: Final = files(__package__).joinpath("index.txt").read_text("utf-8")
 
-# Event → the method of the world.
+# Event → the method of `World` that it calls.
 _METHODS: Final = {
     "access_list_entry": "access_lists.add_entry",
     "breach_burst": "rate_limits.add_breaches",
@@ -134,6 +134,7 @@ def _trigger(world: World, given: Mapping[str, Any]) -> object:
     except ValidationError as error:
         raise RequestError(*reasons(error)) from error
     except KeyError as error:
+        # An event looks up what it changes by its id or name.
         raise RequestError(f"nothing has the id or name {error.args[0]}") from error
     except ValueError as error:
         raise RequestError(str(error)) from error

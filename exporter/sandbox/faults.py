@@ -24,7 +24,7 @@ _GARBAGE: Final = bytes(range(128, 256))
 _EXEMPT: Final = re.compile(r"/|/openapi\.json|/sandbox(/.*)?", re.DOTALL)
 
 
-class Answer(NamedTuple):
+class HttpAnswer(NamedTuple):
     """An answer; its headers are without the length."""
 
     status: int
@@ -42,7 +42,7 @@ class Exchange:
     send: Send
     clock: WorldClock
 
-    async def right_answer(self) -> Answer:
+    async def right_answer(self) -> HttpAnswer:
         """Return the answer of the operation without sending it."""
         started: list[Message] = []
         body = bytearray()
@@ -55,9 +55,9 @@ class Exchange:
 
         await self.app(self.scope, self.receive, keep)
         headers = [(name, value) for name, value in started[0]["headers"] if name.lower() != b"content-length"]
-        return Answer(started[0]["status"], headers, bytes(body))
+        return HttpAnswer(started[0]["status"], headers, bytes(body))
 
-    async def answer(self, answer: Answer, sent: bytes | None = None) -> None:
+    async def answer(self, answer: HttpAnswer, sent: bytes | None = None) -> None:
         """Send an answer, or its headers and another part `sent` of its body, after which more is expected."""
         length = (b"content-length", b"%d" % len(answer.body))
         headers = [*answer.headers, length]
@@ -114,7 +114,7 @@ class Fault(BaseModel):
         return self.path_regex is None or Pattern(self.path_regex).fullmatch(path)
 
 
-class Status(Fault):
+class StatusFault(Fault):
     """Answer with any status, body and headers; Retry-After in seconds or as a date of the world's clock."""
 
     status: Annotated[int, Field(ge=200, le=599)]
@@ -134,10 +134,10 @@ class Status(Fault):
         if self.retry_after_date is not None:
             headers["retry-after"] = formatdate(exchange.clock.now() + self.retry_after_date, usegmt=True)
         sent = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
-        await exchange.answer(Answer(self.status, sent, self.body.encode()))
+        await exchange.answer(HttpAnswer(self.status, sent, self.body.encode()))
 
 
-class Delay(Fault):
+class DelayFault(Fault):
     """Send the right answer after a delay."""
 
     seconds: _Seconds
@@ -148,7 +148,7 @@ class Delay(Fault):
         await exchange.app(exchange.scope, exchange.receive, exchange.send)
 
 
-class _Incomplete(Fault):
+class _IncompleteFault(Fault):
     """The fields of a fault that ends an answer before its end."""
 
     point: Literal["start", "headers", "body"] = "start"
@@ -160,7 +160,7 @@ class _Incomplete(Fault):
             await exchange.answer(right, _half(right.body) if self.point == "body" else b"")
 
 
-class Stall(_Incomplete):
+class StallFault(_IncompleteFault):
     """Send nothing, the headers, or half of the body, and then nothing more."""
 
     point: Literal["start", "headers", "body"] = "body"
@@ -171,7 +171,7 @@ class Stall(_Incomplete):
         await exchange.disconnected()
 
 
-class Reset(_Incomplete):
+class ResetFault(_IncompleteFault):
     """Reset the connection: before the headers, after them, or within the body."""
 
     async def apply(self, exchange: Exchange) -> None:
@@ -184,7 +184,7 @@ class Reset(_Incomplete):
         await exchange.disconnected()
 
 
-class Truncate(Fault):
+class TruncateFault(Fault):
     """Send half of the body as if it were the whole, so that the JSON is incomplete."""
 
     async def apply(self, exchange: Exchange) -> None:
@@ -193,7 +193,7 @@ class Truncate(Fault):
         await exchange.answer(right._replace(body=_half(right.body)))
 
 
-class Garbage(Fault):
+class GarbageFault(Fault):
     """Send bytes that are no text as the body, or instead of HTTP."""
 
     place: Literal["body", "wire"] = "body"
@@ -201,7 +201,7 @@ class Garbage(Fault):
     async def apply(self, exchange: Exchange) -> None:
         """Send the bytes."""
         if self.place == "body":
-            await exchange.answer(Answer(200, [(b"content-type", b"application/json")], _GARBAGE))
+            await exchange.answer(HttpAnswer(200, [(b"content-type", b"application/json")], _GARBAGE))
             return
         connection = exchange.connection()
         connection.write(_GARBAGE)
@@ -210,7 +210,8 @@ class Garbage(Fault):
 
 
 KINDS: Final[dict[str, type[Fault]]] = {
-    "status": Status, "delay": Delay, "stall": Stall, "reset": Reset, "truncate": Truncate, "garbage": Garbage,
+    "status": StatusFault, "delay": DelayFault, "stall": StallFault,
+    "reset": ResetFault, "truncate": TruncateFault, "garbage": GarbageFault,
 }  # fmt: skip
 
 

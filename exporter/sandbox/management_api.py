@@ -14,7 +14,7 @@ from exporter.sandbox.keys import STATISTICS_ROLES
 from exporter.sandbox.protection import CONFIGURATIONS, api_guardian, bot_detection
 from exporter.sandbox.request_errors import RequestError
 from exporter.sandbox.resource_ids import found
-from exporter.sandbox.route import Operation, Refusal, TheWorld, operation
+from exporter.sandbox.route import PlatformRoute, Refusal, TheWorld, operation
 from exporter.sandbox.seed import recorded, seed
 from exporter.sandbox.world import World
 
@@ -248,7 +248,7 @@ async def container_image_tags(
     return payload([{"name": tag} for tag in tags])
 
 
-OPERATIONS: Final[tuple[Operation, ...]] = (
+OPERATIONS: Final[tuple[PlatformRoute, ...]] = (
     *(dns_statistics, dns_record_scan),
     *(shield_zones, shield_rate_limit, shield_zone_rate_limits),
     *(shield_set_bot_action, shield_switch_access_list, shield_access_list, shield_api_guardian, shield_bot_detection),

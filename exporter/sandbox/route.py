@@ -47,7 +47,7 @@ class Refusal(Exception):
         self.response = response
 
 
-class Operation(APIRoute):
+class PlatformRoute(APIRoute):
     """One operation: its path, its authentication, and the format of its errors.
 
     Args:
@@ -155,6 +155,6 @@ def _first(error: RequestValidationError) -> RequestError:
     return RequestError(*reasons(RequestValidationError(wrong), skip=1), fields=fields)
 
 
-def operation(route: str, **named: Any) -> Callable[[_Endpoint], Operation]:  # noqa: ANN401 - as `Operation`
-    """Return a decorator that makes an operation of a function; the arguments are those of `Operation`."""
-    return lambda endpoint: Operation(endpoint, route, **named)
+def operation(route: str, **named: Any) -> Callable[[_Endpoint], PlatformRoute]:  # noqa: ANN401 - as `PlatformRoute`
+    """Return a decorator that makes an operation of a function; the arguments are those of `PlatformRoute`."""
+    return lambda endpoint: PlatformRoute(endpoint, route, **named)

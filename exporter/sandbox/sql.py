@@ -51,7 +51,7 @@ def connect(path: str, *, read_only: bool) -> sqlite3.Connection:
     return connection
 
 
-class Session:
+class SqlSession:
     """Executes statements on a connection, until a deadline."""
 
     def __init__(self, connection: sqlite3.Connection, monotonic: Callable[[], float]) -> None:

@@ -11,7 +11,7 @@ from exporter.sandbox.hrana import ProtocolError
 from exporter.sandbox.keys import TokenKind
 from exporter.sandbox.noise import Noise
 from exporter.sandbox.orders import Orders
-from exporter.sandbox.sql import Session, SqlError, connect, split
+from exporter.sandbox.sql import SqlError, SqlSession, connect, split
 from exporter.sandbox.world_clock import WorldClock
 
 _BATON_SECONDS: Final = 10.0
@@ -21,7 +21,7 @@ _REQUEST_SECONDS: Final = 2.0
 class Stream:
     """Requests on one connection, with its stored SQL texts; they run in the loop, because each is short."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: SqlSession) -> None:
         self._session = session
         self._stored: dict[int, str] = {}
         self.is_closed = False
@@ -165,7 +165,7 @@ class Database:
         self._expire()
         if baton is None:
             connection = connect(self._file.path, read_only=kind is TokenKind.READ_ONLY)
-            stream = Stream(Session(connection, self._clock.monotonic))
+            stream = Stream(SqlSession(connection, self._clock.monotonic))
         else:
             stream = self._resumed(baton, kind)
         try:

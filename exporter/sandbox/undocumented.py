@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from exporter.sandbox.answers import payload
 from exporter.sandbox.noise import Noise
-from exporter.sandbox.route import Operation, TheWorld, operation
+from exporter.sandbox.route import PlatformRoute, TheWorld, operation
 from exporter.sandbox.seed import seed
 from exporter.sandbox.timestamps import DAY, date_of, day_number, iso_naive, month_start
 from exporter.sandbox.world import World
@@ -43,7 +43,7 @@ def _month(world: World, number: int, dollars: float) -> float:
     return round((now - month_start(now)) / (30 * DAY) * _between(world, dollars / 2, dollars, _CHARGES, number), 4)
 
 
-def _list(path: str) -> Operation:
+def _list(path: str) -> PlatformRoute:
     first, names = seed("undocumented", "kinds")[path]
     items = [{"Id": first + place, "Name": name} for place, name in enumerate(names)]
 
@@ -55,7 +55,7 @@ def _list(path: str) -> Operation:
     return answer
 
 
-def _item(path: str, fields: Callable[[World, int, str], dict[str, Any]]) -> Operation:
+def _item(path: str, fields: Callable[[World, int, str], dict[str, Any]]) -> PlatformRoute:
     first, names = seed("undocumented", "kinds")[path]
     known = dict(enumerate(names, start=first))
 

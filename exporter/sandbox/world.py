@@ -2,15 +2,15 @@
 
 from typing import Final
 
-from exporter.sandbox.breaches import RateLimits
 from exporter.sandbox.dns_zones import DnsZones
 from exporter.sandbox.edge_scripts import Scripts
 from exporter.sandbox.images import Images
 from exporter.sandbox.keys import DatabaseTokens, sandbox_keys
 from exporter.sandbox.noise import Noise
 from exporter.sandbox.protection import AccessLists, custom_rules
+from exporter.sandbox.rate_limits import RateLimits
+from exporter.sandbox.record_scans import RecordScans
 from exporter.sandbox.resource_ids import ResourceIds
-from exporter.sandbox.scans import RecordScans
 from exporter.sandbox.seed import seed as seeded
 from exporter.sandbox.shield_zone_list import ShieldZones
 from exporter.sandbox.streams import Database

@@ -21,7 +21,7 @@ _SHORTEST: Final = 600.0
 _SHORTEST_HEALTHY: Final = 1_800.0
 
 
-class Breaches(NamedTuple):
+class BreachNumbers(NamedTuple):
     """Numbers of logged, challenged and blocked breaches."""
 
     logged: int = 0
@@ -34,7 +34,7 @@ class Breaches(NamedTuple):
         return sum(self)
 
     @classmethod
-    def of(cls, several: Iterable["Breaches"]) -> "Breaches":
+    def of(cls, several: Iterable["BreachNumbers"]) -> "BreachNumbers":
         """Return the sums of several numbers, none of which is negative."""
         return cls(*(max(0, sum(numbers)) for numbers in zip(cls(), *several, strict=True)))
 
@@ -53,7 +53,7 @@ class RateLimit:
     quiet: bool = False
     plain_days: bool = False
     no_days: bool = False
-    added: defaultdict[int, list[Breaches]] = field(default_factory=lambda: defaultdict(list))
+    added: defaultdict[int, list[BreachNumbers]] = field(default_factory=lambda: defaultdict(list))
 
 
 class RateLimits:
@@ -77,9 +77,9 @@ class RateLimits:
     ) -> None:
         """Add breaches of a rate limit to today or another day."""
         number = day_number(self._clock.now()) if day is None else number_of(day)
-        self.limits[rate_limit_id].added[number].append(Breaches(logged, challenged, blocked))
+        self.limits[rate_limit_id].added[number].append(BreachNumbers(logged, challenged, blocked))
 
-    def true_breaches(self, limit_id: int, day: date) -> Breaches:
+    def true_breaches(self, limit_id: int, day: date) -> BreachNumbers:
         """Return the true breaches of a day so far."""
         return self._counted(self.limits[limit_id], number_of(day), self._clock.now())
 
@@ -96,20 +96,20 @@ class RateLimits:
             for day, breaches in shown.items()
         }
         return {
-            "overview": Breaches.of(shown.values()).answer(),
+            "overview": BreachNumbers.of(shown.values()).answer(),
             "ratelimitOverviewPastTwentyEightDays": None if limit.no_days else days,
         }
 
-    def _counted(self, limit: RateLimit, day: int, now: float) -> Breaches:
+    def _counted(self, limit: RateLimit, day: int, now: float) -> BreachNumbers:
         if now < day * DAY:
-            return Breaches()
+            return BreachNumbers()
         slots = range(day * _SLOTS, (day + 1) * _SLOTS)
         bursts = 0 if limit.quiet else sum(self._burst(limit.limit_id, slot, now) for slot in slots)
         # A new world begins with a burst: one breach every two seconds for half an hour.
         begins = max(self._opening - 60, day * DAY)
         ends = min(self._opening + _OPENING_BURST, (day + 1) * DAY, now)
         opening = 0 if limit.quiet else max(0, int((ends - begins) / 2))
-        return Breaches.of((_mixed(limit, bursts + opening), *limit.added.get(day, ())))
+        return BreachNumbers.of((_mixed(limit, bursts + opening), *limit.added.get(day, ())))
 
     def _burst(self, limit_id: int, slot: int, now: float) -> int:
         noise = self._noise
@@ -121,11 +121,11 @@ class RateLimits:
         return int(size * min(1.0, max(0.0, (now - begins) / lasts)))
 
 
-def _mixed(limit: RateLimit, breaches: int) -> Breaches:
+def _mixed(limit: RateLimit, breaches: int) -> BreachNumbers:
     # In ten successive breaches the order of actions is always the same, so that no action's count ever falls.
     logged, challenged, blocked = seed("shield", "mixes")[limit.limit_id % 2]
     tens, rest = divmod(breaches, logged + challenged + blocked)
-    return Breaches(
+    return BreachNumbers(
         tens * logged + min(rest, logged),
         tens * challenged + min(max(0, rest - logged), challenged),
         tens * blocked + max(0, rest - logged - challenged),
