@@ -3,7 +3,7 @@
 import platform as python_platform
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from prometheus_client import (
     CollectorRegistry,
@@ -26,15 +26,12 @@ _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 
 ALERTED_REASONS = ("unauthorized", "forbidden", "rate_limited", "server_error", "timeout", "refused")
 
 
-def _own(kind: type[_Own], family: str, text: str, **more: Any) -> _Own:  # noqa: ANN401 - arguments of the kind
-    """Declare a family, written `name{labels}`; a `Telemetry` makes its own of each when it is created."""
+def _declare(kind: type[_Own], registry: CollectorRegistry, family: str, text: str, **more: Any) -> _Own:  # noqa: ANN401
+    """Create and register a family, written `name{labels}`; `more` are arguments of its kind."""
     name, _, labels = family.rstrip("}").partition("{")
     unit = name.removesuffix("_total").rpartition("_")[2]
     more["unit"] = unit if unit in ("seconds", "dollars") else ""
-    return cast(_Own, partial(kind, name, text, labels.split(", ") if labels else (), **more))
-
-
-_gauge, _counter, _histogram = partial(_own, Gauge), partial(_own, Counter), partial(_own, Histogram, buckets=_SECONDS)
+    return kind(name, text, labels.split(", ") if labels else (), registry=registry, **more)
 
 
 class Telemetry:
@@ -48,132 +45,143 @@ class Telemetry:
         set_aside_at: unix seconds at which damaged state was last found in this run; None if that never happened.
     """
 
-    up = _gauge("edge_up{account}", "Whether an authenticated answer of the account came within the last interval.")
-    requests = _counter(
-        "edge_api_requests_total{account, operation, code}",
-        "Requests to the platform by status code (none without an answer), including retries.",
-    )
-    failures = _counter(
-        "edge_api_request_failures_total{account, operation, reason}", "Requests that gave no usable answer, by reason."
-    )
-    durations = _histogram(
-        "edge_api_request_duration_seconds{account, operation}",
-        "Time from a request to the end of its answer.",
-        buckets=_OF_CALLS,
-    )
-    retries = _counter("edge_api_retries_total{account, operation}", "Retries of requests.")
-    unexpected = _counter(
-        "edge_api_unexpected_values_total{account, operation, field}", "Unknown values of fields in good answers."
-    )
-    throttled = _counter(
-        "edge_api_throttled_seconds_total{account}", "Time that calls waited for the account's request budget."
-    )
-    budget = _gauge(
-        "edge_api_budget_requests_per_second{account}", "Requests a second that the account's budget currently allows."
-    )
-    capacity = _gauge(
-        "edge_api_capacity_requests_per_second{account, limit}",
-        "Requests a second that each limit of the account's budget currently allows; the lower one applies. The "
-        "value of max_in_flight depends on the duration of calls.",
-    )
-    demand = _gauge(
-        "edge_api_demand_requests_per_second{account}",
-        "Requests a second that the account's targets need at the configured intervals.",
-    )
-    build = _gauge(
-        "edge_exporter_build_info{version, python}", "Version of the exporter and of the Python that runs it."
-    )
-    reload_successful = _gauge(
-        "edge_exporter_config_last_reload_successful", "Whether the last attempt to load the configuration succeeded."
-    )
-    reload_success_time = _gauge(
-        "edge_exporter_config_last_reload_success_timestamp_seconds", "When the configuration was last loaded."
-    )
-    interval = _gauge(
-        "edge_exporter_collector_interval_seconds{collector}",
-        "Time between two polls of a target, longer than configured if the budget does not suffice.",
-    )
-    duration = _gauge(
-        "edge_exporter_collector_duration_seconds{collector}", "Duration of the collector's last poll of a target."
-    )
-    missed = _counter(
-        "edge_exporter_collector_missed_runs_total{collector}",
-        "Polls that were skipped because the poll before had not ended, or because the scheduler was late.",
-    )
-    shard = _gauge(
-        "edge_exporter_shard_info{shard, shards}", "The shard that this process polls, and the number of all shards."
-    )
-    shard_held = _gauge(
-        "edge_exporter_shard_held{shard}",
-        "Whether any exporter holds the shard, as the state database says; of a state in a file, its own shard alone.",
-    )
-    series = _gauge("edge_exporter_series", "Exposed series of targets, without the exporter's own.")
-    dropped = _gauge(
-        "edge_exporter_series_dropped{family}", "Series that are left out now because of series.max_label_values."
-    )
-    absent = _gauge(
-        "edge_exporter_absent_families{collector, cause}",
-        "Absent families of targets, by collector and cause, counted every minute; `edge-exporter explain` names them.",
-    )
-    failing = _gauge(
-        "edge_exporter_failing_targets{account, collector, reason}",
-        "Targets whose last poll by the collector failed, by reason, counted every five seconds.",
-    )
-    mismatched = _gauge(
-        "edge_window_mismatched_targets{account}",
-        "Targets whose total of the window (TotalQueriesServed) is not the sum of the days in the same answer "
-        "(QueriesServedChart), counted every five seconds.",
-    )
-    task_failures = _counter(
-        "edge_exporter_task_failures_total{task}", "Rounds of the exporter's own work that failed."
-    )
-    loop_lag = _histogram(
-        "edge_exporter_loop_lag_seconds",
-        "Delay of the event loop, which runs all polls and scrapes, measured once a second.",
-    )
-    render = _gauge(
-        "edge_exporter_render_duration_seconds",
-        "Time to render the changes and to join the last generation of the exposition.",
-    )
-    clock_offset = _gauge(
-        "edge_exporter_clock_offset_seconds{account}",
-        "The platform's time less that of this machine, in the last answer of the account; exact to a second or two.",
-    )
-    ledger_up = _gauge("edge_exporter_ledger_up", "Whether the last write of the counters' state succeeded.")
-    ledger_set_aside = _gauge(
-        "edge_exporter_ledger_set_aside_timestamp_seconds",
-        "When a state file that could not be used was last renamed; 0 if that never happened in this run.",
-    )
-    corrections = _counter(
-        "edge_exporter_ledger_corrections_total{family}",
-        "Values of days or months that fell on the platform after they were counted; the counters do not fall.",
-    )
-    targets = _gauge(
-        "edge_targets{account, state}",
-        "Targets, once for each collector, by state: up, failing, or pending, which is not polled yet since the start; "
-        "counted every 5 seconds.",
-    )
-    target_removed = _gauge(
-        "edge_target_removed_timestamp_seconds{account, target, name}",
-        "When the target was seen to be gone from its list on the platform, for a week or state.retention; none that "
-        "the configuration leaves out.",
-    )
-    script_budget = _gauge(
-        "edge_script_monthly_budget_dollars{account, script_id, script}", "The configured monthly budget of the script."
-    )
-    script_budget_unmatched = _gauge(
-        "edge_exporter_script_budget_unmatched{account, script}",
-        "1 for a configured monthly budget whose name or id matches no polled script.",
-    )
-
     def __init__(self, registry: CollectorRegistry, version: str) -> None:
         # prometheus-client would add `_created` samples to the text format as families of their own.
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = registry
         self.set_aside_at: float | None = None
-        for attribute, declared in vars(Telemetry).items():
-            if isinstance(declared, partial):
-                setattr(self, attribute, declared(registry=registry))
+        gauge, counter = partial(_declare, Gauge, registry), partial(_declare, Counter, registry)
+        histogram = partial(_declare, Histogram, registry)
+        self.up = gauge(
+            "edge_up{account}", "Whether an authenticated answer of the account came within the last interval."
+        )
+        self.requests = counter(
+            "edge_api_requests_total{account, operation, code}",
+            "Requests to the platform by status code (none without an answer), including retries.",
+        )
+        self.failures = counter(
+            "edge_api_request_failures_total{account, operation, reason}",
+            "Requests that gave no usable answer, by reason.",
+        )
+        self.durations = histogram(
+            "edge_api_request_duration_seconds{account, operation}",
+            "Time from a request to the end of its answer.",
+            buckets=_OF_CALLS,
+        )
+        self.retries = counter("edge_api_retries_total{account, operation}", "Retries of requests.")
+        self.unexpected = counter(
+            "edge_api_unexpected_values_total{account, operation, field}", "Unknown values of fields in good answers."
+        )
+        self.throttled = counter(
+            "edge_api_throttled_seconds_total{account}", "Time that calls waited for the account's request budget."
+        )
+        self.budget = gauge(
+            "edge_api_budget_requests_per_second{account}",
+            "Requests a second that the account's budget currently allows.",
+        )
+        self.capacity = gauge(
+            "edge_api_capacity_requests_per_second{account, limit}",
+            "Requests a second that each limit of the account's budget currently allows; the lower one applies. The "
+            "value of max_in_flight depends on the duration of calls.",
+        )
+        self.demand = gauge(
+            "edge_api_demand_requests_per_second{account}",
+            "Requests a second that the account's targets need at the configured intervals.",
+        )
+        self.build = gauge(
+            "edge_exporter_build_info{version, python}", "Version of the exporter and of the Python that runs it."
+        )
+        self.reload_successful = gauge(
+            "edge_exporter_config_last_reload_successful",
+            "Whether the last attempt to load the configuration succeeded.",
+        )
+        self.reload_success_time = gauge(
+            "edge_exporter_config_last_reload_success_timestamp_seconds", "When the configuration was last loaded."
+        )
+        self.interval = gauge(
+            "edge_exporter_collector_interval_seconds{collector}",
+            "Time between two polls of a target, longer than configured if the budget does not suffice.",
+        )
+        self.duration = gauge(
+            "edge_exporter_collector_duration_seconds{collector}", "Duration of the collector's last poll of a target."
+        )
+        self.missed = counter(
+            "edge_exporter_collector_missed_runs_total{collector}",
+            "Polls that were skipped because the poll before had not ended, or because the scheduler was late.",
+        )
+        self.shard = gauge(
+            "edge_exporter_shard_info{shard, shards}",
+            "The shard that this process polls, and the number of all shards.",
+        )
+        self.shard_held = gauge(
+            "edge_exporter_shard_held{shard}",
+            "Whether any exporter holds the shard, as the state database says; of a state in a file, its own "
+            "shard alone.",
+        )
+        self.series = gauge("edge_exporter_series", "Exposed series of targets, without the exporter's own.")
+        self.dropped = gauge(
+            "edge_exporter_series_dropped{family}", "Series that are left out now because of series.max_label_values."
+        )
+        self.absent = gauge(
+            "edge_exporter_absent_families{collector, cause}",
+            "Absent families of targets, by collector and cause, counted every minute; `edge-exporter explain` "
+            "names them.",
+        )
+        self.failing = gauge(
+            "edge_exporter_failing_targets{account, collector, reason}",
+            "Targets whose last poll by the collector failed, by reason, counted every five seconds.",
+        )
+        self.mismatched = gauge(
+            "edge_window_mismatched_targets{account}",
+            "Targets whose total of the window (TotalQueriesServed) is not the sum of the days in the same answer "
+            "(QueriesServedChart), counted every five seconds.",
+        )
+        self.task_failures = counter(
+            "edge_exporter_task_failures_total{task}", "Rounds of the exporter's own work that failed."
+        )
+        self.loop_lag = histogram(
+            "edge_exporter_loop_lag_seconds",
+            "Delay of the event loop, which runs all polls and scrapes, measured once a second.",
+            buckets=_SECONDS,
+        )
+        self.render = gauge(
+            "edge_exporter_render_duration_seconds",
+            "Time to render the changes and to join the last generation of the exposition.",
+        )
+        self.clock_offset = gauge(
+            "edge_exporter_clock_offset_seconds{account}",
+            "The platform's time less that of this machine, in the last answer of the account; exact to a second "
+            "or two.",
+        )
+        self.ledger_up = gauge("edge_exporter_ledger_up", "Whether the last write of the counters' state succeeded.")
+        self.ledger_set_aside = gauge(
+            "edge_exporter_ledger_set_aside_timestamp_seconds",
+            "When a state file that could not be used was last renamed; 0 if that never happened in this run.",
+        )
+        self.corrections = counter(
+            "edge_exporter_ledger_corrections_total{family}",
+            "Values of days or months that fell on the platform after they were counted; the counters do not fall.",
+        )
+        self.targets = gauge(
+            "edge_targets{account, state}",
+            "Targets, once for each collector, by state: up, failing, or pending, which is not polled yet since "
+            "the start; "
+            "counted every 5 seconds.",
+        )
+        self.target_removed = gauge(
+            "edge_target_removed_timestamp_seconds{account, target, name}",
+            "When the target was seen to be gone from its list on the platform, for a week or state.retention; "
+            "none that "
+            "the configuration leaves out.",
+        )
+        self.script_budget = gauge(
+            "edge_script_monthly_budget_dollars{account, script_id, script}",
+            "The configured monthly budget of the script.",
+        )
+        self.script_budget_unmatched = gauge(
+            "edge_exporter_script_budget_unmatched{account, script}",
+            "1 for a configured monthly budget whose name or id matches no polled script.",
+        )
         self.build.labels(version, python_platform.python_version()).set(1)
         # The state counts as usable until a write fails.
         self.ledger_up.set(1)
