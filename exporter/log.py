@@ -43,7 +43,7 @@ def configure(level: Level, form: Literal["auto", "console", "json"] = "auto", s
     render: list[structlog.typing.Processor] = (
         [_escaped, structlog.dev.ConsoleRenderer(colors=out.isatty(), exception_formatter=_write_exception)]
         if console
-        else [structlog.processors.format_exc_info, _what_it_is_first, structlog.processors.JSONRenderer()]
+        else [structlog.processors.format_exc_info, _event_first, structlog.processors.JSONRenderer()]
     )
 
     def lost(lines: int) -> str:
@@ -123,7 +123,7 @@ class _NeverWaiting(io.TextIOBase):
         return bool(self._poll.poll(0 if self._lost else _PATIENCE_MS))
 
 
-def _what_it_is_first(_logger: object, _method: str, line: structlog.typing.EventDict) -> Mapping[str, object]:
+def _event_first(_logger: object, _method: str, line: structlog.typing.EventDict) -> Mapping[str, object]:
     """Put the time, the level and the event before the facts, so that a line cut at a terminal's width is clear."""
     first = [name for name in ("timestamp", "level", "event") if name in line]
     return {name: line[name] for name in dict.fromkeys((*first, *line))}

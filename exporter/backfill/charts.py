@@ -81,7 +81,7 @@ class AccountCharts:
         account = next(target for target in accounts if target.account == self.account)
         for collector in collectors:
             if collector.discovers and collector.wants(account):
-                polled = await self._poll(collector, account, range(1))
+                polled = await self._poll(collector, account)
                 if polled.error is not None:
                     self.failures.append(f"{self.account}: the list of resources is incomplete: {polled.error}")
 
@@ -150,9 +150,11 @@ class AccountCharts:
         # The window of the answer may begin in the middle of its oldest day.
         return {day: source.days[day] for day in sorted(source.days)[1:]}
 
-    async def _poll(self, collector: Collector, target: Target, days: range) -> PollResult:
+    async def _poll(self, collector: Collector, target: Target, days: range | None = None) -> PollResult:
+        """Poll a target once; with `days`, the statistics are those of these days."""
         calls = self.client.until(self.client.clocks.monotonic() + CALL_SECONDS)
-        context = Context(Windowed(calls, days), self.registry, self.client.present(), self._found)
+        caller = calls if days is None else Windowed(calls, days)
+        context = Context(caller, self.registry, self.client.present(), self._found)
         return await collector.result(context, target)
 
     async def _found(self, found: Inventory) -> None:

@@ -163,7 +163,8 @@ class QueryCollector(Collector):
 
     def __init__(self, queries: Iterable[DatabaseQuery]) -> None:
         self._queries = {query.target().id: query for query in queries}
-        # The queries that their database has described as reading only; it is not asked again.
+        # The database and the SQL of the queries that their database has described as reading only: it is not asked
+        # again.
         self._reading: set[tuple[str, str]] = set()
         self.families = (*_OF_EACH_QUERY, *(one.query.info for one in self._queries.values()))
 
@@ -181,9 +182,7 @@ class QueryCollector(Collector):
         one = self._queries[target.id]
         query = one.query
         try:
-            asked = (one.database, query.sql)
-            if asked not in self._reading and await _says_reading(context, query):
-                self._reading.add(asked)
+            await self._require_reading(context, one)
             answer = await sql_over_http.execute(context.caller, [query.sql], query.max_rows)
         except Forbidden as error:
             raise Forbidden(f"the token may not run this query: {error}", status=error.status) from None
@@ -200,19 +199,27 @@ class QueryCollector(Collector):
         )
         return PollResult((Outcome(target, families),), answer.date)
 
+    async def _require_reading(self, context: Context, one: DatabaseQuery) -> None:
+        """Refuse SQL that does not only read, as its database describes it, or else as its keywords suggest.
 
-async def _says_reading(context: Context, query: SqlQuery) -> bool:
-    """Refuse SQL that does not only read; return whether the database decided that, or else the leading keyword."""
-    if not is_single(query.sql):
-        raise StatementError("the query must be a single statement")
-    try:
-        reads = await sql_over_http.is_readonly(context.caller, query.sql)
-    except (Rejected, NotFound, StatementError, BadAnswer):
-        # Only `execute` is documented; a database without `describe` may refuse it with any error.
-        reads = None
-    if not (leads_with_reading(query.sql) if reads is None else reads):
-        raise StatementError("the query must only read: it may not run here")
-    return reads is not None
+        Raises:
+            StatementError: the query is refused.
+        """
+        sql = one.query.sql
+        if (one.database, sql) in self._reading:
+            return
+        if not is_single(sql):
+            raise StatementError("the query must be a single statement")
+        try:
+            described = await sql_over_http.is_readonly(context.caller, sql)
+        except (Rejected, NotFound, StatementError, BadAnswer):
+            # Only `execute` is documented; a database without `describe` may refuse it with any error.
+            described = None
+        only_reads = leads_with_reading(sql) if described is None else described
+        if not only_reads:
+            raise StatementError("the query must only read: it may not run here")
+        if described is not None:
+            self._reading.add((one.database, sql))
 
 
 _COMMENTS = re.compile(r"--[^\n]*|/\*.*?(\*/|\Z)", re.DOTALL)

@@ -56,25 +56,28 @@ class Breaches:
 
 
 def _by_action(chart: Mapping[str, BreachCounts | float | None]) -> Mapping[str, Mapping[int, float]]:
-    days: dict[str, dict[int, float]] = {action: {} for action in (*ACTIONS, UNCLASSIFIED)}
+    """Return action → day → count; days that are plain numbers are `unclassified`."""
+    by_action: dict[str, dict[int, float]] = {action: {} for action in ACTIONS}
+    unclassified: dict[int, float] = {}
     for key, counts in chart.items():
         moment = bucket_time(key)
         if moment is None or counts is None:
             continue
-        found: dict[str, float | None] = (
-            {action: count(counts) for action, count in ACTIONS.items()}
-            if isinstance(counts, BreachCounts)
-            else {UNCLASSIFIED: counts}
-        )
-        for action, count in found.items():
-            if count is not None:
-                day = moment.toordinal()
-                days[action][day] = days[action].get(day, 0) + count
-    if not days[UNCLASSIFIED]:
-        del days[UNCLASSIFIED]
-    elif not any(isinstance(counts, BreachCounts) for counts in chart.values()):
-        return {UNCLASSIFIED: days[UNCLASSIFIED]}
-    return days
+        day = moment.toordinal()
+        if isinstance(counts, BreachCounts):
+            for action, count in ACTIONS.items():
+                _add(by_action[action], day, count(counts))
+        else:
+            _add(unclassified, day, counts)
+    if not unclassified:
+        return by_action
+    has_actions = any(isinstance(counts, BreachCounts) for counts in chart.values())
+    return {**(by_action if has_actions else {}), UNCLASSIFIED: unclassified}
+
+
+def _add(days: dict[int, float], day: int, count: float | None) -> None:
+    if count is not None:
+        days[day] = days.get(day, 0) + count
 
 
 async def _fetch(context: Context, target: Target) -> Answer[Breaches]:

@@ -1,5 +1,6 @@
 """Discovers the targets of a configured endpoint from a list of the platform, page by page."""
 
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
@@ -18,6 +19,31 @@ PAGE_SIZE = 200
 MOST_PAGES = 100_000
 MOST_TARGETS = 200_000
 LIST_SUFFIX = "_list"
+
+
+@dataclass(slots=True)
+class _Found:
+    """What the pages of a list contain.
+
+    Attributes:
+        ids: all ids, also those that cannot be polled.
+        resources: id → what can be polled.
+        is_complete: whether the list contains every target.
+    """
+
+    ids: set[str] = field(default_factory=set)
+    resources: dict[str, Resource] = field(default_factory=dict)
+    is_complete: bool = True
+
+    def add(self, resource: Resource | None) -> None:
+        """Add an item; one that is None, because it cannot be read, makes the list incomplete."""
+        if resource is None or resource.id in self.ids:
+            # A repeated item shows that the pages shifted while they were read.
+            self.is_complete = False
+            return
+        self.ids.add(resource.id)
+        if _is_usable(resource.id):
+            self.resources[resource.id] = resource
 
 
 class EndpointListCollector(Collector):
@@ -59,36 +85,29 @@ class EndpointListCollector(Collector):
 
     async def poll(self, context: Context, target: Target) -> PollResult:
         """List the targets. After a failure the earlier pages are kept; an incomplete list removes no target."""
-        found: dict[str, Resource] = {}
-        # All ids, also those that cannot be polled.
-        seen: set[str] = set()
-        date, error, complete = None, None, True
+        found, date, error = _Found(), None, None
         try:
             for page in range(1, MOST_PAGES + 1):
                 dates = self._listing.list.parameters("", context.now)
                 parameters = {**dates, "page": page} if self._listing.page else dates
                 answer = await context.caller.call(Request(self._page, parameters))
-                date, before = answer.date or date, len(seen)
+                date, before = answer.date or date, len(found.ids)
                 items, has_more = self._read(answer.value)
                 for item in items:
-                    resource = self._resource(item)
-                    # A repeated item shows that the pages shifted while they were read.
-                    complete = complete and resource is not None and resource.id not in seen
-                    if resource is not None and resource.id not in seen:
-                        seen.add(resource.id)
-                        if _is_usable(resource.id):
-                            found[resource.id] = resource
-                if len(found) > MOST_TARGETS:
+                    found.add(self._resource(item))
+                if len(found.resources) > MOST_TARGETS:
                     raise WrongShape(f"the list names more than {MOST_TARGETS} items")
                 if has_more is False or not self._listing.page:
                     break
-                if len(seen) == before:
-                    complete = complete and not has_more and not items
+                if len(found.ids) == before:
+                    # Without a new item, the list has ended only if the page is empty and announces no other.
+                    found.is_complete = found.is_complete and not has_more and not items
                     break
         except PlatformError as fault:
-            error, complete = fault, False
-        if found or error is None:
-            await context.found(Inventory({self.kind: ResourceList(tuple(found.values()), complete)}))
+            error, found.is_complete = fault, False
+        if found.resources or error is None:
+            listed = ResourceList(tuple(found.resources.values()), found.is_complete)
+            await context.found(Inventory({self.kind: listed}))
         return PollResult((Outcome(target, error=error),), date)
 
     def _read(self, document: Document) -> tuple[list[Any], bool | None]:

@@ -76,6 +76,10 @@ def parse_path(text: str) -> Path:
     days = tuple(dict.fromkeys(int(found[2]) for found in _PLACEHOLDER.finditer(text) if found[2]))
     if any(number > MOST_DAYS_AGO for number in days):
         raise refused(f"goes back more than {MOST_DAYS_AGO} days")
-    template = _PLACEHOLDER.sub(lambda found: "{" + found[1].replace("days_ago:", "days_ago_") + "}", text)
-    template = re.sub(r"\{days_ago_0*(\d+)\}", r"{days_ago_\1}", template)
-    return Path(text, template, "{id}" in text, "{today}" in text, days)
+    return Path(text, _PLACEHOLDER.sub(_field, text), "{id}" in text, "{today}" in text, days)
+
+
+def _field(placeholder: re.Match[str]) -> str:
+    """Return the field of the template for a placeholder, whose parameters have no colon and no leading zeros."""
+    days = placeholder[2]
+    return "{" + (f"days_ago_{int(days)}" if days else placeholder[1]) + "}"

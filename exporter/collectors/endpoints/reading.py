@@ -46,28 +46,40 @@ def _value(
     if declared.value is None:
         return None
     read = _timestamp if declared.name.endswith(_TIMESTAMP) else _number
-    return _labelled(declared, declared.value, document, lambda found, _: read(found, declared.scale))
+    return _labelled(declared, declared.value, document, lambda found: read(found, declared.scale))
 
 
 def _counted(declared: EndpointMetric, source: Expression, document: object) -> Mapping[str, Source] | Source | None:
-    def read(found: object, is_null: bool) -> Source | None:  # noqa: FBT001
-        if declared.days is None:
-            return _month(declared, found)
-        if found is None:
-            # A chart that is null counts nothing yet; the name of a missing chart may be misspelt.
-            return DayBuckets.of(None) if is_null else None
-        return DayBuckets.of(Buckets.of(_chart(found, declared.scale)).sums)
+    if declared.days is None:
+        return _labelled(declared, source, document, lambda found: _month(declared, found))
+    # A chart that is null counts nothing yet; the name of a missing chart may be misspelt.
+    return _labelled(declared, source, document, lambda found: _days(declared, found), null=DayBuckets.of(None))
 
-    return _labelled(declared, source, document, read)
+
+def _days(declared: EndpointMetric, found: object) -> Source:
+    return DayBuckets.of(Buckets.of(_chart(found, declared.scale)).sums)
 
 
 def _labelled(
-    declared: EndpointMetric, expression: Expression, document: object, read: Callable[[object, bool], T | None]
+    declared: EndpointMetric,
+    expression: Expression,
+    document: object,
+    read: Callable[[object], T | None],
+    null: T | None = None,
 ) -> Mapping[str, T] | T | None:
-    """Return the result of an expression: one value, or one for each value of the metric's label; None if missing."""
+    """Return the result of an expression: one value, or one for each value of the metric's label; None if missing.
+
+    `read` converts what is found; `null` is the result where the answer has a null.
+    """
+
+    def converted(found: object, part: Expression | None) -> T | None:
+        if found is not None:
+            return read(found)
+        return null if part is not None and part.is_null(document) else None
+
     found = expression.read(document)
     if not declared.label:
-        return read(found, found is None and expression.is_null(document))
+        return converted(found, expression)
     if found is None:
         return None
     branches, entries = expression.branches() or {}, _pairs(found)
@@ -75,7 +87,7 @@ def _labelled(
         raise ExpressionError(f"{len(entries)} values of the label {declared.label}, expected at most {MOST_SAMPLES}")
     made: dict[str, T] = {}
     for key, one in entries.items():
-        value = read(one, one is None and key in branches and branches[key].is_null(document))
+        value = converted(one, branches.get(key))
         if value is not None:
             made[key] = value
     # An object that the expression itself writes is there although all of its fields are missing.

@@ -95,17 +95,14 @@ async def everything(caller: Caller) -> Answer[SearchListing]:
     for _ in range(MOST_PAGES):
         try:
             answer = await caller.call(Request(SEARCH, query={"search": "", "from": skipped, "size": size}))
-        except Rejected:
-            if skipped:
-                break
-            if size == DEFAULT_PAGE_SIZE:
-                raise
-            size = DEFAULT_PAGE_SIZE
-            continue
         except PlatformError as error:
+            is_rejected = isinstance(error, Rejected)
+            if not skipped and is_rejected and size > DEFAULT_PAGE_SIZE:
+                size = DEFAULT_PAGE_SIZE
+                continue
             if not skipped:
                 raise
-            fault = error
+            fault = None if is_rejected else error
             break
         items, before = answer.value.search_results or [], len(names)
         readable = usable(items)
