@@ -159,32 +159,6 @@ class Family(NamedTuple):
     samples: tuple[Sample, ...]
 
 
-def bounded(families: Iterable[Family], limit: int) -> tuple[tuple[Family, ...], dict[str, int]]:
-    """Return the gauges of a target with at most `limit` label values each, those first by name; and what is left out.
-
-    The second result is family → how many of its label values are left out. The ledger bounds counters itself.
-    """
-    within, left_out = list[Family](), dict[str, int]()
-    for info, samples in families:
-        kept = samples
-        if info.own and len(samples) > limit:
-            left_out[info.name] = len(samples) - limit
-            kept = tuple(sorted(samples)[:limit])
-        within.append(Family(info, kept))
-    return tuple(within), left_out
-
-
-def admitted(kept: Iterable[LabelValues], offered: Iterable[LabelValues], limit: int) -> tuple[LabelValues, ...]:
-    """Return which label values of a metric have a place, the oldest first.
-
-    Args:
-        kept: those that have one already, the oldest first; they keep it, whether they are offered or not.
-        offered: those in an answer; new ones get the free places in this order.
-        limit: the number of places. If it was lowered, the newest places go.
-    """
-    return tuple(dict.fromkeys((*kept, *offered)))[:limit]
-
-
 class Count(NamedTuple):
     """The sources of a counter family, by label values, for the ledger.
 
@@ -206,17 +180,3 @@ _PART_BYTES = 6
 def declaration(parts: Iterable[str]) -> bytes:
     """Return what identifies a counter of the configuration: a digest of each part that says what it counts."""
     return b"".join(blake2b(part.encode(), digest_size=_PART_BYTES).digest() for part in parts)
-
-
-# Longer label values are cut, because users of the platform choose the names.
-LABEL_VALUE_LIMIT = 1024
-
-
-def label_value(text: str) -> str:
-    """Convert any text to a valid label value: no NUL, no lone surrogate, at most 1,024 characters.
-
-    The exposition formats require UTF-8, and Prometheus's parser treats a NUL as the end of the input.
-    """
-    if not text.isascii() or "\0" in text:
-        text = text.encode("utf-8", "replace").decode("utf-8").replace("\0", "\N{REPLACEMENT CHARACTER}")
-    return text if len(text) <= LABEL_VALUE_LIMIT else text[: LABEL_VALUE_LIMIT - 1] + "…"

@@ -14,7 +14,7 @@ PACKAGE = Path(exporter.__file__).parent
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"untrusted"}),
     frozenset({"assets", "blocking", "clock", "log", "metric"}),
-    frozenset({"platform", "http_server"}),
+    frozenset({"label_values", "platform", "http_server"}),
     frozenset({"targets", "sandbox", "validation"}),
     frozenset({"collectors", "counters", "telemetry"}),
     frozenset({"settings", "exposition", "backfill"}),

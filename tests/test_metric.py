@@ -1,7 +1,7 @@
 import pytest
 
 from exporter.collectors.collector import measure
-from exporter.metric import FamilyInfo, Kind, Metric, declaration, label_value
+from exporter.metric import FamilyInfo, Kind, Metric, declaration
 from exporter.platform.errors import WrongShape
 
 
@@ -16,24 +16,6 @@ def test_what_a_payload_cannot_give_fails_the_poll_whole() -> None:
     )
     with pytest.raises(WrongShape, match="edge_b cannot be read from the answer: half a date"):
         measure((), (info, info), metrics, object())
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("plain", "plain"),
-        ("", ""),
-        ("caf\u00e9", "caf\u00e9"),
-        ("a\0b", "a\ufffdb"),
-        ("caf\u00e9\0", "caf\u00e9\ufffd"),
-        ("\ud83d", "?"),
-        ("x" * 1024, "x" * 1024),
-        ("x" * 1025, "x" * 1023 + "…"),
-        ("\u00e9" * 1025, "\u00e9" * 1023 + "…"),
-    ],
-)
-def test_any_text_is_made_fit_for_a_label(text: str, value: str) -> None:
-    assert label_value(text) == value
 
 
 def test_a_declaration_in_the_state_of_an_earlier_version_is_known() -> None:

@@ -13,7 +13,8 @@ from exporter.collectors.collector import Collector, Context, PollResult, Target
 from exporter.counters.counting import CountedFamily, Series
 from exporter.counters.days import DaySeries
 from exporter.counters.rows import StateRow, unpack
-from exporter.metric import DayBuckets, FamilyInfo, Kind, LabelValues, label_value
+from exporter.label_values import label_value
+from exporter.metric import DayBuckets, FamilyInfo, Kind, LabelValues
 from exporter.platform.api import dns
 from exporter.platform.errors import NotAvailable, PlatformError
 from exporter.platform.http.client import Client

@@ -7,7 +7,8 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from exporter.metric import Count, Family, FamilyInfo, LabelValues, Metric, Sample, Source, label_value
+from exporter.label_values import label_value
+from exporter.metric import Count, Family, FamilyInfo, LabelValues, Metric, Sample, Source
 from exporter.platform.errors import PlatformError, WrongShape
 from exporter.platform.operation import Answer, Caller, Operation, Request
 from exporter.platform.wire import UNKNOWN, known

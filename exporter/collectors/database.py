@@ -8,7 +8,8 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from exporter.collectors.collector import Collector, Context, Outcome, PollResult, finite
-from exporter.metric import Family, FamilyInfo, Kind, LabelValues, Sample, label_value
+from exporter.label_values import label_value
+from exporter.metric import Family, FamilyInfo, Kind, LabelValues, Sample
 from exporter.platform.api import sql_over_http
 from exporter.platform.api.sql_over_http import Cell, Rows
 from exporter.platform.errors import BadAnswer, Forbidden, NotFound, PlatformError, Rejected, StatementError, WrongShape

@@ -13,7 +13,8 @@ from exporter.collectors.collector import (
     identity,
     measure,
 )
-from exporter.metric import FamilyInfo, Metric, label_value
+from exporter.label_values import label_value
+from exporter.metric import FamilyInfo, Metric
 from exporter.platform.api import shield
 from exporter.platform.api.shield import ZoneListing
 from exporter.platform.api.shield_models import DDOS_SENSITIVITY, EXECUTION_MODE, PLAN, ShieldZone

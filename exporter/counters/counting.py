@@ -11,18 +11,8 @@ import msgspec
 
 from exporter.counters.days import ChangeSeries, DaySeries, PollTime, begin_days
 from exporter.counters.months import MonthSeries, begin_month
-from exporter.metric import (
-    Count,
-    DayBuckets,
-    Family,
-    LabelValues,
-    LastChange,
-    MonthToDate,
-    Sample,
-    Source,
-    admitted,
-    is_count,
-)
+from exporter.label_values import kept_label_values
+from exporter.metric import Count, DayBuckets, Family, LabelValues, LastChange, MonthToDate, Sample, Source, is_count
 from exporter.platform.operation import spelt_alike
 
 Series = DaySeries | MonthSeries | ChangeSeries
@@ -154,7 +144,7 @@ def _with_place(family: CountedFamily, sources: Sources, limit: int) -> Sources:
         return sources
     family.is_bounded = True
     largest_first = sorted(sources, key=lambda one: (-_size(one[1]), one[0]))
-    places = frozenset(admitted(family.series, (labels for labels, _ in largest_first), limit))
+    places = frozenset(kept_label_values(family.series, (labels for labels, _ in largest_first), limit))
     family.series = {labels: series for labels, series in family.series.items() if labels in places}
     return [(labels, source) for labels, source in sources if labels in places]
 

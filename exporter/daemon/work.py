@@ -17,7 +17,8 @@ from exporter.explain.explainer import Explainer
 from exporter.exposition.exposition import Exposition
 from exporter.exposition.renderer import LONGEST_GAP, Renderer
 from exporter.exposition.store import ALERT_THRESHOLD, HEALTH, TARGET_LABELS, Store
-from exporter.metric import FamilyInfo, label_value
+from exporter.label_values import label_value
+from exporter.metric import FamilyInfo
 from exporter.platform.operation import spelt_alike
 from exporter.polling.failure_log import FailureLog
 from exporter.polling.pace import Account, Plan

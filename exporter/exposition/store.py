@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from exporter.collectors.collector import Outcome
-from exporter.metric import Family, FamilyInfo, Kind, Sample, label_value
+from exporter.label_values import label_value
+from exporter.metric import Family, FamilyInfo, Kind, Sample
 from exporter.targets.target import PollKey, Target, TargetKey
 
 _HEALTH_LABELS = ("account", "collector", "target", "name")

@@ -13,8 +13,8 @@ from exporter.clock import Clocks
 from exporter.collectors.collector import Collector, Context, Outcome, PollResult, failed
 from exporter.counters.ledger import Ledger, PollRecord
 from exporter.exposition.store import GONE, Store
+from exporter.label_values import limit_label_values
 from exporter.log import logger
-from exporter.metric import bounded
 from exporter.platform.errors import NotAvailable, NotFound, PlatformError
 from exporter.polling import ticks
 from exporter.polling.failure_log import FailureLog
@@ -149,7 +149,7 @@ class Poller:
                 key, address = PollKey(target.key, collector.name), due.account.client.base_url
                 entry = PollRecord(key, target.name, self.clocks.wall(), outcome.counts, now, address, limit)
                 counters, without_place = await self.ledger.record(entry)
-                gauges, left_out = bounded(outcome.families, limit)
+                gauges, left_out = limit_label_values(outcome.families, limit)
                 if self._is_in_force(due, target):
                     outcome = outcome._replace(families=(*gauges, *counters))
                     self._publish(collector, outcome, seconds, {**left_out, **without_place})

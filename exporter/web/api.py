@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 
-from exporter.metric import label_value
+from exporter.label_values import label_value
 from exporter.validation.configuration_errors import suggestion
 from exporter.web.parts import Parts
 from exporter.web.status import status_of

@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 
 from exporter.exposition.exposition import Filter, Format
 from exporter.exposition.store import HEALTH
-from exporter.metric import label_value
+from exporter.label_values import label_value
 from exporter.targets.target import DATABASE_PREFIX, TargetKey
 from exporter.web.api import explain
 from exporter.web.parts import Parts

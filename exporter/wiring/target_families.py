@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 from exporter.exposition.store import ALERT_THRESHOLD, TARGET_LABELS
-from exporter.metric import Family, Sample, label_value
+from exporter.label_values import label_value
+from exporter.metric import Family, Sample
 from exporter.settings.model import Settings
 from exporter.settings.thresholds import ALERTS
 from exporter.targets.target import Target

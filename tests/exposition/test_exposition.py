@@ -15,7 +15,8 @@ from structlog.testing import capture_logs
 from exporter.exposition.exposition import Exposition, Filter, Format, Generation
 from exporter.exposition.sample_lines import header, render
 from exporter.exposition.store import Update
-from exporter.metric import Family, FamilyInfo, Kind, Sample, label_value
+from exporter.label_values import label_value
+from exporter.metric import Family, FamilyInfo, Kind, Sample
 from exporter.targets.target import PollKey
 from tests.golden import assert_golden
 

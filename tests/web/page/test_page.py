@@ -11,7 +11,8 @@ import pytest
 from exporter.assets.shipped import REPOSITORY
 from exporter.collectors import dns_statistics
 from exporter.collectors.collector import Outcome
-from exporter.metric import Family, Sample, label_value
+from exporter.label_values import label_value
+from exporter.metric import Family, Sample
 from exporter.targets.selection import Selection
 from exporter.targets.sharding import Shard
 from exporter.targets.target import Inventory, Resource, ResourceList, Target

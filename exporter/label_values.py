@@ -1,0 +1,46 @@
+"""The values of labels: which texts are valid, and how many values a metric of a target may have."""
+
+from collections.abc import Iterable
+
+from exporter.metric import Family, LabelValues
+
+# Longer label values are cut, because users of the platform choose the names.
+LABEL_VALUE_LIMIT = 1024
+
+
+def label_value(text: str) -> str:
+    """Convert any text to a valid label value: no NUL, no lone surrogate, at most 1,024 characters.
+
+    The exposition formats require UTF-8, and Prometheus's parser treats a NUL as the end of the input.
+    """
+    if not text.isascii() or "\0" in text:
+        text = text.encode("utf-8", "replace").decode("utf-8").replace("\0", "\N{REPLACEMENT CHARACTER}")
+    return text if len(text) <= LABEL_VALUE_LIMIT else text[: LABEL_VALUE_LIMIT - 1] + "…"
+
+
+def limit_label_values(families: Iterable[Family], limit: int) -> tuple[tuple[Family, ...], dict[str, int]]:
+    """Return the gauges of a target with at most `limit` label values each, those that are first by name.
+
+    The second result is family → how many of its label values are left out. The ledger limits counters itself.
+    """
+    within, left_out = list[Family](), dict[str, int]()
+    for info, samples in families:
+        kept = samples
+        if info.own and len(samples) > limit:
+            left_out[info.name] = len(samples) - limit
+            kept = tuple(sorted(samples)[:limit])
+        within.append(Family(info, kept))
+    return tuple(within), left_out
+
+
+def kept_label_values(
+    kept: Iterable[LabelValues], offered: Iterable[LabelValues], limit: int
+) -> tuple[LabelValues, ...]:
+    """Return the label values that a counter keeps, the oldest first.
+
+    Args:
+        kept: those that it has; they stay, whether they are offered or not.
+        offered: those in an answer; new ones get the free places in this order.
+        limit: the number of places. If it was lowered, the newest values go.
+    """
+    return tuple(dict.fromkeys((*kept, *offered)))[:limit]
