@@ -31,7 +31,6 @@ from exporter.settings.model import Settings
 from tests.counters.sandboxed_daemons import RunningDaemon, running_daemon
 from tests.exporter_parts import Sandbox, configuration, drained, flushed, poll_now, sandbox, still
 from tests.waiting import PATIENCE, until
-from tests.web.certificates import Authority
 
 EXPORTER = str(Path(exporter.__file__).parent)
 FILE = """
@@ -123,20 +122,18 @@ async def test_a_wrong_key_is_healthy_and_not_ready_until_a_reload_puts_it_right
 
 
 async def test_a_refused_reload_leaves_the_web_configuration_as_it_was(
-    configured: ConfiguredSandbox, tmp_path: Path
+    configured: ConfiguredSandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    web, authorities = tmp_path / "web.yml", Authority(tmp_path).file
+    web = tmp_path / "web.yml"
     web.write_text("{}")
-    certificates = authorities.read_bytes()
     written = FILE.replace('"127.0.0.1:0"', f'"127.0.0.1:0", config_file: "{web}"')
-    written = written.replace("budget:", f"ca_file: {authorities}\n    budget:")
     configured.write(written)
     async with configured.daemon() as (daemon, client):
         web.write_text("http_server_config: {headers: {X-Frame-Options: sameorigin}}\n")
-        authorities.write_text("no certificate")
+        configured.write(written + "databases: [{{name: far, url: 'http://platform.invalid', auth_token: none}}]\n")
+        monkeypatch.setenv("HTTP_PROXY", "socks5://proxy.example.net")
         assert len(await daemon.reload()) == 1
         assert (await client.get("/metrics")).headers["x-frame-options"] == "DENY"
-        authorities.write_bytes(certificates)
         for text in (written, written.replace("web.yml", "renamed.yml"), FILE):
             configured.write(text)
             assert await daemon.reload() == ()

@@ -5,7 +5,6 @@ In: flags, environment and file. Out: a line for each setting, or JSON; secrets 
 
 import json
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -21,8 +20,6 @@ from exporter.untrusted.patterns import Pattern
 from exporter.validation.configuration_errors import KeyPath, written
 from exporter.validation.section import Section
 from exporter.validation.types import Metavar, format_duration
-
-_PASSWORD = re.compile(r"(?<=://)[^/@]*@")
 
 # A value of the settings: its path, the value, and its origin.
 Value = tuple[KeyPath, object, str]
@@ -77,9 +74,7 @@ def _plain(value: object, field: FieldInfo) -> object:
             shown = {key: _plain(item, field) for key, item in value.items()}
         case float() if any(isinstance(extra, Metavar) and extra.text == "DURATION" for extra in field.metadata):
             shown = format_duration(value)
-        case str():
-            shown = _PASSWORD.sub(f"{MASK}@", value)
-        case None | bool() | int() | float():
+        case None | bool() | int() | float() | str():
             shown = value
         case object(text=str(text)):  # an endpoint's path or expression
             shown = text

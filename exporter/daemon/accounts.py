@@ -134,7 +134,6 @@ class Accounts:
         """Create the accounts and databases of settings; where nothing changed that concerns a client, it is kept.
 
         Raises:
-            OSError: a file of trusted certificates cannot be read.
             ConfigurationError: the environment names a proxy that cannot be used.
         """
         built: dict[str, Account] = {}

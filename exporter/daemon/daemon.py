@@ -105,7 +105,7 @@ class Daemon:
 
         Raises:
             StateLockedError: another process has the state file.
-            OSError: the address cannot be used, or a file that the settings name cannot be read.
+            OSError: the address cannot be used.
             ConfigurationError: the web configuration file is wrong.
         """
         server = machine.listen(settings.web, machine.executors)
@@ -262,8 +262,6 @@ class Daemon:
                 await self._take_over(settings, accounts)
             except ConfigurationError as error:
                 self._refuse(map(str, error.faults))
-            except OSError as error:
-                self._refuse([f"{error.filename or 'a file'}: {error.strerror or error}"])
             except BaseException:
                 self.telemetry.reload_successful.set(0)
                 raise

@@ -139,7 +139,6 @@ class Work:
 
         Raises:
             StateLockedError: another process has the state file.
-            OSError: a file of trusted certificates cannot be read.
             ConfigurationError: the environment names a proxy that cannot be used.
         """
         await self.ledger.open()

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field, PlainValidator, SecretStr
 from exporter.collectors.database import SqlQuery
 from exporter.settings.target_labels import MOST_LABELS, Labels, TargetLabelsSettings
 from exporter.targets.target import DATABASE_PREFIX
-from exporter.untrusted.regular_file import Stamp, read_text, stamp, unreadable
+from exporter.untrusted.regular_file import read_text, unreadable
 from exporter.validation.secrets import Secret, SecretFile, one_of, stored_secret
 from exporter.validation.section import Conflict, Section, duplicates, refused
 from exporter.validation.types import (
@@ -17,8 +17,6 @@ from exporter.validation.types import (
     Identifier,
     Metavar,
     PatternField,
-    ProxyUrl,
-    ReadableFile,
     Text,
     Timeout,
     parse_path,
@@ -159,8 +157,6 @@ class AccountSettings(Section):
     target_labels: tuple[TargetLabelsSettings, ...] = Field(
         default=(), description="Labels of targets by their names; they come before those of all targets."
     )
-    proxy: ProxyUrl = Field(default=None, description="The HTTP proxy for the calls.", repr=False)
-    ca_file: ReadableFile = Field(default=None, description="Trusted certificates of authorities, PEM.")
     dns_zones: DnsZonesSettings = DnsZonesSettings()
     scripts: ScriptsSettings = ScriptsSettings()
     shield_zones: ShieldZonesSettings = ShieldZonesSettings()
@@ -169,12 +165,6 @@ class AccountSettings(Section):
     waf_custom_rules: tuple[WafCustomRuleSettings, ...] = ()
     images: tuple[ImageSettings, ...] = ()
     searches: tuple[Text, ...] = Field(default=(), description="Searches whose number of results is a metric.")
-    _ca_stamp: Stamp | None = None
-
-    def model_post_init(self, _context: object, /) -> None:
-        """Note the state of the certificates' file: with a changed file, a reload finds that the account differs."""
-        if self.ca_file is not None:
-            self._ca_stamp = stamp(self.ca_file)
 
     def credential(self) -> SecretStr:
         """Return the current key; raises SecretFileError if its file cannot be used."""

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 
 # Path of the key without the places in lists → the message that refuses it, which docs/upgrading.md explains.
 REMOVED: Mapping[str, str] = {
+    "accounts.proxy": "set HTTPS_PROXY or HTTP_PROXY, and NO_PROXY for what is called directly",
+    "accounts.ca_file": "set SSL_CERT_FILE, or SSL_CERT_DIR",
     "endpoint_files": "write the items of these files below endpoints",
     "endpoints.metrics.complete": "a label value that comes later counts in full from the counter's first sight",
     "series.max_per_family": "use series.max_label_values, the most label values of a metric for each target",

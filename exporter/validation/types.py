@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import pydantic
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator
 
 from exporter.untrusted.patterns import Pattern, PatternError
@@ -27,11 +26,11 @@ LARGEST_ID = 2**63 - 1
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _PREFIX = re.compile(r"/[A-Za-z0-9._~/-]*")
 _LABEL_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
-# An '@' ends the user and the password alone, so that no parser takes another part of them for the host.
+# Without an '@', so that no parser takes a part of a user and a password for the host.
 _URL = re.compile(
-    r"(?P<scheme>[a-z]+)://(?P<user>[^\x00-\x20\x7f-\xa0/?#@]*@)?"
+    r"(?P<scheme>[a-z]+)://"
     r"(?:\[[0-9a-f:.]+(?:%\w+)?\]|[^\x00-\x20\x7f-\xa0/?#@:%\[\]\\]+)(?::(?P<port>[0-9]{1,5}))?"
-    r"(?P<path>(?:/[^\x00-\x20\x7f-\xa0?#@%]*)?)",
+    r"(?:/[^\x00-\x20\x7f-\xa0?#@%]*)?",
     re.ASCII | re.IGNORECASE,
 )
 
@@ -94,27 +93,20 @@ def parse_listen(value: object) -> ListenAddress:
     return ListenAddress(found["ipv6"] or found["host"], int(found["port"]))
 
 
-def parse_url(value: object, schemes: Collection[str], example: str, *, is_proxy: bool = False) -> str:
-    """Validate the address of a server or of a proxy, and return it without a slash at its end.
+def parse_url(value: object, schemes: Collection[str], example: str) -> str:
+    """Validate the address of a server, and return it without a slash at its end.
 
-    A proxy may have a user and a password, and no path. Errors show no part of it, which may be a secret.
+    Errors show no part of it, which may be a secret.
     """
     found = _URL.fullmatch(value.strip()) if isinstance(value, str) else None
-    is_right = (
-        found is not None
-        and found["scheme"].lower() in schemes
-        and 1 <= int(found["port"] or 1) <= _HIGHEST_PORT
-        and (not found["path"].strip("/") if is_proxy else not found["user"])
-    )
-    if found is None or not is_right:
-        parts = "a path, a query or a fragment" if is_proxy else "a user, a query or a fragment"
+    if found is None or found["scheme"].lower() not in schemes or not 1 <= int(found["port"] or 1) <= _HIGHEST_PORT:
         beginnings = " or ".join(f"{scheme}://" for scheme in schemes)
-        raise refused(f"is not a URL with {beginnings} and without {parts}, such as {example}")
+        raise refused(f"is not a URL with {beginnings} and without a user, a query or a fragment, such as {example}")
     return found.string.rstrip("/")
 
 
-def _http_url(example: str, *, is_proxy: bool = False) -> BeforeValidator:
-    return BeforeValidator(lambda value: parse_url(value, ("https", "http"), example, is_proxy=is_proxy))
+def _http_url(example: str) -> BeforeValidator:
+    return BeforeValidator(lambda value: parse_url(value, ("https", "http"), example))
 
 
 def parse_text(value: object) -> str:
@@ -175,9 +167,7 @@ Timeout = Annotated[float, BeforeValidator(_duration(0.1, 600.0)), Metavar("DURA
 Retention = Annotated[float, BeforeValidator(_duration(1.0, 100 * _YEAR)), Metavar("DURATION")]
 BaseUrl = Annotated[str, _http_url("https://api.example.net"), Metavar("URL")]
 OptionalUrl = Annotated[Annotated[str, _http_url("https://grafana.example.net")] | None, Metavar("URL")]
-ProxyUrl = Annotated[Annotated[str, _http_url("http://proxy.example.net:3128", is_proxy=True)] | None, Metavar("URL")]
 PatternField = Annotated[Pattern, PlainValidator(parse_pattern)]
 FilePath = Annotated[Annotated[Path, BeforeValidator(parse_path)] | None, Metavar("FILE")]
-ReadableFile = Annotated[pydantic.FilePath | None, Metavar("FILE")]
 Listen = Annotated[ListenAddress, PlainValidator(parse_listen), Metavar("HOST:PORT")]
 RoutePrefix = Annotated[str, AfterValidator(parse_route_prefix), Metavar("PATH")]

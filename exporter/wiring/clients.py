@@ -40,7 +40,7 @@ def client_of(
     executors: Executors = one_thread,
     make_connector: Connector = connector,
 ) -> Client:
-    """Create the client of an account or a database; raises OSError for its ca_file, ConfigurationError for its proxy.
+    """Create the client of an account or a database; raises ConfigurationError for the environment's proxy.
 
     The budget of an account is shared by `shards` processes; only one polls a database. The known time of its platform
     is kept by the caller; None if unknown. `parsing` parses long answers, as `Client` describes it; `executors` are for
@@ -48,10 +48,9 @@ def client_of(
     """
     if isinstance(settings, DatabaseSettings):
         url, scheme, key_file = settings.url, "bearer", settings.auth_token_file
-        ca_file, proxy, shards, platform_time = None, None, 1, None
+        shards, platform_time = 1, None
     else:
         url, scheme, key_file = settings.base_url, settings.auth, settings.api_key_file
-        ca_file, proxy = settings.ca_file, settings.proxy
     budget = settings.budget
     in_flight = max(1, -(-budget.max_in_flight // shards))
     if key_file is not None:
@@ -60,12 +59,10 @@ def client_of(
     else:
         secret = settings.credential().get_secret_value()
         credential = Credential(scheme, lambda: secret)
-    trusted, seconds = str(ca_file) if ca_file is not None else None, settings.timeout * CONNECT_SHARE
+    seconds = settings.timeout * CONNECT_SHARE
     try:
-        connect = make_connector(
-            url, in_flight, executors("names"), connect_seconds=seconds, ca_file=trusted, proxy=proxy
-        )
-        secrets = proxy_secrets(url, proxy)
+        connect = make_connector(url, in_flight, executors("names"), connect_seconds=seconds)
+        secrets = proxy_secrets(url)
     except ProxyFault as error:
         raise ConfigurationError([ConfigurationFault("", None, "", str(error))]) from None
     return Client(

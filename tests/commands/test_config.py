@@ -14,7 +14,6 @@ accounts:
     base_url: https://api.example.net
     api_key: {KEY}
     timeout: 3s
-    proxy: http://user:password@proxy.example.net:3128
   - name: "yes"
     base_url: https://api.example.org
     api_key: {KEY}
@@ -46,8 +45,8 @@ def test_show_names_the_origin_of_each_value(config: Path) -> None:
     found = {one["path"]: (one["value"], one["origin"]) for one in json.loads(ended.out)}
     assert found["accounts[0].timeout"] == ("3s", f"{config}:5")
     assert found["accounts[1].timeout"] == ("10s", "default")
-    assert found["databases[0].queries[0].interval"] == ("1m", f"{config}:15")
-    assert found["series.deny"] == (["edge_script_.*", "edge_script_é", "a\u202e\x7f"], f"{config}:18")
+    assert found["databases[0].queries[0].interval"] == ("1m", f"{config}:14")
+    assert found["series.deny"] == (["edge_script_.*", "edge_script_é", "a\u202e\x7f"], f"{config}:17")
     assert found["web.listen"] == (":99", "--web.listen")
     assert found["log.level"] == ("debug", "EDGE_EXPORTER_LOG__LEVEL")
     assert found["collectors.scripts.interval"] == ("15m", "default")
@@ -57,8 +56,7 @@ def test_show_names_the_origin_of_each_value(config: Path) -> None:
 def test_show_masks_secrets_and_its_text_has_a_line_for_each_setting(config: Path) -> None:
     text, as_json = (invoke("config", "show", "-o", form, "--config", config).out for form in ("text", "json"))
     for shown in (text, as_json):
-        assert [secret for secret in (KEY, "password") if secret in shown] == []
-        assert "http://***@proxy.example.net:3128" in shown
+        assert KEY not in shown
         assert "edge_script_é" in shown
         assert "\u202e" not in shown
     lines = dict(line.split(": ", 1) for line in text.splitlines())

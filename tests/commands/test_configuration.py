@@ -1,9 +1,8 @@
-"""The configuration as a whole: settings, web configuration and certificates."""
+"""The configuration as a whole: settings and web configuration."""
 
 from pathlib import Path
 
 import pytest
-import trustme
 
 from exporter.commands.configuration import read_configuration
 from exporter.validation.configuration_errors import ConfigurationError
@@ -18,14 +17,10 @@ OF_WEB, OF_LEVEL = (
 )
 
 
-def account(ca_file: str, name: str = "main") -> str:
-    return f"{{name: {name}, base_url: 'https://api.example.net', api_key: k, ca_file: {ca_file}}}"
-
-
 @pytest.mark.parametrize(
     ("text", "given", "expected"),
     [
-        (f"accounts: [{account('ca.pem')}]\nweb: {{config_file: empty}}\n", {}, []),
+        ("web: {config_file: empty}\n", ENOUGH, []),
         # The files that settings name are read where these have no fault.
         ("web: {config_file: web.yml, listn: ':1'}\n", ENOUGH,
          ["config.yml:1: web.listn: unknown key; did you mean 'listen'?"]),
@@ -33,12 +28,6 @@ def account(ca_file: str, name: str = "main") -> str:
         (LOG, ENOUGH | {"--web.config-file": "web.yml"}, [OF_WEB]),
         (LOG, ENOUGH | {"EDGE_EXPORTER_WEB__CONFIG_FILE": "web.yml"}, [OF_WEB]),
         ("web: {config_file: gone.yml}\n", ENOUGH, ["gone.yml: does not exist"]),
-        # Certificates that cannot be trusted are named with their line.
-        (f"accounts:\n  - {account('gone.pem')}\n  - {account('folder', 'two')}\n", {},
-         ["config.yml:2: accounts[0].ca_file: found 'gone.pem', expected an existing file",
-          "config.yml:3: accounts[1].ca_file: found 'folder', expected an existing file"]),
-        (f"accounts:\n  - {account('empty')}\n", {},
-         ["config.yml:2: accounts[0].ca_file: empty holds no certificate in PEM form"]),
         ("log: level: info", {},
          ["config.yml:1: is not valid YAML: mapping values are not allowed here"]),
     ],
@@ -50,8 +39,6 @@ def test_every_fault_is_told(
     (tmp_path / "config.yml").write_text(text)
     (tmp_path / "web.yml").write_text("user: alice\n")
     (tmp_path / "empty").write_text("")
-    (tmp_path / "folder").mkdir()
-    trustme.CA().cert_pem.write_to_path(tmp_path / "ca.pem")
     found: list[str] = []
     try:
         flags = {name: value for name, value in given.items() if name.startswith("--")}

@@ -126,16 +126,12 @@ async def client_of(
     random: Callable[[], float] = lambda: 0.5,
     rate: float = 1e6,
     max_in_flight: int = 64,
-    proxy: str | None = None,
-    ca_file: str | None = None,
     sleep: Callable[[float], Awaitable[None]] | None = None,
     transport: httpx.AsyncBaseTransport | None = None,
 ) -> AsyncIterator[Kit]:
     """Return a client of a platform at `url`."""
     heard, clock = Heard(), FakeClock()
-    connect = connector(
-        url, max_in_flight, one_thread("names"), connect_seconds=connect_seconds, proxy=proxy, ca_file=ca_file
-    )
+    connect = connector(url, max_in_flight, one_thread("names"), connect_seconds=connect_seconds)
     clocks = Clocks(NOW.timestamp, clock, sleep or clock.sleep)
     client = Client(
         base_url=url,
@@ -147,7 +143,7 @@ async def client_of(
         timeout=deadline,
         observer=heard,
         clocks=clocks,
-        secrets=proxy_secrets(url, proxy),
+        secrets=proxy_secrets(url),
     )
     try:
         yield Kit(client, client.until(None), heard, clock)

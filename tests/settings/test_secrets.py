@@ -22,7 +22,6 @@ accounts:
   - name: main
     base_url: https://api.example.net
     api_key: {SECRET}
-    proxy: http://me:{SECRET}@proxy.example.net:3128
 databases:
   - {{name: one, url: "libsql://x", auth_token: {SECRET}}}
 state: {{url: "{STATE_URL}"}}

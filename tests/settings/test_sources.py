@@ -19,7 +19,6 @@ Given = Mapping[str, str]
 FILES = {
     "key": "of-the-file\n",
     "ids.txt": "\ufeff# zones\n8\n\n 9 # the shop\n7\n8\n",
-    "ca.pem": "PEM",
     "other.yml": ACCOUNT,
 }
 TOKEN, DATABASE_URL = "PLATFORM_DATABASE_AUTH_TOKEN", "PLATFORM_DATABASE_URL"
@@ -89,7 +88,7 @@ def value(settings: Settings, path: str) -> object:
         # Files are relative to the file that names them; ids come from the list, then from their file, each once.
         (WITH_IDS, {}, {"accounts.0.dns_zones.all_ids": (7, 8, 9)}),
         (f"{ACCOUNT}    dns_zones: {{ids_file: null}}\n", {}, {"accounts.0.dns_zones.ids_file": None}),
-        (f"{ACCOUNT}    ca_file: ca.pem\nweb: {{config_file: web.yml}}\nstate: {{path: state.db}}\n", {}, {"accounts.0.ca_file": "{folder}/ca.pem", "web.config_file": "{folder}/web.yml", "state.path": "state.db"}),
+        (f"{ACCOUNT}web: {{config_file: web.yml}}\nstate: {{path: state.db}}\n", {}, {"web.config_file": "{folder}/web.yml", "state.path": "state.db"}),
         # Text needs no quotes, whatever it looks like.
         (
             "accounts:\n  - {name: on, base_url: https://x, api_key: 0123, images: [{registry_id: 7, namespace: 2024-01-01, name: 1e3}]}\n",
@@ -118,7 +117,7 @@ def test_sources_give_values(folder: Path, text: str | None, given: Given, expec
         # What Kubernetes sets for a service of our name, and variables without our prefix.
         (ACCOUNT, {"EDGE_EXPORTER_SERVICE_HOST": "10.0.0.1", "EDGE_EXPORTER_SERVICE_PORT": "9877", "EDGE_EXPORTER_SERVICE_PORT_METRICS": "9877", "EDGE_EXPORTER_PORT": "tcp://10.0.0.1:9877", "EDGE_EXPORTER_PORT_9877_TCP": "tcp://10.0.0.1:9877", "EDGE_EXPORTER_PORT_9877_TCP_PROTO": "tcp", "EDGE_EXPORTER_PORT_9877_TCP_PORT": "9877", "EDGE_EXPORTER_PORT_9877_TCP_ADDR": "10.0.0.1", "EDGE_EXPORTER_METRICS_SERVICE_HOST": "10.0.0.2"}),
         (ACCOUNT, {"LOG": "x", "LOG__LEVEL": "loud", "edge_exporter_log__level": "loud", "PLATFORM_OTHER": "x"}),
-        (ACCOUNT + "    budget:\n    auth:\n    proxy:\n    rate_limits:\nweb:\nshard: ~\nstate: {lease: }\nendpoints:\ncollectors:\n  scripts:\n  search: {interval: null}\n", {}),
+        (ACCOUNT + "    budget:\n    auth:\n    rate_limits:\nweb:\nshard: ~\nstate: {lease: }\nendpoints:\ncollectors:\n  scripts:\n  search: {interval: null}\n", {}),
     ],
 )  # fmt: skip
 def test_what_is_empty_or_not_ours_sets_nothing(folder: Path, text: str, given: Given) -> None:

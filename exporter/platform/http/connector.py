@@ -1,10 +1,9 @@
-"""Makes the connections of an account: its trusted certificates, its proxy, and the transport that carries its calls.
+"""Makes the connections of an account: its proxy, and the transport that carries its calls.
 
 A proxy of the environment is chosen by the rules that curl and Go share (docs/configuration.md, "Proxies").
 """
 
 import re
-import ssl
 from base64 import b64encode
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
@@ -33,8 +32,6 @@ def connector(
     names: Executor,
     *,
     connect_seconds: float,
-    ca_file: str | None = None,
-    proxy: str | None = None,
 ) -> Callable[[], Awaitable[httpx.AsyncBaseTransport]]:
     """Return what makes the transport of an account; httpx's own pool slows down as it grows.
 
@@ -43,37 +40,28 @@ def connector(
         max_in_flight: the size of the connection pool.
         names: looks up the names of hosts.
         connect_seconds: the time limit for connecting.
-        ca_file: certificates to trust in place of the system's.
-        proxy: a proxy's URL; None for the environment's, as `proxy_of` chooses it.
 
     Raises:
-        OSError: the file of certificates cannot be read.
         ProxyFault: the environment's proxy setting is not the URL of an HTTP proxy.
     """
-    context = None if ca_file is None else ssl.create_default_context(cafile=ca_file)
-    through = proxy_of(base_url, proxy)
+    through = proxy_of(base_url)
 
     async def connect() -> httpx.AsyncBaseTransport:
         # Importing aiohttp takes 0.1 s. The daemon answers its first scrape before that.
         await blocking(names, import_module, "exporter.platform.http.transport")
         from exporter.platform.http.transport import AiohttpTransport  # noqa: PLC0415
 
-        return AiohttpTransport(max_in_flight, connect_seconds, names, context, through)
+        return AiohttpTransport(max_in_flight, connect_seconds, names, through)
 
     return connect
 
 
-def proxy_of(base_url: str, configured: str | None) -> httpx.Proxy | None:
+def proxy_of(base_url: str) -> httpx.Proxy | None:
     """Return the proxy of the calls to an address; None if they go there directly.
 
-    Args:
-        base_url: the address of the calls.
-        configured: the proxy of the settings, which is used for every address; None for that of the environment.
-
-    Raises:
-        ProxyFault: the environment's variable is not the URL of an HTTP proxy.
+    Raises ProxyFault if the environment's variable is not the URL of an HTTP proxy.
     """
-    address, variable = (configured, "proxy") if configured else environment_proxy(base_url)
+    address, variable = environment_proxy(base_url)
     if not address:
         return None
     try:
@@ -97,9 +85,9 @@ def environment_proxy(base_url: str) -> tuple[str, str]:
     return address, f"{scheme}_proxy".upper()
 
 
-def proxy_secrets(base_url: str, configured: str | None) -> tuple[str, ...]:
+def proxy_secrets(base_url: str) -> tuple[str, ...]:
     """Return what no output may show of the proxy of these calls: its password, also as it is sent."""
-    proxy = proxy_of(base_url, configured)
+    proxy = proxy_of(base_url)
     if proxy is None or proxy.raw_auth is None:
         return ()
     user, password = proxy.raw_auth

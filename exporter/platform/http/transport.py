@@ -37,7 +37,6 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         max_in_flight: the highest number of connections.
         connect_seconds: the time limit for connecting.
         names: looks up the names of hosts.
-        context: the trusted certificates; None for the system's, which aiohttp reads once for all sessions.
         proxy: the proxy of all requests.
 
     Attributes:
@@ -49,14 +48,12 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         max_in_flight: int,
         connect_seconds: float,
         names: Executor,
-        context: ssl.SSLContext | None,
         proxy: httpx.Proxy | None,
     ) -> None:
         self.losses = 0
         connector = aiohttp.TCPConnector(
             limit=max_in_flight,
             keepalive_timeout=KEEPALIVE_SECONDS,
-            ssl=True if context is None else context,
             resolver=aiohttp.ThreadedResolver(_Names(names)),  # type: ignore[arg-type] # these are all that it calls
         )
         connector._factory = partial(_Line, asyncio.get_running_loop(), self)  # type: ignore[assignment] # noqa: SLF001

@@ -210,18 +210,22 @@ async def test_a_host_that_does_not_take_the_connection() -> None:
         ("elsewhere.example", True, "IP address mismatch, certificate is not valid for '127.0.0.1'"),
         ("127.0.0.1", True, ""),
     ],
-    ids=["of an unknown authority", "of another host", "of a configured authority"],
+    ids=["of an unknown authority", "of another host", "of a trusted authority"],
 )
-async def test_a_certificate_is_checked(tmp_path: Path, host: str, trusts: bool, says: str) -> None:  # noqa: FBT001
+async def test_a_certificate_is_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host: str, *, trusts: bool, says: str
+) -> None:
     authority, context = Authority(tmp_path), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*authority.issue(host))
-    options: dict[str, Any] = {"ca_file": str(authority.file)} if trusts else {}
+    if trusts:
+        # aiohttp has read SSL_CERT_FILE when it was imported.
+        monkeypatch.setattr("aiohttp.connector._SSL_CONTEXT_VERIFIED", authority.client())
     async with raw_server(saying(reply(GOOD)), context) as server:
         if not says:
-            async with client_of(server.url, **options) as kit:
+            async with client_of(server.url) as kit:
                 assert (await dns.statistics(kit.calls, 102)).value.total_queries_served == 7
             return
-        error, _ = await failure(server.url, **options)
+        error, _ = await failure(server.url)
     assert (type(error), server.requests) == (errors.TlsFault, [])
     assert says.format(server.url.removeprefix("https://")) in str(error)
 

@@ -64,10 +64,11 @@ ECHOES: dict[str, tuple[Request[Any], Reply, str]] = {
 }
 
 
-async def test_a_secret_that_the_platform_echoes_is_in_no_error() -> None:
+async def test_a_secret_that_the_platform_echoes_is_in_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALL_PROXY", PROXY)
     lines = []
     for words, (request, answer, key) in ECHOES.items():
-        async with answered(answer, read=lambda key=key: key, proxy=PROXY) as (kit, _):
+        async with answered(answer, read=lambda key=key: key) as (kit, _):
             with pytest.raises(PlatformError) as caught:
                 await kit.calls.call(request)
         error = caught.value

@@ -7,12 +7,10 @@ from typing import Any
 import aiohttp
 import pytest
 
-from exporter.blocking import one_thread
 from exporter.platform import errors
 from exporter.platform.api import dns
 from exporter.platform.errors import ProxyFault
 from exporter.platform.http.client import fault_of
-from exporter.platform.http.connector import connector
 from exporter.platform.http.transport import translate
 from tests.platform.clients import KEY, client_of
 from tests.platform.raw_server import Line, listening, raw_server, reply, saying
@@ -42,10 +40,10 @@ def test_what_no_platform_brings_about_is_named_without_secrets(
     assert (type(fault), str(fault)) == (kind, said)
 
 
-async def test_a_proxy_on_the_way_to_https_never_sees_the_key() -> None:
+async def test_a_proxy_on_the_way_to_https_never_sees_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
     async with raw_server(saying(reply("", 403))) as proxy:
-        address = f"http://me:word@127.0.0.1:{proxy.port}"
-        async with client_of("https://platform.example", proxy=address) as kit:
+        monkeypatch.setenv("HTTPS_PROXY", f"http://me:word@127.0.0.1:{proxy.port}")
+        async with client_of("https://platform.example") as kit:
             error = await kit.failure()
     assert (type(error), str(error)) == (ProxyFault, "the proxy refused the call (platform.example)")
     sent = proxy.requests[0]
@@ -53,20 +51,16 @@ async def test_a_proxy_on_the_way_to_https_never_sees_the_key() -> None:
     assert sent.header("Proxy-Authorization") == "Basic " + base64.b64encode(b"me:word").decode()
 
 
-async def test_a_proxy_that_is_not_there() -> None:
+async def test_a_proxy_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     async with listening(Line.hung_up) as port:
         pass
-    async with client_of("http://platform.example", proxy=f"127.0.0.1:{port}") as kit:
+    monkeypatch.setenv("HTTP_PROXY", f"127.0.0.1:{port}")
+    async with client_of("http://platform.example") as kit:
         error = await kit.failure()
     assert (type(error), str(error)) == (
         ProxyFault,
         "the proxy refused the call (platform.example: Connection refused)",
     )
-
-
-async def test_a_certificate_file_that_is_not_there_is_told_at_once() -> None:
-    with pytest.raises(FileNotFoundError):
-        connector("https://platform.example", 1, one_thread("names"), connect_seconds=1.0, ca_file="/nowhere/ca.pem")
 
 
 async def test_cookies_are_not_kept() -> None:
