@@ -1,14 +1,17 @@
 """`/api/v1/`: the content of the pages as JSON."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+
+from starlette.datastructures import QueryParams
+from starlette.exceptions import HTTPException
 
 from exporter.label_values import label_value
 from exporter.validation.configuration_errors import suggestion
 from exporter.web.parts import Parts
 from exporter.web.status import status_of
 from exporter.web.targets import find_targets
-from exporter.web.url_fields import Fields, Json, QueryError, read_fields
+from exporter.web.url_fields import Json, read_fields
 
 # An absence names as many of its targets; `number` counts all.
 MOST_TARGETS = 20
@@ -31,23 +34,27 @@ def _readable(value: object) -> object:
             return value
 
 
-def explain(parts: Parts, given: Fields) -> Json:
-    """Answer the question in a URL's fields; raises QueryError if it is wrong.
+def explain(parts: Parts, query: QueryParams) -> Json:
+    """Answer the question in a URL's query; raises HTTPException (400) if it is wrong."""
+    given = read_fields(query, {"family": None, "target": None})
+    known = {info.name for collector in parts.explainer.collectors() for info in collector.families}
+    for name in given["family"]:
+        if name not in known:
+            raise HTTPException(400, f"no family is named {name[:200]!r}{suggestion(name[:200], known)}")
+    return absences(parts, given["family"], given["target"])
+
+
+def absences(parts: Parts, families: Collection[str], targets: Collection[str]) -> Json:
+    """Return why families, and targets by their labels or names, have no series; of all if none are given.
 
     `others` is what there is to say of each named target without absences. A spare says of all that it is one.
     """
-    values, explainer = read_fields(given, ("family", "target")), parts.explainer
-    known = {info.name for collector in explainer.collectors() for info in collector.families}
-    families, targets = values.get("family", []), values.get("target", [])
-    for name in families:
-        if name not in known:
-            raise QueryError(f"no family is named {name[:200]!r}{suggestion(name[:200], known)}")
-    now = parts.clocks.wall()
+    now, explainer = parts.clocks.wall(), parts.explainer
     if spare := parts.process().spare:
         return {"now": now, "absences": [], "others": dict.fromkeys(targets or ["*"], spare)}
     found = explainer.absences(families, targets)
     explained = {text for absence in found for one in absence.targets for text in (one.key.label, one.name)}
-    absences = [
+    rows = [
         {
             "account": absence.account,
             "collector": absence.collector,
@@ -61,12 +68,12 @@ def explain(parts: Parts, given: Fields) -> Json:
         for absence in found
     ]
     others = {named: explainer.answer(named) for named in targets if named not in explained}
-    return {"now": now, "absences": absences, "others": others}
+    return {"now": now, "absences": rows, "others": others}
 
 
 # Paths below `/api/v1/`.
-API: Mapping[str, Callable[[Parts, Fields], Json]] = {
-    "status": lambda parts, _given: status_of(parts),
+API: Mapping[str, Callable[[Parts, QueryParams], Json]] = {
+    "status": lambda parts, _: status_of(parts),
     "targets": find_targets,
     "explain": explain,
 }

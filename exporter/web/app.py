@@ -27,7 +27,7 @@ from exporter.web.parts import Parts
 from exporter.web.status import status_of
 from exporter.web.target_page import target_page
 from exporter.web.targets import find_targets
-from exporter.web.url_fields import Json, QueryError
+from exporter.web.url_fields import Json
 
 # Reloads the configuration, and returns its faults; none if it is now in force.
 Reload = Callable[[], Awaitable[tuple[str, ...]]]
@@ -80,21 +80,20 @@ class _Endpoints:
 
     async def status(self, request: Request) -> Response:
         """`/`: the status page."""
-        found = find_targets(self._parts, request.query_params.multi_items(), ROWS)
+        found = find_targets(self._parts, request.query_params, ROWS)
         return self._page("status.html", {"status": status_of(self._parts), "found": found})
 
     async def target(self, request: Request) -> Response:
         """`/target/{kind}/{id}`; the id may contain slashes."""
         kind, target_id = request.path_params["kind"], request.path_params.get("id", "")
-        given = request.query_params.multi_items()
-        values = await target_page(self._parts, self._metrics.select, kind, target_id, given)
+        values = await target_page(self._parts, self._metrics.select, kind, target_id, request.query_params)
         # As many segments as the browser has seen, which may be behind a proxy.
         path = request.scope["raw_path"][len(request.scope.get("root_path", "")) :]
         return self._page("target.html", {"root": "../" * (path.count(b"/") - 1), **values})
 
     async def explanation(self, request: Request) -> Response:
         """`/explain`: the content of `/api/v1/explain` as a page."""
-        return self._page("explanation.html", explain(self._parts, request.query_params.multi_items()))
+        return self._page("explanation.html", explain(self._parts, request.query_params))
 
     async def runbook(self, request: Request) -> Response:
         """`/runbooks/ALERT` and `/runbooks/ALERT.md`: the runbook of an alert; `/runbooks/`: the index."""
@@ -119,7 +118,7 @@ class _Endpoints:
         answer = API.get(request.path_params["name"])
         if answer is None:
             raise HTTPException(404)
-        text = encode(answer(self._parts, request.query_params.multi_items()))
+        text = encode(answer(self._parts, request.query_params))
         return Response(f"{text}\n", media_type="application/json")
 
     async def static(self, request: Request) -> Response:
@@ -142,8 +141,6 @@ def _load_runbooks() -> Mapping[str, Markup]:
 
 async def _refusal(_request: Request, error: Exception) -> Response:
     """Answer an error in one line, which names neither the software nor its paths."""
-    if isinstance(error, QueryError):
-        return PlainTextResponse(f"{error}\n", 400)
     if not isinstance(error, HTTPException):
         return PlainTextResponse("internal error; see the exporter's log\n", 500)
     return PlainTextResponse(f"{error.detail}\n", error.status_code, error.headers)
@@ -175,7 +172,7 @@ def create_app(parts: Parts, reload: Reload, executor: Executor, *, route_prefix
         home = RedirectResponse(prefix.rpartition("/")[2] + "/")
         below = Router(routes, redirect_slashes=False)
         routes = [Route(prefix, home, methods=["GET"]), Mount(prefix, below)]
-    handlers = dict.fromkeys((HTTPException, QueryError, Exception), _refusal)
+    handlers = dict.fromkeys((HTTPException, Exception), _refusal)
     app = Starlette(routes=routes, middleware=[GZIP], exception_handlers=handlers)
     # A redirect to the path without its last slash would contain the host of the request, which can be false.
     app.router.redirect_slashes = False

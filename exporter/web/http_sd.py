@@ -7,7 +7,7 @@ from exporter.targets.resource_lists import Known
 from exporter.targets.target import NAMED_BY_SEARCH
 from exporter.web.api import encode
 from exporter.web.parts import Parts
-from exporter.web.url_fields import check, read_fields
+from exporter.web.url_fields import read_fields
 
 # The answer's header with the accounts of which nothing is known.
 INCOMPLETE = "X-Edge-Incomplete"
@@ -22,8 +22,7 @@ def discover(parts: Parts, kind: str, query: QueryParams) -> tuple[list[Known], 
         The resources that have an address, and the accounts of which nothing is known.
 
     Raises:
-        HTTPException: nothing lists such a kind (404), or nothing is known of it yet (503).
-        QueryError: a parameter is unknown or has an invalid value.
+        HTTPException: nothing lists such a kind (404), nothing is known of it yet (503), or a parameter is wrong (400).
     """
     registry, gone = parts.registry, parts.store.gone
     if spare := parts.process().spare:
@@ -31,10 +30,9 @@ def discover(parts: Parts, kind: str, query: QueryParams) -> tuple[list[Known], 
     kinds = registry.listed_kinds()
     if kind not in kinds:
         raise HTTPException(404, f"there is no kind {kind[:50]!r}; there are: {', '.join(kinds)}")
-    given = read_fields(query.multi_items(), ("account", "shard"), ("shard",))
-    is_own = bool(check("shard", given.get("shard", ()), ("own",)))
-    configured = [selection.account for selection in registry.selections(kind)]
-    accounts = check("account", given.get("account", ()), configured) or configured
+    configured = tuple(selection.account for selection in registry.selections(kind))
+    given = read_fields(query, {"account": configured, "shard": ("own",)})
+    accounts, is_own = given["account"] or configured, bool(given["shard"])
     found: list[Known] = []
     unknown: list[str] = []
     for account in accounts:

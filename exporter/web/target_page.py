@@ -5,16 +5,17 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from urllib.parse import quote, urlencode
 
 from prometheus_client.parser import text_string_to_metric_families
+from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 
 from exporter.exposition.exposition import Filter, Format
 from exporter.exposition.store import HEALTH
 from exporter.label_values import label_value
 from exporter.targets.target import DATABASE_PREFIX, TargetKey
-from exporter.web.api import explain
+from exporter.web.api import absences
 from exporter.web.parts import Parts
 from exporter.web.targets import all_targets, target_values
-from exporter.web.url_fields import Fields, Json, QueryError, read_fields
+from exporter.web.url_fields import Json, read_fields
 
 # So many values are shown; /metrics has all.
 MOST_VALUES = 200
@@ -35,32 +36,32 @@ _KINDS = {
 Select = Callable[[Filter, Format], Awaitable[bytes]]
 
 
-async def target_page(parts: Parts, select: Select, kind: str, target_id: str, given: Fields) -> Json:
+async def target_page(parts: Parts, select: Select, kind: str, target_id: str, query: QueryParams) -> Json:
     """Return what the page of a target shows.
 
     Raises:
-        HTTPException: there is no such kind or target (404).
-        QueryError: a parameter is unknown, or several accounts have the target and none is given.
+        HTTPException: there is no such kind or target (404), a parameter is unknown, or several accounts have the
+            target and none is given (400).
     """
     label = f"{kind}/{target_id}"
-    asked = read_fields(given, ("account",), ("account",)).get("account")
+    asked = read_fields(query, {"account": None})["account"]
     named = [one for one in all_targets(parts) if one.target.kind == kind and _is_named(one.target.key.label, label)]
     known = {one.target.client_name: (one.target.key, one.target.name) for one in named}
     moves = (move for move in parts.registry.moves() if move.is_gone and _is_named(move.key.label, label))
     gone = {move.key.account: move for move in moves}
     known |= {account: (move.key, move.name) for account, move in gone.items()}
-    chosen = [account for account in known if asked is None or _is_named(account, asked[0])]
+    chosen = [account for account in known if not asked or _is_named(account, asked[0])]
     if not chosen:
         kinds = sorted({kind for collector in parts.explainer.collectors() for kind in collector.kinds})
         why = parts.process().spare or parts.explainer.answer(label) if kind in kinds else "there is no such kind"
         raise HTTPException(404, f"{label[:300]!r} is not shown here: {why}; the kinds are: {', '.join(kinds)}")
     if len(chosen) > 1:
-        raise QueryError(f"several accounts have {label[:300]!r}; account= chooses one of: {', '.join(known)}")
+        raise HTTPException(400, f"several accounts have {label[:300]!r}; account= chooses one of: {', '.join(known)}")
     account = chosen[0]
     key, name = known[account]
     exposed = await select(Filter(targets=frozenset({key.label})), Format.TEXT)
     values = list(_values(exposed, key.account, {key.id, name}))
-    absences = explain(parts, [("target", key.label)])["absences"]
+    absent = absences(parts, (), [key.label])["absences"]
     return {
         "now": parts.clocks.wall(),
         "account": account,
@@ -70,7 +71,7 @@ async def target_page(parts: Parts, select: Select, kind: str, target_id: str, g
         "results": [target_values(parts, one) for one in named if one.target.key == key],
         "values": values[:MOST_VALUES],
         "omitted": max(0, len(values) - MOST_VALUES),
-        "absences": [one for one in absences if one["account"] == account],
+        "absences": [one for one in absent if one["account"] == account],
         "links": list(_links(parts, account, key)),
     }
 

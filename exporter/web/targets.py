@@ -5,16 +5,18 @@ from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass, field
 from itertools import chain, product
 
+from starlette.datastructures import QueryParams
+from starlette.exceptions import HTTPException
+
 from exporter.collectors import discovery
 from exporter.exposition.store import Status
 from exporter.targets.target import DATABASE_PREFIX, PollKey
 from exporter.web.parts import Parts
-from exporter.web.url_fields import Fields, Json, QueryError, check, read_fields
+from exporter.web.url_fields import Json, read_fields
 
 MOST_ROWS = 1000
 MOST_DIGITS = 9
 LONGEST_SEARCH = 200
-PARAMETERS = ("search", "collector", "account", "state", "offset")
 
 # The states of a target with one collector, in the order of lists; a pending one is not polled yet.
 FAILING, PENDING, UP = STATES = ("failing", "pending", "up")
@@ -105,42 +107,38 @@ class TargetQuery:
         return all(word in text for word in self.search.casefold().split())
 
 
-def parse_query(parts: Parts, given: Fields) -> TargetQuery:
-    """Read a query from a URL's fields; raises QueryError if a field is unknown or invalid."""
-    values = read_fields(given, PARAMETERS, ("search", "offset"))
-    search, offset = values.get("search", [""])[0], values.get("offset", ["0"])[0]
+def parse_query(parts: Parts, query: QueryParams) -> TargetQuery:
+    """Read a query from a URL; raises HTTPException (400) if a parameter is unknown or invalid."""
+    plans, accounts = parts.schedule.plans, parts.schedule.accounts
+    allowed = {"search": None, "collector": plans, "account": accounts, "state": STATES, "offset": None}
+    given = read_fields(query, allowed)
+    search, (*_, offset) = " ".join(given["search"]), given["offset"] or ("0",)
     if len(search) > LONGEST_SEARCH:
-        raise QueryError(f"search takes {LONGEST_SEARCH} characters at most")
+        raise HTTPException(400, f"search takes {LONGEST_SEARCH} characters at most")
     # `int` accepts digits of any script, and takes long for very many digits.
     if not (offset.isascii() and offset.isdecimal() and len(offset) <= MOST_DIGITS):
-        raise QueryError(f"offset must be a whole number of at most {MOST_DIGITS} digits, not {offset[:50]!r}")
-    return TargetQuery(
-        search=search,
-        collector=check("collector", values.get("collector", []), parts.schedule.plans),
-        account=check("account", values.get("account", []), parts.schedule.accounts),
-        state=check("state", values.get("state", []), STATES),
-        offset=int(offset),
-    )
+        raise HTTPException(400, f"offset must be a whole number of at most {MOST_DIGITS} digits, not {offset[:50]!r}")
+    return TargetQuery(search, given["collector"], given["account"], given["state"], int(offset))
 
 
-def find_targets(parts: Parts, given: Fields, limit: int = MOST_ROWS) -> Json:
-    """Return the targets that a URL's fields ask for, failing ones first, then by account, kind and id.
+def find_targets(parts: Parts, query: QueryParams, limit: int = MOST_ROWS) -> Json:
+    """Return the targets that a URL's query asks for, failing ones first, then by account, kind and id.
 
     `states` are the numbers of the targets that match, whatever states are asked for.
     """
-    query, known = parse_query(parts, given), sorted(all_targets(parts), key=lambda one: one.key)
+    asked, known = parse_query(parts, query), sorted(all_targets(parts), key=lambda one: one.key)
     states: dict[str, list[Status]] = {state: [] for state in STATES}
-    for status in filter(query.admits, known):
+    for status in filter(asked.admits, known):
         states[state_of(status)].append(status)
-    found = list(chain.from_iterable(states[state] for state in STATES if not query.state or state in query.state))
+    found = list(chain.from_iterable(states[state] for state in STATES if not asked.state or state in asked.state))
     return {
-        "query": asdict(query),
+        "query": asdict(asked),
         "total": len(known),
         "matched": len(found),
         "states": {state: len(admitted) for state, admitted in states.items()},
-        "offset": query.offset,
+        "offset": asked.offset,
         "limit": limit,
-        "targets": [target_values(parts, one) for one in found[query.offset : query.offset + limit]],
+        "targets": [target_values(parts, one) for one in found[asked.offset : asked.offset + limit]],
     }
 
 

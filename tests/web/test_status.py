@@ -1,4 +1,5 @@
 import pytest
+from starlette.datastructures import QueryParams
 
 from exporter.targets.sharding import Shard
 from exporter.targets.target import Target
@@ -23,7 +24,7 @@ async def test_a_database_is_up_while_one_of_its_targets_succeeds() -> None:
         assert await is_up()
         setup.fail(database, "database", reason="refused")
         assert not await is_up()
-        found = find_targets(setup.parts(), [("account", "database:orders")])
+        found = find_targets(setup.parts(), QueryParams("account=database:orders"))
         assert [row["account"] for row in found["targets"]] == ["database:orders"] * 2
 
 
