@@ -69,7 +69,6 @@ class Daemon:
     # Of one thread each. For answers, this limits the memory: a parsed one may take many times its size.
     _answers: Executor = field(init=False)
     _configuration: Executor = field(init=False)
-    _pages: Executor = field(init=False)
     _started: float = field(init=False)
     _config_loaded: float = 0.0
     _config_faults: tuple[str, ...] = ()
@@ -84,7 +83,7 @@ class Daemon:
         self._started = self.machine.clocks.wall()
         self._tasks = Tasks(self.telemetry.task_failures, self.machine.clocks)
         executors = self.machine.executors
-        self._answers, self._configuration, self._pages = map(executors, ("answers", "configuration", "pages"))
+        self._answers, self._configuration = executors("answers"), executors("configuration")
 
     @classmethod
     async def start(
@@ -225,7 +224,7 @@ class Daemon:
         if shard.index is None:
             self.work.tasks.begin("proof", self._prove())
         prefix = self.settings.web.route_prefix
-        self._app = create_app(self.work.parts, self.reload, self._pages, route_prefix=prefix)
+        self._app = create_app(self.work.parts, self.reload, route_prefix=prefix)
 
     async def stop(self) -> None:
         """Stop polling and serving, and commit the counters."""

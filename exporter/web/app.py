@@ -1,11 +1,9 @@
 """Routes requests to the exporter's endpoints: metrics, health, status, API and reload."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from concurrent.futures import Executor
+from collections.abc import Awaitable, Callable
 from importlib.resources import files
 from urllib.parse import quote
 
-from markupsafe import Markup
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -15,8 +13,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import BaseRoute, Mount, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from exporter.assets.shipped import AssetError
-from exporter.blocking import blocking
+from exporter.assets.shipped import AssetError, shipped
 from exporter.web.api import API, encode, explain
 from exporter.web.headers import PAGE_POLICY, with_headers
 from exporter.web.health import health
@@ -45,12 +42,10 @@ _BODY = frozenset({"content-length", "transfer-encoding"})
 class _Endpoints:
     """The endpoints."""
 
-    def __init__(self, parts: Parts, metrics: MetricsEndpoint, reload: Reload, executor: Executor) -> None:
+    def __init__(self, parts: Parts, metrics: MetricsEndpoint, reload: Reload) -> None:
         self._parts = parts
         self._metrics = metrics
         self._reload = reload
-        self._executor = executor
-        self._runbooks: Mapping[str, Markup] = {}
         folder = files("exporter.web.page") / "static"
         self._static = {name: (folder / name).read_bytes() for name in _STATIC}
 
@@ -96,15 +91,15 @@ class _Endpoints:
         return self._page("explanation.html", explain(self._parts, request.query_params))
 
     async def runbook(self, request: Request) -> Response:
-        """`/runbooks/ALERT` and `/runbooks/ALERT.md`: the runbook of an alert; `/runbooks/`: the index."""
+        """`/runbooks/ALERT` and `/runbooks/ALERT.md`: the runbook of an alert in Markdown; `/runbooks/`: the index."""
         name = request.path_params.get("name", "README").removesuffix(".md")
         try:
-            self._runbooks = self._runbooks or await blocking(self._executor, _load_runbooks)
+            text = shipped("runbooks").get(f"{name}.md")
         except AssetError as error:
             raise HTTPException(404, str(error)) from None
-        if name not in self._runbooks:
+        if text is None:
             raise HTTPException(404, "no alert has a runbook of this name; /runbooks/ lists them")
-        return self._page("runbook.html", {"root": "../", "name": name, "content": self._runbooks[name]})
+        return PlainTextResponse(text)
 
     async def discovery(self, request: Request) -> Response:
         """`/sd/{kind}`."""
@@ -122,8 +117,8 @@ class _Endpoints:
         return Response(f"{text}\n", media_type="application/json")
 
     async def static(self, request: Request) -> Response:
-        """`/static/…`: the pages' style sheet, script and icon; `/favicon.ico`: the icon, for what is no page."""
-        name = request.path_params.get("name", "icon.svg")
+        """`/static/…`: the pages' style sheet, script and icon."""
+        name = request.path_params["name"]
         if name not in self._static:
             raise HTTPException(404)
         return Response(self._static[name], media_type=_STATIC[name])
@@ -133,12 +128,6 @@ class _Endpoints:
         return HTMLResponse(body, headers={"Content-Security-Policy": PAGE_POLICY})
 
 
-def _load_runbooks() -> Mapping[str, Markup]:
-    from exporter.web.page.runbooks import load_runbooks  # noqa: PLC0415 - imports a Markdown parser, which takes 0.3 s
-
-    return load_runbooks()
-
-
 async def _refusal(_request: Request, error: Exception) -> Response:
     """Answer an error in one line, which names neither the software nor its paths."""
     if not isinstance(error, HTTPException):
@@ -146,10 +135,10 @@ async def _refusal(_request: Request, error: Exception) -> Response:
     return PlainTextResponse(f"{error.detail}\n", error.status_code, error.headers)
 
 
-def create_app(parts: Parts, reload: Reload, executor: Executor, *, route_prefix: str = "/") -> ASGIApp:
-    """Build the application that serves all endpoints below a prefix; `executor` loads runbooks."""
+def create_app(parts: Parts, reload: Reload, *, route_prefix: str = "/") -> ASGIApp:
+    """Build the application that serves all endpoints below a prefix."""
     metrics = MetricsEndpoint(parts)
-    endpoints = _Endpoints(parts, metrics, reload, executor)
+    endpoints = _Endpoints(parts, metrics, reload)
     routes: list[BaseRoute] = [
         Route("/metrics", metrics, methods=["GET"]),
         Route("/-/healthy", endpoints.healthy),
@@ -163,7 +152,6 @@ def create_app(parts: Parts, reload: Reload, executor: Executor, *, route_prefix
         Route("/runbooks/{name}", endpoints.runbook),
         Route("/sd/{kind}", endpoints.discovery),
         Route("/static/{name}", endpoints.static),
-        Route("/favicon.ico", endpoints.static),
         Route("/", endpoints.status),
     ]
     prefix = route_prefix.rstrip("/")

@@ -5,8 +5,7 @@ from urllib.parse import urldefrag, urljoin
 import httpx
 import pytest
 
-from exporter.assets.shipped import AssetError, find_folder
-from exporter.blocking import one_thread
+from exporter.assets.shipped import AssetError, shipped
 from exporter.targets.target import Target
 from exporter.web.app import create_app
 from exporter.web.parts import Round
@@ -15,7 +14,7 @@ from tests.web.view_setup import endpoints_client, view_setup, zone
 
 READING = [
     *("/", "/metrics", "/-/healthy", "/-/ready", "/api/v1/targets", "/api/v1/status", "/explain"),
-    *("/runbooks/", "/runbooks/EdgeWatchdog", "/static/page.js", "/favicon.ico"),
+    *("/runbooks/", "/runbooks/EdgeWatchdog", "/static/page.js"),
 ]
 UNKNOWN = [
     *("/metrics/", "//metrics", "/Metrics", "/metrics%00", "/metrics%20", "/index.html", "/favicon.svg", "/%00"),
@@ -125,7 +124,7 @@ async def test_the_answer_after_an_internal_error_reveals_nothing() -> None:
         async def broken() -> tuple[str, ...]:
             raise RuntimeError("/home/somebody/secret")
 
-        app = create_app(setup.parts(), broken, one_thread("pages"))
+        app = create_app(setup.parts(), broken)
         transport = httpx.ASGITransport(app, raise_app_exceptions=False)
         async with httpx.AsyncClient(transport=transport, base_url="http://exporter:9877") as client:
             response = await client.post("/-/reload")
@@ -149,12 +148,8 @@ async def test_a_runbook_is_served_under_the_alert_s_name_and_its_file_s() -> No
     async with view_setup() as setup, endpoints_client(setup) as client:
         bare = await client.get("/runbooks/EdgeTargetFailing")
         file = await client.get("/runbooks/EdgeTargetFailing.md")
-    assert bare.headers["content-type"] == "text/html; charset=utf-8"
-    assert bare.text == file.text
-    page = Page(bare.text)
-    assert ("EdgeTargetFailing · edge-exporter" in page.text, page.having("script")) == (True, [])
-    assert "<h2>EdgeTargetFailing</h2>" in bare.text
-    assert "sum by (collector) (increase(edge_exporter_collector_missed_runs_total[1h])) &gt; 0" in bare.text
+    assert bare.headers["content-type"] == "text/plain; charset=utf-8"
+    assert bare.text == file.text == shipped("runbooks")["EdgeTargetFailing.md"]
 
 
 @pytest.mark.parametrize("prefix", ["/", "/tools/edge/"])
@@ -175,15 +170,14 @@ async def test_every_link_of_every_page_answers(prefix: str) -> None:
                 own = [tag.get("href") or tag.get("src") or "" for _, tag in Page(answer.text).tags]
                 found = (urldefrag(urljoin(place, link)).url for link in own)
                 left += [link for link in found if link.startswith("http://exporter:9877/")]
-    runbooks = [f"runbooks/{path.name}" for path in find_folder("runbooks").glob("Edge*.md")]
-    linked = ("target/dns_zone/102?account=main", "target/image/a/b/c?account=main", "api/v1/status", *runbooks)
+    linked = ("target/dns_zone/102?account=main", "target/image/a/b/c?account=main", "api/v1/status", "runbooks/")
     assert seen >= {home + path for path in linked}
 
 
 async def test_what_is_no_runbook_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     async with view_setup() as setup, endpoints_client(setup) as client:
         with monkeypatch.context() as without:
-            without.setattr("exporter.web.page.runbooks.shipped", Mock(side_effect=AssetError("none are installed")))
+            without.setattr("exporter.web.app.shipped", Mock(side_effect=AssetError("none are installed")))
             missing = await client.get("/runbooks/")
         assert (missing.status_code, missing.text) == (404, "none are installed\n")
         for name in ("EdgeNothing", "edgewatchdog", "README.md.md"):

@@ -14,7 +14,7 @@ from tests.web.view_setup import SCANS, view_setup, zone
 METHODS = st.sampled_from(["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "get", "X"])
 PATHS = st.sampled_from(
     ["/", "/metrics", "/-/healthy", "/-/ready", "/-/reload", "/api/v1/targets", "/api/v1/status",
-     "/explain", "/api/v1/explain", "/runbooks/", "/sd/dns_zone", "/favicon.ico"]
+     "/explain", "/api/v1/explain", "/runbooks/", "/sd/dns_zone"]
 ) | st.tuples(st.sampled_from(["/", "/static/", "/runbooks/"]), st.text(max_size=12)).map("".join)  # fmt: skip
 NAMES = st.sampled_from(
     ["name[]", "collect[]", "target", "search", "q", "collector", "account", "state", "offset", "family", "shard"]

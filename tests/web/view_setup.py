@@ -150,7 +150,7 @@ class ViewSetup:
 
     def app(self, prefix: str = "/", parts: Parts | None = None) -> ASGIApp:
         """Return the application that serves the endpoints."""
-        return create_app(parts or self.parts(), self.reload, one_thread("pages"), route_prefix=prefix)
+        return create_app(parts or self.parts(), self.reload, route_prefix=prefix)
 
     async def reload(self) -> tuple[str, ...]:
         """Implements `exporter.web.app.Reload`."""
