@@ -197,9 +197,11 @@ class Daemon:
         return f"spare: {self.database.obstacle or 'no shard was looked for yet'}"
 
     def _unproven(self) -> str:
+        """Return what has not answered or accepted this process yet; empty if all has that must."""
         if self.database is not None and not self.database.has_answered:
             return "the state's database has not answered"
-        return "" if self._is_proven else "no authenticated answer has come"
+        is_accepted = self._is_proven or self.work.accounts.is_authenticated()
+        return "" if is_accepted else "no authenticated answer has come"
 
     async def _prove(self) -> None:
         await prove(lambda: self.work.schedule.accounts, self.machine.clocks.sleep)
@@ -310,7 +312,6 @@ class Daemon:
             spare=self.spare(),
             unproven=self._unproven(),
             account_up=self.work.accounts.up(),
-            is_authenticated=self.work.accounts.is_authenticated(),
             rounds=self.work.tasks.rounds,
             dashboard_url=self.settings.dashboard_url,
             alertmanager_url=self.settings.alertmanager_url,

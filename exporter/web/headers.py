@@ -1,6 +1,6 @@
 """What the headers of a request accept (RFC 9110, section 12), and the security headers of each answer."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 
 from starlette.datastructures import MutableHeaders
@@ -11,7 +11,6 @@ from exporter.exposition.exposition import Format
 _OPENMETRICS = "application/openmetrics-text"
 # The media ranges that match the text format, the most specific first: the first one that is present decides.
 _TEXT = ("text/plain", "text/*", "*/*")
-_ACCEPTING = (b"accept", b"accept-encoding")
 _GZIP = ("gzip", "x-gzip", "*")
 
 MOST_REMEMBERED = 64
@@ -46,18 +45,17 @@ def _quality(text: str) -> float:
         return 0.0
 
 
-def accepted(headers: Iterable[tuple[bytes, bytes]]) -> tuple[Format, bool]:
+def accepted(headers: Collection[tuple[bytes, bytes]]) -> tuple[Format, bool]:
     """Return the format that the headers of a request prefer, and whether they accept gzip."""
-    return _meaning(tuple([line for line in headers if line[0] in _ACCEPTING]))
+    accept, encoding = (
+        b",".join(value for known, value in headers if known == name).decode("latin-1")
+        for name in (b"accept", b"accept-encoding")
+    )
+    return choose_format(accept), accepts_gzip(encoding)
 
 
-# A scraper sends the same lines each time. Others, such as a password, are not remembered.
+# A scraper sends the same headers each time.
 @lru_cache(maxsize=MOST_REMEMBERED)
-def _meaning(lines: tuple[tuple[bytes, bytes], ...]) -> tuple[Format, bool]:
-    accept, encoding = (b",".join(value for known, value in lines if known == name) for name in _ACCEPTING)
-    return choose_format(accept.decode("latin-1")), accepts_gzip(encoding.decode("latin-1"))
-
-
 def choose_format(accept: str) -> Format:
     """Choose OpenMetrics if `Accept` names its version 1.0.0 with a quality not below that of text."""
     best: dict[str, float] = {}
@@ -69,6 +67,7 @@ def choose_format(accept: str) -> Format:
     return Format.OPENMETRICS if wanted > 0 and wanted >= text else Format.TEXT
 
 
+@lru_cache(maxsize=MOST_REMEMBERED)
 def accepts_gzip(accept_encoding: str) -> bool:
     """Return whether the client accepts gzip."""
     qualities = {value: quality for value, _, quality in _preferences(accept_encoding)}

@@ -50,18 +50,13 @@ def _ailment(parts: Parts, process: Process) -> str:
 def _waits_for(parts: Parts, process: Process) -> str:
     """Return what readiness waits for; empty for good once it waits for nothing.
 
-    Discovery must have ended, a call been authenticated, and the first counts been saved, without which no counter is
-    served.
-    A spare polls nothing: it is ready as soon as it could take a shard.
+    Discovery must have ended (a spare has none), a call been authenticated, and the first counts been saved, without
+    which no counter is served.
     """
     if parts.was_ready:
         return ""
-    if parts.registry.shard.index is None and process.unproven:
-        return _refusal(parts, process.account_up) or process.unproven
-    if not parts.schedule.all_discovered():
-        return _refusal(parts, process.account_up) or "discovery has not ended"
-    if not process.is_authenticated:
-        return _refusal(parts, process.account_up) or "no authenticated answer has come"
+    if missing := process.unproven if parts.schedule.all_discovered() else "discovery has not ended":
+        return _refusal(parts, process.account_up) or missing
     if reason := parts.ledger.withholds():
         return f"no counter is served: {reason}"
     parts.was_ready = True

@@ -38,9 +38,8 @@ class Process:
         is_durable: whether the counters are kept in a file or a database; otherwise they start at 0 with the process.
         set_aside: when damaged state was last found in this run; None if that never happened.
         spare: why this exporter polls nothing, such as "spare: 4 of 4 shards are held"; empty if it polls.
-        unproven: what a spare waits for before it is ready; empty if it could take a shard.
+        unproven: what has not answered or accepted this process yet; empty if all has that must.
         account_up: account → whether it answers; without databases.
-        is_authenticated: whether an authenticated answer has ever come.
         rounds: what is known of each kind of round, by its name.
         dashboard_url: the address of Grafana; None if it is not known.
         alertmanager_url: the address of Alertmanager; None if it is not known.
@@ -54,7 +53,6 @@ class Process:
     spare: str
     unproven: str
     account_up: Mapping[str, bool]
-    is_authenticated: bool
     rounds: Mapping[str, Round]
     dashboard_url: str | None
     alertmanager_url: str | None

@@ -111,6 +111,8 @@ async def test_a_process_of_another_total_waits_and_is_ready_until_the_last_of_t
 ) -> None:
     async with sharing.exporter("old", total=1) as old:
         await until_all(old)
+        # A key that may not search is accepted nevertheless.
+        sharing.sandboxed.faults.add({"kind": "status", "status": 403, "path": "/search"})
         async with (
             sharing.exporter("new", total=2, index="auto") as new,
             sharing.exporter("newer", total=2, index="auto") as newer,
@@ -121,6 +123,7 @@ async def test_a_process_of_another_total_waits_and_is_ready_until_the_last_of_t
                 return [await text(one, "/-/ready") for one in (new, newer)] == [words, words]
 
             await until(is_waiting)
+            sharing.sandboxed.faults.clear()
             assert await asyncio.to_thread(old.end) == 0
             await until_all(new, newer)
 

@@ -7,6 +7,8 @@ from exporter.web.health import health
 from exporter.web.targets import find_targets
 from tests.web.view_setup import view_setup, zone
 
+UNPROVEN = "no authenticated answer has come"
+
 
 async def test_a_database_is_up_while_one_of_its_targets_succeeds() -> None:
     async with view_setup("database:orders") as setup:
@@ -31,7 +33,7 @@ async def test_a_database_is_up_while_one_of_its_targets_succeeds() -> None:
 @pytest.mark.parametrize("is_discovered", [True, False])
 async def test_a_key_that_is_not_accepted_is_what_readiness_waits_for(*, is_discovered: bool) -> None:
     async with view_setup("main", "second") as setup:
-        setup.is_authenticated, setup.schedule.is_discovered = False, is_discovered
+        setup.unproven, setup.schedule.is_discovered = UNPROVEN, is_discovered
         setup.up["second"] = False
         accounts = setup.schedule.accounts
         accounts["second"].client.credential.refused = "wrong"
@@ -46,10 +48,10 @@ async def test_a_key_that_is_not_accepted_is_what_readiness_waits_for(*, is_disc
 
 async def test_a_database_s_token_is_waited_for_only_where_there_is_no_account() -> None:
     async with view_setup("main", "database:orders") as setup:
-        setup.is_authenticated = False
+        setup.unproven = UNPROVEN
         del setup.up["database:orders"]
         setup.schedule.accounts["database:orders"].client.credential.refused = "wrong"
-        assert health(setup.parts())["waits_for"] == "no authenticated answer has come"
+        assert health(setup.parts())["waits_for"] == UNPROVEN
         del setup.up["main"]
         assert health(setup.parts())["waits_for"] == "the token of database orders is not accepted"
 
@@ -71,7 +73,7 @@ async def test_what_readiness_waits_for_is_one_line_however_many_keys_are_refuse
     names: tuple[str, ...], more: str
 ) -> None:
     async with view_setup(*names) as setup:
-        setup.is_authenticated = False
+        setup.unproven = UNPROVEN
         for account in setup.schedule.accounts.values():
             account.client.credential.refused = "wrong"
         assert health(setup.parts())["waits_for"] == (

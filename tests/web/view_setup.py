@@ -85,7 +85,6 @@ class ViewSetup:
     schedule: FixedSchedule
     renderer: Renderer
     up: dict[str, bool] = field(default_factory=dict)
-    is_authenticated: bool = True
     is_ledger_alive: bool = True
     faults: tuple[str, ...] = ()
     is_durable: bool = True
@@ -118,7 +117,6 @@ class ViewSetup:
                 spare=self.spare,
                 unproven=self.unproven,
                 account_up=self.up,
-                is_authenticated=self.is_authenticated,
                 rounds=self.rounds,
                 dashboard_url=self.dashboard_url,
                 alertmanager_url="http://127.0.0.1:9093",
