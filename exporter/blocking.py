@@ -1,6 +1,7 @@
-"""Where calls run that may block, such as those that read a file: on a thread for each kind of call.
+"""Runs calls that may block, such as reading a file, on a thread for each kind of call.
 
-What hangs takes no place of another kind: while a name is looked up for ever, files are read and passwords checked.
+A call that hangs delays only calls of its kind: while the lookup of a name hangs, files are still read and passwords
+are still checked.
 """
 
 import asyncio

@@ -45,7 +45,7 @@ def load(name: str) -> click.Command:
 
 
 class LazyGroup(click.Group):
-    """Loads a command only when it is called; until then one without parameters stands for it."""
+    """Loads a command only when it is called; until then, a placeholder without parameters represents it."""
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
         """Return the names in the order of the help text."""

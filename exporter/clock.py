@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 DAY_SECONDS = 86_400.0
-# This number of successive answers that agree is accepted, whatever this machine's clock shows.
+# So many successive answers that agree are accepted, even if this machine's clock shows another time.
 ANSWERS_BELIEVED = 3
 
 
@@ -58,9 +58,9 @@ class PlatformTime:
         self.offset: float | None = None
         self._wall = clocks.wall
         self._monotonic = clocks.monotonic
-        # The last accepted time, and the last one that was not, less the monotonic second at which it was received; of
-        # this one, also how many answers agree.
+        # The last accepted time, less the monotonic time of its receipt.
         self._accepted: float | None = None
+        # The last time that was not accepted, likewise, and how many answers agree with it.
         self._doubted: tuple[float, int] | None = None
 
     def restore(self, believed: float) -> None:

@@ -144,6 +144,6 @@ def _write_exception(out: TextIO, exc_info: structlog.typing.ExcInfo) -> None:
 
 
 def logger() -> structlog.typing.FilteringBoundLogger:
-    """Return a logger, which follows the last `configure`."""
+    """Return a logger, which always uses the settings of the last call of `configure`."""
     log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
     return log

@@ -32,7 +32,7 @@ class DayBuckets:
     Attributes:
         days: the proleptic ordinal of a UTC day (`date.toordinal`) → the count of that day.
         charted: False if the platform sent no chart (null or absent) in an otherwise good answer.
-        is_whole: whether the days are the sums over all parts of the family, which the answer does not tell apart.
+        is_whole: whether a count is the sum over all label values, because the answer does not contain them separately.
     """
 
     days: Mapping[int, float]
@@ -58,17 +58,17 @@ _MARK = 2**48 - 1
 
 @dataclass(frozen=True, slots=True)
 class LastChange:
-    """The source of a moment: when the answers of a target last changed.
+    """The source of a gauge that shows when the answers of a target last changed.
 
     Attributes:
-        value: a mark of the answer: a whole number that equal answers share, and others almost never.
+        value: a checksum of the answer, as a whole number.
     """
 
     value: float
 
     @classmethod
     def of(cls, numbers: tuple[object, ...]) -> "LastChange":
-        """Return the source for what an answer says: tuples of numbers, whose hash is the same in each process."""
+        """Return the source for the numbers of an answer; their hash is the same in each process."""
         return cls(float(hash(numbers) & _MARK))
 
 
@@ -94,11 +94,11 @@ class Metric(Generic[T_contra]):
         help: one sentence that names the source field.
         value: payload → number, or None for no sample. With `labels`, payload → mapping of label values to
             numbers; with one label, each key is a plain string.
-        counted: for counters and moments of a change, in place of `value`: payload → the source that the ledger counts
-            from, or a mapping of label values to sources, or None.
+        counted: in place of `value`, for counters and for gauges that show when something changed: payload → the
+            source that the ledger reads, or a mapping of label values to sources, or None.
         labels: the names of the labels that come after the target's.
         declared: for counters: identifies what is counted, as `Count.declared` says. Of a built-in metric it is a
-            number, to be raised when the metric counts something else than before. Empty for a moment of a change.
+            number, to be raised when the metric counts something else than before. Empty for gauges.
     """
 
     name: str
@@ -141,7 +141,7 @@ class FamilyInfo:
     is_counted: bool = False
 
     def __hash__(self) -> int:
-        # What is remembered of families is looked up in each poll.
+        # Families are keys that each poll looks up; a hash of all fields would take longer.
         return hash(self.name)
 
 
@@ -178,5 +178,5 @@ _PART_BYTES = 6
 
 
 def declaration(parts: Iterable[str]) -> bytes:
-    """Return what identifies a counter of the configuration: a digest of each part that says what it counts."""
+    """Return the identity of a configured counter: a digest of each part that says what it counts."""
     return b"".join(blake2b(part.encode(), digest_size=_PART_BYTES).digest() for part in parts)

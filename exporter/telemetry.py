@@ -42,7 +42,7 @@ class Telemetry:
         version: the exporter's version.
 
     Attributes:
-        set_aside_at: unix seconds at which damaged state was last found in this run; None if that never happened.
+        set_aside_at: when a damaged state file was last renamed in this run, in unix seconds; None if never.
     """
 
     def __init__(self, registry: CollectorRegistry, version: str) -> None:
@@ -199,20 +199,20 @@ class Telemetry:
                 yield FamilyInfo(name, described.documentation, kind, described.unit, family._labelnames)  # noqa: SLF001
 
     def declare_accounts(self, accounts: Mapping[str, Callable[[], bool] | None]) -> None:
-        """Start the series of these accounts; `declare_ups` says what their values are."""
+        """Start the series of these accounts; the functions are those of `declare_ups`."""
         self.declare_ups(accounts)
         for account in accounts:
             self.throttled.labels(account)
 
     def declare_ups(self, accounts: Mapping[str, Callable[[], bool] | None]) -> None:
-        """Expose whether each account is up, as a function returns; one with None is reported by another shard."""
+        """Expose whether each account is up, as its function returns; without a function, another shard exposes it."""
         self.up.clear()
         for account, is_up in accounts.items():
             if is_up is not None:
                 self.up.labels(account).set_function(is_up)
 
     def show(self, gauge: Gauge, values: Mapping[_Labels, float]) -> None:
-        """Replace the series of a gauge, given as label values → value; what stays is never absent meanwhile."""
+        """Replace the series of a gauge, given as label values → value; a series that stays is never absent."""
         for labels in gauge._metrics.keys() - values.keys():  # noqa: SLF001
             gauge.remove(*labels)
         for labels, value in values.items():
@@ -239,14 +239,14 @@ class Telemetry:
                 self.corrections.labels(info.name)
 
     def corrected(self, family: str, times: int) -> None:
-        """Count falls of values that a counter of the family did not follow."""
+        """Count corrections: values that fell on the platform, while the family's counter did not."""
         self.corrections.labels(family).inc(times)
 
     def wrote(self, fault: str) -> None:
-        """Note whether the counters' state can be written: there is no fault."""
+        """Record whether the last write of the counters' state succeeded: `fault` is empty then."""
         self.ledger_up.set(not fault)
 
     def set_aside(self, at: float) -> None:
-        """Note that damaged state was found, at unix seconds."""
+        """Record when a damaged state file was renamed, in unix seconds."""
         self.set_aside_at = at
         self.ledger_set_aside.set(at)

@@ -61,7 +61,7 @@ class AccountCharts:
 
     Attributes:
         registry: the targets; `discover` fills it.
-        rows: the counters' state, which tells from which day they count, and what they leave out of earlier days.
+        rows: the counters' state: from which day they count, and what they leave out of earlier days.
         failures: what could not be read, with the reasons.
     """
 
@@ -87,7 +87,7 @@ class AccountCharts:
                     self.failures.append(f"{self.account}: the list of resources is incomplete: {polled.error}")
 
     async def read(self, collectors: Iterable[TargetCollector[Any]], days: range) -> list[Past]:
-        """Return what the platform shows of the days, and the live counters leave out."""
+        """Return the counts of these days that the platform shows and the live counters leave out."""
         in_flight = asyncio.Semaphore(self.client.rate_limiter.max_in_flight)
 
         async def read(collector: TargetCollector[Any], target: Target) -> list[Past]:
@@ -126,7 +126,7 @@ class AccountCharts:
         return past
 
     async def _shown(self, collector: TargetCollector[Any], target: Target, days: range) -> Shown:
-        """Return what the platform shows of the days."""
+        """Return the counts that the platform shows of these days."""
         size = WINDOW_DAYS if collector is dns_statistics.COLLECTOR else max(1, len(days))
         shown: Shown = {}
         for window in (days[at : at + size] for at in range(0, len(days), size)):

@@ -30,14 +30,14 @@ T = TypeVar("T")
 # The type of a search result → the kind of target. Pull zones are not polled; only their names are used.
 KINDS = {"dns": "dns_zone", "script": "script", "cdn": "cdn"}
 
-# Entries in `watched` of an account's target: the lists to request. NAMES: search has no list to give, but may have the
-# names of configured ids.
+# Entries in `watched` of an account's target: the lists to request. With NAMES, a search only looks up the names of
+# configured ids.
 SEARCH, SHIELD_ZONES, RATE_LIMITS = "discover search", "discover shield_zone", "discover rate_limit"
 NAMES = "names"
 
 
 def without_names(target: Target) -> Target:
-    """Return an account's target as it is polled where no name is missing."""
+    """Return an account's target without the lookup of names, for an account in which none is missing."""
     is_complete = NAMES not in target.watched
     return target if is_complete else replace(target, watched=tuple(one for one in target.watched if one != NAMES))
 
@@ -137,7 +137,7 @@ async def _names(
 
 
 async def _zones(context: Context, faults: list[PlatformError]) -> Answer[ZoneListing] | None:
-    """List the shield zones: none where the account's plan has no shield, which removes none."""
+    """List the shield zones; for a plan without shield, return an incomplete list, which removes no target."""
     try:
         return await shield.zones(context.caller)
     except NotAvailable:

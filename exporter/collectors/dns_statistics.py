@@ -45,14 +45,14 @@ def _by_type(chart: Mapping[str, float | None] | None) -> dict[str, float] | Non
     return dict(sorted(sums.items()))
 
 
-# As many of the newest days are compared as a platform may correct: older ones leave the window with each midnight.
+# The newest days, which a platform may still correct. Older days are not compared: the window loses one at midnight.
 _COMPARED_DAYS = 7
 
 
 def _last_change(zone: ZoneTraffic) -> LastChange | None:
-    """Return what is compared with the answer before; None without a chart.
+    """Return the newest days with queries, to be compared with those of the answer before; None without a chart.
 
-    The window's slide over midnight changes nothing: it adds a day without queries, and takes the oldest one away.
+    So midnight alone, when the window gains a day without queries and loses its oldest one, is no change.
     """
     charts = [days for days in (zone.queries, *zone.routed.values()) if days is not None]
     newest = [tuple([(day, days[day]) for day in sorted(days) if days[day]][-_COMPARED_DAYS:]) for days in charts]

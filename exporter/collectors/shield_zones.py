@@ -100,7 +100,8 @@ _ZONE_METRICS: tuple[Metric[NamedZone], ...] = (
     ),
     Metric(
         "edge_shield_zone_waf_rules",
-        "WAF rules by what was done with them (wafDisabledRules, wafLogOnlyRules, wafCustomRuleOrder), polled.",
+        "WAF rules of the zone that are disabled, only log, or are custom (wafDisabledRules, wafLogOnlyRules, "
+        "wafCustomRuleOrder), polled.",
         labels=("state",),
         value=_waf_rules,
     ),

@@ -13,7 +13,7 @@ from exporter.counters.days import ChangeSeries, DaySeries, PollTime, begin_days
 from exporter.counters.months import MonthSeries, begin_month
 from exporter.label_values import kept_label_values
 from exporter.metric import Count, DayBuckets, Family, LabelValues, LastChange, MonthToDate, Sample, Source, is_count
-from exporter.platform.operation import spelt_alike
+from exporter.platform.operation import normalized_url
 
 Series = DaySeries | MonthSeries | ChangeSeries
 Sources = Sequence[tuple[LabelValues, Source]]
@@ -65,7 +65,7 @@ Families = dict[str, CountedFamily]
 
 def digest_of(address: str, declared: bytes) -> bytes:
     """Return what identifies a counter: what it counts, as `Count.declared` says, on the platform at an address."""
-    return blake2b(spelt_alike(address).encode() + b"\0" + declared, digest_size=_DIGEST_BYTES).digest()
+    return blake2b(normalized_url(address).encode() + b"\0" + declared, digest_size=_DIGEST_BYTES).digest()
 
 
 def count_poll(

@@ -19,7 +19,7 @@ from exporter.exposition.renderer import LONGEST_GAP, Renderer
 from exporter.exposition.store import ALERT_THRESHOLD, HEALTH, TARGET_LABELS, Store
 from exporter.label_values import label_value
 from exporter.metric import FamilyInfo
-from exporter.platform.operation import spelt_alike
+from exporter.platform.operation import normalized_url
 from exporter.polling.failure_log import FailureLog
 from exporter.polling.pace import Account, Plan
 from exporter.polling.poll import Poller
@@ -201,7 +201,7 @@ class Work:
         moved = {
             name
             for name in accounts.keys() & former.keys()
-            if spelt_alike(accounts[name].client.base_url) != spelt_alike(former[name].client.base_url)
+            if normalized_url(accounts[name].client.base_url) != normalized_url(former[name].client.base_url)
         }
         for name in schedule.plans.keys() - plans.keys():
             self._telemetry.forget("collector", name)

@@ -22,8 +22,8 @@ HEADERS = {"Accept": "application/json, */*;q=0.5", "Accept-Encoding": "gzip", "
 # The highest number of bytes in an answer: a page of a list or one resource, and a documented answer without pages.
 PAGE_LIMIT = 4 * 1024 * 1024
 WHOLE_LIMIT = 16 * 1024 * 1024
-# The extension of an `httpx.Request` that has its whole address; `httpx.URL`, which takes long to make, is that of the
-# account alone, and changes the case of the host and the percent-encoding.
+# The extension of an `httpx.Request` with its whole address as text. The request's own `httpx.URL` is a placeholder: it
+# takes long to make, and would change the case of the host and the percent-encoding.
 ADDRESS = "address"
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
@@ -122,8 +122,8 @@ class Caller(Protocol):
 
 
 @cache
-def spelt_alike(base_url: str) -> str:
-    """Return one spelling of a base address: scheme and host in lower case, no default port, no slash at the end."""
+def normalized_url(base_url: str) -> str:
+    """Return a base address in one spelling: scheme and host in lower case, no default port, no slash at the end."""
     parts = urlsplit(base_url)
     host, port = parts.hostname or "", parts.port
     where = host if port in (None, _DEFAULT_PORTS.get(parts.scheme)) else f"{host}:{port}"

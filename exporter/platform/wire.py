@@ -58,7 +58,7 @@ class Wire(BaseModel):
     model_config = _SHARED
 
     def has_error(self) -> bool:
-        """Return whether it may report a failure; what the body says decides."""
+        """Return whether it may report a failure; then the whole body is examined."""
         return False
 
     def is_missing(self) -> bool:
@@ -247,13 +247,13 @@ def usable(items: list[T] | None) -> list[T]:
 
 
 class Envelope(CamelWire, Generic[T]):
-    """`{data, error}`, around most shield payloads; the status-only error has neither."""
+    """The object `{data, error}` around most shield payloads; an error of a status alone has neither field."""
 
     data: T | None = None
     error: Any = None
 
     def has_error(self) -> bool:
-        """Return whether there is an error, which beside a good payload may be an object of defaults."""
+        """Return whether there is an error; beside a good payload, it may be an object of default values."""
         return self.error is not None
 
     def is_missing(self) -> bool:

@@ -166,7 +166,7 @@ async def _on_world(request: Request) -> Response:
 
 
 async def _on_index(request: Request) -> Response:
-    """Answer with the commands; to a browser, with a page that shows the world, and forms for faults and events."""
+    """Answer with the commands as text; to a browser, with a page of the world, and forms for faults and events."""
     url = str(request.base_url).rstrip("/")
     if "text/html" not in request.headers.get("accept", ""):
         return PlainTextResponse(_INDEX.replace("URL", url))

@@ -25,7 +25,7 @@ _EXEMPT: Final = re.compile(r"/|/openapi\.json|/sandbox(/.*)?", re.DOTALL)
 
 
 class HttpAnswer(NamedTuple):
-    """An answer; its headers are without the length."""
+    """An answer; `headers` does not contain the length of the body."""
 
     status: int
     headers: list[tuple[bytes, bytes]]
@@ -58,7 +58,7 @@ class Exchange:
         return HttpAnswer(started[0]["status"], headers, bytes(body))
 
     async def answer(self, answer: HttpAnswer, sent: bytes | None = None) -> None:
-        """Send an answer, or its headers and another part `sent` of its body, after which more is expected."""
+        """Send an answer; with `sent`, its headers and this part of its body alone, so that the client expects more."""
         length = (b"content-length", b"%d" % len(answer.body))
         headers = [*answer.headers, length]
         await self.send({"type": "http.response.start", "status": answer.status, "headers": headers})
@@ -276,7 +276,7 @@ class Faults:
 
 
 class FaultGate:
-    """ASGI middleware: an operation answers a request, or a fault, with the date of the world's clock."""
+    """ASGI middleware: applies the scripted faults to requests; answers have the date of the world's clock."""
 
     def __init__(self, app: ASGIApp, faults: Faults, clock: WorldClock) -> None:
         self._app = app

@@ -51,7 +51,13 @@ def written(value: SqlValue) -> dict[str, Any]:
 def holds(
     condition: object, results: Sequence[object | None], errors: Sequence[object | None], *, autocommit: bool
 ) -> bool:
-    """Evaluate the condition of a batch's step by the results and the errors of those before, with None where none is.
+    """Evaluate the condition of a step of a batch.
+
+    Args:
+        condition: the condition, as the protocol writes it.
+        results: the result of each step before; None for one that failed or was skipped.
+        errors: the error of each step before; None for one that did not fail.
+        autocommit: whether no transaction is open.
 
     Raises:
         ProtocolError: the condition has another form, or names a step that is not before this one.

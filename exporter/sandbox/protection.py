@@ -10,7 +10,7 @@ from exporter.sandbox.timestamps import DAY, day_number, iso_long, iso_naive
 from exporter.sandbox.world_clock import WorldClock
 
 CONFIGURATIONS: Final = 100
-"""The id of a list's configuration is by so much larger than the list's own."""
+"""The id of a list's configuration is the list's own id plus this number."""
 
 _SIZE, _ENABLED, _ENTRY = range(1, 4)
 _RULES_OF_A_ZONE: Final = 2

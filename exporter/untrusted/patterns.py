@@ -38,7 +38,7 @@ class Pattern:
 
 
 def _compiled(pattern: str) -> SchemaValidator:
-    """Return a validator that accepts the texts in which a pattern matches."""
+    """Return a validator that accepts a text if the pattern matches any part of it."""
     try:
         pattern.encode()
         return SchemaValidator(core_schema.str_schema(pattern=pattern, regex_engine="rust-regex"))
@@ -58,5 +58,5 @@ def _reason(report: str) -> str:
 
 
 def _without_surrogates(text: str) -> str:
-    """Replace the halves of characters, which the engine does not read."""
+    """Replace lone surrogates, which the engine does not accept."""
     return text.encode("utf-8", "replace").decode()

@@ -18,7 +18,7 @@ _KINDS = (
 
 
 class NotRegularFileError(OSError):
-    """The path is not a regular file, or one of UTF-8 text where that is needed; `strerror` says what it is."""
+    """The path is not a regular file, or its content is not UTF-8 where text is needed; `strerror` says which."""
 
 
 def check_regular(path: Path) -> os.stat_result:

@@ -58,7 +58,7 @@ SHORTEST_MONTH = timedelta(days=28)
 def record_type(key: str) -> str:
     """Return the mnemonic of an RR type, which may be given as a decimal code; `other` if it has none.
 
-    Anybody may ask a zone for types that do not exist, so these have no series of their own.
+    Anyone may query types that do not exist; so these share one series.
     """
     if key in _NAMES:
         return key

@@ -255,7 +255,7 @@ class CustomWafRule(CamelWire):
     error_response: dict[str, Any] | None = None
 
     def has_error(self) -> bool:
-        """Return whether there is an error: the platform sends a missing rule as an object of zeros with one."""
+        """Return whether there is an error: for a missing rule, the platform sends an object of zeros with an error."""
         return self.error_response is not None
 
 
