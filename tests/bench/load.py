@@ -71,3 +71,12 @@ def in_turn(servers: Mapping[str, Child], encoding: str, seconds: float, pause: 
             taken[name] += [scraper.scrape()[0] for _ in range(BURST - 1 if first < FAST and not pause else 0)]
             time.sleep(pause)
     return {name: latency(each) for name, each in taken.items()}
+
+
+def repeatedly(scraper: Scraper, seconds: float, pause: float) -> Latency:
+    """Scrape one server for a number of seconds, with pauses."""
+    taken, until = [], time.monotonic() + seconds
+    while time.monotonic() < until:
+        taken.append(scraper.scrape()[0])
+        time.sleep(pause)
+    return latency(taken)

@@ -1,20 +1,23 @@
 """The measurements: what each section starts, and the tables that it returns."""
 
+import gzip
 import json
 import math
 import os
 import subprocess
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tests.bench import load
+from tests.bench.alternatives import ALTERNATIVES
 from tests.bench.calls import CLIENTS, measure
 from tests.bench.peers import EXPORTER, PEERS, beside
-from tests.bench.platform import FIRST_ZONE, SERIES_A_ZONE, platform_serving, write, write_search
+from tests.bench.platform import FIRST_ZONE, SERIES_A_ZONE, Platform, platform_serving, write, write_search
 from tests.bench.process import MIB, Child, cpu_seconds, get, memory, own, polling_zones, sum_of, wait
 from tests.bench.report import Table
 from tests.counters.process import exporter_running
@@ -26,10 +29,14 @@ TURNS = 3
 FASTEST = 100_000
 # Within so many seconds what was polled last is counted, rendered and compressed.
 SETTLING_SECONDS = 3.0
+# So many counts of series, one a second, are the same once the first polls have ended.
+SETTLED = 4
 BARE_IN_FLIGHT = 32
 CALL_SECONDS = 5.0
 # No target is polled a second time while only scrapes are measured.
 ONCE = 3600.0
+# The shortest interval that the exporter accepts, in seconds.
+SHORTEST = 1.0
 # For so many times the interval the exporter is scraped while it polls.
 REPOLL_TIMES = 4 / 3
 
@@ -51,9 +58,12 @@ class Plan:
     polled_rounds: int = 2
     # The targets whose start, list and reload the event loop must not be long busy with.
     listed: int = 10_000
+    # The exporters that poll as fast as they go: for how many zones, and how long each is measured.
+    alternative_zones: tuple[int, ...] = (200, 1_000)
+    alternative_seconds: float = 5.0
 
 
-QUICK = Plan((1_000, 10_000), 1.0, 2.0, (1, 64), (0, 500), 500, 5.0, 1, 1_000)
+QUICK = Plan((1_000, 10_000), 1.0, 2.0, (1, 64), (0, 500), 500, 5.0, 1, 1_000, (200,), 1.0)
 
 
 def ratio(part: float, whole: float) -> float:
@@ -189,10 +199,48 @@ def pauses(plan: Plan) -> Iterator[Table]:
     yield table
 
 
+def alternatives(plan: Plan) -> Iterator[Table]:
+    """Measure exporters that poll as fast as they go, one after another: polls, then scrapes meanwhile, and memory."""
+    columns = ("zones", "exporter", "series", "polls/s", "CPU µs a poll", "scrape, median ms", "MiB")
+    ratios = ("times the CPU", "times the scrape", "times the memory")
+    table = Table("Polling as fast as each goes, scraped with gzip meanwhile", (*columns, *ratios))
+    exporters = {EXPORTER: partial(daemon, interval=SHORTEST)} | ALTERNATIVES
+    with platform_serving(changes=True) as platform:
+        for zones in plan.alternative_zones:
+            ours: Sequence[float] = ()
+            for name, serve in exporters.items():
+                with serve(platform.url, zones) as child:
+                    series, rate, *costs = _polling(platform, child, plan.alternative_seconds)
+                ours = ours or costs
+                table.add(zones, name, series, rate, *costs, *map(ratio, costs, ours))
+    yield table
+
+
+def _polling(platform: Platform, child: Child, seconds: float) -> tuple[int, float, float, float, float]:
+    """Return an exporter's series, polls a second, microseconds of a poll, milliseconds of a scrape, and MiB."""
+    scraper, series = load.Scraper(child.url, "gzip"), [0]
+
+    def is_complete() -> bool:
+        # A collectd with more than 1,024 descriptors refuses every second connection.
+        with suppress(ConnectionError):
+            _, body = scraper.scrape()
+            text = gzip.decompress(body) if body.startswith(b"\x1f\x8b") else body
+            series.append(sum(not line.startswith(b"#") for line in text.splitlines()))
+        return len(series) > SETTLED and series[-1] == series[-SETTLED]
+
+    wait(is_complete, "the series of every zone", step=1.0)
+    made, used, since = platform.requests(), cpu_seconds(child.pid), time.monotonic()
+    time.sleep(seconds)
+    made, used, passed = platform.requests() - made, cpu_seconds(child.pid) - used, time.monotonic() - since
+    scraped = load.repeatedly(scraper, seconds, PAUSE)
+    return series[-1], made / passed, ratio(used, made) * 1e6, scraped.median, memory(child.pid) / MIB
+
+
 SECTIONS: dict[str, Callable[[Plan], Iterator[Table]]] = {
     "scrape": scrape,
     "calls": calls,
     "polls": polls,
     "daemon": whole,
     "pauses": pauses,
+    "alternatives": alternatives,
 }
