@@ -21,7 +21,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from deploy import generate_relabeling
-from docs import home
+from docs import project_urls
 from docs.man_page import man_page
 from exporter.cli import command as command_line
 from exporter.collectors.catalogue import CATALOGUE
@@ -221,7 +221,7 @@ def documents() -> Mapping[Path, str]:
         REPOSITORY / "deploy" / "man" / "edge-exporter.1": man_page(_every_command(command_line, ("edge-exporter",))),
         example: with_section(example, example_collectors()),
         **generate_relabeling.documents(),
-        **home.documents(),
+        **project_urls.documents(),
     }
 
 

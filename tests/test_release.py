@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from docs import home
+from docs import project_urls
 
 ROOT = Path(__file__).parents[1]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -60,10 +60,10 @@ def test_the_package_index_is_pushed_to_when_everything_else_is_published() -> N
 
 
 def test_another_home_replaces_the_address_in_every_file() -> None:
-    source = home.urls()["Source"]
+    source = project_urls.urls()["Source"]
     moved = {
-        path: home.with_home(text, "https://git.example.net/a/b/edge-exporter", "https://docs.example.net/")
-        for path, text in home.documents().items()
+        path: project_urls.with_urls(text, "https://git.example.net/a/b/edge-exporter", "https://docs.example.net/")
+        for path, text in project_urls.documents().items()
     }
     folders = ("dashboards", "deploy", "docs", "exporter", "tests", ".ci", ".github")
     files = [*ROOT.glob("*.*"), ROOT / "Dockerfile", *(path for name in folders for path in (ROOT / name).rglob("*.*"))]

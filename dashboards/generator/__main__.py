@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
+from dashboards.generator.all_pages import PAGES
 from dashboards.generator.grafana import generate
-from dashboards.generator.inventory import PAGES
 
 
 @click.command()

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from dashboards.generator.all_pages import PAGES
 from dashboards.generator.colours import Colour
 from dashboards.generator.grafana import GRID, generate
-from dashboards.generator.inventory import PAGES
 from dashboards.generator.page import Page, Panel, Stat, Table
 from dashboards.generator.queries import figures, subject
 from tests.deploy.files import DASHBOARDS, RULES

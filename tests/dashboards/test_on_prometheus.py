@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from dashboards.generator.inventory import PAGES
+from dashboards.generator.all_pages import PAGES
 from dashboards.generator.page import Page, Panel, Table
 from exporter.collectors.catalogue import CATALOGUE
 from tests.dashboards.incidents import ALL_AT_ONCE, scene

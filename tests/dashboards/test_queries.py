@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from promql_parser import AggModifierType, AggregateExpr, MatchOp
 
-from dashboards.generator.inventory import PAGES
+from dashboards.generator.all_pages import PAGES
 from tests.dashboards.expressions import RANGE, RATE_INTERVAL, parse, seconds, selected, walk
 from tests.dashboards.families import OTHERS, USERS_FAMILY, family_of, known_families, reasons
 from tests.dashboards.uses import USES, Kind, Use

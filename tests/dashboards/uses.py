@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from dashboards.generator.inventory import PAGES
+from dashboards.generator.all_pages import PAGES
 from dashboards.generator.page import Query
 
 

@@ -20,7 +20,7 @@ from typing import Any
 import click
 from playwright.sync_api import Browser, Error, FloatRect, Route, sync_playwright
 
-from dashboards.generator.inventory import PAGES
+from dashboards.generator.all_pages import PAGES
 from dashboards.generator.page import Page, Panel
 from tests.dashboards.expressions import seconds
 from tests.dashboards.incidents import usual_trouble

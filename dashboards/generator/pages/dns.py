@@ -7,9 +7,9 @@ from dashboards.generator.page import QUERIES, Column, Page, Query, Stat, Table,
 from dashboards.generator.panels import panel, row
 from dashboards.generator.promql import top, total
 from dashboards.generator.selectors import ACCOUNT, AT_END, ZONE, age, increase
-from dashboards.generator.things import Things
+from dashboards.generator.target_series import TargetSeries
 
-ZONES = Things((ACCOUNT, ZONE), ("account", "zone_id"), ("account", "zone_id", "domain"))
+ZONES = TargetSeries((ACCOUNT, ZONE), ("account", "zone_id"), ("account", "zone_id", "domain"))
 TABLE_ROWS = 100
 _DAY = ZONES.gauge("edge_dns_day_queries")
 _WINDOW = ZONES.gauge("edge_dns_window_queries")

@@ -9,9 +9,9 @@ from dashboards.generator.page import Annotation, Column, Page, Query, Stat, Tab
 from dashboards.generator.panels import panel, row
 from dashboards.generator.promql import lowest, top, total
 from dashboards.generator.selectors import ACCOUNT, AT_END, SCRIPT, series
-from dashboards.generator.things import Things
+from dashboards.generator.target_series import TargetSeries
 
-_SCRIPTS = Things((ACCOUNT, SCRIPT), ("account", "script_id"), ("account", "script_id", "script"))
+_SCRIPTS = TargetSeries((ACCOUNT, SCRIPT), ("account", "script_id"), ("account", "script_id", "script"))
 _LEGEND = "{{script}} ({{script_id}})"
 TABLE_ROWS = 100
 _COST = _SCRIPTS.gauge("edge_script_monthly_cost_dollars")

@@ -19,12 +19,12 @@ from dashboards.generator.panels import panel, row
 from dashboards.generator.promql import among_all, bottom, count, top, total, with_label
 from dashboards.generator.queries import findings
 from dashboards.generator.selectors import ACCOUNT, AT_END, SHIELD_ZONE, increase
-from dashboards.generator.things import Things
+from dashboards.generator.target_series import TargetSeries
 
 _CHOSEN, _ONE = (ACCOUNT, SHIELD_ZONE), ("account", "shield_zone_id")
-ZONES = Things(_CHOSEN, _ONE, _ONE)
-LIMITS = Things(_CHOSEN, (*_ONE, "rate_limit_id"), (*_ONE, "rate_limit_id", "rate_limit"))
-LISTS = Things(_CHOSEN, (*_ONE, "access_list_id"), (*_ONE, "access_list_id", "access_list"))
+ZONES = TargetSeries(_CHOSEN, _ONE, _ONE)
+LIMITS = TargetSeries(_CHOSEN, (*_ONE, "rate_limit_id"), (*_ONE, "rate_limit_id", "rate_limit"))
+LISTS = TargetSeries(_CHOSEN, (*_ONE, "access_list_id"), (*_ONE, "access_list_id", "access_list"))
 TABLE_ROWS = 100
 INFO = ZONES.gauge("edge_shield_zone_info")
 _WAF = ZONES.gauge("edge_shield_zone_waf_enabled")

@@ -1,7 +1,7 @@
-"""Writes the address of the project's home, which pyproject.toml names once, wherever else it stands.
+"""Writes the addresses of the project, which pyproject.toml names once, into all other files that contain them.
 
 `Source` in `[project.urls]` is the repository and `Documentation` the site. A release is refused where `Source` is not
-the repository that makes it (.github/workflows/release.yml), so that nothing published leads to a place of others.
+the repository that makes it (.github/workflows/release.yml), so that no published link leads to another project.
 """
 
 import re
@@ -44,16 +44,16 @@ def urls() -> dict[str, str]:
     return named
 
 
-def with_home(text: str, source: str, site: str) -> str:
+def with_urls(text: str, source: str, site: str) -> str:
     """Replace the addresses of the repository and of the site in a text."""
     return _SITE.sub(f"site_url: {site}", _ADDRESS.sub(source, text))
 
 
 def documents() -> dict[Path, str]:
-    """Return every file that names the home, and its text with the addresses of pyproject.toml."""
+    """Return every file that contains an address, and its text with those of pyproject.toml."""
     named = urls()
     return {
-        path: with_home(path.read_text(encoding="utf-8"), named["Source"], named["Documentation"])
+        path: with_urls(path.read_text(encoding="utf-8"), named["Source"], named["Documentation"])
         for place in PLACES
         for path in sorted(REPOSITORY.glob(place))
     }
