@@ -25,7 +25,7 @@ def count(expr: str, *labels: str) -> str:
 
 
 def among_all(found: str, every: str) -> str:
-    """Count what is found; 0 where nothing is found among what there is, and no result where there is nothing."""
+    """Count the series that are found: 0 if `every` has others only, and no result if it has none."""
     return f"count({found}) or 0 * count({every})"
 
 

@@ -1,4 +1,4 @@
-"""Zone: all that is known of one DNS zone, for the way down from every table."""
+"""Zone: all that is known of one DNS zone; rows of tables on other pages link to it."""
 
 from dataclasses import replace
 
@@ -17,7 +17,7 @@ _UP = gauge("edge_target_up", ACCOUNT, 'target=~"dns_zone/$zone"')
 
 
 def _of_dns(title: str) -> Panel:
-    """Take a panel of the DNS page: there it is of all zones chosen, here of one."""
+    """Return a panel of the DNS page, for the one zone of this page."""
     return next(panel for panel in dns.PAGE.panels if panel.title == title)
 
 
