@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from itertools import pairwise
 from pathlib import Path
@@ -18,7 +18,6 @@ from exporter.sandbox.faults import Scripted
 from exporter.sandbox.keys import API_KEY, DATABASE_TOKEN_FULL
 from exporter.sandbox.world import World
 from exporter.sandbox.world_clock import WorldClock
-from exporter.targets.registry import Registry
 from exporter.targets.target import PollKey, Target
 from tests.endpoints.platform import Query, good, platform
 from tests.exporter_parts import (
@@ -243,23 +242,6 @@ async def test_names_that_may_not_be_searched_for_are_asked_for_less_and_less_of
             await parts.turn(10)
         # At once, after ten seconds, twice that and so on, and at the regular time.
         assert 6 <= search.hits <= 8
-
-
-async def test_the_targets_of_many_accounts_are_taken_at_one_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    targets, asked = Registry.targets, Counter[int]()
-    for number in (2, 20):
-
-        def counted(
-            registry: Registry, kind: str, *, every_shard: bool = False, number: int = number
-        ) -> Iterator[Target]:
-            asked[number] += 1
-            return targets(registry, kind, every_shard=every_shard)
-
-        monkeypatch.setattr(Registry, "targets", counted)
-        accounts = [account_at("http://127.0.0.1:9", name=f"account {place}") for place in range(number)]
-        async with exporter_parts(fault={"kind": "stall"}, more={"accounts": accounts}):
-            pass
-    assert asked[20] == asked[2]
 
 
 async def test_an_account_that_answers_nothing_keeps_no_other_from_being_polled(
