@@ -8,7 +8,6 @@ import subprocess
 import sys
 import termios
 import threading
-import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -114,10 +113,6 @@ class Exporter:
         """Send it a signal."""
         self._process.send_signal(number)
 
-    def waits_for(self, event: str) -> None:
-        """Wait until it has logged an event."""
-        wait_until(lambda: event in self.events, f"{event!r} in the log")
-
     @property
     def events(self) -> list[str]:
         """Return the logged events, without their facts."""
@@ -131,14 +126,6 @@ class Exporter:
         """Return the body of a path."""
         with urllib.request.urlopen(f"{self.url}{path}", timeout=PATIENCE) as answer:  # noqa: S310 - on the loopback
             return str(answer.read().decode())
-
-    def answers(self, path: str) -> bool:
-        """Return whether a path is answered with success."""
-        try:
-            urllib.request.urlopen(f"{self.url}{path}").close()  # noqa: S310 - on the loopback
-        except urllib.error.HTTPError:
-            return False
-        return True
 
     def end(self, number: signal.Signals = signal.SIGTERM) -> int:
         """Send a signal, and wait for the process to end; return its exit code."""
