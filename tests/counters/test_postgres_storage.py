@@ -11,10 +11,10 @@ from exporter.counters.postgres_storage import PAGE, PostgresStorage
 from exporter.counters.rows import StateRow
 from exporter.counters.storage import ShardTakenError, StorageError
 from exporter.targets.target import PollKey
+from tests import waiting
 from tests.counters.proxy import Proxy
 from tests.counters.sharing_processes import until
 from tests.postgres import Postgres
-from tests.waiting import PATIENCE
 
 LEASE = 3.0
 ROW = StateRow("shop.example", 1.0, b"\x00data")
@@ -70,26 +70,12 @@ async def until_claimed(storage: PostgresStorage, index: int) -> None:
     await until(is_claimed)
 
 
-async def until_taken(holder: PostgresStorage, by: PostgresStorage) -> None:
-    """Wait until a former holder knows that its shard is taken by another one, which goes on."""
-
-    async def is_known() -> bool:
-        await by.prepare()
-        try:
-            await holder.prepare()
-        except ShardTakenError:
-            return True
-        except StorageError:
-            return False
-        return False
-
-    await until(is_known)
-
-
-async def until_back(holder: PostgresStorage) -> None:
-    """Wait until a holder has its shard again."""
+async def until_back(holder: PostgresStorage, other: PostgresStorage | None = None) -> None:
+    """Wait until a holder has its shard again; ShardTakenError is raised if another one has it, which goes on."""
 
     async def is_back() -> bool:
+        if other is not None:
+            await other.prepare()
         try:
             return await holder.prepare() is not None
         except ShardTakenError:
@@ -98,15 +84,6 @@ async def until_back(holder: PostgresStorage) -> None:
             return False
 
     await until(is_back)
-
-
-async def until_uncertain(holder: PostgresStorage) -> None:
-    """Wait until a holder may serve nothing."""
-
-    async def is_uncertain() -> bool:
-        return not holder.session()
-
-    await until(is_uncertain)
 
 
 async def test_each_takes_a_free_shard_and_one_too_many_is_a_spare(sessions: Sessions) -> None:
@@ -154,16 +131,13 @@ async def test_rows_of_another_number_of_shards_are_read_by_each(sessions: Sessi
 async def test_a_silent_holder_is_uncertain_before_the_server_frees_its_shard(sessions: Sessions) -> None:
     holder, spare = await sessions.holder(0, 1), sessions.storage(0)
     assert holder.session() == 1
-    await until_uncertain(holder)
+    await waiting.until(lambda: not holder.session())
     assert await spare.claim() is None
-
-    async def taken() -> bool:
-        return await spare.claim() == 0
-
-    await until(taken)
+    await until_claimed(spare, 0)
     with pytest.raises(StorageError):
         await holder.commit({key_of(1): ROW})
-    await until_taken(holder, spare)
+    with pytest.raises(ShardTakenError):
+        await until_back(holder, spare)
     assert sessions.execute("SELECT count(*) FROM edge_exporter_row") == [(0,)]
 
 
@@ -171,7 +145,7 @@ async def test_a_lost_session_is_opened_again_and_reads_its_rows_anew(sessions: 
     holder = await sessions.holder()
     await holder.commit({key_of(1): ROW})
     sessions.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'edge-exporter'")
-    await until_uncertain(holder)
+    await waiting.until(lambda: not holder.session())
     opened = await holder.prepare()
     assert opened is not None
     assert (opened.rows, holder.session()) == ({key_of(1): ROW}, 2)
@@ -191,7 +165,8 @@ async def test_a_lost_holder_gives_way_to_exporters_of_another_total(sessions: S
     holder, other = await sessions.holder(), sessions.storage(total=3)
     sessions.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'edge-exporter'")
     await until_claimed(other, 0)
-    await until_taken(holder, other)
+    with pytest.raises(ShardTakenError):
+        await until_back(holder, other)
 
 
 async def test_a_session_that_hangs_in_a_proxy_is_replaced_by_its_own_process(
@@ -241,7 +216,7 @@ async def test_a_pooler_in_transaction_mode_is_named_the_second_time(sessions: S
     with postgres.pooled(sessions.url.rpartition("/")[2]) as url:
         first, second = sessions.storage(url=url), sessions.storage(url=url)
         said: list[str] = []
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(waiting.PATIENCE):
             while not any("transaction mode" in words for words in said):
                 for storage in (first, second):
                     try:
