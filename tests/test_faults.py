@@ -149,13 +149,6 @@ async def test_a_platform_that_refuses_connections_is_one_failure_a_target() -> 
         assert refused == {("main",): 3.0}
 
 
-async def test_a_wrong_key_makes_no_target_look_well_and_is_no_authenticated_answer() -> None:
-    async with exporter_parts(account={**ZONES, "api_key": "wrong"}, world=small_world()) as parts:
-        assert not parts.work.accounts.is_authenticated()
-        assert set(parts.samples("edge_target_up").values()) == {0.0}
-        assert parts.samples("edge_dns_window_queries") == {}
-
-
 @pytest.mark.parametrize(("status", "is_accepted"), [(403, True), (401, False), (500, False)])
 async def test_a_spare_is_ready_once_a_key_is_accepted_also_one_that_may_not_search(
     status: int, *, is_accepted: bool

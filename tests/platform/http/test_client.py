@@ -2,7 +2,6 @@
 
 import gzip
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from datetime import UTC, datetime
 from typing import Any
 from unittest.mock import patch
@@ -167,14 +166,6 @@ async def test_a_call_that_cannot_wait_for_the_pause_of_its_operation_fails_with
         "calls of dns_statistics are paused for another 200 s, after an answer that asked to wait",
     )
     assert len(kit.heard.attempts) == 1
-
-
-@pytest.mark.parametrize(("asked", "calls"), [("20", 1), ("1", 2)])
-async def test_a_poll_does_not_sit_out_a_long_wait(asked: str, calls: int) -> None:
-    async with answered(Reply(503, "", {"Retry-After": asked}), good(GOOD), attempts=2) as (kit, platform):
-        with nullcontext() if calls > 1 else pytest.raises(ServerError):
-            await dns.statistics(kit.client.until(kit.clock.now + 100), 101)
-    assert len(platform.sent) == calls
 
 
 ASKED = {"Retry-After": "9"}

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import AsyncMock
 
+import aiohttp
 import pytest
 from aiohttp.client_proto import ResponseHandler
 
@@ -170,6 +171,27 @@ async def test_a_kept_connection_is_used_while_no_other_can_be_made(monkeypatch:
         two = await asyncio.gather(*(dns.statistics(kit.calls, zone) for zone in (1, 2)), return_exceptions=True)
         await dns.statistics(kit.calls, 102)
     assert (sum(isinstance(one, errors.Refused) for one in two), server.connections) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("raised", "kind", "said"),
+    [
+        (
+            TimeoutError(110, "s3cret"),
+            errors.ConnectTimeout,
+            "no connection within the time limit (h: Connection timed out)",
+        ),
+        (aiohttp.InvalidURL("http://h/?k=s3cret"), errors.NameFault, "the host name does not resolve (h)"),
+        (aiohttp.ClientError("s3cret"), errors.Reset, "the connection ended before the answer did (h)"),
+        (ValueError("s3cret"), errors.TransportError, "the call failed (h: ValueError)"),
+    ],
+)
+async def test_what_no_platform_brings_about_is_named_without_secrets(
+    raised: Exception, kind: type[errors.PlatformError], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("aiohttp.connector.aiohappyeyeballs.start_connection", AsyncMock(side_effect=raised))
+    error, _ = await failure("http://127.0.0.1")
+    assert (type(error), str(error).replace("127.0.0.1", "h")) == (kind, said)
 
 
 @pytest.mark.skipif("max_headers" not in signature(ResponseHandler.set_response_params).parameters, reason="no limit")

@@ -113,7 +113,9 @@ CASES: dict[str, Case] = {
     "a first attempt has its time": (
         [stall], f"timeout: {LATE.replace('1 s', '1.25 s')}", {"until": 0.02, "deadline": 1.25}
     ),
-    "a long wait is left to the caller": ([after(429, "31")], f"rate_limited: {FAILS} 429", {"until": 3600}),
+    "half a minute is not waited": ([after(429, "31")], f"rate_limited: {FAILS} 429", {}),
+    "a poll waits a second": ([after(503, "1"), GOOD], "server_error 1.25 None", {"until": 3600}),
+    "a poll does not wait two": ([after(503, "2")], f"server_error: {FAILS} 503", {"until": 3600}),
 }  # fmt: skip
 
 

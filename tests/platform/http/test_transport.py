@@ -1,43 +1,16 @@
-"""How the exceptions of aiohttp are translated, and how calls go through a proxy."""
+"""How calls go through a proxy, and what a transport keeps."""
 
 import asyncio
 import base64
-from typing import Any
 
-import aiohttp
 import pytest
 
-from exporter.platform import errors
 from exporter.platform.api import dns
 from exporter.platform.errors import ProxyFault
-from exporter.platform.http.client import fault_of
-from exporter.platform.http.transport import translate
 from tests.platform.clients import KEY, client_of
 from tests.platform.raw_server import Line, listening, raw_server, reply, saying
 
 GOOD = reply('{"TotalQueriesServed": 7}')
-CONNECTION: Any = aiohttp.client_reqrep.ConnectionKey("h", 443, True, True, None, None, None)  # noqa: FBT003
-
-
-@pytest.mark.parametrize(
-    ("error", "kind", "said"),
-    [
-        (
-            aiohttp.ClientConnectorError(CONNECTION, TimeoutError(110, "Connect call failed")),
-            errors.ConnectTimeout,
-            "no connection within the time limit (h: Connection timed out)",
-        ),
-        (aiohttp.ClientError("s3cret"), errors.Reset, "the connection ended before the answer did (h)"),
-        (aiohttp.InvalidURL("http://h/?k=s3cret"), errors.NameFault, "the host name does not resolve (h)"),
-        (ValueError("s3cret"), errors.TransportError, "the call failed (h: ValueError)"),
-    ],
-)
-def test_what_no_platform_brings_about_is_named_without_secrets(
-    error: Exception, kind: type[errors.PlatformError], said: str
-) -> None:
-    """`faults.txt` has what a platform can bring about."""
-    fault = fault_of(translate(error), "h")
-    assert (type(fault), str(fault)) == (kind, said)
 
 
 async def test_a_proxy_on_the_way_to_https_never_sees_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
