@@ -125,12 +125,14 @@ class TargetList(Section):
     """The list of the platform that contains an endpoint's targets."""
 
     list: PathField = Field(description="The list's path, such as /pullzone.")
-    items: ExpressionField = Field(description="The array of the answer; @ if the answer is the array.")
-    id: LabelExpression = Field(description="An item's id.")
-    name: LabelExpression | None = Field(default=None, description="An item's name.")
-    page: Text | None = Field(default=None, description="The query parameter of the page's number, which starts at 1.")
-    size: Text | None = Field(default=None, description="The query parameter of the page's size.")
-    more: ExpressionField | None = Field(default=None, description="Whether another page follows.")
+    items: ExpressionField = Field(
+        description="An expression for the array of items; @ if the answer itself is the array."
+    )
+    id: LabelExpression = Field(description="An expression for the id of an item.")
+    name: LabelExpression | None = Field(default=None, description="An expression for the name of an item.")
+    page: Text | None = Field(default=None, description="The query parameter for the number of the page, from 1 on.")
+    size: Text | None = Field(default=None, description="The query parameter for the size of a page.")
+    more: ExpressionField | None = Field(default=None, description="An expression for whether another page follows.")
 
     def conflicts(self) -> Iterator[Conflict]:
         """Require `page` if other keys depend on it, and a path that is the same for the whole account."""
@@ -147,13 +149,17 @@ class EndpointMetric(Section):
 
     name: Annotated[str, BeforeValidator(_parse_metric_name)] = Field(description="The metric's name.")
     help: str = Field(default="", description="The metric's help text, one sentence.")
-    value: ExpressionField | None = Field(default=None, description="A gauge: a number, or with label an object.")
-    days: ExpressionField | None = Field(default=None, description="A counter: a chart of days.")
-    month: ExpressionField | None = Field(default=None, description="A counter: a value of the month to date.")
-    info: Mapping[LabelName, LabelExpression] = Field(
-        default_factory=dict, description="An info metric: its labels, by name; the value is 1."
+    value: ExpressionField | None = Field(
+        default=None, description="A gauge: an expression for a number or, with label, for an object of numbers."
     )
-    label: LabelName | None = Field(default=None, description="The label whose values are the keys of an object.")
+    days: ExpressionField | None = Field(default=None, description="A counter: an expression for a chart of days.")
+    month: ExpressionField | None = Field(
+        default=None, description="A counter: an expression for a value of the month to date."
+    )
+    info: Mapping[LabelName, LabelExpression] = Field(
+        default_factory=dict, description="An info metric: the name of each label and its expression; the value is 1."
+    )
+    label: LabelName | None = Field(default=None, description="A label; its values are the keys of the object.")
     scale: float = Field(default=1.0, gt=0, le=1e18, allow_inf_nan=False, description="A factor for all numbers.")
 
     @property
@@ -190,7 +196,7 @@ class Endpoint(Section):
     """One endpoint of the platform and its metrics."""
 
     name: Annotated[str, BeforeValidator(_parse_name)] = Field(
-        description="The collector's name, which is a key under collectors, too."
+        description="The collector's name, which is also its key under collectors."
     )
     path: PathField = Field(description="The path of the GET requests, below each account's base_url.")
     each: TargetList | None = None
@@ -199,7 +205,9 @@ class Endpoint(Section):
     )
     kind: Text | None = Field(default=None, description="An existing kind of target, such as dns_zone.")
     interval: Interval = Field(default=600.0, description="The interval between two polls of a target.")
-    label: LabelName | None = Field(default=None, description="The labels of targets: <label>_id and <label>.")
+    label: LabelName | None = Field(
+        default=None, description="The targets have the labels <label>_id and <label>; by default the endpoint's name."
+    )
     metrics: tuple[EndpointMetric, ...] = Field(max_length=200, description="The metrics in the answers.")
 
     @property
