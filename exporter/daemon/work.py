@@ -131,7 +131,14 @@ class Work:
             ledger_fault=lambda: self.ledger.fault,
         )
         self.parts = Parts(
-            process, self.store, self.registry, self.schedule, self.ledger, self.renderer, self._explainer, clocks
+            process=process,
+            store=self.store,
+            registry=self.registry,
+            schedule=self.schedule,
+            ledger=self.ledger,
+            renderer=self.renderer,
+            explainer=self._explainer,
+            clocks=clocks,
         )
 
     async def start(self) -> None:

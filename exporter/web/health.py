@@ -9,7 +9,6 @@ SLOWEST_TICK = 30.0
 # Work that is repeated has stalled if no round has ended for this many times the time between two, or for this long.
 STALLED_ROUNDS = 3
 SHORTEST_STALL = 30.0
-MOST_REFUSALS = 3
 
 
 def health(parts: Parts) -> Json:
@@ -67,11 +66,8 @@ def _refusal(parts: Parts, known: Collection[str]) -> str:
     """Return the credentials that are refused, or could not be read or sent, in words; empty if none."""
     accounts = parts.schedule.accounts
     refused = {name: accounts[name].client.credential for name in known or accounts if name in accounts}
-    words = [
+    return ", ".join(
         f"the {credential_of(name)} {'is not accepted' if credential.refused else 'cannot be used'}"
         for name, credential in refused.items()
         if credential.is_refused()
-    ]
-    if len(words) > MOST_REFUSALS:
-        words[MOST_REFUSALS:] = [f"{len(words) - MOST_REFUSALS} more are refused"]
-    return ", ".join(words)
+    )

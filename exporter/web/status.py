@@ -32,7 +32,6 @@ def status_of(parts: Parts) -> Json:
         "config_faults": process.config_faults,
         "ledger": {
             "durable": process.is_durable,
-            "saves": not parts.ledger.fault,
             "fault": parts.ledger.fault,
             "set_aside": process.set_aside,
         },
@@ -78,18 +77,15 @@ def _failures(parts: Parts) -> list[Json]:
 def _account(parts: Parts, process: Process, name: str, census: Census, failures: list[Json]) -> Json:
     """Return an account or a database; of its `limits` by the keys of the configuration, the lowest applies."""
     account, numbers = parts.schedule.accounts[name], {state: census.accounts[name, state] for state in STATES}
-    budget = account.client.rate_limiter
     # A database's last answer is not kept; it is up if one of its targets is up.
     is_up = process.account_up.get(name, numbers[UP] > 0 or not numbers[FAILING])
     return {
         "account": name,
         "up": is_up,
         "reason": "" if is_up else next((one["reason"] for one in failures if one["account"] == name), ""),
-        "budget": budget.effective_rate,
         "demand": account.pace.demand,
         "limits": account.pace.limits(),
-        "paused": budget.pause(),
-        "max_in_flight": budget.max_in_flight,
+        "paused": account.client.rate_limiter.pause(),
         "targets": sum(numbers.values()),
         "failing": numbers[FAILING],
         "clock_offset": parts.ledger.platform_time(name).offset,

@@ -45,12 +45,11 @@ async def target_page(parts: Parts, select: Select, kind: str, target_id: str, q
     """
     label = f"{kind}/{target_id}"
     asked = read_fields(query, {"account": None})["account"]
-    named = [one for one in all_targets(parts) if one.target.kind == kind and _is_named(one.target.key.label, label)]
+    named = [one for one in all_targets(parts) if one.target.key.label == label]
     known = {one.target.client_name: (one.target.key, one.target.name) for one in named}
-    moves = (move for move in parts.registry.moves() if move.is_gone and _is_named(move.key.label, label))
-    gone = {move.key.account: move for move in moves}
+    gone = {move.key.account: move for move in parts.registry.moves() if move.is_gone and move.key.label == label}
     known |= {account: (move.key, move.name) for account, move in gone.items()}
-    chosen = [account for account in known if not asked or _is_named(account, asked[0])]
+    chosen = [account for account in known if not asked or account in asked]
     if not chosen:
         kinds = sorted({kind for collector in parts.explainer.collectors() for kind in collector.kinds})
         why = parts.process().spare or parts.explainer.answer(label) if kind in kinds else "there is no such kind"
@@ -74,11 +73,6 @@ async def target_page(parts: Parts, select: Select, kind: str, target_id: str, q
         "absences": [one for one in absent if one["account"] == account],
         "links": list(_links(parts, account, key)),
     }
-
-
-def _is_named(text: str, given: str) -> bool:
-    """Return whether an address means this text, which a link contains as far as it can be shown."""
-    return given == text or given == label_value(text)
 
 
 def _values(exposed: bytes, account: str, said: set[str]) -> Iterator[Json]:

@@ -130,21 +130,18 @@ class ViewSetup:
             platform_time=lambda _: own(offset=None),
         )
         clocks = Clocks(self.wall, self.clock)
-        schedule = cast(Schedule, self.schedule)
-        parts = (self.store, self.registry, schedule, ledger, self.renderer)
-        return Parts(process, *parts, self.explainer(), clocks, version="1.2.3")
-
-    def explainer(self) -> Explainer:
-        """Return an explainer of the store's absent families."""
         account = {"name": "main", "base_url": "http://127.0.0.1:9", "api_key": "k"}
         settings = Settings.model_validate({"accounts": [account]})
-        return Explainer(
+        explainer = Explainer(
             settings=lambda: settings,
             collectors=lambda: CATALOGUE,
             registry=self.registry,
             store=self.store,
             ledger_fault=lambda: "",
         )
+        schedule = cast(Schedule, self.schedule)
+        parts = (self.store, self.registry, schedule, ledger, self.renderer)
+        return Parts(process, *parts, explainer, clocks, version="1.2.3")
 
     def app(self, prefix: str = "/", parts: Parts | None = None) -> ASGIApp:
         """Return the application that serves the endpoints."""

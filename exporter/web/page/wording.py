@@ -57,10 +57,9 @@ def plain(value: str) -> str:
 
 
 def foreign(value: str) -> Markup:
-    """Isolate a text from the platform, so that its writing direction does not affect the text around it."""
-    return Markup("<bdi>{}</bdi>").format(plain(value))
+    """Isolate a text from the platform: its writing direction does not affect the text around it.
 
-
-def named(value: str) -> Markup:
-    """Isolate a name or an id, whose lines end after its parts, such as `dns_zone/`."""
-    return Markup(_BREAKABLE.sub("<wbr>", foreign(value)))  # noqa: S704 - the tag stands between escaped characters
+    A line may end after a part of a name or an id, such as `dns_zone/`.
+    """
+    isolated = Markup("<bdi>{}</bdi>").format(plain(value))
+    return Markup(_BREAKABLE.sub("<wbr>", isolated))  # noqa: S704 - the tag stands between escaped characters
