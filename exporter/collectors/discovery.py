@@ -1,9 +1,9 @@
 """Finds an account's resources, by search and the list of shield zones."""
 
 from collections import Counter
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 from exporter.collectors import scripts
 from exporter.collectors.collector import Collector, Context, Outcome, PollResult, describe, identity, measure
@@ -24,8 +24,6 @@ from exporter.platform.errors import (
 from exporter.platform.operation import Answer, Operation, Request
 from exporter.platform.wire import Unusable
 from exporter.targets.target import Inventory, Resource, ResourceList, Target
-
-T = TypeVar("T")
 
 # The type of a search result → the kind of target. Pull zones are not polled; only their names are used.
 KINDS = {"dns": "dns_zone", "script": "script", "cdn": "cdn"}
@@ -74,12 +72,11 @@ class DiscoveryCollector(Collector):
         outcome = Outcome(target)
         date, zones, names = None, None, dict[str, str]()
         if SEARCH in target.watched:
-            found = await _tried(global_search.everything(context.caller), faults)
+            found = await _search(context, faults)
             if found is not None:
                 date, lists = found.date, _lists(found.value)
                 names = lists["cdn"].names()
                 await context.found(Inventory(lists))
-                faults.extend([found.value.fault] if found.value.fault is not None else [])
                 outcome = self._counted(target, found.value)
         if SHIELD_ZONES in target.watched:
             zones = await _zones(context, faults)
@@ -123,10 +120,9 @@ async def _names(
     context: Context, zones: Answer[ZoneListing] | None, faults: list[PlatformError], *, has_zones: bool
 ) -> Mapping[str, Mapping[str, str]]:
     """Look up names by search: kind → id → name; with `has_zones` those of shield zones, too."""
-    found = await _tried(global_search.everything(context.caller), faults)
+    found = await _search(context, faults)
     if found is None:
         return {}
-    faults.extend([found.value.fault] if found.value.fault is not None else [])
     names = {kind: listed.names() for kind, listed in _lists(found.value).items()}
     if has_zones and zones is None:
         zones = await _zones(context, faults)
@@ -147,12 +143,16 @@ async def _zones(context: Context, faults: list[PlatformError]) -> Answer[ZoneLi
         return None
 
 
-async def _tried(call: Awaitable[T], faults: list[PlatformError]) -> T | None:
+async def _search(context: Context, faults: list[PlatformError]) -> Answer[SearchListing] | None:
+    """Search for all resources. An error that ended the search early is a fault, too."""
     try:
-        return await call
+        answer = await global_search.everything(context.caller)
     except PlatformError as fault:
         faults.append(fault)
         return None
+    if answer.value.fault is not None:
+        faults.append(answer.value.fault)
+    return answer
 
 
 def _lists(listing: SearchListing) -> dict[str, ResourceList]:

@@ -136,7 +136,7 @@ class PlatformRoute(APIRoute):
             case "core":
                 return payload({"Message": "Authorization has been denied for this request."}, status)
             case "script":
-                field = error.fields[0][0] if error.fields else None
+                field = next((name for name, _ in error.fields), None)
                 return script_error(status, "request.invalid", field, str(error))
             case "field problems" if error.fields:
                 trace = request.app.state.world.trace

@@ -225,7 +225,8 @@ class Endpoint(Section):
     def conflicts(self) -> Iterator[Conflict]:
         """Require one source of targets, and a path that fits it."""
         given = [key for key in _TARGETS if key in self.model_fields_set and getattr(self, key) is not None]
-        first, second = (*given, "", "")[:2]
+        first = given[0] if given else ""
+        second = given[1] if len(given) > 1 else ""
         names_id, label, stem = self.path.names_target, self.label, self.label or self.name
         is_own = bool(given) and given != ["kind"]
         same = f"contains no {{id}}, so that all targets of {first} would be the same"
