@@ -51,13 +51,10 @@ class Explainer:
         groups: dict[tuple[object, ...], Absence] = {}
         for collector, target, findings in self._of_all(families, targets):
             for finding, names in findings.items():
-                account, absent = target.client_name, tuple(names)
-                key = account, collector.name, absent, finding.cause, finding.reason
-                group = groups.get(key)
-                if group is None:
-                    group = groups[key] = Absence(account, collector.name, absent, finding)
-                if finding.since < group.finding.since:
-                    group.finding = finding
+                one = Absence(target.client_name, collector.name, tuple(names), finding)
+                alike = one.account, one.collector, one.families, finding.cause, finding.reason
+                group = groups.setdefault(alike, one)
+                group.finding = min(group.finding, finding, key=lambda found: found.since)
                 group.targets.append(target)
         return list(groups.values())
 
@@ -118,22 +115,19 @@ class Explainer:
         for selection in self._selections(collector.kinds):
             account, kind = selection.account, selection.kind
             polled = self.registry.polled(account, kind)
-            targets: dict[str, tuple[Target, Finding | None]] = {}
-            for one in self.registry.listed(account, kind):
-                if one.id in polled:
-                    continue
+            others = [one for one in self.registry.listed(account, kind) if one.id not in polled]
+            for one in others:
                 path = selection.rejection(one.name)
                 standing = None if path is None else self._not_asked_for("leaves it out", *selection.setting, *path)
-                targets[one.id] = Target(account, kind, one.id, one.name), standing
+                yield Target(account, kind, one.id, one.name), standing
             for target in polled.values():
                 is_wanted = kind != collector.polls or collector.wants(target)
                 if collector is discovery.COLLECTOR:
                     is_wanted = discovery.SEARCH in target.watched  # its families count what a search finds
                 standing = None if is_wanted else self._not_asked_for("selects nothing for it", *selection.setting)
-                targets[target.id] = target, standing
-            if not (targets or selection.fixed):
-                targets[ANY] = Target(account, kind, ANY), self._of_none(selection)
-            yield from targets.values()
+                yield target, standing
+            if not (others or polled or selection.fixed):
+                yield Target(account, kind, ANY), self._of_none(selection)
 
     def _of_none(self, selection: Selection) -> Finding:
         """Return why an account has no target of a kind."""
@@ -161,22 +155,25 @@ class Explainer:
         answered = status if status is not None and (status.served or status.up) else None
         if standing is None and answered is None:
             standing = self._of_silence(collector, target, status)
-        if standing is not None and not refused:
-            return {standing: [info.name for info in infos]} if infos else {}
         found: dict[Finding, list[str]] = {}
         for info in infos:
             finding = refused.get(info.name) or standing
-            if finding is None and answered is not None and info.name in answered.left_out:
-                # Some of its label values may have series.
-                finding = self._not_asked_for("leaves out label values of it", "series", "max_label_values")
-            elif finding is None and answered is not None and info.name not in answered.families:
-                note = answered.message if answered.up else ""
-                finding = Finding(Cause.PLATFORM_HAS_NONE, note or "null, or left out of its answer")
-                if info.is_counted and (fault := self.ledger_fault()):
-                    finding = Finding(Cause.FAILING, f"the counters cannot be saved: {fault}")
+            if finding is None and answered is not None:
+                finding = self._of_answer(info, answered)
             if finding is not None:
                 found.setdefault(finding, []).append(info.name)
         return found
+
+    def _of_answer(self, info: FamilyInfo, answered: Status) -> Finding | None:
+        """Return why a target that has answered lacks a family; None if it has all of it."""
+        if info.name in answered.left_out:
+            return self._not_asked_for("leaves out label values of it", "series", "max_label_values")
+        if info.name in answered.families:
+            return None
+        if info.is_counted and (fault := self.ledger_fault()):
+            return Finding(Cause.FAILING, f"the counters cannot be saved: {fault}")
+        note = answered.message if answered.up else ""
+        return Finding(Cause.PLATFORM_HAS_NONE, note or "null, or left out of its answer")
 
     def _of_silence(self, collector: Collector, target: Target, status: Status | None) -> Finding:
         """Return why a target has no values: it fails, its list does, or no poll of it has ended."""

@@ -36,19 +36,13 @@ def discover(parts: Parts, kind: str, query: QueryParams) -> tuple[list[Known], 
     found: list[Known] = []
     unknown: list[str] = []
     for account in accounts:
-        # Prometheus drops every target for an empty answer, so it must be true: all are known, none gets one.
-        is_known, is_complete = False, registry.is_known_whole(account, kind)
-        for one in registry.selected(account, kind):
-            if one.key in gone:
-                continue
-            has_address = bool(_address(one))
-            is_known = is_known or has_address
-            may_get_one = one.facts is None if kind in _ADDRESSES else kind in NAMED_BY_SEARCH
-            is_complete = is_complete and (has_address or not may_get_one)
-            if has_address and (not is_own or registry.owns(one.key)):
-                found.append(one)
-        if not (is_known or is_complete):
+        selected = [one for one in registry.selected(account, kind) if one.key not in gone]
+        reachable = [one for one in selected if _address(one)]
+        # Prometheus drops every target for an empty answer, so it must be true: all are known, none gets an address.
+        is_whole = registry.is_known_whole(account, kind) and not any(map(_may_get_an_address, selected))
+        if not (reachable or is_whole):
             unknown.append(account)
+        found += [one for one in reachable if not is_own or registry.owns(one.key)]
     if unknown and len(unknown) == len(accounts):
         words = f"no {kind} has been listed yet, or none has an address yet; accounts: {', '.join(unknown)}"
         raise HTTPException(503, words)
@@ -69,3 +63,8 @@ def _group(one: Known) -> str:
 def _address(one: Known) -> str:
     """Return a resource's address; empty if it is not known."""
     return (one.facts or {}).get(_ADDRESSES[one.key.kind], "") if one.key.kind in _ADDRESSES else one.name
+
+
+def _may_get_an_address(one: Known) -> bool:
+    """Return whether an address of a resource without one may come with a later answer."""
+    return one.facts is None if one.key.kind in _ADDRESSES else one.key.kind in NAMED_BY_SEARCH and not one.name
