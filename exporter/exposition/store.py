@@ -66,7 +66,7 @@ class Status:
         chart: the counts of the last days, oldest first; empty if its collector declares no chart.
         families: the names of its platform families, or of those that expired last.
         since: unix seconds since which its polls fail, or are too late; 0 if they succeed.
-        believed: when the served values were polled, on the monotonic clock.
+        valid_from: when the served values were polled, on the monotonic clock.
         expires: when they are removed if no poll succeeds until then, on the same clock.
         is_final: whether a poll has failed since; a longer interval then no longer moves `expires`.
         left_out: family → how many label values of its last good answer are left out.
@@ -86,7 +86,7 @@ class Status:
     chart: Sequence[float] = ()
     families: frozenset[str] = frozenset()
     since: float = 0.0
-    believed: float = 0.0
+    valid_from: float = 0.0
     expires: float = 0.0
     is_final: bool = False
     left_out: Mapping[str, int] = field(default_factory=lambda: NOTHING_LEFT_OUT)
@@ -177,7 +177,7 @@ class Store:
         status.success, status.polled, status.duration = now, now, duration
         status.chart = _packed(outcome.chart)
         status.is_mismatched = outcome.is_mismatched
-        self._believe(status, outcome.families, lifetime)
+        self._serve(status, outcome.families, lifetime)
 
     def fail(
         self,
@@ -204,10 +204,10 @@ class Store:
         status.up, status.reason, status.message = False, reason, message
         status.polled, status.duration = self.wall(), duration
         if outcome.families:
-            self._believe(status, outcome.families, lifetime)
+            self._serve(status, outcome.families, lifetime)
             return
         if not status.is_final:
-            status.expires = max(status.expires, status.believed + lifetime)
+            status.expires = max(status.expires, status.valid_from + lifetime)
             status.is_final = True
         self.change(status.key, status.health())
 
@@ -247,14 +247,14 @@ class Store:
         status.target = target
         return status
 
-    def _believe(self, status: Status, families: tuple[Family, ...], lifetime: float) -> None:
+    def _serve(self, status: Status, families: tuple[Family, ...], lifetime: float) -> None:
         """Replace the families of a target, which are valid for so many seconds."""
         self.change(status.key, (*families, *status.health()), status.families)
         # Targets of a kind mostly have the same families, and share one set of names.
         names = frozenset(family.info.name for family in families)
         status.families, status.served = self._names.setdefault(names, names), bool(names)
-        status.believed = self.monotonic()
-        status.expires, status.is_final = status.believed + lifetime, False
+        status.valid_from = self.monotonic()
+        status.expires, status.is_final = status.valid_from + lifetime, False
         self.earliest = min(self.earliest, status.expires)
 
     def clear(self, collector: str, target: Target) -> None:
@@ -288,7 +288,7 @@ class Store:
         served = [status for status in self._statuses.values() if status.served]
         for status in served:
             if status.expires <= now and not status.is_final:
-                status.expires = max(status.expires, status.believed + self.lifetime(status.collector, status.target))
+                status.expires = max(status.expires, status.valid_from + self.lifetime(status.collector, status.target))
         late = [status for status in served if status.expires <= now]
         for status in late:
             status.since = status.since or self.wall()
