@@ -206,7 +206,7 @@ class Endpoint(Section):
     kind: Text | None = Field(default=None, description="An existing kind of target, such as dns_zone.")
     interval: Interval = Field(default=600.0, description="The interval between two polls of a target.")
     label: LabelName | None = Field(
-        default=None, description="The targets have the labels <label>_id and <label>; by default the endpoint's name."
+        default=None, description="Gives the targets the labels <label>_id and <label>; null: the endpoint's name."
     )
     metrics: tuple[EndpointMetric, ...] = Field(max_length=200, description="The metrics in the answers.")
 
