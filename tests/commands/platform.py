@@ -8,7 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.middleware.base import RequestResponseEndpoint
+from starlette.requests import Request
+from starlette.responses import Response
 
 from exporter.sandbox.faults import Faults
 from exporter.sandbox.sandbox_server import create_app
@@ -16,25 +18,6 @@ from exporter.sandbox.world import World
 from tests.exporter_parts import served, still
 
 NOON = 1_770_379_200.0  # 2026-02-06T12:00:00Z, a Friday
-
-
-def tally(app: ASGIApp, noted: list[tuple[str, str, list[bytes]]]) -> ASGIApp:
-    """Make middleware that notes method, path with query, and the parts of the body of the requests."""
-
-    async def noting(scope: Scope, receive: Receive, send: Send) -> None:
-        body: list[bytes] = []
-        if scope["type"] == "http":
-            query = scope["query_string"].decode()
-            noted.append((scope["method"], f"{scope['path']}?{query}" if query else scope["path"], body))
-
-        async def hearing() -> Message:
-            message = await receive()
-            body.append(message.get("body", b""))
-            return message
-
-        await app(scope, hearing, send)
-
-    return noting
 
 
 @dataclass
@@ -49,7 +32,7 @@ class Platform:
     url: str
     faults: Faults
     world: World
-    noted: list[tuple[str, str, list[bytes]]]
+    noted: list[tuple[str, str, bytes]]
 
     def fail(self, **fault: Any) -> None:
         """Script a fault; for its fields see `exporter.sandbox.faults`."""
@@ -63,7 +46,7 @@ class Platform:
     @property
     def last_body(self) -> Any:
         """The JSON of the last request."""
-        return json.loads(b"".join(self.noted[-1][2]))
+        return json.loads(self.noted[-1][2])
 
 
 @contextmanager
@@ -76,8 +59,14 @@ def running(*, is_present: bool = False, **sizes: Any) -> Iterator[Platform]:
     async def serve() -> None:
         world = World(**sizes) if is_present else still(NOON, **sizes)
         app = create_app(world)
-        noted: list[tuple[str, str, list[bytes]]] = []
-        app.add_middleware(tally, noted=noted)
+        noted: list[tuple[str, str, bytes]] = []
+
+        @app.middleware("http")
+        async def note(request: Request, answer: RequestResponseEndpoint) -> Response:
+            path = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+            noted.append((request.method, path, await request.body()))
+            return await answer(request)
+
         async with served(app) as url:
             ended = asyncio.Event()
             loop = asyncio.get_running_loop()

@@ -157,7 +157,7 @@ def test_parameters_go_to_their_places(
 ) -> None:
     call(f"{line} --yes", environ)
     method, path, sent = platform.noted[-1]
-    assert (f"{method} {path}", json.loads(b"".join(sent) or "null")) == (request_line, body)
+    assert (f"{method} {path}", json.loads(sent or "null")) == (request_line, body)
 
 
 def test_a_person_gets_json_over_several_lines(environ: dict[str, str]) -> None:
