@@ -96,17 +96,17 @@ async def poll_now(work: Work, collector: str) -> None:
     await work.poller.tick()
 
 
-async def drained(work: Work) -> None:
-    """Wait until no poll is due or running, and all are published."""
-    await work.poller.tick()
-    while running := work.schedule.running.values():
-        await asyncio.wait([due.task for due in running if due.task is not None])
-        await asyncio.sleep(0)
-
-
-async def flushed(ledger: Ledger) -> None:
-    """Wait until the ledger has done all earlier work."""
-    await ledger.record(PollRecord(PollKey.of("", "", "", ""), "", 0.0, (), datetime.now(UTC)))
+async def settled(work: Work) -> None:
+    """Wait until all polls that are due have ended and are published, and render a generation."""
+    # Each list may find new targets.
+    for _ in range(3):
+        await work.poller.tick()
+        while running := work.schedule.running.values():
+            await asyncio.wait([due.task for due in running if due.task is not None])
+            await asyncio.sleep(0)
+    # The ledger has then done all earlier work.
+    await work.ledger.record(PollRecord(PollKey.of("", "", "", ""), "", 0.0, (), datetime.now(UTC)))
+    await work.renderer.render()
 
 
 class ExporterParts:
@@ -141,11 +141,7 @@ class ExporterParts:
 
     async def settle(self) -> None:
         """Wait until all polls that are due have ended and are published, and render a generation."""
-        # Each list may find new targets.
-        for _ in range(3):
-            await drained(self.work)
-        await flushed(self.ledger)
-        await self.renderer.render()
+        await settled(self.work)
 
     async def turn(self, seconds: float) -> None:
         """Let time pass on the scheduler's clock and the platform's, and poll what is due."""

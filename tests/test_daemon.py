@@ -29,7 +29,7 @@ from exporter.sandbox import keys
 from exporter.settings.loading import load
 from exporter.settings.model import Settings
 from tests.counters.sandboxed_daemons import RunningDaemon, running_daemon
-from tests.exporter_parts import Sandbox, configuration, drained, flushed, poll_now, sandbox, still
+from tests.exporter_parts import Sandbox, configuration, poll_now, sandbox, settled, still
 from tests.waiting import PATIENCE, until
 
 EXPORTER = str(Path(exporter.__file__).parent)
@@ -81,9 +81,7 @@ async def scraped(daemon: Daemon, client: httpx.AsyncClient, name: str) -> dict[
     """Return series → value of a family, after the first round of the accounts that answer was published."""
     await until(daemon.work.schedule.all_discovered)
     for _ in range(1000):
-        await drained(daemon.work)
-        await flushed(daemon.work.ledger)
-        await daemon.work.renderer.render()
+        await settled(daemon.work)
         lines = [line for line in (await client.get("/metrics")).text.splitlines() if line.startswith(name + "{")]
         if lines:
             return {series: float(value) for series, _, value in (line.rpartition(" ") for line in lines)}
@@ -107,8 +105,7 @@ async def test_a_wrong_key_is_healthy_and_not_ready_until_a_reload_puts_it_right
     configured.write(FILE.replace("api_key_file: {key}", "api_key: wrong"))
     async with configured.daemon() as (daemon, client):
         await until(daemon.work.schedule.accounts["main"].client.credential.is_refused)
-        await drained(daemon.work)
-        await daemon.work.renderer.render()
+        await settled(daemon.work)
         answer = await client.get("/-/ready")
         assert (answer.status_code, answer.text) == (503, "not ready: the key of account main is not accepted\n")
         assert (await client.get("/-/healthy")).status_code == 200
@@ -255,8 +252,7 @@ async def test_a_reload_adds_changes_at_once_and_removes_without_trace_accounts_
         for number in (1, 2):
             configured.write(added, token=token, number=str(number))
             assert await daemon.reload() == ()
-            await drained(daemon.work)
-            await flushed(daemon.work.ledger)
+            await settled(daemon.work)
             assert await scraped(daemon, client, "edge_database_n") == {'edge_database_n{database="orders"}': number}
             assert 'edge_up{account="other"}' in (await client.get("/metrics")).text
         assert "orders" in str(await scraped(daemon, client, "edge_database_up"))
@@ -269,7 +265,7 @@ async def test_a_reload_adds_changes_at_once_and_removes_without_trace_accounts_
         assert 'edge_api_requests_total{account="main"' in text
         configured.write(added, token=token, number="1")
         assert await daemon.reload() == ()
-        await drained(daemon.work)
+        await settled(daemon.work)
         assert '"other"' in str(await scraped(daemon, client, "edge_api_requests_total")), "it counts again"
 
 
@@ -322,7 +318,7 @@ async def test_a_reload_takes_over_which_families_are_served(configured: Configu
         # What is asked for again is polled at once.
         assert await scraped(daemon, client, "edge_script_monthly_requests")
         # An answer that is the same as before is read again, for what was not served then.
-        await drained(daemon.work)
+        await settled(daemon.work)
         await poll_now(daemon.work, "dns_statistics")
         assert await scraped(daemon, client, "edge_dns_window_queries")
 
@@ -333,8 +329,7 @@ async def test_an_account_that_is_refused_keeps_the_rest_neither_from_being_poll
     configured.write(FILE.replace("web:", "  - {{name: second, base_url: {url}, api_key: wrong}}\nweb:"))
     async with configured.daemon() as (daemon, client):
         await until(daemon.work.schedule.accounts["second"].client.credential.is_refused)
-        await drained(daemon.work)
-        await daemon.work.renderer.render()
+        await settled(daemon.work)
         assert await scraped(daemon, client, "edge_dns_window_queries")
         assert (await client.get("/-/ready")).status_code == 200
 
@@ -408,7 +403,7 @@ async def test_no_secret_is_in_any_page_metric_log_or_the_state_file(
     with capture_logs() as logs:
         async with configured.daemon() as (daemon, client):
             await scraped(daemon, client, "edge_script_info")
-            await drained(daemon.work)
+            await settled(daemon.work)
             assert await daemon.reload() == ()
             pages = [(await client.get(path)).text for path in ("/metrics", "/", "/api/v1/targets", "/api/v1/status")]
             shown = [repr(daemon.settings), repr(daemon.__dict__), str(logs), *pages]

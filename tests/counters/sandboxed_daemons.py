@@ -1,6 +1,5 @@
 """Runs a daemon on a sandbox, over real sockets; tests decide when it polls."""
 
-import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -14,7 +13,7 @@ from exporter.daemon.daemon import Daemon
 from exporter.daemon.machine import Machine
 from exporter.settings.model import Settings
 from tests.counters.process import samples_of
-from tests.exporter_parts import Sandbox, account_at, drained, flushed, poll_now, sandbox, still, undelayed
+from tests.exporter_parts import Sandbox, account_at, poll_now, sandbox, settled, still, undelayed
 from tests.waiting import until
 
 POLLED_BY_HAND = ("dns_statistics", "scripts", "shield_rate_limits", "discovery")
@@ -34,11 +33,7 @@ class RunningDaemon(NamedTuple):
 
     async def settle(self) -> None:
         """Wait until polls have ended, and are counted and rendered."""
-        for _ in range(3):
-            await drained(self.daemon.work)
-            await flushed(self.daemon.work.ledger)
-            await asyncio.sleep(0)
-        await self.daemon.work.renderer.render()
+        await settled(self.daemon.work)
 
     async def text(self) -> str:
         """Return `/metrics`."""

@@ -25,7 +25,6 @@ from tests.exporter_parts import (
     ExporterParts,
     account_at,
     configuration,
-    drained,
     exporter_parts,
     only,
     poll_now,
@@ -227,7 +226,7 @@ async def test_a_list_that_nobody_answers_is_asked_for_again_soon_also_where_no_
     shard, none = {"shard": {"index": index, "total": 2}}, {"kind": "reset"}
     collectors = only("discovery")
     async with exporter_parts(account=account, collectors=collectors, world=world(), fault=none, more=shard) as parts:
-        await drained(parts.work)
+        await parts.settle()
         parts.faults.clear()
         await parts.turn(FIRST_WAIT_OF_LISTS)
         assert searches(parts) == 1.0
