@@ -1,11 +1,10 @@
 """Loads the settings from flags, environment and file, in this precedence, or reports the faults of all three."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-
-from pydantic import ValidationError
+from typing import Any
 
 from exporter.settings.flags import (
     ACCOUNT_VARIABLES,
@@ -17,15 +16,8 @@ from exporter.settings.flags import (
 from exporter.settings.flags import flags as every_flag
 from exporter.settings.model import Settings
 from exporter.settings.removed import REMOVED
-from exporter.settings.service import ShardError
-from exporter.validation.configuration_errors import (
-    ConfigurationError,
-    ConfigurationFault,
-    KeyPath,
-    Place,
-    suggestion,
-)
-from exporter.validation.section import faults_of
+from exporter.validation.configuration_errors import ConfigurationFault, KeyPath, Place, suggestion
+from exporter.validation.section import validated
 from exporter.validation.yaml_file import NULL, Data, MarkedFile, read_marked
 
 # Path of a value → the value, and the flag or variable that sets it.
@@ -45,54 +37,44 @@ def configuration_file(config: Path | None, environ: Mapping[str, str]) -> Path 
     return config or (Path(named) if named else None)
 
 
-def load(config: Path | MarkedFile | None, flags: Mapping[str, str] | None, environ: Mapping[str, str]) -> Settings:
+def load(config: Path | None, flags: Mapping[str, str] | None, environ: Mapping[str, str]) -> Settings:
     """Load the settings from flags, environment and file.
 
     Args:
-        config: The configuration file, or its content; without one, the file that `EDGE_EXPORTER_CONFIG` names, if any.
+        config: The configuration file; without one, the file that `EDGE_EXPORTER_CONFIG` names, if any.
         flags: The values of flags by their names, such as `--web.listen`.
         environ: The environment; an empty variable counts as not set.
 
     Raises:
         ConfigurationError: Something is wrong; it holds every fault.
     """
-    file = config if isinstance(config, MarkedFile) else MarkedFile("", {})
-    if not isinstance(config, MarkedFile) and (path := configuration_file(config, environ)) is not None:
-        file = read_marked(path)
-    data = dict(file.data or {})
+    path = configuration_file(config, environ)
+    file = MarkedFile("", {}) if path is None else read_marked(path)
+    data = file.data or {}
     present = {name: text for name, text in environ.items() if text.strip()}
     known = every_flag()
     variables = {flag.variable: flag.path for flag in known} | ACCOUNT_VARIABLES
     by_variable = _given(present, _fallbacks(data) | variables)
     above = by_variable | _given(flags or {}, {flag.name: flag.path for flag in known})
-    file = replace(file, above={path: place for path, (_, place) in above.items()})
-    faults = [*file.faults, *_unknown(present, variables)]
+    settable = {path: Place(name) for name, path in (ACCOUNT_VARIABLES | DATABASE_VARIABLES).items()}
+    file = replace(file, above={path: place for path, (_, place) in above.items()}, settable=settable)
+    sections = _nested(above)
+    faults = list(_unknown(present, variables))
     for kind in ("accounts", "databases"):
-        faults += _complete(data, kind, {path: one for path, one in above.items() if path[0] == kind})
-    sections = _nested({path: one for path, one in above.items() if path[0] not in ("accounts", "databases")})
-    settings = None
-    if file.data is not None:
-        try:
-            settings = Settings(sections, **data)
-            settings.own_shard()
-        except ValidationError as error:
-            faults += faults_of(error, lambda path: _settable(path, file), REMOVED)
-        except ShardError as error:
-            faults.append(file.fault(("shard", "index"), str(error)))
-    if faults or settings is None:
-        raise ConfigurationError(faults)
+        faults += _complete(sections, data, kind, [place for path, (_, place) in above.items() if path[0] == kind])
+    settings = validated(file, lambda: Settings(sections, **data), faults, REMOVED)
     settings.come_from(file)
     return settings
 
 
-def _complete(data: Data, kind: str, above: Given) -> Iterator[ConfigurationFault]:
-    """Lay values of flags and variables over the only item of a list; yield a fault for each if there are several."""
-    item = _only_item(data, kind)
-    if above and item is not None:
-        data[kind] = [item | {str(path[-1]): value for path, (value, _) in above.items()}]
+def _complete(sections: dict[Any, Any], data: Data, kind: str, places: Iterable[Place]) -> Iterator[ConfigurationFault]:
+    """Lay what flags and variables set over the only item of a list; yield a fault for each if there are several."""
+    above = sections.pop(kind, {})
+    if above and (item := _only_item(data, kind)) is not None:
+        sections[kind] = [item | above[0]]
     elif isinstance(listed := data.get(kind), list) and len(listed) > 1:
         problem = f"there are {len(listed)} {kind}; set it in the file for one of them"
-        yield from (ConfigurationFault(*place, "", problem) for _, place in above.values())
+        yield from (ConfigurationFault(*place, "", problem) for place in places)
 
 
 def _only_item(data: Data, kind: str) -> Data | None:
@@ -139,20 +121,12 @@ def _unknown(variables: Mapping[str, str], known: Mapping[str, KeyPath]) -> Iter
             yield ConfigurationFault(name, None, "", f"unknown variable{hint}")
 
 
-def _nested(above: Given) -> Data:
-    """Return what flags and variables set, by sections."""
-    data: Data = {}
+def _nested(above: Given) -> dict[Any, Any]:
+    """Return what flags and variables set, by sections; the items of a list by their places."""
+    data: dict[Any, Any] = {}
     for path, (value, _) in above.items():
-        *outer, key = map(str, path)
         section = data
-        for step in outer:
-            section = section.setdefault(step, {})  # type: ignore[assignment] # a section is no text
-        section[key] = value
+        for step in path[:-1]:
+            section = section.setdefault(step, {})
+        section[path[-1]] = value
     return data
-
-
-def _settable(path: KeyPath, file: MarkedFile) -> Place:
-    """Return the place of a value; the variable that could set it if the file lacks the account or database."""
-    variable = next((name for name, place in (ACCOUNT_VARIABLES | DATABASE_VARIABLES).items() if place == path), None)
-    is_set = file.place(path) or file.place(path[:2])
-    return file.locate(path) if variable is None or is_set else Place(variable)

@@ -15,6 +15,7 @@ from exporter.settings.service import (
     CollectorsSettings,
     LogSettings,
     SeriesSettings,
+    ShardError,
     ShardSettings,
     StateSettings,
     WebSettings,
@@ -88,6 +89,10 @@ class Settings(BaseSettings, Section):
             for inner, query in enumerate(database.queries)
         ]
         yield from duplicates(queries, "name")
+        try:
+            self.own_shard()
+        except ShardError as error:
+            yield ("shard", "index"), str(error)
         accounts = {account.name for account in self.accounts}
         for place, threshold in enumerate(self.thresholds):
             if threshold.account not in (None, *accounts):

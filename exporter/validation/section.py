@@ -5,13 +5,22 @@ A fault says what was found and what was expected, and never shows a secret.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import NoneType
-from typing import Self, get_args
+from typing import Self, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, ValidationError, model_validator
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
-from exporter.validation.configuration_errors import ConfigurationFault, KeyPath, Place, suggestion, written
+from exporter.validation.configuration_errors import (
+    ConfigurationError,
+    ConfigurationFault,
+    KeyPath,
+    suggestion,
+    written,
+)
+from exporter.validation.yaml_file import MarkedFile
+
+T = TypeVar("T")
 
 # Where a section breaks a rule between its keys, as a path below it, and the message.
 Conflict = tuple[KeyPath, str]
@@ -92,20 +101,31 @@ def duplicates(entries: Iterable[tuple[KeyPath, object]], key: str = "") -> Iter
         seen.setdefault(value, place)
 
 
-def faults_of(
-    error: ValidationError, locate: Callable[[KeyPath], Place], removed: Mapping[str, str] | None = None
-) -> Iterator[ConfigurationFault]:
-    """Yield a fault for each error of validating a whole configuration.
+def validated(
+    file: MarkedFile,
+    make: Callable[[], T],
+    further: Iterable[ConfigurationFault] = (),
+    removed: Mapping[str, str] = {},
+) -> T:
+    """Return what is made of a file's data; raises ConfigurationError with every fault of the file and of its data.
 
     Args:
-        error: the errors.
-        locate: returns the place of a value.
+        file: the file.
+        make: validates its data.
+        further: other faults, which are reported with those of the file.
         removed: the keys that were removed, as a path without the places in lists → what to use in their place.
     """
-    for details in error.errors(include_url=False):
-        path: KeyPath = tuple(step for step in details["loc"] if step != "[key]")
-        instead = (removed or {}).get(".".join(step for step in path if isinstance(step, str)))
-        yield ConfigurationFault(*locate(path), written(path), f"removed; {instead}" if instead else details["msg"])
+    faults, made = [*file.faults, *further], None
+    try:
+        made = None if file.data is None else make()
+    except ValidationError as error:
+        for details in error.errors(include_url=False):
+            path: KeyPath = tuple(step for step in details["loc"] if step != "[key]")
+            instead = removed.get(".".join(step for step in path if isinstance(step, str)))
+            faults.append(file.fault(path, f"removed; {instead}" if instead else details["msg"]))
+    if faults or made is None:
+        raise ConfigurationError(faults)
+    return made
 
 
 def _worded(details: ErrorDetails, fields: Mapping[str, FieldInfo]) -> InitErrorDetails:

@@ -52,6 +52,7 @@ class MarkedFile:
         faults: What is wrong with the file as YAML.
         root: The mapping as PyYAML composed it, whose nodes know their lines.
         above: The places of values that flags and variables set in place of the file.
+        settable: The variables for values that nothing sets, by their paths.
     """
 
     source: str = field(compare=False)
@@ -59,6 +60,7 @@ class MarkedFile:
     faults: tuple[ConfigurationFault, ...] = field(default=(), compare=False)
     root: yaml.MappingNode | None = field(default=None, compare=False, repr=False)
     above: Mapping[KeyPath, Place] = field(default_factory=dict, compare=False)
+    settable: Mapping[KeyPath, Place] = field(default_factory=dict, compare=False)
 
     def place(self, path: KeyPath) -> Place | None:
         """Return the place of the value at the path; None if nothing sets it."""
@@ -69,9 +71,12 @@ class MarkedFile:
         return self.above.get(path) or (None if marked is None else _place(marked))
 
     def locate(self, path: KeyPath) -> Place:
-        """Return the place of the value at the path, or of the nearest mapping or list around it."""
+        """Return the place of the value at the path, or of the nearest mapping or list around it.
+
+        If there is none, return the variable that could set the value, or the file.
+        """
         around = (self.place(path[:end]) for end in range(len(path), 0, -1))
-        return next(filter(None, around), Place(self.source))
+        return next(filter(None, around), self.settable.get(path) or Place(self.source))
 
     def fault(self, path: KeyPath, message: str) -> ConfigurationFault:
         """Return what is wrong with the value at the path."""

@@ -5,10 +5,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field, SecretStr, ValidationError
+from pydantic import BeforeValidator, Field, SecretStr
 
-from exporter.validation.configuration_errors import ConfigurationError
-from exporter.validation.section import Conflict, Section, faults_of, refused
+from exporter.validation.section import Conflict, Section, refused, validated
 from exporter.validation.yaml_file import read_marked
 from exporter.web.auth.tls import TlsFileError, TlsSettings, server_context
 
@@ -66,22 +65,16 @@ class WebConfig(Section):
         config = self.tls_server_config
         return config if config is not None and config.model_fields_set else None
 
+    def conflicts(self) -> Iterator[Conflict]:
+        """Check the files of certificates and keys."""
+        try:
+            if (tls := self.tls()) is not None:
+                server_context(tls)
+        except TlsFileError as error:
+            yield ("tls_server_config", error.key), str(error)
+
 
 def load_web_config(path: Path) -> WebConfig:
     """Read and check a web configuration file and the files that it names; raises ConfigurationError."""
     file = read_marked(path)
-    if file.data is None:
-        raise ConfigurationError(file.faults)
-    faults = list(file.faults)
-    config = None
-    try:
-        config = WebConfig.model_validate(file.data)
-        if (tls := config.tls()) is not None:
-            server_context(tls)
-    except ValidationError as error:
-        faults.extend(faults_of(error, file.locate))
-    except TlsFileError as error:
-        faults.append(file.fault(("tls_server_config", error.key), str(error)))
-    if faults or config is None:
-        raise ConfigurationError(faults)
-    return config
+    return validated(file, lambda: WebConfig.model_validate(file.data))

@@ -16,6 +16,7 @@ from structlog.testing import capture_logs
 from exporter.blocking import one_thread
 from exporter.validation.configuration_errors import ConfigurationError
 from exporter.web.auth.access import AccessControl
+from exporter.web.auth.tls import TlsSettings
 from exporter.web.auth.web_config import WebConfig
 from exporter.web.server import WebServer
 from tests.waiting import PATIENCE, until
@@ -157,7 +158,7 @@ async def test_a_client_certificate_is_enough_to_change_something_if_it_is_requi
 ) -> None:
     # The files do not exist, because the test does not read them.
     tls = {"cert_file": "c", "key_file": "k", "client_ca_file": "a", "client_auth_type": required}
-    async with client_of(WebConfig.model_validate({"tls_server_config": tls})) as client:
+    async with client_of(WebConfig.model_construct(tls_server_config=TlsSettings.model_validate(tls))) as client:
         answers = await client.get("/"), await client.post("/-/reload")
     assert [answer.text for answer in answers] == ["GET /", refusal or "POST /-/reload"]
 
