@@ -11,7 +11,6 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, SecretStr
 
-from exporter.blocking import blocking
 from exporter.log import logger
 from exporter.untrusted.regular_file import Stamp, read_regular, stamp, unreadable
 from exporter.validation.section import Conflict, Section, broken, expected
@@ -58,12 +57,12 @@ class TlsSettings(Section):
     """
 
     cert_file: Path | None = None
-    cert: str | None = None
+    cert: SecretStr | None = None
     key_file: Path | None = None
     key: SecretStr | None = None
     client_auth_type: Literal["NoClientCert", "VerifyClientCertIfGiven", "RequireAndVerifyClientCert"] = "NoClientCert"
     client_ca_file: Path | None = None
-    client_ca: str | None = None
+    client_ca: SecretStr | None = None
     client_allowed_sans: tuple[str, ...] = ()
     min_version: Literal["TLS12", "TLS13"] = "TLS12"
     max_version: Literal["TLS12", "TLS13"] = "TLS13"
@@ -130,9 +129,9 @@ def _refusing(key: str, message: str) -> Iterator[None]:
 def _pem(settings: TlsSettings, key: str) -> tuple[str, str]:
     """Return the key of the file or, if none is named, that of the text in the configuration, and what it contains."""
     file: Path | None = getattr(settings, f"{key}_file")
-    text: str | SecretStr | None = getattr(settings, key)
+    text: SecretStr | None = getattr(settings, key)
     if file is None:
-        return key, text.get_secret_value() if isinstance(text, SecretStr) else text or ""
+        return key, "" if text is None else text.get_secret_value()
     try:
         return f"{key}_file", read_regular(file).decode("ascii", "replace")
     except OSError as error:
@@ -174,7 +173,7 @@ class ServerTls:
     def __init__(self, settings: TlsSettings, executor: Executor) -> None:
         self._executor = executor
         self._fault = ""
-        self._reading: asyncio.Task[None] | None = None
+        self._reading: asyncio.Future[None] | None = None
         self.replace(settings)
 
     def replace(self, settings: TlsSettings) -> None:
@@ -186,22 +185,18 @@ class ServerTls:
     def latest(self) -> ssl.SSLContext:
         """Return the context for the next connection, and read changed files for those after it, on a thread."""
         if self._reading is None or self._reading.done():
-            self._reading = asyncio.create_task(self._read(), name="TLS files")
+            # Where no thread can be started, the next connection tries again.
+            with suppress(RuntimeError):
+                self._reading = asyncio.get_running_loop().run_in_executor(self._executor, self._refresh)
         return self._current
-
-    async def _read(self) -> None:
-        # Where no thread can be started, the next connection tries again.
-        with suppress(RuntimeError):
-            await blocking(self._executor, self._refresh)
 
     def _refresh(self) -> None:
         """Read the files again if they have changed since they could be used."""
-        stamps = _stamps(self._settings)
-        if stamps == self._stamps:
+        if _stamps(self._settings) == self._stamps:
             return
         try:
-            self._current = server_context(self._settings)
-            self._stamps, self._fault = stamps, ""
+            self.replace(self._settings)
+            self._fault = ""
         except TlsFileError as error:
             if str(error) != self._fault:
                 logger().error("TLS file not usable, the old one stays in force", error=str(error))
