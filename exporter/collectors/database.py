@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, Field
 
 from exporter.collectors.collector import Collector, Context, Outcome, PollResult, finite
 from exporter.label_values import label_value
@@ -77,16 +77,16 @@ _OF_EACH_QUERY = (
 )
 
 
-def _parse_name(value: object) -> str:
+def _parse_name(value: str) -> str:
     """Validate a query's name, which becomes a part of a metric's name."""
-    if not isinstance(value, str) or not _NAME.fullmatch(value):
+    if not _NAME.fullmatch(value):
         raise expected("a name of letters, digits and '_' that does not start with a digit, best in lower case")
     if any(info.name == f"{QUERY_PREFIX}{value}" for info in (UP, *_OF_EACH_QUERY)):
         raise refused(f"'{value}' is taken: the exporter has a metric edge_database_{value} of its own")
     return value
 
 
-def _parse_label(value: object) -> str:
+def _parse_label(value: str) -> str:
     """Validate a label's name, which is also the name of a column."""
     name = parse_label_name(value)
     if name == "database":
@@ -94,9 +94,7 @@ def _parse_label(value: object) -> str:
     return name
 
 
-def _parse_sql(value: object) -> str:
-    if not isinstance(value, str):
-        raise expected("an SQL statement")
+def _parse_sql(value: str) -> str:
     if not value.strip():
         raise refused("is empty; expected an SQL statement")
     return value.strip()
@@ -105,13 +103,13 @@ def _parse_sql(value: object) -> str:
 class SqlQuery(Section):
     """One SQL query; each row of its result becomes a sample of one gauge."""
 
-    name: Annotated[str, BeforeValidator(_parse_name)] = Field(
+    name: Annotated[str, AfterValidator(_parse_name)] = Field(
         description="The query's name; its metric is edge_database_<name>."
     )
     help: str = Field(default="", description="The metric's help text.")
-    sql: Annotated[str, BeforeValidator(_parse_sql)] = Field(description="One reading SQL statement.")
+    sql: Annotated[str, AfterValidator(_parse_sql)] = Field(description="One reading SQL statement.")
     value: Text = Field(default="value", description="The column that holds the value.")
-    labels: tuple[Annotated[str, BeforeValidator(_parse_label)], ...] = Field(
+    labels: tuple[Annotated[str, AfterValidator(_parse_label)], ...] = Field(
         default=(), description="The columns that become labels."
     )
     interval: OptionalInterval = Field(

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, Field
 
 from exporter.collectors.catalogue import families
 from exporter.validation.section import Section, refused
@@ -23,7 +23,7 @@ def _ours() -> frozenset[str]:
     return frozenset(_OTHERS.split()).union(*(info.labels for info in families()))
 
 
-def parse_own_label(value: object) -> str:
+def parse_own_label(value: str) -> str:
     """Validate the name of a label that the configuration gives targets."""
     name = parse_label_name(value)
     if name in _ours():
@@ -31,7 +31,7 @@ def parse_own_label(value: object) -> str:
     return name
 
 
-Labels = Mapping[Annotated[str, BeforeValidator(parse_own_label)], Text]
+Labels = Mapping[Annotated[str, AfterValidator(parse_own_label)], Text]
 
 
 class TargetLabelsSettings(Section):

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, Field
 
 from exporter.validation.section import Section, expected
 from exporter.validation.types import PatternField, Text
@@ -23,17 +23,17 @@ ALERTS: Mapping[str, str] = {
 }
 
 
-def parse_alert(value: object) -> str:
+def parse_alert(value: str) -> str:
     """Validate the name of an alert that has a threshold for single targets."""
     if value not in ALERTS:
         raise expected(f"an alert with a threshold for single targets: {', '.join(ALERTS)}")
-    return str(value)
+    return value
 
 
 class ThresholdSettings(Section):
     """A threshold of an alert for single targets, in place of the alert's own."""
 
-    alert: Annotated[str, BeforeValidator(parse_alert)] = Field(description="The alert.")
+    alert: Annotated[str, AfterValidator(parse_alert)] = Field(description="The alert.")
     match: PatternField = Field(description="A pattern of which the target's name contains a match.")
     value: float = Field(ge=0, allow_inf_nan=False, description="The threshold; of several entries the first counts.")
     account: Text | None = Field(default=None, description="The only account whose targets it is for.")

@@ -38,7 +38,6 @@ _PLAIN = {
     **_STRUCTURES,
     "string_type": "text",
     "path_type": "the name of a file",
-    "path_not_file": "an existing file",
 }
 
 
@@ -165,7 +164,6 @@ def _shown(details: ErrorDetails) -> str:
         case str() if details["type"] in _STRUCTURES:
             return "text"
         case str():
-            is_whole = len(value) <= _LONGEST_SHOWN or details["type"] == "path_not_file"
-            return repr(value if is_whole else f"{value[:_LONGEST_SHOWN]}…")
+            return repr(value if len(value) <= _LONGEST_SHOWN else f"{value[:_LONGEST_SHOWN]}…")
         case _:
             return str(value)

@@ -109,12 +109,8 @@ def _http_url(example: str) -> BeforeValidator:
     return BeforeValidator(lambda value: parse_url(value, ("https", "http"), example))
 
 
-def parse_text(value: object) -> str:
+def parse_text(value: str) -> str:
     """Validate text of one line and return it without white space around it."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return str(value)
-    if not isinstance(value, str):
-        raise expected("text")
     text = value.strip()
     if not text:
         raise refused("is empty; expected text")
@@ -123,9 +119,9 @@ def parse_text(value: object) -> str:
     return text
 
 
-def parse_label_name(value: object) -> str:
+def parse_label_name(value: str) -> str:
     """Validate the name of a label."""
-    if not isinstance(value, str) or not _LABEL_NAME.fullmatch(value):
+    if not _LABEL_NAME.fullmatch(value):
         raise expected("a label name of letters, digits and '_' that does not start with a digit")
     if value.startswith("__"):
         raise refused(f"'{value}' starts with '__', which Prometheus reserves")
@@ -158,7 +154,7 @@ def parse_route_prefix(value: str) -> str:
     return value.rstrip("/") or "/"
 
 
-Text = Annotated[str, BeforeValidator(parse_text)]
+Text = Annotated[str, AfterValidator(parse_text)]
 Identifier = Annotated[int, Field(ge=1, le=LARGEST_ID)]
 Interval = Annotated[float, BeforeValidator(_duration(1.0)), Metavar("DURATION")]
 LeaseLength = Annotated[float, BeforeValidator(_duration(5.0, 86_400.0)), Metavar("DURATION")]

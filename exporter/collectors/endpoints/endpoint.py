@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, PlainSerializer, PlainValidator
+from pydantic import AfterValidator, Field, PlainSerializer, PlainValidator
 
 from exporter.collectors import dns_statistics, scripts, shield_access_lists, shield_api_guardian, shield_rate_limits
 from exporter.collectors.catalogue import CATALOGUE
@@ -77,16 +77,16 @@ def _parse_path(value: object) -> Path:
     return value if isinstance(value, Path) else parse_path(value.strip())
 
 
-def _parse_name(value: object) -> str:
-    if not isinstance(value, str) or not _NAME.fullmatch(value):
+def _parse_name(value: str) -> str:
+    if not _NAME.fullmatch(value):
         raise expected("a name of small letters, digits and '_' that starts with a letter")
     if value in _TAKEN_NAMES:
         raise refused(f"'{value}' is taken: the exporter has a collector or an operation of that name")
     return value
 
 
-def _parse_metric_name(value: object) -> str:
-    if not isinstance(value, str) or not _METRIC_NAME.fullmatch(value):
+def _parse_metric_name(value: str) -> str:
+    if not _METRIC_NAME.fullmatch(value):
         raise expected("a metric name of letters, digits, '_' and ':' that does not start with a digit")
     if value.startswith("__") or value.endswith(_RESERVED_ENDS):
         raise refused(f"'{value[:60]}' is reserved: names begin with no '__' and end with no _bucket or _created")
@@ -95,7 +95,7 @@ def _parse_metric_name(value: object) -> str:
     return value
 
 
-def _parse_label(value: object) -> str:
+def _parse_label(value: str) -> str:
     name = parse_label_name(value)
     if name in _TAKEN_LABELS:
         raise refused(f"'{name}' is taken: the series already have that label, or Prometheus uses it")
@@ -104,7 +104,7 @@ def _parse_label(value: object) -> str:
     return name
 
 
-def _parse_id(value: object) -> str:
+def _parse_id(value: str) -> str:
     text = parse_text(value)
     if len(text) > LONGEST_ID or text in (".", ".."):
         raise expected(f"an id of at most {LONGEST_ID} characters")
@@ -118,7 +118,7 @@ def _field(parse: Callable[[object], object]) -> tuple[PlainValidator, PlainSeri
 ExpressionField = Annotated[Expression, *_field(_parse_expression)]
 LabelExpression = Annotated[Expression, *_field(_parse_label_expression)]
 PathField = Annotated[Path, *_field(_parse_path)]
-LabelName = Annotated[str, BeforeValidator(_parse_label)]
+LabelName = Annotated[str, AfterValidator(_parse_label)]
 
 
 class TargetList(Section):
@@ -147,7 +147,7 @@ class TargetList(Section):
 class EndpointMetric(Section):
     """One metric of an endpoint."""
 
-    name: Annotated[str, BeforeValidator(_parse_metric_name)] = Field(description="The metric's name.")
+    name: Annotated[str, AfterValidator(_parse_metric_name)] = Field(description="The metric's name.")
     help: str = Field(default="", description="The metric's help text, one sentence.")
     value: ExpressionField | None = Field(
         default=None, description="A gauge: an expression for a number or, with label, for an object of numbers."
@@ -195,12 +195,12 @@ class EndpointMetric(Section):
 class Endpoint(Section):
     """One endpoint of the platform and its metrics."""
 
-    name: Annotated[str, BeforeValidator(_parse_name)] = Field(
+    name: Annotated[str, AfterValidator(_parse_name)] = Field(
         description="The collector's name, which is also its key under collectors."
     )
     path: PathField = Field(description="The path of the GET requests, below each account's base_url.")
     each: TargetList | None = None
-    ids: tuple[Annotated[str, BeforeValidator(_parse_id)], ...] = Field(
+    ids: tuple[Annotated[str, AfterValidator(_parse_id)], ...] = Field(
         default=(), description="The ids of the targets."
     )
     kind: Text | None = Field(default=None, description="An existing kind of target, such as dns_zone.")
