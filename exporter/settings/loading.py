@@ -57,7 +57,8 @@ def load(config: Path | None, flags: Mapping[str, str] | None, environ: Mapping[
     by_variable = _given(present, _fallbacks(data) | variables)
     above = by_variable | _given(flags or {}, {flag.name: flag.path for flag in known})
     settable = {path: Place(name) for name, path in (ACCOUNT_VARIABLES | DATABASE_VARIABLES).items()}
-    file = replace(file, above={path: place for path, (_, place) in above.items()}, settable=settable)
+    places = {**file.places, **{path: place for path, (_, place) in above.items()}}
+    file = replace(file, places=places, settable=settable)
     sections = _nested(above)
     faults = list(_unknown(present, variables))
     for kind in ("accounts", "databases"):

@@ -109,7 +109,7 @@ class Settings(BaseSettings, Section):
 
     def origin(self, path: KeyPath) -> str:
         """Return what set a value: a line, a variable or a flag; `default` if nothing did."""
-        return str(self._file.place(path) or "default")
+        return str(self._file.places.get(path) or "default")
 
     def fault(self, path: KeyPath, message: str) -> ConfigurationFault:
         """Return what is wrong with a value, with its place: `edge-exporter.yml:12: series.deny[0]: …`."""

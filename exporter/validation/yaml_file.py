@@ -6,7 +6,7 @@ values of `*_file` keys are names of files relative to the file that says them.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,6 +21,9 @@ Data = dict[str, object]
 NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _TAG = "tag:yaml.org,2002:"
 _TEXT, _NULL, _MERGE = f"{_TAG}str", f"{_TAG}null", f"{_TAG}merge"
+_TAGS = frozenset({_TEXT, _NULL, f"{_TAG}seq", f"{_TAG}map"})
+# Aliases of aliases make billions of values of a few lines.
+_MOST_VALUES = 1_000_000
 # Mappings whose keys are names of labels, scripts and users: none of them says that the value is a file.
 _OF_NAMES = frozenset({("info",), ("labels",), ("monthly_budget_dollars",), ("basic_auth_users",)})
 # What the parser quotes from the file, which could be a part of a secret.
@@ -31,14 +34,11 @@ _BEGIN_EARLIER = ("found unexpected end of stream", "expected ','", "could not f
 
 
 class _TextLoader(yaml.SafeLoader):
-    """Leaves every scalar the written text, or None, and refuses explicit types."""
+    """Leaves every scalar the written text, or null, but for the key of a merge."""
 
     yaml_implicit_resolvers = {  # noqa: RUF012 - PyYAML's name and form
         first: [(tag, pattern) for tag, pattern in resolvers if tag in (_NULL, _MERGE)]
         for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-    }
-    yaml_constructors = {  # noqa: RUF012 - as above
-        tag: yaml.SafeLoader.yaml_constructors[tag] for tag in (_NULL, _TEXT, f"{_TAG}seq", f"{_TAG}map", None)
     }
 
 
@@ -50,32 +50,22 @@ class MarkedFile:
         source: The name of the file as the user gave it.
         data: What it says; None if the file does not contain a mapping.
         faults: What is wrong with the file as YAML.
-        root: The mapping as PyYAML composed it, whose nodes know their lines.
-        above: The places of values that flags and variables set in place of the file.
+        places: Where each value was set; flags and variables that stand above the file are added to its lines.
         settable: The variables for values that nothing sets, by their paths.
     """
 
     source: str = field(compare=False)
     data: Data | None = field(compare=False)
     faults: tuple[ConfigurationFault, ...] = field(default=(), compare=False)
-    root: yaml.MappingNode | None = field(default=None, compare=False, repr=False)
-    above: Mapping[KeyPath, Place] = field(default_factory=dict, compare=False)
+    places: Mapping[KeyPath, Place] = field(default_factory=dict, compare=False, repr=False)
     settable: Mapping[KeyPath, Place] = field(default_factory=dict, compare=False)
-
-    def place(self, path: KeyPath) -> Place | None:
-        """Return the place of the value at the path; None if nothing sets it."""
-        marked: yaml.Node | None = None
-        node: yaml.Node | None = self.root
-        for step in path:
-            marked, node = _inside(node, step)
-        return self.above.get(path) or (None if marked is None else _place(marked))
 
     def locate(self, path: KeyPath) -> Place:
         """Return the place of the value at the path, or of the nearest mapping or list around it.
 
         If there is none, return the variable that could set the value, or the file.
         """
-        around = (self.place(path[:end]) for end in range(len(path), 0, -1))
+        around = (self.places.get(path[:end]) for end in range(len(path), 0, -1))
         return next(filter(None, around), self.settable.get(path) or Place(self.source))
 
     def fault(self, path: KeyPath, message: str) -> ConfigurationFault:
@@ -99,14 +89,13 @@ def parse_marked(text: str, source: str) -> MarkedFile:
         return _refused(place, f"contains {half[0]}, half of a character; write the character itself")
     try:
         loader = _TextLoader(text)
-        loader.name = source
         root = loader.get_single_node()
         if root is None or root.tag == _NULL:
             return MarkedFile(source, {})
         if isinstance(root, yaml.MappingNode):
-            faults = tuple(_prepare(root, Path(source).parent))
-            return MarkedFile(source, loader.construct_document(root), faults, root)
-        place = _place(root)
+            values = _Values(loader, source)
+            return MarkedFile(source, values.mapping(root, ()), tuple(values.faults), values.places)
+        place = Place(source, root.start_mark.line + 1)
         message = f"found {'a list' if isinstance(root, yaml.SequenceNode) else 'text'}, expected a mapping"
     except yaml.MarkedYAMLError as error:
         problem = error.problem or ""
@@ -123,43 +112,56 @@ def parse_marked(text: str, source: str) -> MarkedFile:
     return _refused(place, message)
 
 
-def _inside(node: yaml.Node | None, step: str | int) -> tuple[yaml.Node | None, yaml.Node | None]:
-    """Return the node that marks the line of an entry or an item, and that of its value; None if there is none."""
-    if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
-        return node.value[step], node.value[step]
-    # What stands behind is in force: a mapping's own entries follow those that it merges.
-    entries = reversed(node.value) if isinstance(node, yaml.MappingNode) else ()
-    return next(((key, value) for key, value in entries if key.value == step), (None, None))
-
-
 def _refused(place: Place, message: str) -> MarkedFile:
     return MarkedFile(place.source, None, (ConfigurationFault(*place, "", message),))
 
 
-def _prepare(root: yaml.Node, folder: Path) -> Iterator[ConfigurationFault]:
-    """Yield a fault for each key that a mapping has twice, and make the names of files relative to the folder."""
-    nodes: list[tuple[KeyPath, yaml.Node]] = [((), root)]
-    seen = set[int]()
-    for path, node in nodes:  # which grows: what a node holds comes after it
-        if id(node) in seen:
-            continue  # through an alias
-        seen.add(id(node))
-        if isinstance(node, yaml.SequenceNode):
-            nodes += (((*path, place), item) for place, item in enumerate(node.value))
-        lines: dict[str, int] = {}
-        for place, (key, value) in enumerate(node.value if isinstance(node, yaml.MappingNode) else ()):
+class _Values:
+    """Makes data of YAML nodes, and notes the place of each value, and each key that a mapping has twice."""
+
+    def __init__(self, loader: _TextLoader, source: str) -> None:
+        self.places: dict[KeyPath, Place] = {}
+        self.faults: list[ConfigurationFault] = []
+        self._loader, self._source = loader, source
+        self._checked = set[int]()
+
+    def mapping(self, node: yaml.MappingNode, path: KeyPath) -> Data:
+        """Return what a mapping says; the names of files in it are relative to the folder of this file."""
+        if id(node) not in self._checked:  # otherwise an alias
+            self._checked.add(id(node))
+            self._find_duplicates(node, path)
+            self._loader.flatten_mapping(node)
+        found: Data = {}
+        for key, value in node.value:
             if not isinstance(key, yaml.ScalarNode):
-                continue  # which PyYAML refuses
-            name = str(key.value)
-            if name in lines and key.tag != _MERGE:
-                message = f"duplicate key, first on line {lines[name]}"
-                yield ConfigurationFault(*_place(key), written((*path, name)), message)
-            lines.setdefault(name, key.start_mark.line + 1)
-            nodes.append(((*path, name), value))
-            if name.endswith("_file") and path[-1:] not in _OF_NAMES and value.tag == _TEXT and value.value.strip():
-                relative = str(folder / value.value)
-                node.value[place] = key, yaml.ScalarNode(_TEXT, relative, value.start_mark, value.end_mark)
+                raise _wrong("found a key that is no text", key)
+            name = key.value
+            found[name] = text = self._value(value, key, (*path, name))
+            if name.endswith("_file") and path[-1:] not in _OF_NAMES and isinstance(text, str) and text.strip():
+                found[name] = str(Path(self._source).parent / text)
+        return found
+
+    def _value(self, node: yaml.Node, marked: yaml.Node, path: KeyPath) -> object:
+        self.places[path] = Place(self._source, marked.start_mark.line + 1)
+        if len(self.places) > _MOST_VALUES:
+            raise _wrong(f"found more than {_MOST_VALUES} values", node)
+        if node.tag not in _TAGS:
+            raise _wrong("found an explicit type, expected text", node)
+        if isinstance(node, yaml.MappingNode):
+            return self.mapping(node, path)
+        if isinstance(node, yaml.SequenceNode):
+            return [self._value(item, item, (*path, number)) for number, item in enumerate(node.value)]
+        return None if node.tag == _NULL else node.value
+
+    def _find_duplicates(self, node: yaml.MappingNode, path: KeyPath) -> None:
+        lines: dict[str, int] = {}
+        for key in (key for key, _ in node.value if key.tag == _TEXT):
+            line = key.start_mark.line + 1
+            if key.value in lines:
+                message = f"duplicate key, first on line {lines[key.value]}"
+                self.faults.append(ConfigurationFault(self._source, line, written((*path, key.value)), message))
+            lines.setdefault(key.value, line)
 
 
-def _place(node: yaml.Node) -> Place:
-    return Place(node.start_mark.name, node.start_mark.line + 1)
+def _wrong(problem: str, node: yaml.Node) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
