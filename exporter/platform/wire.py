@@ -36,8 +36,6 @@ T = TypeVar("T")
 
 DATE = re.compile(r"\d{4}-\d\d-\d\d($|[T ]\d\d:\d\d)", re.ASCII)
 _DAY_FIRST = re.compile(r"\A(\d\d)-(\d\d)-(\d{4})\Z", re.ASCII)
-# The platform writes fractions with seven digits; Python reads six.
-_LONG_FRACTION = re.compile(r"(\.\d{6})\d+")
 UNKNOWN = "unknown"
 # For adapters of types without their own configuration: built at the first use.
 DEFERRED = ConfigDict(defer_build=True)
@@ -134,7 +132,7 @@ def bucket_time(key: str) -> datetime | None:
     if DATE.match(key) is None:
         return None
     try:
-        moment = datetime.fromisoformat(_LONG_FRACTION.sub(r"\1", key))
+        moment = datetime.fromisoformat(key)
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError):
         return None

@@ -168,7 +168,7 @@ class Client:
             # With an error status, the body is not needed.
             if came is not None and not came.is_success:
                 return came, content
-            host = urlsplit(self.base_url).netloc.rpartition("@")[2]
+            host = urlsplit(self.base_url).netloc
             if isinstance(error, TimeoutError):
                 late = "no answer" if came is None else "the body did not end"
                 fault: PlatformError = errors.Deadline(f"{late} within {deadline:.3g} s ({host})")
@@ -336,7 +336,6 @@ _ERRORS: tuple[tuple[type[httpx.HTTPError], type[PlatformError], str], ...] = (
     (TlsFailed, errors.TlsFault, "the TLS handshake failed"),
     (Unresolved, errors.NameFault, "the host name does not resolve"),
     (httpx.ConnectTimeout, errors.ConnectTimeout, "no connection within the time limit"),
-    (httpx.TimeoutException, errors.Deadline, "no answer within the time limit"),
     (httpx.ConnectError, errors.Refused, "nothing accepts connections there"),
     (httpx.NetworkError, errors.Reset, "the connection ended before the answer did"),
     (HeadTooLarge, errors.BodyTooLarge, "the answer has a header over 8190 bytes, or over 128 headers"),

@@ -51,6 +51,7 @@ async def test_the_seconds_of_an_answer_are_those_of_its_own_request() -> None:
 
 
 STATISTICS = Request(dns.STATISTICS, {"id": 102})
+LISTING = Request(shield.ZONE_RATE_LIMITS, {"shieldZoneId": 3})
 BOTS = Request(shield.BOT_DETECTION, {"shieldZoneId": 3})
 NO_PLAN = '{"data": null, "error": {"success": false, "errorKey": "invalid_plan_type.bot_detection"}}'
 SLOW_DOWN = '{"data": null, "error": {"success": false, "statusCode": 429, "message": "slow down"}}'
@@ -58,8 +59,9 @@ SLOW_DOWN = '{"data": null, "error": {"success": false, "statusCode": 429, "mess
 OUTCOMES: dict[str, tuple[Request[Any], Reply, type[PlatformError] | None, str, str | None]] = {
     "a zone that does not exist": (STATISTICS, Reply(404), NotFound, "404", "not_found"),
     "a zone that was never scanned": (Request(dns.RECORD_SCAN, {"zoneId": 102}), Reply(404), None, "404", None),
-    "no such listing": (Request(shield.ZONE_RATE_LIMITS, {"shieldZoneId": 3}), Reply(404), None, "404", None),
+    "no such listing": (LISTING, Reply(404), None, "404", None),
     "what the zone has not got is no failure to the observer": (BOTS, Reply(202, NO_PLAN), NotAvailable, "202", None),
+    "a plan without the listing": (LISTING, Reply(404, NO_PLAN), NotAvailable, "404", None),
     "an envelope's own status decides": (BOTS, good(SLOW_DOWN), RateLimited, "200", "rate_limited"),
 }
 
@@ -156,16 +158,15 @@ async def test_a_poll_counts_its_calls_and_their_seconds_also_when_they_fail() -
 
 
 async def test_a_call_that_cannot_wait_for_the_pause_of_its_operation_fails_without_a_request() -> None:
-    async with answered(Reply(429, "", {"Retry-After": "200"})) as (kit, platform):
+    async with answered(Reply(429, "", {"Retry-After": "200"}), good(GOOD)) as (kit, platform):
         assert isinstance(await kit.failure(1), RateLimited)
         with pytest.raises(RateLimited) as caught:
             await dns.statistics(kit.client.until(kit.clock.now + 60), 3)
-    assert (len(platform.sent), round(caught.value.retry_after or 0, 6), str(caught.value)) == (
-        1,
-        200.0,
-        "calls of dns_statistics are paused for another 200 s, after an answer that asked to wait",
-    )
-    assert len(kit.heard.attempts) == 1
+        assert (len(platform.sent), len(kit.heard.attempts), round(caught.value.retry_after or 0, 6)) == (1, 1, 200.0)
+        # That of a command waits.
+        assert (await dns.statistics(kit.calls, 3)).value.total_queries_served == 7
+    said = "calls of dns_statistics are paused for another 200 s, after an answer that asked to wait"
+    assert (str(caught.value), list(map(round, kit.clock.slept))) == (said, [200])
 
 
 ASKED = {"Retry-After": "9"}
@@ -187,3 +188,13 @@ async def test_an_answer_that_asks_to_wait_pauses_its_operation_alone(answer: Re
         await kit.failure(1)
         limiter = kit.client.rate_limiter
         assert (round(limiter.pause("dns_statistics"), 6), limiter.pause("search")) == (pause, 0.0)
+
+
+@pytest.mark.parametrize(("answer", "rate"), [(Reply(404), 0.52), (Reply(500), 0.5), (httpx.ReadError(""), 0.5)])
+async def test_the_rate_recovers_with_answers_and_not_with_failures_of_the_platform(
+    answer: Reply | Exception, rate: float
+) -> None:
+    async with answered(Reply(429), answer) as (kit, _):
+        for zone in (1, 2):
+            await kit.failure(zone)
+        assert kit.client.rate_limiter.effective_rate == pytest.approx(rate * 1e6)

@@ -87,7 +87,8 @@ async def test_a_fault_is_one_error_of_its_class() -> None:
     for words, script in FAULTS.items():
         async with raw_server(script) as server:
             error, attempts = await failure(server.url, deadline=SHORT if words in LATE else 5.0)
-        lines.append(f"{words}: {type(error).__name__} of {error.status}, {attempts}\n")
+        said = str(error).partition(" (")[0]
+        lines.append(f"{words}: {type(error).__name__} of {error.status}, {attempts}: {said}\n")
         assert (len(server.requests), server.connections) == (1, 1)
     assert_golden("".join(lines), Path(__file__).parent / "faults.txt")
 
