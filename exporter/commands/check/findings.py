@@ -5,7 +5,6 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
@@ -15,7 +14,6 @@ import click
 from exporter.commands.check.first_round import AccountResult, Row, first_round
 from exporter.commands.configuration import read_configuration
 from exporter.commands.output.printing import FAULT, complain, counted, terminal_width
-from exporter.commands.output.progress import progress_bar
 from exporter.commands.output.table import lay_out
 from exporter.log import configure
 from exporter.platform.errors import MESSAGE_LIMIT, one_line
@@ -59,11 +57,16 @@ def check(config: Path | None, flags: Mapping[str, str], *, offline: bool, is_js
 def _poll_all(settings: Settings) -> Sequence[AccountResult]:
     with (
         Path(os.devnull).open("w", encoding="utf-8") as nowhere,
-        progress_bar() if sys.stderr.isatty() else nullcontext(lambda *_: None) as progressed,
+        click.progressbar(length=0, show_pos=True, file=sys.stderr, hidden=not sys.stderr.isatty()) as bar,
     ):
+
+        def draw(polled: int, targets: int) -> None:
+            bar.length = targets
+            bar.update(polled - bar.pos)
+
         # The table says what the log would say.
         configure("error", stream=nowhere)
-        return asyncio.run(first_round(settings, progressed))
+        return asyncio.run(first_round(settings, draw))
 
 
 def _valid(settings: Settings) -> str:
