@@ -88,10 +88,10 @@ class Ledger:
         retention: seconds for which label values that no answer contains are kept.
         reread: called with the targets whose rows were replaced by those of another session; it ends when their
             counters from before are no longer served.
-        taken: called when another exporter has taken the shard.
 
     Attributes:
         fault: why the last write failed; empty if it succeeded.
+        is_taken: whether another exporter has taken the shard.
     """
 
     def __init__(
@@ -104,7 +104,6 @@ class Ledger:
         retry: float = RETRY_SECONDS,
         retention: float = math.inf,
         reread: Callable[[Collection[PollKey]], Awaitable[None]] = _ignore,
-        taken: Callable[[], None] = lambda: None,
     ) -> None:
         self._storage = storage
         self._observer = observer
@@ -113,7 +112,6 @@ class Ledger:
         self._retry = retry
         self._retention = retention
         self._reread = reread
-        self._taken = taken
         self._log = logger()
         # The session in which the rows were read, and how often those in memory were replaced by others.
         self._session, self._reads = 1, 0
@@ -129,6 +127,7 @@ class Ledger:
         # Families that count something else, of which that was logged already.
         self._said: set[object] = set()
         self.fault = ""
+        self.is_taken = False
         self._next_try = 0.0
         # Whether a poll with counters was committed.
         self._serves = False
@@ -363,5 +362,4 @@ class Ledger:
         self.fault = str(error) or repr(error)
         self._next_try = self._clocks.monotonic() + self._retry
         self._observer.wrote(self.fault)
-        if isinstance(error, ShardTakenError):
-            self._taken()
+        self.is_taken = self.is_taken or isinstance(error, ShardTakenError)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Self
 
 from prometheus_client import CollectorRegistry
@@ -75,8 +76,6 @@ class Daemon:
     # Why the state database could not be asked for a shard; empty if it could.
     _database_fault: str = ""
     _is_proven: bool = False
-    # Whether another exporter has taken the shard.
-    _is_taken: bool = False
     _log: FilteringBoundLogger = field(default_factory=logger)
 
     def __post_init__(self) -> None:
@@ -112,7 +111,7 @@ class Daemon:
         daemon = cls(settings, load, machine, telemetry, server, grown)
         daemon._note_loaded()
         try:
-            await daemon._find_work()
+            await daemon._begin()
         except StateLockedError:
             await server.stop()
             raise
@@ -124,26 +123,43 @@ class Daemon:
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._app(scope, receive, send)
 
-    async def _find_work(self) -> None:
-        """Begin to work for a shard, or as a spare that waits for one."""
-        settings = self.settings
-        own = settings.own_shard()
-        if not settings.state.is_shared and own is not None:
-            machine, set_aside = self.machine, self.telemetry.set_aside
-            storage = machine.open_storage(settings.state, machine.clocks, set_aside, machine.executors("state"))
-            await self._work(own, storage)
+    async def _begin(self) -> None:
+        """Work for the configured shard, or look for a free one of the state database in rounds."""
+        settings, machine, own = self.settings, self.machine, self.settings.own_shard()
+        if own is not None and not settings.state.is_shared:
+            set_aside, executor = self.telemetry.set_aside, machine.executors("state")
+            await self._work(own, machine.open_storage(settings.state, machine.clocks, set_aside, executor))
             self.telemetry.show(self.telemetry.shard_held, {} if own.index is None else {(str(own.index),): 1})
             return
-        await self._seek_first()
+        self.database = database = postgres_storage(settings, self._show_held)
+        await self._work_or_wait(await self._claim(database), database)
+        if self._has_no_shard():
+            self._log.info("waiting for a shard", reason=self.spare())
+        seconds = min(SEEK_SECONDS, settings.state.lease / 5)
+        self._tasks.repeat("shard", seconds, partial(machine.clocks.sleep, seconds), partial(self._seek, database))
 
-    async def _seek_first(self) -> None:
-        """Work for a free shard of the state database, or as a spare until there is one."""
-        self.database = postgres_storage(self.settings, self._show_held)
-        if (shard := await self._claim(self.database)) is not None:
-            await self._work(shard, self.database)
+    async def _seek(self, database: "PostgresStorage") -> None:
+        """Look for a free shard, if this process has none, or if another exporter has taken it."""
+        if not self._has_no_shard():
             return
-        await self._work(Shard(None, self.settings.shard.total), MemoryStorage())
-        self._tasks.begin("shard", self._seek(self.database))
+        async with self._reloading:
+            if self.work.ledger.is_taken:
+                # The other one has counted since, and this one's counts are too old.
+                taken = self.work.shard.index
+                self._log.error("another exporter has taken the shard, this one waits for one", shard=taken)
+                await self.work.stop()
+                await self._work_or_wait(None, database)
+            if (shard := await self._claim(database)) is not None:
+                await self.work.stop()
+                await self._work_or_wait(shard, database)
+
+    async def _work_or_wait(self, shard: Shard | None, database: "PostgresStorage") -> None:
+        """Begin to work for a shard of the state database; without one, as a spare."""
+        if shard is not None:
+            await self._work(shard, database)
+        else:
+            await self._work(Shard(None, self.settings.shard.total), MemoryStorage())
+            self.work.tasks.begin("proof", self._prove())
 
     def _show_held(self, held: Collection[int] | None) -> None:
         shards = range(self.settings.shard.total if held is not None else 0)
@@ -166,31 +182,12 @@ class Daemon:
         self._log.info("shard taken", shard=shard.index, shards=shard.total)
         return shard
 
-    async def _seek(self, database: "PostgresStorage") -> None:
-        """Wait for a free shard as a spare, and work for it."""
-        self._log.info("waiting for a shard", reason=self.spare())
-        while self.work.shard.index is None:
-            await self.machine.clocks.sleep(min(SEEK_SECONDS, self.settings.state.lease / 5))
-            async with self._reloading:
-                if (shard := await self._claim(database)) is not None:
-                    await self.work.stop()
-                    await self._work(shard, database)
-
-    def _taken(self) -> None:
-        """Begin again as a spare: another exporter has counted since, and this one's counts are too old."""
-        if not self._is_taken:
-            self._is_taken = True
-            self._log.error("another exporter has taken the shard, this one waits for one", shard=self.work.shard.index)
-            self._tasks.begin("shard", self._begin_again())
-
-    async def _begin_again(self) -> None:
-        async with self._reloading:
-            await self.work.stop()
-            await self._seek_first()
+    def _has_no_shard(self) -> bool:
+        return self.work.shard.index is None or self.work.ledger.is_taken
 
     def spare(self) -> str:
         """Return why no shard is polled; empty if one is."""
-        if self.database is None or not (self._is_taken or self.work.shard.index is None):
+        if self.database is None or not self._has_no_shard():
             return ""
         if self._database_fault:
             return f"spare: the state database cannot be used: {self._database_fault}"
@@ -217,22 +214,16 @@ class Daemon:
             self.machine,
             parsing=self._answers,
             process=self._process,
-            taken=self._taken,
             grown=self.grown,
         )
-        self._is_taken = False
         await self.work.start()
         self._leave_room()
-        if shard.index is None:
-            self.work.tasks.begin("proof", self._prove())
         prefix = self.settings.web.route_prefix
         self._app = create_app(self.work.parts, self.reload, route_prefix=prefix)
 
     async def stop(self) -> None:
         """Stop polling and serving, and commit the counters."""
         await self._tasks.cancel()
-        # From here on no other shard is sought, also if the last commit finds that this one is taken.
-        self._is_taken = True
         await self.work.stop()
         if self.database is not None:
             await self.database.close()

@@ -60,7 +60,6 @@ class Work:
         machine: what it takes from its machine.
         parsing: an executor for long answers.
         process: returns what the pages show of the process.
-        taken: called when another exporter has taken the shard.
         grown: called when many long-lived objects were created or replaced.
 
     Attributes:
@@ -87,7 +86,6 @@ class Work:
         *,
         parsing: Executor,
         process: Callable[[], Process],
-        taken: Callable[[], None],
         grown: Callable[[], None],
     ) -> None:
         clocks, retention = machine.clocks, settings.state.retention
@@ -101,7 +99,6 @@ class Work:
             retry=min(RETRY_SECONDS, storage.pulse / 2),
             retention=retention,
             reread=self._reread,
-            taken=taken,
         )
         self.registry = Registry(shard, clocks.wall, min(MOVES_LAST, retention))
         self.schedule = Schedule(self.registry, telemetry, clocks, machine.random)

@@ -71,7 +71,6 @@ async def first_round(settings: Settings, progressed: Progress) -> list[AccountR
         REAL,
         parsing=one_thread("answers"),
         process=_serves_no_pages,
-        taken=lambda: None,
         grown=lambda: None,
     )
     await work.start()
