@@ -273,6 +273,7 @@ class Daemon:
         self._leave_room()
         self._note_loaded()
         await self.work.poller.tick()
+        self.work.show()
         await self.work.accounts.leave(former)
         self._log.info("configuration loaded")
 

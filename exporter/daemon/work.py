@@ -112,7 +112,6 @@ class Work:
             telemetry,
             clocks,
             self._failures,
-            self._targets_changed,
         )
         self.accounts = Accounts(telemetry, self.ledger, self.registry, machine, parsing)
         # The targets whose labels and thresholds are served.
@@ -211,12 +210,12 @@ class Work:
             self._telemetry.forget("collector", name)
         # All labels and thresholds are served again.
         self._labelled = dict.fromkeys(self._labelled, _OTHER)
-        removed = self.registry.configure(selections_of(settings), addresses_of(settings))
+        for target in self.registry.configure(selections_of(settings), addresses_of(settings)):
+            self.store.remove(target)
         self.accounts.use(settings, accounts, plans)
         self.poller.max_label_values = settings.series.max_label_values
         self._telemetry.declare_counters(_all_families(plans))
         schedule.use(plans, accounts)
-        self._targets_changed(removed)
         for key, status in list(self.store.statuses()):
             plan, target = plans.get(key.collector), self.registry.by_key.get(key.target, status.target)
             # An account whose discovery is off now is still a target, but not of each collector.
@@ -232,15 +231,14 @@ class Work:
         telemetry.show(telemetry.targets, census.accounts)
         telemetry.show(telemetry.failing, census.failing)
         telemetry.show(telemetry.mismatched, {(account,): number for account, number in census.mismatched.items()})
-        self._show_targets()
+        gone = [move for move in self.registry.moves() if move.is_gone]
+        removed = {(move.key.account, move.key.label, label_value(move.name)): move.at for move in gone}
+        telemetry.show(telemetry.target_removed, removed)
+        show_budgets(self._settings.accounts, self.registry, telemetry)
+        self._show_labels()
 
     async def _show_absent(self) -> None:
         self._telemetry.show(self._telemetry.absent, await self._explainer.counts())
-
-    def _show_targets(self) -> None:
-        show_budgets(self._settings.accounts, self.registry, self._telemetry)
-        self._show_labels()
-        self._show_removed()
 
     def _show_labels(self) -> None:
         """Serve the labels and thresholds of targets that are new, gone, or have another name."""
@@ -262,23 +260,12 @@ class Work:
             place = resources.unsaved.pop()
             self.ledger.keep(*place, resources.pack(place))
 
-    def _show_removed(self) -> None:
-        """Serve when targets left the platform."""
-        gone = [move for move in self.registry.moves() if move.is_gone]
-        removed = {(move.key.account, move.key.label, label_value(move.name)): move.at for move in gone}
-        self._telemetry.show(self._telemetry.target_removed, removed)
-
     def forget_removed(self) -> None:
         """Delete the counters of targets that have not been polled for longer than their retention."""
         limit = self._clocks.wall() - self._settings.state.retention
         polled = self.schedule.polled()
         rows = list(self.ledger.remembered().items())
         self.ledger.forget([key for key, row in rows if row.success < limit and key not in polled])
-
-    def _targets_changed(self, removed: Collection[Target]) -> None:
-        for target in removed:
-            self.store.remove(target)
-        self._show_targets()
 
     def _remembered(self, collector: str, target: Target) -> float:
         row = self.ledger.remembered().get(PollKey(target.key, collector))

@@ -1,7 +1,7 @@
 """Polls a target that is due: makes the calls, measures the answer, records the counters, and publishes."""
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -34,7 +34,6 @@ class Poller:
         store: receives the families and the status of each target.
         ledger: counts the counters before they are published.
         failures: logs the beginnings and ends of failures.
-        changed: called with the targets that are removed when a discovery has found something.
         max_label_values: the most label values of a metric for each target.
     """
 
@@ -45,7 +44,6 @@ class Poller:
     telemetry: Telemetry
     clocks: Clocks
     failures: FailureLog
-    changed: Callable[[Collection[Target]], None]
     max_label_values: int = 1000
     _scheduler: AsyncIOScheduler = field(init=False)
     _log: FilteringBoundLogger = field(default_factory=logger)
@@ -129,10 +127,9 @@ class Poller:
         if not self.schedule.is_in_force(due):
             return
         account = due.target.account
-        removed = self.registry.apply(account, found)
-        for target in removed:
+        for target in self.registry.apply(account, found):
             self._log.info("target removed", account=target.account, target=target.key.label, name=target.name)
-        self.changed(removed)
+            self.store.remove(target)
         if found.is_named:
             self.schedule.discovered(account)
         await asyncio.sleep(0)
