@@ -115,11 +115,11 @@ class Explainer:
         for selection in self._selections(collector.kinds):
             account, kind = selection.account, selection.kind
             polled = self.registry.polled(account, kind)
-            others = [one for one in self.registry.listed(account, kind) if one.id not in polled]
+            others = [one for one in self.registry.listed(account, kind) if one.key.id not in polled]
             for one in others:
                 path = selection.rejection(one.name)
                 standing = None if path is None else self._not_asked_for("leaves it out", *selection.setting, *path)
-                yield Target(account, kind, one.id, one.name), standing
+                yield Target(account, kind, one.key.id, one.name), standing
             for target in polled.values():
                 is_wanted = kind != collector.polls or collector.wants(target)
                 if collector is discovery.COLLECTOR:

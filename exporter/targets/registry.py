@@ -1,14 +1,13 @@
 """The configured and the discovered targets, their names, and which of them this process polls."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 
-from exporter.targets.resource_lists import MOST_MOVES, MOVES_LAST, Known, Move, ResourceLists
+from exporter.targets.resource_lists import MOVES_LAST, Known, Move, Place, ResourceLists, newest
 from exporter.targets.selection import Selection
 from exporter.targets.sharding import Shard
-from exporter.targets.target import NAMED_BY_SEARCH, Inventory, Resource, ResourceList, Target, TargetKey
+from exporter.targets.target import NAMED_BY_SEARCH, Inventory, Resource, Target, TargetKey
 
 # How many scripts of other shards one discovery reads.
 MOST_READ = 100
@@ -35,15 +34,12 @@ class Registry:
         self.version = 0
         self.by_key: dict[TargetKey, Target] = {}
         self.shard = shard
-        self._known: dict[TargetKey, str] = {}
-        self._selections: dict[tuple[str, str], Selection] = {}
+        # By id: names that an earlier run knew, that an answer said, or of what is not polled by itself.
+        self._names: dict[Place, dict[str, str]] = {}
+        self._selections: dict[Place, Selection] = {}
         self._accounts: list[str] = []
-        # The listed resources of this shard.
-        self._listed: dict[tuple[str, str], dict[str, Resource]] = {}
-        self._targets: dict[tuple[str, str], dict[str, Target]] = {}
-        self._fixed: dict[tuple[str, str], dict[str, Target]] = {}
-        # The kinds in an account of which a list of this run was complete.
-        self._complete: set[tuple[str, str]] = set()
+        self._targets: dict[Place, dict[str, Target]] = {}
+        self._fixed: dict[Place, dict[str, Target]] = {}
         self.resources = ResourceLists(wall)
         self._wall, self._moves_last = wall, moves_last
 
@@ -63,7 +59,7 @@ class Registry:
     def remember(self, names: Mapping[TargetKey, str]) -> None:
         """Add names that an earlier run or another process knows; known names are kept."""
         for key, name in names.items():
-            self._known.setdefault(key, name)
+            self._names.setdefault(key[:2], {}).setdefault(key.id, name)
 
     def is_elsewhere(self, key: TargetKey) -> bool:
         """Return whether a resource of an earlier run belongs to another shard now.
@@ -85,7 +81,7 @@ class Registry:
         self._fixed = {
             key: {target.id: target for target in selection.fixed} for key, selection in self._selections.items()
         }
-        return self._rebuild(set(self._selections) | set(self._targets))
+        return self._rebuild(self._selections.keys() | self._targets.keys())
 
     def apply(self, account: str, inventory: Inventory) -> list[Target]:
         """Apply what a discovery found in an account; return the targets that are removed.
@@ -93,17 +89,19 @@ class Registry:
         A resource is removed when two complete listings in a row do not contain it; an incomplete listing removes
         nothing.
         """
-        changed: set[tuple[str, str]] = set()
-        for kind, resource_list in inventory.lists.items():
-            if kind == "cdn":
+        for kind, found in inventory.lists.items():
+            place = (account, kind)
+            names, fixed = self._names.setdefault(place, {}), self._fixed.get(place, {})
+            for one in found.resources:
                 # No shard polls pull zones; their names are used.
-                for resource in resource_list.resources:
-                    self._rename(TargetKey.of(account, kind, resource.id), resource.name)
-            elif self._apply_list(account, kind, resource_list):
-                changed.add((account, kind))
-        removed = self._rebuild(changed) if changed else []
-        for kind, names in inventory.names.items():
-            self._apply_names(account, kind, names)
+                if one.name and (kind == "cdn" or one.id in fixed or one.id in names):
+                    names[one.id] = one.name
+            if kind != "cdn":
+                for gone in self.resources.merge(place, found.resources, complete=found.complete) - fixed.keys():
+                    names.pop(gone, None)
+        removed = self._rebuild({(account, kind) for kind in inventory.lists})
+        for kind, looked_up in inventory.names.items():
+            self._apply_names(account, kind, looked_up)
         return removed
 
     def _apply_names(self, account: str, kind: str, names: Mapping[str, str]) -> None:
@@ -118,78 +116,49 @@ class Registry:
         if found:
             self.resources.merge((account, kind), found, complete=False)
 
-    def _apply_list(self, account: str, kind: str, resource_list: ResourceList) -> bool:
-        """Apply a listing; returns whether it changed anything."""
-        listed, fixed = self._listed.setdefault((account, kind), {}), self._fixed.get((account, kind), {})
-        changed = False
-        for resource in resource_list.resources:
-            key, known = TargetKey.of(account, kind, resource.id), listed.get(resource.id)
-            is_own = self.owns(key, resource.parent)
-            if is_own or resource.id in fixed:
-                self._rename(key, resource.name)
-            if is_own:
-                # A name that is left out stays.
-                same = known is not None and resource in (known, replace(known, name=""))
-                changed = changed or not same
-                listed[resource.id] = known if known is not None and same else resource
-            elif known is not None:
-                changed = True
-                del listed[resource.id]
-        complete = resource_list.complete
-        if complete:
-            self._complete.add((account, kind))
-        for gone in self.resources.merge((account, kind), resource_list.resources, complete=complete):
-            if listed.pop(gone, None) is not None:
-                changed = True
-                if gone not in fixed:
-                    self._known.pop(TargetKey.of(account, kind, gone), None)
-        return changed
-
-    def _rename(self, key: TargetKey, name: str) -> None:
-        if name:
-            self._known[key] = name
-
-    def _rebuild(self, keys: set[tuple[str, str]]) -> list[Target]:
+    def _rebuild(self, places: set[Place]) -> list[Target]:
         """Select the targets of these kinds in an account anew; return those that are removed."""
         removed: list[Target] = []
-        for key in sorted(keys):
-            before = self._targets.get(key, {})
-            after = self._targets[key] = {target.id: target for target in self._selected(key, before)}
+        for place in sorted(places):
+            before, after = self._targets.get(place, {}), {one.id: one for one in self._selected(place)}
+            self._targets[place] = after
             removed.extend(target for target_id, target in before.items() if target_id not in after)
-            self.by_key.update((target.key, target) for target in after.values())
+            if len(before) != len(after) or any(before.get(one.id) is not one for one in after.values()):
+                self.by_key.update((target.key, target) for target in after.values())
+                self.version += 1
         for target in removed:
             del self.by_key[target.key]
-        self.version += 1
         return removed
 
-    def _selected(self, key: tuple[str, str], before: Mapping[str, Target]) -> Iterator[Target]:
+    def _selected(self, place: Place) -> Iterator[Target]:
         """Yield the targets of a kind in an account; one that has not changed stays the same object."""
-        selection = self._selections.get(key)
+        selection = self._selections.get(place)
         if selection is None:
             return
-        fixed = self._fixed[key]
         for target in selection.fixed:
             if self.owns(target.key):
-                name = target.name or self.name_of(target.key)
-                known = before.get(target.id)
+                name, known = target.name or self.name_of(target.key), self.by_key.get(target.key)
                 is_equal = known is not None and known.name == name and known.is_polled_as(target)
                 yield known if known is not None and is_equal else replace(target, name=name)
-        for resource_id, resource in self._listed.get(key, {}).items():
-            if resource_id not in fixed and selection.rejection(resource.name) is None:
-                zone = {"shield_zone_id": resource.parent} if resource.parent else {}
-                name, attributes = self.name_of(TargetKey.of(*key, resource_id)), {**selection.attributes, **zone}
-                known = before.get(resource_id)
-                if known is None or known.name != name or known.attributes != attributes:
-                    known = Target(*key, resource_id, name, attributes)
+        names = self._names.get(place, {})
+        for key, listed_name, _, parent in self.listed(*place):
+            if key.id not in self._fixed[place] and selection.rejection(listed_name) is None:
+                zone = {"shield_zone_id": parent} if parent else {}
+                name, attributes = names.get(key.id) or listed_name, {**selection.attributes, **zone}
+                known = self.by_key.get(key)
+                if known is None or (known.name, known.attributes) != (name, attributes):
+                    known = Target(*place, key.id, name, attributes)
                 yield known
 
     def name_of(self, key: TargetKey) -> str:
         """Return the known name; empty if there is none."""
-        return self._known.get(key, "")
+        polled = self.by_key.get(key)
+        return self._names.get(key[:2], {}).get(key.id, "") or ("" if polled is None else polled.name)
 
     def learn(self, target: Target, name: str) -> Target:
         """Record a name from the target's own answer, and return the target with its known name."""
-        self._rename(target.key, name)
+        if name:
+            self._names.setdefault(target.key[:2], {})[target.id] = name
         name = self.name_of(target.key)
         polled = self.by_key.get(target.key)
         if polled is not None and polled.name != name:
@@ -224,9 +193,9 @@ class Registry:
         """Return the targets of a kind in an account, by id. A change replaces the mapping, so it may be kept."""
         return self._targets.get((account, kind), {})
 
-    def listed(self, account: str, kind: str) -> list[Resource]:
+    def listed(self, account: str, kind: str) -> list[Known]:
         """Return the listed resources of a kind in an account that belong to this process's shard, polled or not."""
-        return list(self._listed.get((account, kind), {}).values())
+        return [one for one in self.resources.known((account, kind)) if self.owns(one.key, one.parent)]
 
     def selected(self, account: str, kind: str) -> Iterator[Known]:
         """Yield each selected resource, whichever shard polls it: those that are configured, listed or remembered.
@@ -242,12 +211,13 @@ class Registry:
 
     def _every(self, account: str, kind: str) -> Iterator[Known]:
         fixed = dict(self._fixed.get((account, kind), {}))
-        for known in self.resources.resources((account, kind)):
+        for known in self.resources.known((account, kind)):
             target = fixed.pop(known.key.id, None)
             name = (target.name if target is not None else "") or known.name or self.name_of(known.key)
             yield known if name == known.name else known._replace(name=name)
         for target in fixed.values():
-            yield Known(target.key, target.name or self.name_of(target.key), self.resources.facts.get(target.key))
+            facts = self.resources.facts.get((account, kind), {}).get(target.id)
+            yield Known(target.key, target.name or self.name_of(target.key), facts)
 
     def unread(self, account: str) -> list[Target]:
         """Return some scripts of other shards whose own answer is not known; any shard shows their host names."""
@@ -268,31 +238,14 @@ class Registry:
         listed = {kind for (_, kind), one in self._selections.items() if one.discover and kind != "rate_limit"}
         return sorted(NAMED_BY_SEARCH | listed)
 
-    def is_listed_whole(self, account: str, kind: str) -> bool:
-        """Return whether a list of a kind in an account was complete since the start."""
-        return (account, kind) in self._complete
-
     def moves(self) -> list[Move]:
-        """Return what left the platform lately, or is new there, the newest first.
-
-        At most `MOST_MOVES` of an account that left, and as many that came.
-        """
+        """Return what left the platform lately, or is new there, as `newest` does."""
         since = self._wall() - self._moves_last
-        found = [move for moves in self.resources.moves.values() for move in moves.values() if move.at >= since]
-        counts: Counter[tuple[str, bool]] = Counter()
-        newest = []
-        for move in sorted(filter(self._is_reported, found), key=lambda move: -move.at):
-            counts[move.key.account, move.is_gone] += 1
-            if counts[move.key.account, move.is_gone] <= MOST_MOVES:
-                newest.append(move)
-        return newest
+        moves = (move for moves in self.resources.moves.values() for move in moves)
+        return newest(move for move in moves if move.at >= since and self._is_reported(move))
 
     def _is_reported(self, move: Move) -> bool:
         """Return whether it concerns what this process polls, or would poll if it were there."""
-        key, place = move.key, (move.key.account, move.key.kind)
-        selection = self._selections.get(place)
-        if selection is None or selection.rejection(move.name) is not None or (key in self.by_key) == move.is_gone:
-            return False
-        # A shard lists the rate limits of its own shield zones alone; the state may have those of another.
-        is_known = key.kind != "rate_limit" or self.shard.total == 1 or (move.parent != "" and place in self._complete)
-        return is_known and self.owns(key, move.parent)
+        key, selection = move.key, self._selections.get((move.key.account, move.key.kind))
+        is_selected = selection is not None and selection.rejection(move.name) is None
+        return is_selected and (key in self.by_key) != move.is_gone and self.owns(key, move.parent)

@@ -23,8 +23,7 @@ def show_budgets(accounts: Iterable[AccountSettings], registry: Registry, teleme
                     matched.add(word)
                     served[account.name, script.id, script.name] = budgets[word]
         # Only where all scripts are known: listed completely, or each named by the configuration.
-        is_listed = registry.is_listed_whole(account.name, "script") or not account.scripts.discover
-        if is_listed and all(script.name for script in scripts):
+        if registry.is_known_whole(account.name, "script") and all(script.name for script in scripts):
             unmatched |= {(account.name, word): word not in matched for word in budgets}
     telemetry.show(telemetry.script_budget, served)
     telemetry.show(telemetry.script_budget_unmatched, unmatched)
